@@ -1,0 +1,141 @@
+"""Every error that drag-graph raises on purpose.
+
+Each says one sentence (`str(error)`), a next step (`hint`), the exit code of the command line, and whether trying again
+later can help (`retryable`).
+
+    DragGraphError                    exit 1
+    |-- ConfigurationError            exit 2   a flag, a setting or a file is not usable
+    |   `-- InputError                         an input file cannot be read at all
+    |-- StoreError                    exit 3
+    |   |-- StoreUnavailable                   cannot be reached (retryable)
+    |   |-- StoreLocked                        another process writes to it (retryable)
+    |   |-- StoreUnfit                         newer, damaged, not a store, or filled by another embedder
+    |   `-- NotStored                          the query or answer asked for is not there
+    |-- ModelError                    exit 4
+    |   |-- ModelUnavailable                   down, timed out, rate limited beyond the retries (retryable)
+    |   |-- ModelAccessDenied                  the key is missing or refused
+    |   |-- UnknownModel                       the provider does not know the name
+    |   `-- MissingExtra                       an optional package is not installed
+    |-- ReplyError                    exit 1   one reply is unusable: the query is quarantined, the others go on
+    |   |-- MalformedReply                     not the asked-for JSON, after repair and re-asking
+    |   |-- TruncatedReply                     cut off by the provider's length limit
+    |   |-- RefusedReply                       the model declined to answer
+    |   `-- ContextOverflow                    the prompt cannot be made to fit
+    |-- QueryInvalid                  exit 1   one input line is unusable
+    |-- BudgetReached                 exit 5
+    `-- Interrupted                   exit 130
+"""
+
+from typing import ClassVar
+
+
+class DragGraphError(Exception):
+    """Root of the tree. `message` is one sentence; `hint` is what the user can do next, possibly empty."""
+
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigurationError(DragGraphError):
+    """A flag, a setting or a configuration file is not usable."""
+
+    exit_code = 2
+
+
+class InputError(ConfigurationError):
+    """An input file cannot be read at all."""
+
+
+class StoreError(DragGraphError):
+    """The graph store cannot serve the request."""
+
+    exit_code = 3
+
+
+class StoreUnavailable(StoreError):  # noqa: N818 - reads as what happened
+    """The store cannot be reached, or went away and did not come back within the deadline."""
+
+    retryable = True
+
+
+class StoreLocked(StoreError):  # noqa: N818
+    """Another process holds the embedded store for writing."""
+
+    retryable = True
+
+
+class StoreUnfit(StoreError):  # noqa: N818
+    """The store is newer than the code, damaged, not a store at all, or was filled by another embedder."""
+
+
+class NotStored(StoreError):  # noqa: N818
+    """The query or answer asked for is not in the store."""
+
+
+class ModelError(DragGraphError):
+    """A model cannot be used at all; the run stops."""
+
+    exit_code = 4
+
+
+class ModelUnavailable(ModelError):  # noqa: N818
+    """The model's server is down, timed out or limited the rate beyond the retries."""
+
+    retryable = True
+
+
+class ModelAccessDenied(ModelError):  # noqa: N818
+    """The key is missing or refused; the hint names the variable to set."""
+
+
+class UnknownModel(ModelError):  # noqa: N818
+    """The provider does not know the model's name."""
+
+
+class MissingExtra(ModelError):  # noqa: N818
+    """An optional package is not installed; the hint is the command that installs it."""
+
+
+class ReplyError(DragGraphError):
+    """One reply of a model is unusable. The query is quarantined with `raw` kept; other queries go on."""
+
+    def __init__(self, message: str, *, hint: str = "", raw: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.raw = raw
+
+
+class MalformedReply(ReplyError):  # noqa: N818
+    """Not the asked-for JSON, after repair and re-asking."""
+
+
+class TruncatedReply(ReplyError):  # noqa: N818
+    """Cut off by the provider's length limit."""
+
+
+class RefusedReply(ReplyError):  # noqa: N818
+    """The model declined to answer."""
+
+
+class ContextOverflow(ReplyError):  # noqa: N818
+    """The prompt cannot be made to fit the model's context window."""
+
+
+class QueryInvalid(DragGraphError):  # noqa: N818
+    """One input line is unusable; it is reported and the others go on."""
+
+
+class BudgetReached(DragGraphError):  # noqa: N818
+    """The next call could pass the budget, so it is not sent. Finished work is kept."""
+
+    exit_code = 5
+
+
+class Interrupted(DragGraphError):  # noqa: N818
+    """The user stopped the run; it can be resumed with the same command."""
+
+    exit_code = 130
