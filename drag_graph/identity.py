@@ -1,0 +1,39 @@
+"""Content hashes: the ids of everything in the graph (design, section 3).
+
+An id is the first 128 bits of a SHA-256 over the namespace and the parts, as 32 hexadecimal digits. The parts are framed by
+a separator that cannot occur in them, so that ("ab", "c") and ("a", "bc") differ.
+"""
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_SEPARATOR = "\x1f"
+_SPACE = re.compile(r"\s+")
+_ID_LENGTH = 32
+
+
+def canonical_text(text: str) -> str:
+    """Return `text` in the form that decides whether two questions are the same: NFKC, folded case, single spaces."""
+    return _SPACE.sub(" ", unicodedata.normalize("NFKC", text)).strip().casefold()
+
+
+def content_id(namespace: str, kind: str, *parts: str) -> str:
+    """Return the id of the thing of `kind` that `parts` define within `namespace`: 32 hexadecimal digits."""
+    framed = _SEPARATOR.join(part.replace(_SEPARATOR, " ") for part in (namespace, kind, *parts))
+    return hashlib.sha256(framed.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_LENGTH]
+
+
+def query_id(namespace: str, text: str, options: Iterable[str] = ()) -> str:
+    """Return the id of a question with its options; case, width and spacing do not matter, the options' order does."""
+    return content_id(namespace, "query", canonical_text(text), *(canonical_text(option) for option in options))
+
+
+def sha256_of(document: Mapping[str, Any] | list[Any] | str) -> str:
+    """Return the full SHA-256 of a JSON document in canonical form (sorted keys, no spaces), as 64 hexadecimal digits."""
+    if not isinstance(document, str):
+        document = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    return hashlib.sha256(document.encode("utf-8", "surrogatepass")).hexdigest()

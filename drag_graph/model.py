@@ -1,0 +1,253 @@
+"""The domain model (design, sections 2 and 3): frozen, validated values without any I/O.
+
+Ids are content hashes (`drag_graph.identity`). Confidences, cosines and scores are floats; a confidence lies in [0, 1], a
+cosine in [-1, 1], a teacher's relevance score in [1, 10]. Times are UTC ISO 8601 strings with seconds, costs are US dollars,
+latencies are whole milliseconds.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Domain = Literal["general", "medical", "technical", "privacy"]
+Framing = Literal["definitional", "contrastive", "causal", "procedural", "exemplar", "unspecified"]
+Mode = Literal["none", "evidence", "graph", "combined"]
+GraphKind = Literal["simple", "multigraph", "evidence_only"]
+Strategy = Literal["pair", "predicate"]
+Merge = Literal["max", "mean", "noisy-or"]
+Stage = Literal["evidence", "scores", "triples", "statements", "rewrite"]
+LineKind = Literal["evidence", "edge"]
+
+Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Cosine = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
+Relevance = Annotated[float, Field(ge=1.0, le=10.0, allow_inf_nan=False)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Count = Annotated[int, Field(ge=0)]
+
+DOMAINS: tuple[Domain, ...] = ("general", "medical", "technical", "privacy")
+FRAMINGS: tuple[Framing, ...] = ("definitional", "contrastive", "causal", "procedural", "exemplar")
+MODES: tuple[Mode, ...] = ("none", "evidence", "graph", "combined")
+LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+DEFAULT_NAMESPACE = "default"
+
+
+class Value(BaseModel):
+    """A frozen value without unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Query(Value):
+    """A question with optional options (at most 26), as the graph keeps it. `complexity` lies in [0, 1].
+
+    `gold` is the right answer where the input has one: an option's index or a text; it never goes to a teacher and is not
+    stored on the node. `metadata` holds the input line's unknown keys.
+    """
+
+    id: str
+    namespace: str = DEFAULT_NAMESPACE
+    text: Text
+    options: tuple[Text, ...] = ()
+    domain: Domain = "general"
+    complexity: Confidence = 0.0
+    source_id: str = ""
+    gold: int | str | tuple[str, ...] | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class TeacherCall(Value):
+    """One request to a model (or to a curated file, or to the `patterns` extractor) and its reply."""
+
+    id: str
+    query_id: str
+    stage: Stage
+    model: str
+    prompt_version: str
+    request_sha256: str
+    response_sha256: str
+    tokens_in: Count = 0
+    tokens_out: Count = 0
+    cost_usd: Annotated[float, Field(ge=0.0)] = 0.0
+    latency_ms: Count = 0
+    created_at: str = ""
+
+
+class Evidence(Value):
+    """One factual statement and how it was ranked.
+
+    `position` is its place in the teacher's reply, `rank` its place after ranking (0 is best). `reason` says why a
+    statement that is not `kept` was dropped; it is empty for a kept one. `score` lies in [0, 1] under the weighted
+    strategy (`drag_graph.steps.rank`).
+    """
+
+    id: str
+    query_id: str
+    text: Text
+    framing: Framing = "unspecified"
+    position: Count
+    cosine: Cosine = 0.0
+    llm_score: Relevance | None = None
+    score: float = 0.0
+    rank: Count = 0
+    kept: bool = True
+    reason: str = ""
+    call_id: str
+    created_at: str = ""
+
+
+class Entity(Value):
+    """A node of one query's graph; `variants` are the surface forms that were merged into `name` (sorted)."""
+
+    id: str
+    query_id: str
+    name: Text
+    type: str = ""
+    variants: tuple[str, ...] = ()
+
+
+class Triple(Value):
+    """One edge of the multigraph, read from exactly one evidence by exactly one call (promise 4)."""
+
+    id: str
+    query_id: str
+    subject_id: str
+    subject: Text
+    predicate: Text
+    predicate_key: Text
+    object_id: str
+    object: Text
+    confidence: Confidence
+    evidence_id: Text
+    call_id: Text
+    rank: Count = 0
+
+
+class SimpleEdge(Value):
+    """All kept triples of one entity pair (strategy `pair`), or of one pair and predicate key, merged into one edge.
+
+    `statement` is one readable sentence, `support` the number of triples merged, `rank` its place (0 is best).
+    """
+
+    id: str
+    query_id: str
+    subject_id: str
+    subject: Text
+    object_id: str
+    object: Text
+    statement: Text
+    predicates: tuple[str, ...]
+    confidence: Confidence
+    support: Annotated[int, Field(ge=1)]
+    triple_ids: tuple[str, ...]
+    evidence_ids: tuple[str, ...]
+    rank: Count = 0
+
+
+class Aggregation(Value):
+    """How the multigraph is merged and pruned. Rerunning it with other settings never changes a triple.
+
+    `threshold` is applied to the merged confidence: an edge below it goes, one at it stays (docs/adr/0003). `top_k` keeps the
+    best edges by rank. `statements` gives, by edge id, a teacher's merged sentence to use instead of the joined one.
+    """
+
+    strategy: Strategy = "pair"
+    merge: Merge = "max"
+    threshold: Confidence = 0.7
+    top_k: Annotated[int, Field(ge=1)] = 15
+    statements: dict[str, str] = Field(default_factory=dict)
+
+
+class Subgraph(Value):
+    """All that hangs on one query. `embedding` is the query's unit vector, empty where there is none.
+
+    `graph` says what the lines for a student are made of: `simple` edges; the raw `multigraph`, because pruning would have left
+    nothing; or `evidence_only`, because no triple was read. `edges` is filled by the store's aggregation.
+    """
+
+    query: Query
+    settings_hash: str
+    status: Literal["complete"] = "complete"
+    graph: GraphKind = "simple"
+    embedding: tuple[float, ...] = ()
+    created_at: str = ""
+    expires_at: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    edges: tuple[SimpleEdge, ...] = ()
+    calls: tuple[TeacherCall, ...] = ()
+
+    @property
+    def kept_evidence(self) -> tuple[Evidence, ...]:
+        """The evidence that ranking kept, best first."""
+        return tuple(sorted((item for item in self.evidence if item.kept), key=lambda item: item.rank))
+
+    @property
+    def usable_edges(self) -> tuple[SimpleEdge, ...]:
+        """The edges that a student may be shown, best first: simple edges, or each triple as an edge of its own."""
+        if self.graph == "simple":
+            return tuple(sorted(self.edges, key=lambda edge: (edge.rank, edge.id)))
+        if self.graph == "multigraph":
+            return tuple(edge_of(triple) for triple in sorted(self.triples, key=lambda item: (item.rank, item.id)))
+        return ()
+
+
+def edge_of(triple: Triple) -> SimpleEdge:
+    """Return a triple as an edge of support 1 under the triple's own id (the raw-multigraph fall-back)."""
+    return SimpleEdge(
+        id=triple.id,
+        query_id=triple.query_id,
+        subject_id=triple.subject_id,
+        subject=triple.subject,
+        object_id=triple.object_id,
+        object=triple.object,
+        statement=sentence_of(triple.subject, triple.predicate, triple.object),
+        predicates=(triple.predicate,),
+        confidence=triple.confidence,
+        support=1,
+        triple_ids=(triple.id,),
+        evidence_ids=(triple.evidence_id,),
+        rank=triple.rank,
+    )
+
+
+def sentence_of(subject: str, predicate: str, object_: str) -> str:
+    """Return a triple as plain words; underscores of a predicate become spaces."""
+    return f"{subject} {predicate.replace('_', ' ')} {object_}"
+
+
+class Line(Value):
+    """One line that a student was shown. `ref` is the id of the evidence or edge behind it; `score` orders retrieval."""
+
+    n: Annotated[int, Field(ge=1)]
+    kind: LineKind
+    text: Text
+    ref: Text
+    query_id: str
+    score: float = 0.0
+
+
+class Answer(Value):
+    """What a student said, and the exact lines that it was shown.
+
+    `confidence` lies in [0, 1] and means what the student's docstring says. `label` is an option's letter, or None. `snapshot`
+    is the audit document of the moment of answering (`drag_graph.steps.audit`), so that a later refresh never falsifies it.
+    """
+
+    id: str
+    namespace: str = DEFAULT_NAMESPACE
+    question: Text
+    options: tuple[Text, ...] = ()
+    query_ids: tuple[str, ...] = ()
+    text: str
+    label: str | None = None
+    gold: str | None = None
+    correct: bool | None = None
+    confidence: Confidence = 0.0
+    mode: Mode = "combined"
+    student: str
+    lines: tuple[Line, ...] = ()
+    prompt_tokens: Count = 0
+    latency_ms: Count = 0
+    created_at: str = ""
+    snapshot: dict[str, Any] = Field(default_factory=dict)

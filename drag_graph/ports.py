@@ -1,0 +1,265 @@
+"""What the pipeline asks of the outside world (design, sections 3 to 5). Adapters implement these; nothing here does I/O.
+
+Every adapter of a port passes the port's contract suite (`drag_graph.testing`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, TeacherCall
+from drag_graph.wire import Reply
+
+Vectors = NDArray[np.float32]
+SaveOutcome = Literal["created", "replaced", "unchanged"]
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors."""
+
+    @property
+    def name(self) -> str:
+        """The identity that the store records: two embedders of one name give the same vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return a float32 array of shape (len(texts), dimension), rows of length 1 (all zero for an empty text)."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of `text` under this embedder's tokenizer."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeacherRequest:
+    """One thing asked of a teacher.
+
+    `schema` is the class of the reply (design, section 7; it knows its name on the wire), `simpler` holds the
+    messages of the second re-ask. `count` is how many items the reply should have, or 0 where that is open.
+    """
+
+    query: Query
+    stage: Stage
+    schema: type[Reply]
+    messages: tuple[Mapping[str, str], ...]
+    prompt_version: str
+    simpler: tuple[Mapping[str, str], ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    count: int = 0
+    texts: tuple[str, ...] = ()
+    """The evidence texts that the indices of the reply refer to (for teachers that are no models)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeacherReply:
+    """A validated reply with the record of its call. `cached` is true when it came from the tape (and so cost nothing)."""
+
+    payload: Reply
+    call: TeacherCall
+    cached: bool = False
+
+
+class Teacher(Protocol):
+    """The large model, a recorded tape of one, or a file that people wrote."""
+
+    @property
+    def name(self) -> str:
+        """What a call's `model` records, and what the settings hash is made of."""
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        """Return a validated reply. Thread-safe.
+
+        Raises ModelError when the model cannot be used at all, ReplyError when this one reply is unusable, and
+        BudgetReached before a call that could pass the budget.
+        """
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a student is given. `text` is the whole assembled prompt; the parts are there for students that read no prose."""
+
+    question: str
+    options: tuple[str, ...]
+    lines: tuple[Line, ...]
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class StudentReply:
+    """What a student said. `probabilities` has one entry an option, summing to 1, or is empty where none are offered."""
+
+    text: str
+    label: str | None
+    confidence: float
+    probabilities: tuple[float, ...] = ()
+
+
+class Student(Protocol):
+    """The small local model."""
+
+    @property
+    def name(self) -> str:
+        """What an answer's `student` records."""
+
+    @property
+    def context_window(self) -> int:
+        """The most tokens that a prompt may have."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of `text` under the student's own tokenizer."""
+
+    def answer(self, prompt: Prompt) -> StudentReply:
+        """Answer one prompt. Raises ModelError when the model cannot be used, ReplyError when this reply is unusable."""
+
+
+@runtime_checkable
+class PrivacyFilter(Protocol):
+    """Takes out of a text what must not leave the machine."""
+
+    def clean(self, text: str) -> str:
+        """Return `text` without private data. Raises DragGraphError when it cannot; then nothing is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A numbered schema change: its version, name, the SHA-256 of its text, and when it was applied ('' if it was not)."""
+
+    version: int
+    name: str
+    checksum: str
+    applied_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySummary:
+    """One row of a listing."""
+
+    id: str
+    text: str
+    options: tuple[str, ...]
+    domain: str
+    graph: str
+    status: str
+    settings_hash: str
+    evidence: int
+    triples: int
+    edges: int
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that `db verify` found: the check's name, the id of the thing, and a sentence."""
+
+    check: str
+    id: str
+    message: str
+
+
+class GraphStore(Protocol):
+    """The graph of one namespace, in Neo4j or embedded. A context manager; methods are thread-safe.
+
+    Every method raises StoreUnavailable, StoreLocked or StoreUnfit (`drag_graph.errors`) where the store cannot serve, and
+    then nothing was half-written.
+    """
+
+    @property
+    def location(self) -> str:
+        """Where the store is, for people (never with a password)."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that every method is confined to."""
+
+    def __enter__(self) -> Self:
+        """Open the store."""
+
+    def __exit__(self, *exc: object) -> None:
+        """Close it."""
+
+    def close(self) -> None:
+        """Release the store; a second call does nothing."""
+
+    def migrations(self) -> list[Migration]:
+        """Return all migrations that the code knows, in order, with `applied_at` where they were applied.
+
+        Raises StoreUnfit when the store has one that the code does not know or one whose checksum differs.
+        """
+
+    def migrate(self) -> list[Migration]:
+        """Apply what is pending, in order, and return it."""
+
+    def embedder(self) -> tuple[str, int] | None:
+        """Return the name and dimension of the embedder that filled this namespace, or None when nothing has."""
+
+    def claim_embedder(self, name: str, dimension: int) -> None:
+        """Record the embedder on first use. Raises StoreUnfit, in words, when another one filled the namespace."""
+
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
+        """Write whole subgraphs and aggregate them, all in one transaction.
+
+        A query that is there under the same settings hash is left alone (`unchanged`); under another, its subgraph is replaced
+        (`replaced`) and its answers stay. `Subgraph.edges` and `Subgraph.graph` of the input are ignored: the aggregation
+        makes them. Refuses (StoreError) a triple without evidence or call.
+        """
+
+    def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+        """Make the simple edges of stored queries anew, in one transaction. Triples are not touched."""
+
+    def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
+        """Return the stored subgraphs in the given order, in one round trip; ids that are not stored are left out."""
+
+    def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
+        """Return the settings hash of each of these queries that is complete."""
+
+    def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
+        """Return up to `k` (query id, cosine) pairs, nearest first."""
+
+    def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
+        """Return ids of that kind that begin with `prefix`, sorted (so that people can type a short id)."""
+
+    def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
+        """Return stored queries, sorted by id."""
+
+    def counts(self) -> dict[str, int]:
+        """Return how many of each label and relationship type there are: keys as in the design, section 3, all present."""
+
+    def save_answers(self, answers: Sequence[Answer]) -> None:
+        """Write answers with their links in one transaction; an answer that is there already stays as it is."""
+
+    def read_answer(self, answer_id: str) -> Answer | None:
+        """Return the answer with its snapshot, or None."""
+
+    def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
+        """Return answers (of one query), newest first, without their snapshots."""
+
+    def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
+        """Walk the live graph: one row a shown edge's triple or shown evidence, with its evidence and teacher call.
+
+        Keys: ref, kind, triple_id, evidence_id, evidence_text, call_id, model. What was erased or replaced is missing.
+        """
+
+    def erase_query(self, query_id: str) -> dict[str, int]:
+        """Erase a query, its subgraph and every answer that rests on it, in one transaction; return what went, by label."""
+
+    def unproven_triples(self) -> list[str]:
+        """Return ids of triples without a stored evidence or teacher call: always empty unless somebody tampered."""
+
+    def verify(self) -> list[Problem]:
+        """Check the store: unproven triples, orphans, duplicates, dangling ids, edges without provenance."""
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield every node and edge of the namespace as a JSON-able record, for `export` (`drag_graph.steps.export`).
+
+        Nodes: {"kind": "node", "label", "id", "properties"}. Edges: {"kind": "edge", "type", "id", "source", "target",
+        "properties"}. Order is not promised. Streams.
+        """

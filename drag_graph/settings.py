@@ -1,0 +1,178 @@
+"""Every setting, and the only reader of the environment (design, section 6).
+
+Flags win over the environment (`DRAG_GRAPH_*`, and Neo4j's own `NEO4J_*`), the environment over `drag-graph.toml`, and
+that over the defaults. `origins` tells where each value came from.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from drag_graph.errors import ConfigurationError
+from drag_graph.model import Domain, Merge, Mode, Strategy
+
+CONFIG_FILE = "drag-graph.toml"
+PREFIX = "DRAG_GRAPH_"
+NEO4J_VARIABLES = {
+    "store": "NEO4J_URI",
+    "neo4j_username": "NEO4J_USERNAME",
+    "neo4j_password": "NEO4J_PASSWORD",
+    "neo4j_database": "NEO4J_DATABASE",
+}
+DEFAULT_STORE = ".drag-graph/graph.lbug"
+
+PositiveInt = Annotated[int, Field(ge=1)]
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class Settings(BaseSettings):
+    """What a run is made with. Unknown keys in `drag-graph.toml` are an error, not a surprise."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, toml_file=CONFIG_FILE, extra="forbid", frozen=True)
+
+    # The store
+    store: str = Field(DEFAULT_STORE, description="A path (embedded) or bolt://, neo4j:// (Neo4j).")
+    namespace: str = Field("default", min_length=1, description="Projects that share a store cannot see each other.")
+    neo4j_username: str = "neo4j"
+    neo4j_password: SecretStr = SecretStr("")
+    neo4j_database: str = ""
+    store_timeout: Annotated[float, Field(gt=0)] = Field(30.0, description="Seconds to wait for a store that is away.")
+
+    # The embedder
+    embedder: str = Field("auto", description="auto, lexical, minilm, a sentence-transformers folder, or a LiteLLM name.")
+    embedder_base_url: str = ""
+
+    # The teacher
+    teacher: str = Field("gpt-4o-mini", description="A LiteLLM model name, curated:FILE or tape:FILE.")
+    teacher_base_url: str = ""
+    teacher_api_key: SecretStr = SecretStr("")
+    teacher_timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds a call may take.")
+    tape: str = Field("", description="The teacher tape; by default beside an embedded store.")
+    plan: Literal["lean", "paper"] = "lean"
+    number_of_evidence: PositiveInt = Field(15, description="Evidence asked of the teacher (N).")
+    blind: bool = Field(default=False, description="Do not show the options to the teacher.")
+    extractor: Literal["auto", "teacher", "patterns"] = "auto"
+    workers: PositiveInt = 4
+    budget_usd: float | None = Field(None, ge=0)
+
+    # Ranking and the graph
+    ranking: Literal["weighted", "rank-sum"] = "weighted"
+    alpha: Fraction | None = Field(None, description="Weight of the teacher's score; by default that of the domain.")
+    top_k: PositiveInt | None = Field(None, description="Evidence and edges kept (K); by default by domain and complexity.")
+    domain: Domain | None = Field(None, description="For lines that do not name one.")
+    strategy: Strategy = "pair"
+    merge: Merge = "max"
+    threshold: Fraction = Field(0.7, description="Edges below this confidence are pruned.")
+    entity_similarity: Fraction = Field(0.9, description="Cosine from which two entity names are one entity.")
+    predicate_similarity: Fraction = Field(0.85, description="Cosine from which two predicates are one.")
+    days_to_live: PositiveInt | None = Field(None, description="By default 30 for medical questions, 90 for others.")
+
+    # The student
+    student: str = Field("nearest", description="nearest, transformers:NAME_OR_PATH, or a LiteLLM model name.")
+    student_base_url: str = ""
+    student_api_key: SecretStr = SecretStr("")
+    student_timeout: Annotated[float, Field(gt=0)] = 120.0
+    quantisation: Literal["auto", "none", "8bit", "4bit"] = "auto"
+    mode: Mode = "combined"
+    line_format: Literal["arrow", "sentence"] = "arrow"
+    token_budget: PositiveInt = Field(1024, description="Tokens of context lines that a student is shown.")
+    relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant to a new question.")
+
+    # Logs
+    log_json: bool = False
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order them: flags, then DRAG_GRAPH_*, then NEO4J_*, then the file; no .env file is read behind the user's back."""
+        del dotenv_settings, file_secret_settings
+        return (init_settings, env_settings, _Neo4jVariables(settings_cls), _config_file(settings_cls))
+
+    @property
+    def uses_neo4j(self) -> bool:
+        """Whether the store is a Neo4j address."""
+        return "://" in self.store
+
+    @property
+    def tape_path(self) -> Path:
+        """Where the teacher tape is: as set, else beside an embedded store, else in the working folder's `.drag-graph`."""
+        if self.tape:
+            return Path(self.tape).expanduser()
+        folder = Path(DEFAULT_STORE).parent if self.uses_neo4j else Path(self.store).expanduser().parent
+        return folder / "teacher.tape"
+
+
+class _Neo4jVariables(PydanticBaseSettingsSource):
+    """The variables that the Neo4j ecosystem names."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        del field
+        return os.environ.get(NEO4J_VARIABLES.get(field_name, "")), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        found = {name: os.environ.get(variable) for name, variable in NEO4J_VARIABLES.items()}
+        return {name: value for name, value in found.items() if value}
+
+
+def _config_file(settings_cls: type[BaseSettings]) -> TomlConfigSettingsSource:
+    try:
+        return TomlConfigSettingsSource(settings_cls, Path(CONFIG_FILE))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{CONFIG_FILE} cannot be read: {error}", hint="Mend or move the file.") from error
+
+
+def load_settings(flags: Mapping[str, Any] | None = None) -> Settings:
+    """Return the settings of this process; `flags` with value None count as not given.
+
+    Raises ConfigurationError that names the setting and what is wrong with it; a secret's value is never in the message.
+    """
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"])
+        hint = f"See `drag-graph config`; a value can come from a flag, {PREFIX}{name.upper()} or {CONFIG_FILE}."
+        raise ConfigurationError(f"setting {name!r}: {first['msg']}", hint=hint) from error
+
+
+def origins(flags: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Return for each setting where its value came from: `flag`, a variable's name, the file's name, or `default`."""
+    given = {name for name, value in (flags or {}).items() if value is not None}
+    in_file = set(_config_file(Settings)())
+    result = {}
+    for name in Settings.model_fields:
+        variable = next((key for key in os.environ if key.upper() == PREFIX + name.upper()), "")
+        neo4j = NEO4J_VARIABLES.get(name, "")
+        if name in given:
+            result[name] = "flag"
+        elif variable:
+            result[name] = variable
+        elif neo4j and os.environ.get(neo4j):
+            result[name] = neo4j
+        else:
+            result[name] = CONFIG_FILE if name in in_file else "default"
+    return result
+
+
+def process_environment() -> Mapping[str, str]:
+    """Return a copy of the process's environment, for adapters that need to look something up in it."""
+    return dict(os.environ)
+
+
+def prepare_libraries() -> None:
+    """Tell the model libraries to stay off the network unless the user has said otherwise; call before importing them."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -1,0 +1,170 @@
+"""The reply shapes of a teacher (design, section 7), and their validation item by item.
+
+A reply is a pydantic model of one list. An item of that list that is unusable is discarded with a reason that can be shown; the
+reply as a whole is unusable only when nothing usable is left of it.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from drag_graph.model import FRAMINGS, Confidence, Relevance
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
+Index = Annotated[int, Field(ge=0)]
+
+
+class Item(BaseModel):
+    """One entry of a reply; keys that nobody asked for are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class EvidenceItem(Item):
+    """One factual statement; a framing that is not one of the five counts as unspecified."""
+
+    text: Words
+    framing: str = "unspecified"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_plain_text(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"text": value}
+        if isinstance(value, Mapping) and value.get("framing") not in FRAMINGS:
+            return {**value, "framing": "unspecified"}
+        return value
+
+
+class ScoreItem(Item):
+    """The relevance of one evidence, 1 to 10; `index` is its 0-based position in the request."""
+
+    index: Index
+    score: Relevance
+
+
+class TripleItem(Item):
+    """One triple; `evidence` are the 0-based positions in the request of the evidence that it was read from."""
+
+    subject: Words
+    predicate: Words
+    object: Words
+    confidence: Confidence
+    evidence: Annotated[tuple[Index, ...], Field(min_length=1)]
+    subject_type: str | None = None
+    object_type: str | None = None
+
+    @model_validator(mode="after")
+    def _ends_differ(self) -> Self:
+        if self.subject.casefold() == self.object.casefold():
+            raise ValueError("subject and object are the same")
+        return self
+
+
+class StatementItem(Item):
+    """The merged sentence of one entity pair; `pair` is its 0-based position in the request."""
+
+    pair: Index
+    statement: Words
+
+
+class ReplacementItem(Item):
+    """One private string and what stands in its place."""
+
+    original: Words
+    placeholder: Words
+
+
+class Reply(BaseModel):
+    """A validated reply. `discarded` has one sentence for each item that was unusable."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    schema_name: ClassVar[str]
+    list_name: ClassVar[str]
+    item_type: ClassVar[type[Item]]
+
+    discarded: tuple[str, ...] = Field((), exclude=True)
+
+    @classmethod
+    def parse(cls, document: Any) -> Self:
+        """Validate a JSON document; a bare list stands for the one list of the shape.
+
+        Raises ValueError, with a sentence that can be sent back to the model, when the shape is wrong or no item is usable.
+        An empty list is a valid reply.
+        """
+        if isinstance(document, list):
+            document = {cls.list_name: document}
+        if not isinstance(document, Mapping) or not isinstance(document.get(cls.list_name), list):
+            raise ValueError(f'the reply must be a JSON object with a list "{cls.list_name}"')  # noqa: TRY004
+        usable, discarded = [], []
+        for position, entry in enumerate(document[cls.list_name]):
+            try:
+                usable.append(cls.item_type.model_validate(entry))
+            except ValidationError as error:
+                discarded.append(f"{cls.list_name}[{position}]: {_first_reason(error)}")
+        if discarded and not usable:
+            raise ValueError(f"no usable entry; the first: {discarded[0]}")
+        rest = {key: value for key, value in document.items() if key in cls.model_fields and key != cls.list_name}
+        try:
+            return cls.model_validate({**rest, cls.list_name: usable, "discarded": discarded})
+        except ValidationError as error:
+            raise ValueError(_first_reason(error)) from error
+
+
+def _first_reason(error: ValidationError) -> str:
+    first = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else str(first["msg"])
+
+
+class EvidenceReply(Reply):
+    """`{"evidence": [{"text", "framing"}]}`."""
+
+    schema_name = "evidence"
+    list_name = "evidence"
+    item_type = EvidenceItem
+    evidence: tuple[EvidenceItem, ...]
+
+
+class ScoresReply(Reply):
+    """`{"scores": [{"index", "score"}]}`."""
+
+    schema_name = "scores"
+    list_name = "scores"
+    item_type = ScoreItem
+    scores: tuple[ScoreItem, ...]
+
+
+class TriplesReply(Reply):
+    """`{"triples": [{"subject", "predicate", "object", "confidence", "evidence", "subject_type"?, "object_type"?}]}`."""
+
+    schema_name = "triples"
+    list_name = "triples"
+    item_type = TripleItem
+    triples: tuple[TripleItem, ...]
+
+
+class StatementsReply(Reply):
+    """`{"statements": [{"pair", "statement"}]}`."""
+
+    schema_name = "statements"
+    list_name = "statements"
+    item_type = StatementItem
+    statements: tuple[StatementItem, ...]
+
+
+class RewriteReply(Reply):
+    """`{"question", "replacements": [{"original", "placeholder"}]}` (local model only)."""
+
+    schema_name = "rewrite"
+    list_name = "replacements"
+    item_type = ReplacementItem
+    question: Words
+    replacements: tuple[ReplacementItem, ...]
+
+
+REPLIES: dict[str, type[Reply]] = {
+    reply.schema_name: reply for reply in (EvidenceReply, ScoresReply, TriplesReply, StatementsReply, RewriteReply)
+}
