@@ -1,0 +1,61 @@
+"""Structured logs: one event a line with stage, query id, duration and status; never a text or a secret (design, section 6)."""
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LOGGER = logging.getLogger("drag_graph")
+_FIELDS = "drag_graph_fields"
+
+
+class _Readable(logging.Formatter):
+    """`12:00:01 INFO distil stage=evidence query=ab12… duration_ms=31 status=ok`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, _FIELDS, {})
+        tail = " ".join(f"{key}={value}" for key, value in fields.items())
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        return f"{clock} {record.levelname} {record.getMessage()} {tail}".rstrip()
+
+
+class _Json(logging.Formatter):
+    """The same as one JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        head = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        return json.dumps({**head, **getattr(record, _FIELDS, {})}, ensure_ascii=False, default=str)
+
+
+def configure(level: str = "warning", *, as_json: bool = False) -> None:
+    """Send the project's logs to stderr; the root logger and other libraries' loggers are left alone."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if as_json else _Readable())
+    LOGGER.handlers[:] = [handler]
+    LOGGER.setLevel(level.upper())
+    LOGGER.propagate = False
+
+
+def event(name: str, *, level: int = logging.INFO, **fields: Any) -> None:
+    """Log one event. Fields are ids, counts, durations and states, not texts."""
+    if LOGGER.isEnabledFor(level):
+        LOGGER.log(level, name, extra={_FIELDS: fields})
+
+
+@contextmanager
+def timed(stage: str, query_id: str) -> Iterator[None]:
+    """Log how long a stage took and whether it ended in an error (which is passed on)."""
+    began = time.monotonic()
+    status = "error"
+    try:
+        yield
+        status = "ok"
+    finally:
+        event("stage", stage=stage, query=query_id, duration_ms=round((time.monotonic() - began) * 1000), status=status)
