@@ -1,0 +1,5 @@
+"""The command line (design, section 6): typer commands, one file per command group; `render` is all rich output."""
+
+from .app import main
+
+__all__ = ["main"]

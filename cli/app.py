@@ -1,0 +1,76 @@
+"""The root command, and how errors end: one sentence, a next step, the right exit code."""
+
+import sys
+
+import click
+import typer
+
+from . import answers, config, db, distill, export
+
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="drag-graph",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help=(
+        "Ask a large model once, offline, for evidence about each question; keep it as a graph with a confidence and a "
+        "provenance on every edge; give a small local model the few lines it needs; trace every answer back.\n\n"
+        "[bold]Begin:[/bold] drag-graph distill questions.jsonl, then drag-graph ask \"…\", then drag-graph audit ANSWER_ID."
+    ),
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True)) -> None:
+    """Handle the flags before a command."""
+    if version:
+        from drag_graph import __version__
+
+        typer.echo(f"drag-graph {__version__}")
+        raise typer.Exit
+
+
+distill.register(app)
+answers.register(app)
+export.register(app)
+app.add_typer(db.app, name="db")
+config.register(app)
+
+
+def main() -> None:
+    """Run the command line and exit with its code; `--debug` shows the traceback of an error."""
+    debug = "--debug" in sys.argv
+    try:
+        code = app(standalone_mode=False)
+    except click.exceptions.Abort:
+        code = EXIT_INTERRUPTED
+    except KeyboardInterrupt:
+        typer.echo("Interrupted. What was reported complete is stored; the same command goes on from there.", err=True)
+        code = EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 0
+    except Exception as error:
+        code = _explain(error, debug=debug)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: Exception, *, debug: bool) -> int:
+    from drag_graph.errors import DragGraphError
+
+    if debug or not isinstance(error, DragGraphError):
+        if not debug:
+            typer.echo(f"Error: unexpected {type(error).__name__}; this is a fault of drag-graph.", err=True)
+            typer.echo("Next: run the command again with --debug and report what it prints.", err=True)
+            return 1
+        raise error
+    typer.echo(f"Error: {error}", err=True)
+    if error.hint:
+        typer.echo(f"Next: {error.hint}", err=True)
+    return error.exit_code

@@ -1,0 +1,83 @@
+"""The audit: from an answer back to its lines, edges, evidence and teacher calls (design, sections 2 and 6).
+
+`snapshot` is taken when the answer is given and stored with it, so that a later refresh never falsifies an old audit.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from drag_graph.errors import StoreUnfit
+from drag_graph.model import Evidence, Line, SimpleEdge, Subgraph, TeacherCall, Triple
+
+NO_FILTER = "none"
+
+
+def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph], *, blind: bool) -> dict[str, Any]:
+    """Return everything that the audit of an answer needs, as a JSON document (see `audit --json` in the design).
+
+    Raises StoreUnfit when a line has no edge or evidence behind it (promise 4): such an answer must not be given.
+    """
+    by_query = {subgraph.query.id: subgraph for subgraph in subgraphs}
+    return {
+        "question": question,
+        "lines": [_line(line, by_query.get(line.query_id)) for line in lines],
+        "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
+        "privacy": {"filter": NO_FILTER, "teacher_saw": _seen(subgraphs, blind=blind)},
+    }
+
+
+def _seen(subgraphs: Iterable[Subgraph], *, blind: bool) -> list[dict[str, Any]]:
+    seen = []
+    for subgraph in subgraphs:
+        models = sorted({call.model for call in subgraph.calls})
+        options = () if blind else subgraph.query.options
+        question = subgraph.query.text
+        seen.append({"query_id": subgraph.query.id, "models": models, "question": question, "options": list(options)})
+    return seen
+
+
+def _line(line: Line, subgraph: Subgraph | None) -> dict[str, Any]:
+    head: dict[str, Any] = {"n": line.n, "kind": line.kind, "text": line.text, "ref": line.ref, "query_id": line.query_id}
+    if subgraph is None:
+        raise _unproven(line)
+    calls = {call.id: call for call in subgraph.calls}
+    evidence = {item.id: item for item in subgraph.evidence}
+    if line.kind == "evidence":
+        source = evidence.get(line.ref)
+        if source is None:
+            raise _unproven(line)
+        return {**head, "edge": None, "triples": [], "evidence": _evidence(source), "call": _call(calls[source.call_id])}
+    edge = next((item for item in subgraph.usable_edges if item.id == line.ref), None)
+    if edge is None:
+        raise _unproven(line)
+    wanted = set(edge.triple_ids)
+    triples = [_triple(item, evidence, calls, line) for item in subgraph.triples if item.id in wanted]
+    if len(triples) != len(wanted):
+        raise _unproven(line)
+    return {**head, "edge": _edge(edge), "triples": triples}
+
+
+def _unproven(line: Line) -> StoreUnfit:
+    return StoreUnfit(f"line {line.n} has nothing behind it in the store", hint="Run `drag-graph db verify`.")
+
+
+def _edge(edge: SimpleEdge) -> dict[str, Any]:
+    return edge.model_dump(mode="json", exclude={"query_id"})
+
+
+def _triple(triple: Triple, evidence: dict[str, Evidence], calls: dict[str, TeacherCall], line: Line) -> dict[str, Any]:
+    source, call = evidence.get(triple.evidence_id), calls.get(triple.call_id)
+    if source is None or call is None:
+        raise _unproven(line)
+    fields = triple.model_dump(mode="json", include={"id", "subject", "predicate", "object", "confidence"})
+    source_call = calls.get(source.call_id)
+    found = {**_evidence(source), "call": _call(source_call) if source_call else None}
+    return {**fields, "evidence": found, "call": _call(call)}
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return evidence.model_dump(mode="json", include={"id", "text", "framing", "rank", "cosine", "llm_score", "score"})
+
+
+def _call(call: TeacherCall) -> dict[str, Any]:
+    return call.model_dump(mode="json", exclude={"query_id", "request_sha256", "response_sha256"})
