@@ -1,9 +1,12 @@
 """The root command, and how errors end: one sentence, a next step, the right exit code."""
 
 import sys
+from types import TracebackType
 
 import click
 import typer
+
+from drag_graph.errors import DragGraphError
 
 from . import answers, config, db, distill, export
 
@@ -18,7 +21,7 @@ app = typer.Typer(
     help=(
         "Ask a large model once, offline, for evidence about each question; keep it as a graph with a confidence and a "
         "provenance on every edge; give a small local model the few lines it needs; trace every answer back.\n\n"
-        "[bold]Begin:[/bold] drag-graph distill questions.jsonl, then drag-graph ask \"…\", then drag-graph audit ANSWER_ID."
+        "[bold]Begin:[/bold] drag-graph distill questions.jsonl, then drag-graph ask TEXT, then drag-graph audit ANSWER_ID."
     ),
 )
 
@@ -43,34 +46,31 @@ config.register(app)
 def main() -> None:
     """Run the command line and exit with its code; `--debug` shows the traceback of an error."""
     debug = "--debug" in sys.argv
+    if not debug:
+        sys.excepthook = _explain_fault
+    code: object = 0
     try:
         code = app(standalone_mode=False)
-    except click.exceptions.Abort:
-        code = EXIT_INTERRUPTED
-    except KeyboardInterrupt:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         typer.echo("Interrupted. What was reported complete is stored; the same command goes on from there.", err=True)
         code = EXIT_INTERRUPTED
     except click.ClickException as error:
         error.show()
         code = error.exit_code
-    except BrokenPipeError:
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
-        code = 0
-    except Exception as error:
-        code = _explain(error, debug=debug)
+    except DragGraphError as error:
+        if debug:
+            raise
+        typer.echo(f"Error: {error}", err=True)
+        if error.hint:
+            typer.echo(f"Next: {error.hint}", err=True)
+        code = error.exit_code
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _explain(error: Exception, *, debug: bool) -> int:
-    from drag_graph.errors import DragGraphError
-
-    if debug or not isinstance(error, DragGraphError):
-        if not debug:
-            typer.echo(f"Error: unexpected {type(error).__name__}; this is a fault of drag-graph.", err=True)
-            typer.echo("Next: run the command again with --debug and report what it prints.", err=True)
-            return 1
-        raise error
-    typer.echo(f"Error: {error}", err=True)
-    if error.hint:
-        typer.echo(f"Next: {error.hint}", err=True)
-    return error.exit_code
+def _explain_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Say in words that something unexpected happened; the process then ends with exit code 1."""
+    del error, trace
+    typer.echo(f"Error: unexpected {kind.__name__}; this is a fault of drag-graph.", err=True)
+    typer.echo("Next: run the command again with --debug and report what it prints.", err=True)

@@ -26,9 +26,7 @@ Embedder = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.", rich_help_panel=OUTPUT_PANEL)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT_PANEL)]
-LogJson = Annotated[
-    bool | None, typer.Option("--log-json", help="Logs as JSON lines on stderr.", rich_help_panel=OUTPUT_PANEL)
-]
+LogJson = Annotated[bool | None, typer.Option("--log-json", help="Logs as JSON lines on stderr.", rich_help_panel=OUTPUT_PANEL)]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every stage.", rich_help_panel=OUTPUT_PANEL)]
 
 

@@ -1,0 +1,47 @@
+# drag-graph. `make demo` and `make test` work on a fresh machine with Python 3.11 or newer; `make help` lists the rest.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test unit check browser pins clean
+
+help:  ## List the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "drag-graph needs Python 3.11 or newer; set PYTHON=..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+
+$(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/uv
+	$(UV) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/uv
+	$(UV) -e '.[dev]'
+	@touch $@ $(VENV)/.base
+
+demo: $(VENV)/.base  ## Distil the examples into an embedded store, ask, and print one full audit
+	@BIN=$(BIN) bash examples/demo.sh
+
+test: $(VENV)/.dev  ## Every test, on the embedded store and on a real Neo4j (Java and Maven needed; Docker is not)
+	$(BIN)/python -m pytest -q -m 'not browser'
+
+unit: $(VENV)/.dev  ## The tests that need no server
+	$(BIN)/python -m pytest -q tests/unit
+
+check: $(VENV)/.dev  ## Lint and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+browser: $(VENV)/.dev  ## The pages and Neo4j Browser in a real Chromium (apt install chromium)
+	$(BIN)/python -m pytest -q -m browser
+
+pins: | $(BIN)/uv  ## Make constraints.txt anew
+	$(BIN)/uv pip compile --quiet --universal --all-extras --no-annotate --no-header --upgrade pyproject.toml -o constraints.txt
+
+clean:  ## Remove what was built
+	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,191 @@
+"""`drag-graph ask | audit | show`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options
+
+STUDENT_PANEL = "Student"
+
+
+class AuditFormat(StrEnum):
+    """What an audit is written as."""
+
+    table = "table"
+    json = "json"
+    prov = "prov"
+    html = "html"
+
+
+class ShowFormat(StrEnum):
+    """What a subgraph is shown as."""
+
+    table = "table"
+    text = "text"
+    json = "json"
+    html = "html"
+
+
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="A file; stdout without it.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(ask)
+    app.command()(audit)
+    app.command()(show)
+
+
+def ask(
+    text: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
+    option: Annotated[list[str] | None, typer.Option("--option", help="An answer option; repeat it.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="Questions, one JSON object a line.")] = None,
+    query_id: Annotated[str | None, typer.Option("--query-id", help="Ask a stored query (its id, or how it begins).")] = None,
+    student: Annotated[
+        str | None,
+        typer.Option("--student", help="nearest, transformers:NAME, or a LiteLLM model.", rich_help_panel=STUDENT_PANEL),
+    ] = None,
+    student_base_url: Annotated[
+        str | None, typer.Option("--student-base-url", help="An OpenAI-compatible server.", rich_help_panel=STUDENT_PANEL)
+    ] = None,
+    mode: Annotated[
+        options.Mode | None, typer.Option("--mode", help="What the student is shown.", rich_help_panel=STUDENT_PANEL)
+    ] = None,
+    line_format: Annotated[
+        options.LineFormat | None, typer.Option("--line-format", help="How edges are written.", rich_help_panel=STUDENT_PANEL)
+    ] = None,
+    token_budget: Annotated[
+        int | None, typer.Option("--token-budget", min=1, help="Tokens of lines.", rich_help_panel=STUDENT_PANEL)
+    ] = None,
+    relevance: Annotated[
+        float | None,
+        typer.Option(
+            "--relevance", min=0, max=1, help="Cosine from which a stored query is relevant.", rich_help_panel=STUDENT_PANEL
+        ),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Print the prompt's lines and the options' scores.")] = False,
+    embedder: options.Embedder = None,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    json: options.Json = False,
+    verbose: options.Verbose = False,
+    log_json: options.LogJson = None,
+    debug: options.Debug = False,
+) -> None:
+    """Answer a question from what is stored, with the student, and keep the answer for the audit.
+
+    The same question again uses its own subgraph; a new one the nearest stored ones, or says that nothing relevant is stored.
+
+    Examples:
+
+      drag-graph ask "Why is the sky blue?" --option Scattering --option Reflection
+
+      drag-graph ask --file questions.jsonl --mode graph --json
+    """
+    from drag_graph.bootstrap import open_session
+
+    from . import render
+
+    del debug
+    flags = {
+        "student": student,
+        "student_base_url": student_base_url,
+        "mode": mode,
+        "line_format": line_format,
+        "token_budget": token_budget,
+        "relevance": relevance,
+        "embedder": embedder,
+        "store": store,
+        "namespace": namespace,
+        "log_json": log_json,
+    }
+    settings = options.settings_of(flags, verbose=verbose)
+    _one_source(text, file, query_id)
+    with open_session(settings, create=False) as session:
+        asker = session.asker()
+        if file is not None:
+            from drag_graph.adapters.loaders import read_queries
+
+            from .distill import line_count
+
+            lines = read_queries(file, namespace=settings.namespace, domain=settings.domain)
+            with render.progress(line_count(file), quiet=json) as show_one:
+                report = asker.ask_all(lines, on_answer=show_one)
+            render.answers(report, as_json=json)
+            raise typer.Exit(report.exit_code)
+        asked = asker.ask_stored(query_id) if query_id else asker.ask_text(text or "", option or [])
+        render.answer(asked, as_json=json, explain=explain)
+
+
+def audit(
+    answer_id: Annotated[str, typer.Argument(help="The answer's id, or how it begins.")],
+    format: Annotated[AuditFormat, typer.Option("--format", "-f", help="The form.")] = AuditFormat.table,  # noqa: A002
+    output: Output = None,
+    json: options.Json = False,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    debug: options.Debug = False,
+) -> None:
+    """Walk back from an answer: shown line, edge, triples, evidence, teacher call.
+
+    Examples:
+
+      drag-graph audit 3f2a
+
+      drag-graph audit 3f2a --format html -o audit.html
+    """
+    from drag_graph.bootstrap import open_store
+
+    from drag_graph.service.auditing import audit_document
+
+    from . import render
+
+    del debug
+    settings = options.settings_of({"store": store, "namespace": namespace})
+    with open_store(settings, create=False) as graph:
+        document = audit_document(graph, answer_id)
+    render.audit(document, AuditFormat.json if json else format, output)
+
+
+def show(
+    query_id: Annotated[str | None, typer.Argument(help="The query's id, or how it begins; all queries without it.")] = None,
+    format: Annotated[ShowFormat, typer.Option("--format", "-f", help="The form.")] = ShowFormat.table,  # noqa: A002
+    output: Output = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Queries listed.")] = 50,
+    json: options.Json = False,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    debug: options.Debug = False,
+) -> None:
+    """Show a query's subgraph as table, text, JSON or a picture; without an id, list the stored queries.
+
+    Examples:
+
+      drag-graph show
+
+      drag-graph show 9b1c --format html -o graph.html
+    """
+    from drag_graph.bootstrap import open_store
+
+    from drag_graph.service.auditing import stored_subgraph
+
+    from . import render
+
+    del debug
+    settings = options.settings_of({"store": store, "namespace": namespace})
+    with open_store(settings, create=False) as graph:
+        if query_id is None:
+            render.listing(graph.list_queries(limit=limit), as_json=json or format is ShowFormat.json)
+            return
+        subgraph = stored_subgraph(graph, query_id)
+    render.subgraph(subgraph, ShowFormat.json if json else format, output)
+
+
+def _one_source(text: str | None, file: Path | None, query_id: str | None) -> None:
+    from drag_graph.errors import ConfigurationError
+
+    if sum(source is not None for source in (text, file, query_id)) != 1:
+        raise ConfigurationError("give one of TEXT, --file and --query-id", hint="drag-graph ask --help")

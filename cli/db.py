@@ -1,0 +1,170 @@
+"""`drag-graph db …`: the store itself."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options
+
+app = typer.Typer(no_args_is_help=True, help="The store: start and stop a Neo4j, look at it, migrate, check, erase.")
+
+Home = Annotated[Path | None, typer.Option("--home", help="The server's folder.", show_default=".drag-graph/neo4j")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+class Version(StrEnum):
+    """The Neo4j versions that `db up` can start."""
+
+    lts = "5.26"
+    current = "2026"
+
+
+@app.command()
+def up(
+    version: Annotated[Version, typer.Option("--version", help="5.26 needs Java 17, 2026 needs Java 21.")] = Version.lts,
+    home: Home = None,
+    bolt_port: Annotated[int, typer.Option("--bolt-port", min=1, max=65535)] = 7687,
+    http_port: Annotated[int, typer.Option("--http-port", min=1, max=65535, help="Neo4j Browser.")] = 7474,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Start a real Neo4j on this machine without Docker (Java and Maven; the first time fetches it).
+
+    The password is NEO4J_PASSWORD, or one that is made and printed once. Then: --store bolt://127.0.0.1:7687
+
+    Example: [bold]NEO4J_PASSWORD=… drag-graph db up[/bold]
+    """
+    from drag_graph.service.server import server_up
+
+    from . import render
+
+    del debug
+    with render.waiting(f"Starting Neo4j {version.value}", quiet=json):
+        started = server_up(version.value, home, bolt_port=bolt_port, http_port=http_port)
+    render.fields(started, as_json=json)
+
+
+@app.command()
+def down(home: Home = None, json: options.Json = False, debug: options.Debug = False) -> None:
+    """Stop the Neo4j that `db up` started; its data stay.
+
+    Example: [bold]drag-graph db down[/bold]
+    """
+    from drag_graph.service.server import server_down
+
+    from . import render
+
+    del debug
+    render.fields(server_down(home), as_json=json)
+
+
+@app.command()
+def status(
+    home: Home = None,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Say where the store is, whether it answers, what is in it, and which migrations it has.
+
+    Example: [bold]drag-graph db status --store bolt://127.0.0.1:7687[/bold]
+    """
+    from drag_graph.bootstrap import open_store
+    from drag_graph.service.server import server_state
+
+    from . import render
+
+    del debug
+    settings = options.settings_of({"store": store, "namespace": namespace})
+    with open_store(settings, create=False, migrate=False) as graph:
+        migrations = graph.migrations()
+        pending = [item for item in migrations if not item.applied_at]
+        embedder = None if pending else graph.embedder()
+        document = {
+            "store": graph.location,
+            "namespace": graph.namespace,
+            "embedder": embedder[0] if embedder else None,
+            "migrations": {"applied": len(migrations) - len(pending), "pending": [item.name for item in pending]},
+            "counts": {} if pending else graph.counts(),
+            "server": server_state(home),
+        }
+    render.fields(document, as_json=json)
+
+
+@app.command()
+def migrate(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be applied.")] = False,
+    store: options.Store = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Bring the store's schema up to this version of drag-graph.
+
+    Example: [bold]drag-graph db migrate --dry-run[/bold]
+    """
+    from drag_graph.bootstrap import open_store
+
+    from . import render
+
+    del debug
+    settings = options.settings_of({"store": store})
+    with open_store(settings, migrate=False) as graph:
+        pending = [item for item in graph.migrations() if not item.applied_at]
+        applied = [] if dry_run else graph.migrate()
+    names = [f"V{item.version:04d}__{item.name}" for item in (pending if dry_run else applied)]
+    render.fields({"store": graph.location, "pending" if dry_run else "applied": names}, as_json=json)
+
+
+@app.command()
+def verify(
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Check that every triple has evidence and a teacher call, and that nothing dangles; exit 1 with the list if not.
+
+    Example: [bold]drag-graph db verify --json[/bold]
+    """
+    from drag_graph.bootstrap import open_store
+
+    from . import render
+
+    del debug
+    settings = options.settings_of({"store": store, "namespace": namespace})
+    with open_store(settings, create=False) as graph:
+        problems = graph.verify()
+    render.problems(problems, as_json=json)
+    raise typer.Exit(1 if problems else 0)
+
+
+@app.command()
+def erase(
+    query_id: Annotated[str, typer.Option("--query-id", help="The query's id, or how it begins.")],
+    yes: Yes = False,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Erase a query, its whole subgraph and every answer that rests on it.
+
+    Example: [bold]drag-graph db erase --query-id 9b1c --yes[/bold]
+    """
+    from drag_graph.bootstrap import open_store
+
+    from drag_graph.service.auditing import full_id
+
+    from . import render
+
+    del debug
+    settings = options.settings_of({"store": store, "namespace": namespace})
+    with open_store(settings, create=False) as graph:
+        whole = full_id(graph, "query", query_id)
+        if not yes:
+            typer.confirm(f"Erase query {whole} from {graph.location}?", abort=True, err=True)
+        erased = graph.erase_query(whole)
+    render.fields({"query_id": whole, "erased": erased}, as_json=json)

@@ -1,0 +1,289 @@
+"""All output to people: rich tables and bars; and `--json`, one document on stdout."""
+
+import json as json_module
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.tree import Tree
+
+if TYPE_CHECKING:
+    from drag_graph.pipeline import AnswersReport, Asked, RunReport
+
+    from drag_graph.model import Subgraph
+    from drag_graph.ports import Problem, QuerySummary
+
+    from .answers import AuditFormat, ShowFormat
+
+SHORT = 12
+"""Digits of an id in a table; every command takes a short id."""
+
+
+def console() -> Console:
+    """Return the console for results (stdout)."""
+    return Console(highlight=False)
+
+
+def document(value: Any) -> None:
+    """Print one JSON document on stdout."""
+    sys.stdout.write(json_module.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def write(text: str, output: Path | None) -> None:
+    """Write a text to a file in one step, or to stdout."""
+    if output is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return
+    from drag_graph.files import write_lines
+
+    write_lines(output, text.splitlines())
+    typer.echo(f"Wrote {output}", err=True)
+
+
+@contextmanager
+def progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """Show a bar with rate, cost so far and time left, on a terminal only; yields what is called with the cost so far."""
+    stderr = Console(stderr=True)
+    if quiet or not stderr.is_terminal:
+        yield lambda _cost: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.speed:.1f}/s", justify="right"),
+        TextColumn("${task.fields[cost]:.4f}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=stderr, transient=True) as bar:
+        task = bar.add_task("Queries", total=total, cost=0.0)
+        yield lambda cost: bar.update(task, advance=1, cost=cost)
+
+
+@contextmanager
+def waiting(what: str, *, quiet: bool) -> Iterator[None]:
+    """Show that something is going on, on a terminal only."""
+    stderr = Console(stderr=True)
+    if quiet or not stderr.is_terminal:
+        yield
+        return
+    with stderr.status(what):
+        yield
+
+
+def fields(values: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print a flat document as two columns."""
+    if as_json:
+        document(values)
+        return
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for name, value in values.items():
+        shown = ", ".join(f"{key} {entry}" for key, entry in value.items()) if isinstance(value, Mapping) else value
+        shown = ", ".join(str(entry) for entry in shown) if isinstance(shown, list | tuple) else shown
+        table.add_row(f"[bold]{name}[/bold]", escape(str(shown if shown not in (None, "") else "-")))
+    console().print(table)
+
+
+def settings(values: Mapping[str, Any], origins: Mapping[str, str], *, as_json: bool) -> None:
+    """Print each setting with its value and origin."""
+    if as_json:
+        document({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
+        return
+    table = Table("setting", "value", "from")
+    for name, value in values.items():
+        origin = origins[name]
+        style = "" if origin == "default" else "bold"
+        table.add_row(name, escape("" if value is None else str(value)), origin, style=style)
+    console().print(table)
+
+
+def run(report: "RunReport", *, as_json: bool) -> None:
+    """Print what became of each query of a distillation."""
+    if as_json:
+        document(report.document())
+        return
+    table = Table("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
+    for result in report.queries:
+        calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else str(result.calls)
+        numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")
+        colour = {"complete": "green", "quarantined": "red", "skipped": "yellow"}.get(result.status, "")
+        table.add_row(
+            result.id[:SHORT], escape(result.source_id), f"[{colour}]{result.status}[/]" if colour else result.status, *numbers
+        )
+    console().print(table)
+    for result in report.queries:
+        if result.error:
+            typer.echo(f"{result.id[:SHORT]} {result.status}: {result.error}", err=True)
+    for bad in report.rejected:
+        typer.echo(f"line {bad.number}: {bad.problem}", err=True)
+    totals = report.totals()
+    counts = ", ".join(f"{totals[name]} {name}" for name in ("complete", "quarantined", "skipped", "pending"))
+    console().print(f"{counts}; {totals['calls']} calls, ${totals['cost_usd']:.4f}, {totals['seconds']:.1f} s")
+
+
+def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
+    """Print one answer and the lines that it rests on."""
+    if as_json:
+        document(asked.document(explain=explain))
+        return
+    out = console()
+    label = f"{asked.answer.label}. " if asked.answer.label else ""
+    out.print(f"[bold]{escape(label + asked.answer.text)}[/bold]")
+    out.print(f"confidence {asked.answer.confidence:.2f}, mode {asked.answer.mode}, student {escape(asked.answer.student)}")
+    for line in asked.answer.lines:
+        score = f" ({line.score:.3f})" if explain else ""
+        out.print(f"  {line.n}. {escape(line.text)}{score}", soft_wrap=True)
+    if explain:
+        for option, probability in zip(asked.answer.options, asked.probabilities, strict=False):
+            out.print(f"  {probability:6.3f}  {escape(option)}")
+    if asked.answer.lines:
+        out.print(f"Trace it back: [bold]drag-graph audit {asked.answer.id[:SHORT]}[/bold]")
+
+
+def answers(report: "AnswersReport", *, as_json: bool) -> None:
+    """Print a file's answers and, where it has gold ones, the accuracy."""
+    if as_json:
+        document(report.document())
+        return
+    table = Table("answer", "source", "label", "text", "confidence", "correct")
+    for asked in report.answers:
+        given = asked.answer
+        verdict = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}[given.correct]
+        table.add_row(
+            given.id[:SHORT],
+            escape(asked.source_id),
+            given.label or "",
+            escape(given.text[:60]),
+            f"{given.confidence:.2f}",
+            verdict,
+        )
+    console().print(table)
+    for number, problem in report.rejected:
+        typer.echo(f"line {number}: {problem}", err=True)
+    console().print(", ".join(f"{name} {value}" for name, value in report.totals().items()))
+
+
+def listing(queries: Sequence["QuerySummary"], *, as_json: bool) -> None:
+    """Print the stored queries."""
+    if as_json:
+        document([asdict(query) for query in queries])
+        return
+    table = Table("query", "question", "domain", "graph", "evidence", "triples", "edges")
+    for query in queries:
+        counts = (str(query.evidence), str(query.triples), str(query.edges))
+        table.add_row(query.id[:SHORT], escape(query.text), query.domain, query.graph, *counts)
+    console().print(table)
+
+
+def problems(found: Sequence["Problem"], *, as_json: bool) -> None:
+    """Print what a check of the store found."""
+    if as_json:
+        document({"problems": [asdict(problem) for problem in found]})
+        return
+    if not found:
+        console().print("[green]Nothing wrong: every triple has its evidence and teacher call.[/green]")
+        return
+    table = Table("check", "id", "what is wrong")
+    for problem in found:
+        table.add_row(problem.check, problem.id, escape(problem.message))
+    console().print(table)
+
+
+def audit(values: dict[str, Any], form: "AuditFormat", output: Path | None) -> None:
+    """Print or write an audit."""
+    if form == "json":
+        write(json_module.dumps(values, ensure_ascii=False, indent=2), output)
+    elif form == "prov":
+        from drag_graph.service.prov import prov_document
+
+        write(json_module.dumps(prov_document(values), ensure_ascii=False, indent=2), output)
+    elif form == "html":
+        from drag_graph.service.audit_page import audit_page
+
+        write(audit_page(values), output)
+    else:
+        _audit_tree(values)
+
+
+def _audit_tree(values: dict[str, Any]) -> None:
+    out = console()
+    label = f"{values['label']}. " if values["label"] else ""
+    tree = Tree(f"[bold]{escape(values['question'])}[/bold]\n-> {escape(label + values['answer'])}")
+    for line in values["lines"]:
+        gone = "" if line["live"] else " [red](no longer in the graph)[/red]"
+        branch = tree.add(f"{line['n']}. {escape(line['text'])}{gone}")
+        if line["kind"] == "evidence":
+            _evidence_branch(branch, line["evidence"], line["call"])
+        for triple in line["triples"]:
+            words = f"{triple['subject']} | {triple['predicate']} | {triple['object']}"
+            leaf = branch.add(
+                f"triple {escape(words)} [dim]confidence {triple['confidence']:.2f}, {_call(triple['call'])}[/dim]"
+            )
+            _evidence_branch(leaf, triple["evidence"], triple["evidence"]["call"])
+    out.print(tree)
+    seen = values["privacy"]
+    out.print(f"student {escape(values['student'])}, mode {values['mode']}, confidence {values['confidence']:.2f}")
+    out.print(f"teacher calls {len(values['calls'])}, cost ${values['cost_usd']:.4f}, privacy filter {seen.get('filter', '-')}")
+
+
+def _evidence_branch(branch: Tree, evidence: Mapping[str, Any], call: Mapping[str, Any] | None) -> None:
+    judged = "" if evidence["llm_score"] is None else f", teacher's score {evidence['llm_score']:g}"
+    rank = f"rank {evidence['rank']}, cosine {evidence['cosine']:.2f}{judged}"
+    branch.add(f"evidence {escape(evidence['text'])} [dim]{rank}, {_call(call)}[/dim]")
+
+
+def _call(call: Mapping[str, Any] | None) -> str:
+    if call is None:
+        return "no call"
+    return escape(f"by {call['model']} ({call['stage']}, ${call['cost_usd']:.4f}, {call['created_at']})")
+
+
+def subgraph(value: "Subgraph", form: "ShowFormat", output: Path | None) -> None:
+    """Print or write a subgraph."""
+    if form == "json":
+        write(value.model_dump_json(indent=2), output)
+    elif form == "html":
+        from drag_graph.service.graph_page import graph_page
+
+        write(graph_page(value), output)
+    elif form == "text":
+        from drag_graph.service.auditing import subgraph_text
+
+        write(subgraph_text(value), output)
+    else:
+        _subgraph_tables(value)
+
+
+def _subgraph_tables(value: "Subgraph") -> None:
+    out = console()
+    out.print(f"[bold]{escape(value.query.text)}[/bold]  {value.query.id}  graph: {value.graph}")
+    edges = Table("rank", "subject", "predicate", "object", "confidence", "support", title="Edges")
+    for edge in value.usable_edges:
+        words = (escape(edge.subject), escape(", ".join(edge.predicates)), escape(edge.object))
+        edges.add_row(str(edge.rank), *words, f"{edge.confidence:.2f}", str(edge.support))
+    evidence = Table("rank", "evidence", "framing", "cosine", "teacher's score", "kept", title="Evidence")
+    for item in sorted(value.evidence, key=lambda entry: entry.rank):
+        judged = "" if item.llm_score is None else f"{item.llm_score:g}"
+        kept = "yes" if item.kept else escape(f"no: {item.reason}")
+        evidence.add_row(str(item.rank), escape(item.text), item.framing, f"{item.cosine:.2f}", judged, kept)
+    calls = Table("stage", "model", "tokens in", "tokens out", "cost", "latency", title="Teacher calls")
+    for call in value.calls:
+        numbers = (str(call.tokens_in), str(call.tokens_out), f"${call.cost_usd:.4f}", f"{call.latency_ms} ms")
+        calls.add_row(call.stage, escape(call.model), *numbers)
+    for table in (edges, evidence, calls):
+        out.print(table)
+
+
+def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what a distillation would take."""
+    fields(values, as_json=as_json)

@@ -1,0 +1,89 @@
+"""Finding what a person names by a short id, and the audit document of an answer."""
+
+from typing import Any, Literal
+
+from drag_graph.errors import ConfigurationError, NotStored
+from drag_graph.model import LABELS, Answer, Subgraph
+from drag_graph.ports import GraphStore
+
+_SHOWN = 10
+"""How many ids are looked at when a short id is not unique."""
+
+
+def full_id(store: GraphStore, kind: Literal["query", "answer"], prefix: str) -> str:
+    """Return the one stored id that begins with `prefix`.
+
+    Raises NotStored when there is none, ConfigurationError when several begin so.
+    """
+    prefix = prefix.strip().lower()
+    found = store.match_ids(kind, prefix, limit=_SHOWN) if prefix else []
+    if not found:
+        listing = "`drag-graph show` lists the queries." if kind == "query" else "`drag-graph ask` prints the id of its answer."
+        raise NotStored(f"no {kind} {prefix!r} in {store.location}", hint=listing)
+    if len(found) > 1 and prefix not in found:
+        raise ConfigurationError(f"{prefix!r} begins {len(found)} or more {kind} ids", hint="Give more digits of the id.")
+    return prefix if prefix in found else found[0]
+
+
+def stored_subgraph(store: GraphStore, prefix: str) -> Subgraph:
+    """Return the subgraph of the query whose id begins with `prefix`. Raises as `full_id` does."""
+    found = store.read([full_id(store, "query", prefix)])
+    if not found:
+        raise NotStored(f"query {prefix!r} went away while it was read", hint="Ask again.")
+    return found[0]
+
+
+def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
+    """Return the audit of the answer whose id begins with `prefix` (design, section 6, `audit --json`).
+
+    It is what was recorded when the answer was given. `live` says for each shown line whether the graph still holds it
+    unchanged: `true`, or `false` after a refresh or tampering. Raises as `full_id` does.
+    """
+    answer = store.read_answer(full_id(store, "answer", prefix))
+    if answer is None:
+        raise NotStored(f"answer {prefix!r} went away while it was read", hint="Ask again.")
+    standing = _standing(store.audit_walk(answer.id))
+    lines = [{**line, "live": _is_live(line, standing)} for line in answer.snapshot.get("lines", [])]
+    calls = answer.snapshot.get("calls", [])
+    return {
+        "answer_id": answer.id,
+        "answer": answer.text,
+        **_facts(answer),
+        "question": answer.question,
+        "options": list(answer.options),
+        "student": answer.student,
+        "lines": lines,
+        "calls": calls,
+        "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
+        "privacy": answer.snapshot.get("privacy", {}),
+    }
+
+
+def _facts(answer: Answer) -> dict[str, Any]:
+    fields = {"label", "confidence", "mode", "gold", "correct", "query_ids", "prompt_tokens", "latency_ms", "created_at"}
+    return answer.model_dump(mode="json", include=fields)
+
+
+def _standing(rows: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+    return {(row["ref"], row.get("triple_id") or "", row["evidence_id"]) for row in rows if row.get("call_id")}
+
+
+def _is_live(line: dict[str, Any], standing: set[tuple[str, str, str]]) -> bool:
+    if line["kind"] == "evidence":
+        return (line["ref"], "", line["ref"]) in standing
+    wanted = {(line["ref"], triple["id"], triple["evidence"]["id"]) for triple in line["triples"]}
+    return wanted <= standing
+
+
+def subgraph_text(subgraph: Subgraph) -> str:
+    """Return a subgraph as plain lines: the question, its evidence and its edges, best first."""
+    lines = [subgraph.query.text]
+    lines += [f"  {label}. {option}" for label, option in zip(LABELS, subgraph.query.options, strict=False)]
+    lines += ["", "EVIDENCE"]
+    lines += [f"{number}. {item.text}" for number, item in enumerate(subgraph.kept_evidence, start=1)]
+    lines += ["", f"KNOWLEDGE GRAPH ({subgraph.graph})"]
+    for edge in subgraph.usable_edges:
+        lines.append(
+            f"[{edge.subject}] --{', '.join(edge.predicates)}--> [{edge.object}] ({edge.confidence:.2f}, {edge.support}x)"
+        )
+    return "\n".join(lines)
