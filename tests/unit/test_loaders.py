@@ -1,0 +1,98 @@
+"""Bad input lines are named with their number and reason, and the others go on."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drag_graph.adapters.loaders import LINE_LIMIT, make_query, parse_lines, read_queries
+from drag_graph.errors import InputError, QueryInvalid
+
+
+def parse(*lines):
+    return list(parse_lines([line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines], namespace="default"))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"{", "not JSON"),
+        (b"[1]", "not a JSON object"),
+        (b'{"question": "caf\xe9"}', "not UTF-8 at byte"),
+        (b"\x00\x01\x02\xff", "not"),
+        ({"question": ""}, "is empty"),
+        ({"question": "   "}, "is empty"),
+        ({}, "no question"),
+        ({"question": 7}, "not a text"),
+        ({"question": "a\x00b"}, "looks binary"),
+        (b'{"question": "\\ud800"}', "looks binary"),
+        ({"question": "a" * 1_000_000}, "1,000,000 characters"),
+        ({"question": "q", "options": ["a"]}, "one option"),
+        ({"question": "q", "options": "ab"}, "must be a list"),
+        ({"question": "q", "options": {"A": "x"}}, "must be a list"),
+        ({"question": "q", "options": ["a", "b", "A "]}, "options 1 and 3 are the same"),
+        ({"question": "q", "options": ["a", ""]}, "option 2 is empty"),
+        ({"question": "q", "options": ["a", None]}, "no option 2"),
+        ({"question": "q", "options": [str(n) for n in range(27)]}, "27 options"),
+        ({"question": "q", "options": ["a", "b"], "answer": 2}, "no index"),
+        ({"question": "q", "options": ["a", "b"], "answer": "z"}, "neither"),
+        ({"question": "q", "domain": "cooking"}, "domain must be one of"),
+        (b"[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_bad_line_is_named_and_the_others_go_on(line, reason):
+    before, bad, after = parse({"question": "one?"}, line, {"question": "two?"})
+    assert bad.number == 2
+    assert bad.query is None
+    assert reason in bad.problem
+    assert before.query.text == "one?"
+    assert after.query.text == "two?"
+
+
+def test_answers_are_read_as_index_letter_or_text():
+    options = ["red", "green", "blue"]
+    golds = [make_query("q", options, answer=answer).gold for answer in (2, "C", "c.", "Blue", None)]
+    assert golds == [2, 2, 2, 2, None]
+    assert make_query("q", answer="Paris").gold == "Paris"
+    assert make_query("q", answer=["Paris", "paris, france"]).gold == ("Paris", "paris, france")
+
+
+def test_the_same_question_has_the_same_id_whatever_its_spacing_case_and_width():
+    first = make_query("What  is\tDNA?", ["A acid", "B"])
+    assert make_query("what is dna?", ["a  acid", "b"]).id == first.id
+    assert make_query("what is dna?", ["b", "a acid"]).id != first.id
+    assert make_query("what is dna?").id != first.id
+    assert make_query("what is dna?", ["a acid", "b"], namespace="other").id != first.id
+
+
+def test_unknown_keys_are_kept_and_a_byte_order_mark_is_not():
+    (line,) = parse(b"\xef\xbb\xbf" + json.dumps({"id": 7, "question": "q", "subject": "biology"}).encode())
+    assert line.query.metadata == {"subject": "biology"}
+    assert line.query.source_id == "7"
+
+
+def test_a_line_longer_than_the_limit_is_refused_and_the_next_is_read(tmp_path):
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(b'{"question": "' + b"x" * (LINE_LIMIT * 2) + b'"}\n{"question": "short"}\n')
+    long, short = read_queries(path)
+    assert "longer than" in long.problem
+    assert (short.number, short.query.text) == (2, "short")
+
+
+def test_a_missing_file_and_a_folder_are_said_in_words(tmp_path):
+    for path in (tmp_path / "nothing.jsonl", tmp_path):
+        with pytest.raises(InputError, match="cannot be read"):
+            list(read_queries(path))
+
+
+@given(st.binary(max_size=400))
+def test_no_line_of_bytes_raises_anything_else(line):
+    for entry in parse_lines([line], namespace="default"):
+        assert (entry.query is None) == bool(entry.problem)
+
+
+def test_26_options_are_allowed():
+    assert len(make_query("q", [str(n) for n in range(26)]).options) == 26
+    with pytest.raises(QueryInvalid, match="27 options"):
+        make_query("q", [str(n) for n in range(27)])

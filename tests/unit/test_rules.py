@@ -1,0 +1,83 @@
+"""The house rules that a machine can hold (style guide): layering, Cypher in files, one reader of the environment."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PRODUCT = sorted([*(ROOT / "drag_graph").rglob("*.py"), *(ROOT / "cli").rglob("*.py")])
+CYPHER = re.compile(r"\b(MATCH|MERGE|UNWIND|DETACH DELETE)\b\s*[(\$]?", re.ASCII)
+
+
+def imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+
+
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_the_product_is_found():
+    assert len(PRODUCT) > 30
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=lambda path: str(path.relative_to(ROOT)))
+def test_house_rules(path):
+    tree = parsed(path)
+    relative = path.relative_to(ROOT)
+    names = {name.split(".")[0] for name in imported(tree)}
+    if relative.parts[0] == "drag_graph":
+        assert "cli" not in names, "drag_graph never imports cli"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
+            assert relative.name == "settings.py", f"line {node.lineno}: only settings.py reads the environment"
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            assert not re.search(r"\b(MATCH|MERGE|UNWIND)\s*[\(\$]", node.value), f"line {node.lineno}: Cypher belongs into cypher/"
+        if isinstance(node, ast.ExceptHandler):
+            names = {name.id for name in ast.walk(node.type or ast.Name(id="BaseException")) if isinstance(name, ast.Name)}
+            assert not names & {"Exception", "BaseException"}, f"line {node.lineno}: a broad except swallows faults"
+
+
+def test_steps_do_no_io():
+    forbidden = {"neo4j", "ladybug", "litellm", "httpx", "requests", "socket", "subprocess", "torch", "sentence_transformers"}
+    for path in (ROOT / "drag_graph" / "steps").rglob("*.py"):
+        tree = parsed(path)
+        names = set(imported(tree))
+        assert not {name.split(".")[0] for name in names} & forbidden, path
+        assert not {name for name in names if name.startswith("drag_graph.adapters")}, path
+
+
+def test_public_functions_of_the_product_are_documented():
+    missing = []
+    for path in PRODUCT:
+        for node in parsed(path).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_") and not ast.get_docstring(node):
+                missing.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+    assert missing == []
+
+
+def test_no_module_or_function_grows_past_what_a_reader_holds():
+    long = []
+    for path in PRODUCT:
+        text = path.read_text(encoding="utf-8")
+        if len(text.splitlines()) > 400:
+            long.append(f"{path.relative_to(ROOT)}: {len(text.splitlines())} lines")
+        for node in ast.walk(ast.parse(text)):
+            # A typer command's signature is the documentation of its flags, so only its statements count.
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.body[-1].end_lineno - node.body[0].lineno >= 60:
+                long.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+    assert long == []
+
+
+@pytest.mark.parametrize("command", [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"]], ids=" ".join)
+def test_lint_and_types(command):
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
