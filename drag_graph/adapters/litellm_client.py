@@ -250,7 +250,7 @@ def _attempt(litellm: Any, call: Mapping[str, Any], limit: float, base_url: str,
     try:
         return future.result(limit * 1.05 + _GRACE)
     except TimeoutError:
-        return _unavailable(call["model"], base_url, f"no whole answer within {limit:g} s", billed=True)
+        return _unavailable(call["model"], base_url, "no whole answer in time", billed=True)
     except (openai.OpenAIError, httpx.HTTPError) as error:
         return _judge(litellm, error, call["model"], base_url, key_variable)
 
@@ -259,13 +259,15 @@ def _judge(litellm: Any, error: Exception, model: str, base_url: str, key_variab
     """Decide what an error of LiteLLM means. Its text is only looked at: it can hold the prompt and the key."""
     import httpx
 
-    kinds, text, status = litellm.exceptions, str(error).lower(), getattr(error, "status_code", None)
+    kinds, status = litellm.exceptions, getattr(error, "status_code", None)
     final = _final(kinds, error, model, base_url, key_variable)
     if final is not None:
         return _Failure(final)
-    if any(isinstance(link, httpx.ConnectError) for link in _chain(error)) or "connection refused" in text:
+    if any(isinstance(link, httpx.ConnectError) for link in _chain(error)) or "Connection refused" in str(error):
         return _unavailable(model, base_url, "it cannot be reached", retries=RETRIES_UNREACHABLE)
     answered = _headers(error) is not None
+    if isinstance(error, kinds.Timeout) and not answered:
+        return _unavailable(model, base_url, "no answer in time", billed=True)
     if isinstance(error, kinds.Timeout | kinds.RateLimitError) or status in {408, 409, 425} or (status or 500) >= 500:  # noqa: PLR2004
         reason = f"it answers HTTP {status}" if answered else "the connection broke off or gave no usable answer"
         return _unavailable(model, base_url, reason, retry_after=_retry_after(_headers(error)), billed=not answered)
@@ -274,18 +276,18 @@ def _judge(litellm: Any, error: Exception, model: str, base_url: str, key_variab
 
 def _final(kinds: Any, error: Exception, model: str, base_url: str, key_variable: str) -> DragGraphError | None:
     """Return what to raise for an error that no repetition mends, or None."""
-    status, where = getattr(error, "status_code", None), _where(model, base_url)
+    status, where, codes = getattr(error, "status_code", None), _where(model, base_url), _codes(error)
     if isinstance(error, kinds.AuthenticationError) or status in {401, 403}:
         hint = f"Set {_key_names(model, base_url, key_variable)} to a key that is valid there."
         return ModelAccessDenied(f"{where} refused the key (HTTP {status})", hint=hint)
     if isinstance(error, kinds.NotFoundError):
         hint = "Check the model's name, and the base URL if one is given (it usually ends in /v1)."
-        return UnknownModel(f"{where} does not know the model {model!r}", hint=hint)
-    if isinstance(error, kinds.ContextWindowExceededError):
-        return ContextOverflow(f"the prompt is longer than {model!r} takes")
-    if isinstance(error, kinds.ContentPolicyViolationError):
+        return UnknownModel(f"{where} does not know the model {_shown(model, base_url)!r}", hint=hint)
+    if isinstance(error, kinds.ContextWindowExceededError) or "context_length_exceeded" in codes:
+        return ContextOverflow(f"the prompt is longer than {_shown(model, base_url)!r} takes")
+    if isinstance(error, kinds.ContentPolicyViolationError) or codes & {"content_policy_violation", "content_filter"}:
         return RefusedReply(f"the content filter of {where} stopped the request")
-    if "insufficient_quota" in str(error):
+    if "insufficient_quota" in codes:
         hint = "Top up the account or raise its limit, then run the same command again."
         return ModelUnavailable(f"{where} says that the account's quota is used up", hint=hint)
     return None
@@ -304,6 +306,15 @@ def _where(model: str, base_url: str) -> str:
         return f"the provider of {model!r}"
     parts = urlsplit(base_url)  # without user, password, path and query, any of which can hold a secret
     return f"the model server at {parts.hostname}{f':{parts.port}' if parts.port else ''}"
+
+
+def _shown(model: str, base_url: str) -> str:
+    return model.removeprefix("openai/") if base_url else model
+
+
+def _codes(error: BaseException) -> set[str]:
+    """Return the machine-readable codes that the server gave; LiteLLM keeps them only on the error underneath its own."""
+    return {str(code) for link in _chain(error) if (code := getattr(link, "code", None))}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
