@@ -1,0 +1,1 @@
+"""The parts of the contract suite that `drag_graph.testing.stores` puts together."""

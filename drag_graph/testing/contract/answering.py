@@ -1,0 +1,175 @@
+"""Answers: saving, reading, listing and walking them back; erasing a query with all that rests on it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
+from drag_graph.ports import GraphStore
+from drag_graph.testing.builders import HOSTILE_NAMES, expected, make_answer, make_subgraph
+from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
+
+PLAIN = Aggregation()
+WALK_KEYS = {"ref", "kind", "triple_id", "evidence_id", "evidence_text", "call_id", "model"}
+
+
+def _stored(store: GraphStore, namespace: str, number: int | str = 0) -> Subgraph:
+    store.save([make_subgraph(number, namespace=namespace)], PLAIN)
+    return store.read([make_subgraph(number, namespace=namespace).query.id])[0]
+
+
+def _answer(number: int | str, graph: Subgraph, namespace: str, **fields: Any) -> Answer:
+    """Return an answer that was shown the best evidence and all edges."""
+    refs: list[tuple[LineKind, str]] = [("evidence", graph.kept_evidence[0].id)]
+    refs += [("edge", edge.id) for edge in graph.usable_edges]
+    return make_answer(number, [graph], namespace=namespace, refs=refs, **fields)
+
+
+class AnswerContract(Contract):
+    """`save_answers`, `read_answer`, `list_answers`, `audit_walk`, `erase_query`."""
+
+    def test_an_answer_is_read_back_with_its_snapshot(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        answer = _answer(1, graph, namespace)
+        bare = make_answer(2, [graph], namespace=namespace, label=None, gold=None, correct=None, options=(), snapshot={})
+        store.save_answers([answer, bare])
+        assert_same(store.read_answer(answer.id), answer)
+        assert_same(store.read_answer(bare.id), bare)
+        assert store.read_answer("missing") is None
+
+    def test_hostile_answers_are_stored_as_they_are(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        for number, text in enumerate(HOSTILE_NAMES):
+            answer = _answer(number, graph, namespace, text=text, student=text, question=text, snapshot={text: [text]})
+            store.save_answers([answer])
+            assert_same(store.read_answer(answer.id), answer)
+        assert_same(store.read([graph.query.id]), [graph])
+
+    def test_an_answer_that_is_there_stays_as_it_is(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        answer = _answer(1, graph, namespace)
+        store.save_answers([answer])
+        before = records_of(store)
+        store.save_answers([answer])
+        store.save_answers([answer.model_copy(update={"text": "changed"}), answer])
+        assert records_of(store) == before
+
+    def test_an_answer_is_linked_to_its_queries_and_evidence(self, store: GraphStore, namespace: str) -> None:
+        one, two = _stored(store, namespace, 1), _stored(store, namespace, 2)
+        refs: list[tuple[LineKind, str]] = [("evidence", one.kept_evidence[0].id), ("evidence", two.kept_evidence[1].id)]
+        answer = make_answer(1, [one, two], namespace=namespace, refs=refs)
+        store.save_answers([answer])
+        counts = store.counts()
+        sizes = {"Answer": 1, "ANSWERS": 2, "USED": 2}
+        assert {name: counts[name] for name in sizes} == sizes
+        assert store.match_ids("answer", answer.id[:8]) == [answer.id]
+        assert store.verify() == []
+
+    def test_answers_are_listed_newest_first_without_snapshots(self, store: GraphStore, namespace: str) -> None:
+        one, two = _stored(store, namespace, 1), _stored(store, namespace, 2)
+        times = ("2026-01-03T00:00:00+00:00", "2026-01-05T00:00:00+00:00", "2026-01-04T00:00:00+00:00")
+        answers = [_answer(n, one if n else two, namespace, created_at=time) for n, time in enumerate(times)]
+        store.save_answers(answers)
+        listed = [answers[n].model_copy(update={"snapshot": {}}) for n in (1, 2, 0)]
+        assert_same(store.list_answers(), listed)
+        assert_same(store.list_answers(limit=2), listed[:2])
+        assert_same(store.list_answers(one.query.id), listed[:2])
+        assert_same(store.list_answers(two.query.id), listed[2:])
+        assert store.list_answers("missing") == []
+
+    def test_an_answer_that_rests_on_nothing_is_kept_too(self, store: GraphStore, namespace: str) -> None:
+        answer = make_answer(1, [], namespace=namespace, text="", label=None, correct=False, mode="none")
+        store.save_answers([answer])
+        assert_same(store.read_answer(answer.id), answer)
+        assert [item.id for item in store.list_answers()] == [answer.id]
+        assert store.audit_walk(answer.id) == []
+        assert store.verify() == []
+
+    def test_the_walk_leads_from_each_line_to_a_teacher_call(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        answer = _answer(1, graph, namespace)
+        store.save_answers([answer])
+        rows = store.audit_walk(answer.id)
+        assert all(set(row) == WALK_KEYS for row in rows)
+        found = {(row["kind"], row["ref"], row["triple_id"] or "", row["evidence_id"], row["call_id"]) for row in rows}
+        best = graph.kept_evidence[0]
+        triples = {triple.id: triple for triple in graph.triples}
+        wanted = {("evidence", best.id, "", best.id, best.call_id)}
+        for edge in graph.edges:
+            for id_ in edge.triple_ids:
+                wanted.add(("edge", edge.id, id_, triples[id_].evidence_id, triples[id_].call_id))
+        assert found == wanted
+        assert len(rows) == len(wanted)
+        texts = {item.id: item.text for item in graph.evidence}
+        models = {call.id: call.model for call in graph.calls}
+        assert all((row["evidence_text"], row["model"]) == (texts[row["evidence_id"]], models[row["call_id"]]) for row in rows)
+
+    def test_the_walk_leads_through_the_raw_multigraph(self, store: GraphStore, namespace: str) -> None:
+        weak = make_subgraph(namespace=namespace, triples=[("a", "is", "b", 0.2, 0), ("a", "is", "c", 0.1, 1)])
+        store.save([weak], PLAIN)
+        (graph,) = store.read([weak.query.id])
+        store.save_answers([_answer(1, graph, namespace)])
+        rows = store.audit_walk(_answer(1, graph, namespace).id)
+        assert sorted(row["triple_id"] for row in rows if row["kind"] == "edge") == sorted(item.id for item in graph.triples)
+        assert all(row["ref"] == row["triple_id"] for row in rows if row["kind"] == "edge")
+
+    def test_a_replaced_subgraph_keeps_its_answers(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        answer = _answer(1, graph, namespace)
+        store.save_answers([answer])
+        new = make_subgraph(
+            namespace=namespace,
+            triples=[("other", "than", "before", 0.9, 0)],
+            evidence=["wholly new"],
+            dropped=(),
+            settings_hash="settings-2",
+        )
+        assert store.save([new], PLAIN) == ["replaced"]
+        assert_same(store.read_answer(answer.id), answer)
+        assert [item.id for item in store.list_answers(graph.query.id)] == [answer.id]
+        assert store.audit_walk(answer.id) == []
+        assert_same(store.read([graph.query.id]), [expected(new, PLAIN)])
+        counts = store.counts()
+        sizes = {"Answer": 1, "ANSWERS": 1, "USED": 0, "Evidence": 1}
+        assert {name: counts[name] for name in sizes} == sizes
+        assert store.verify() == []
+
+    def test_erasing_takes_the_subgraph_and_what_rests_on_it_only(self, store: GraphStore, namespace: str) -> None:
+        other = _stored(store, namespace, "other")
+        about_other = _answer("other", other, namespace)
+        store.save_answers([about_other])
+        before, counts = records_of(store), store.counts()
+        graph = _stored(store, namespace)
+        both = make_answer("both", [other, graph], namespace=namespace, refs=[("evidence", other.kept_evidence[0].id)])
+        store.save_answers([_answer(1, graph, namespace), _answer(2, graph, namespace), both])
+        gone = store.erase_query(graph.query.id)
+        sizes = {"Query": 1, "Evidence": 4, "Entity": 4, "TeacherCall": 2, "Answer": 3}
+        assert {label: gone.get(label) for label in sizes} == sizes
+        assert records_of(store) == before
+        assert store.counts() == counts
+        assert store.read_answer(both.id) is None
+        assert_same(store.read_answer(about_other.id), about_other)
+        assert sum(store.erase_query(graph.query.id).values()) == 0
+        assert store.verify() == []
+
+    def test_an_erased_query_can_be_saved_again(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        before = records_of(store)
+        store.erase_query(graph.query.id)
+        assert store.save([graph], PLAIN) == ["created"]
+        assert records_of(store) == before
+
+    def test_answers_are_there_after_reopening(self, open_store: OpenStore, namespace: str) -> None:
+        with open_store(namespace) as store:
+            answer = _answer(1, _stored(store, namespace), namespace)
+            store.save_answers([answer])
+        with open_store(namespace) as store:
+            assert_same(store.read_answer(answer.id), answer)
+
+    def test_overlapping_writers_of_answers_leave_no_duplicates(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        answers = [_answer(number, graph, namespace) for number in range(6)]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(store.save_answers, [answers, answers[::-1], answers[3:], answers[:3]]))
+        counts = store.counts()
+        sizes = {"Answer": 6, "ANSWERS": 6, "USED": 6}
+        assert {name: counts[name] for name in sizes} == sizes

@@ -1,0 +1,92 @@
+"""What the parts of the suite share: the fixtures that an adapter's test module provides, and comparison."""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+from drag_graph.model import Value
+from drag_graph.ports import GraphStore
+from drag_graph.steps.export import canonical_lines
+
+OpenStore = Callable[[str], GraphStore]
+"""Fixture `open_store`: open the test's database, migrated, with a namespace. The suite closes one before it opens the next."""
+
+Tamper = Callable[[str, str], AbstractContextManager[None]]
+"""Fixture `tamper`: do what a name of `FLAWS` or `HISTORY_FLAWS` says to a namespace, behind the back of the store, which is
+closed while the context is entered and left. Leaving it takes a flaw of the history back."""
+
+FLAWS = ("evidence_gone", "call_gone", "orphan", "dangling_edge")
+"""Triples' evidence ids, triples' call ids, queries' links to entities, edges' triple ids: each lead nowhere."""
+
+HISTORY_FLAWS = ("newer", "changed")
+"""A migration with a version that the code does not know; another checksum of the first migration."""
+
+
+class Contract:
+    """Base of the parts. `examples` is how many random cases a property gets."""
+
+    examples: ClassVar[int] = 30
+
+    @pytest.fixture
+    def namespace(self) -> str:
+        """Return a namespace of the test's own, so that tests can share a server."""
+        return f"contract-{uuid.uuid4().hex[:16]}"
+
+    @pytest.fixture
+    def store(self, open_store: OpenStore, namespace: str) -> Iterator[GraphStore]:
+        """Yield an open, migrated, empty store."""
+        with open_store(namespace) as store:
+            yield store
+
+    def settings(self) -> settings:
+        """How hypothesis runs a property: the store is shared by the examples, which each have a query of their own."""
+        return settings(
+            max_examples=self.examples,
+            deadline=None,
+            database=None,
+            # Without explanation: every step of it would be many round trips to a server.
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        )
+
+
+def assert_same(stored: object, wanted: object, tolerance: float = 1e-9) -> None:
+    """Assert that two values are equal but for the last bits of their floats."""
+    found = list(_differences(stored, wanted, "", tolerance))
+    assert not found, "stored is not what was wanted:\n" + "\n".join(found[:20])
+
+
+def records_of(store: GraphStore) -> list[str]:
+    """Return everything in the namespace as sorted JSON lines, times included."""
+    return list(canonical_lines(store.records(), full=True))
+
+
+def _differences(stored: Any, wanted: Any, path: str, tolerance: float) -> Iterator[str]:
+    if isinstance(wanted, Value) and isinstance(stored, Value):
+        stored, wanted = stored.model_dump(), wanted.model_dump()
+    if isinstance(wanted, float) and isinstance(stored, float):
+        if abs(stored - wanted) > tolerance:
+            yield f"{path}: {stored!r}, wanted {wanted!r}"
+    elif isinstance(wanted, Mapping) and isinstance(stored, Mapping):
+        for key in sorted({*stored, *wanted}, key=str):
+            if (key in stored) != (key in wanted):
+                yield f"{path}.{key}: {'too much' if key in stored else 'missing'}"
+            else:
+                yield from _differences(stored[key], wanted[key], f"{path}.{key}", tolerance)
+    elif _is_list(wanted) and _is_list(stored):
+        yield from _differences(dict(enumerate(stored)), dict(enumerate(wanted)), path, tolerance)
+    elif type(stored) is not type(wanted) or stored != wanted:
+        yield f"{path}: {_shown(stored)}, wanted {_shown(wanted)}"
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}... ({len(text)} characters)"  # noqa: PLR2004

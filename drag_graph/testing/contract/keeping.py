@@ -1,0 +1,239 @@
+"""The store itself: migrations, versions, embedder, namespaces, nearest queries, verification, records."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from drag_graph.errors import StoreError, StoreUnfit
+from drag_graph.model import Aggregation
+from drag_graph.ports import GraphStore
+from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
+from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, Contract, OpenStore, Tamper, assert_same, records_of
+from drag_graph.testing.dict_records import LABELS
+from drag_graph.testing.dict_store import DictStore
+
+PLAIN = Aggregation()
+DIMENSION = 4
+NEAR = 1e-5
+"""Engines keep vectors in single precision."""
+
+
+def _direction(degrees: float) -> tuple[float, ...]:
+    """Return a unit vector at that angle from the first axis."""
+    return (math.cos(math.radians(degrees)), math.sin(math.radians(degrees)), 0.0, 0.0)
+
+
+def _migrations(store: GraphStore) -> None:
+    store.migrations()
+
+
+def _migrate(store: GraphStore) -> None:
+    store.migrate()
+
+
+def _read(store: GraphStore) -> None:
+    store.read([make_subgraph(namespace=store.namespace).query.id])
+
+
+def _save(store: GraphStore) -> None:
+    store.save([make_subgraph("new", namespace=store.namespace)], PLAIN)
+
+
+class StoreContract(Contract):
+    """Everything of the port that is not about one subgraph or answer."""
+
+    def test_all_migrations_are_applied_once(self, store: GraphStore) -> None:
+        migrations = store.migrations()
+        assert [item.version for item in migrations] == list(range(1, len(migrations) + 1))
+        assert all(item.applied_at for item in migrations)
+        assert store.migrate() == []
+        assert store.migrations() == migrations
+
+    def test_a_store_that_was_never_migrated_says_so(self, unmigrated: GraphStore) -> None:
+        known = unmigrated.migrations()
+        assert known
+        assert not any(item.applied_at for item in known)
+        for use in (_read, _save):
+            with pytest.raises(StoreUnfit, match="migrat"):
+                use(unmigrated)
+        assert [item.version for item in unmigrated.migrate()] == [item.version for item in known]
+        assert unmigrated.migrate() == []
+        _save(unmigrated)
+        _read(unmigrated)
+
+    @pytest.mark.parametrize("flaw", HISTORY_FLAWS)
+    def test_a_store_of_another_schema_is_refused_and_left_alone(
+        self, open_store: OpenStore, tamper: Tamper, namespace: str, flaw: str
+    ) -> None:
+        graph = make_subgraph(namespace=namespace)
+        with open_store(namespace) as store:
+            store.save([graph], PLAIN)
+        with tamper(flaw, namespace):
+            for use in (_migrations, _migrate, _read, _save):
+                with pytest.raises(StoreUnfit), open_store(namespace) as store:
+                    use(store)
+        with open_store(namespace) as store:
+            assert [row.id for row in store.list_queries()] == [graph.query.id]
+
+    def test_closing_twice_does_nothing(self, open_store: OpenStore, namespace: str) -> None:
+        store = open_store(namespace)
+        assert store.namespace == namespace
+        assert store.location
+        store.close()
+        store.close()
+
+    def test_the_embedder_is_claimed_once(self, open_store: OpenStore, namespace: str) -> None:
+        with open_store(namespace) as store:
+            assert store.embedder() is None
+            store.claim_embedder("minilm", DIMENSION)
+            store.claim_embedder("minilm", DIMENSION)
+        with open_store(namespace) as store:
+            for name, dimension in (("lexical", DIMENSION), ("minilm", DIMENSION * 2)):
+                with pytest.raises(StoreUnfit, match="minilm"):
+                    store.claim_embedder(name, dimension)
+            assert store.embedder() == ("minilm", DIMENSION)
+
+    def test_the_nearest_queries_come_in_order_with_their_cosines(self, store: GraphStore, namespace: str) -> None:
+        store.claim_embedder("of-tests", DIMENSION)
+        angles = (0, 10, 35, 60, 90, 120, 180)
+        graphs = [make_subgraph(angle, namespace=namespace, embedding=_direction(angle)) for angle in angles]
+        store.save([*reversed(graphs), make_subgraph("without", namespace=namespace)], PLAIN)
+        found = store.nearest_queries(_direction(0), 100)
+        assert [id_ for id_, _ in found] == [graph.query.id for graph in graphs]
+        assert [cosine for _, cosine in found] == pytest.approx([math.cos(math.radians(angle)) for angle in angles], abs=NEAR)
+        assert_same(store.nearest_queries(_direction(0), 3), found[:3], NEAR)
+        assert [id_ for id_, _ in store.nearest_queries(_direction(58), 2)] == [graphs[3].query.id, graphs[2].query.id]
+        store.erase_query(graphs[0].query.id)
+        assert store.nearest_queries(_direction(0), 1)[0][0] == graphs[1].query.id
+
+    def test_neighbouring_namespaces_cannot_see_each_other(self, open_store: OpenStore, namespace: str) -> None:
+        graph = make_subgraph(namespace=namespace, embedding=_direction(0))
+        answer = make_answer(1, [graph], namespace=namespace, refs=[("evidence", graph.evidence[0].id)])
+        query_id = graph.query.id
+        with open_store(namespace) as store:
+            store.claim_embedder("of-tests", DIMENSION)
+            store.save([graph], PLAIN)
+            store.save_answers([answer])
+            before = records_of(store)
+        with open_store(f"{namespace}-neighbour") as store:
+            self._sees_nothing(store, query_id, answer.id)
+            with pytest.raises(StoreError):
+                store.save([graph], PLAIN)
+            own = make_subgraph(namespace=store.namespace, embedding=_direction(0))
+            assert own.query.id != query_id
+            assert store.save([own], Aggregation(threshold=1.0)) == ["created"]
+            store.erase_query(own.query.id)
+            store.claim_embedder("another", DIMENSION * 2)
+        with open_store(namespace) as store:
+            assert_same(store.read([query_id]), [expected(graph, PLAIN)])
+            assert records_of(store) == before
+
+    def _sees_nothing(self, store: GraphStore, query_id: str, answer_id: str) -> None:
+        assert store.embedder() is None
+        assert store.read([query_id]) == []
+        assert store.settings_hashes([query_id]) == {}
+        assert store.nearest_queries(_direction(0), 5) == []
+        assert store.match_ids("query", query_id) == store.match_ids("answer", answer_id) == []
+        assert store.list_queries() == []
+        assert store.list_answers() == store.list_answers(query_id) == []
+        assert sum(count for label, count in store.counts().items() if label in LABELS) == 0
+        assert store.read_answer(answer_id) is None
+        assert store.audit_walk(answer_id) == []
+        assert list(store.records()) == []
+        assert store.verify() == []
+        assert store.unproven_triples() == []
+        store.aggregate([query_id], Aggregation(threshold=1.0))
+        assert sum(store.erase_query(query_id).values()) == 0
+
+    def test_near_queries_of_another_namespace_crowd_none_out(self, open_store: OpenStore, namespace: str) -> None:
+        with open_store(f"{namespace}-crowd") as store:
+            store.claim_embedder("of-tests", DIMENSION)
+            crowd = [make_subgraph(n, namespace=store.namespace, embedding=_direction(n / 10)) for n in range(40)]
+            store.save(crowd, PLAIN)
+        with open_store(namespace) as store:
+            store.claim_embedder("of-tests", DIMENSION)
+            graphs = [make_subgraph(n, namespace=namespace, embedding=_direction(n)) for n in (50, 60, 70)]
+            store.save(graphs, PLAIN)
+            found = [id_ for id_, _ in store.nearest_queries(_direction(0), 3)]
+            assert found == [graph.query.id for graph in graphs]
+
+    def test_a_healthy_store_has_nothing_to_report(self, store: GraphStore, namespace: str) -> None:
+        graphs = random_subgraphs(10, namespace=namespace, seed=8)
+        store.save(graphs, PLAIN)
+        store.save_answers([make_answer(n, [graph], namespace=namespace) for n, graph in enumerate(graphs)])
+        assert store.verify() == []
+        assert store.unproven_triples() == []
+
+    @pytest.mark.parametrize("flaw", FLAWS)
+    def test_a_tampered_store_is_found_out(self, open_store: OpenStore, tamper: Tamper, namespace: str, flaw: str) -> None:
+        graph = make_subgraph(namespace=namespace)
+        with open_store(namespace) as store:
+            store.save([graph], PLAIN)
+        with tamper(flaw, namespace):
+            pass
+        with open_store(namespace) as store:
+            problems = store.verify()
+            assert problems
+            assert all(problem.check and problem.id and problem.message for problem in problems)
+            unproven = sorted(item.id for item in graph.triples) if flaw in ("evidence_gone", "call_gone") else []
+            assert store.unproven_triples() == unproven
+
+    def test_equal_content_gives_equal_records_however_it_was_written(self, store: GraphStore, namespace: str) -> None:
+        graphs = random_subgraphs(6, namespace=namespace, seed=9)
+        store.save(graphs, PLAIN)
+        before = records_of(store)
+        for graph in graphs:
+            store.erase_query(graph.query.id)
+        assert list(store.records()) == []
+        store.save([make_subgraph("passing", namespace=namespace)], PLAIN)
+        store.save([graphs[3]], Aggregation(strategy="predicate", threshold=0.0))
+        store.save(graphs[::-1], PLAIN)
+        store.aggregate([graphs[3].query.id], PLAIN)
+        store.erase_query(make_subgraph("passing", namespace=namespace).query.id)
+        assert records_of(store) == before
+
+    def test_records_are_those_of_the_model(self, store: GraphStore, namespace: str) -> None:
+        """The canonical export of any two engines with the same content is the same, but for the last bits of floats."""
+        model = DictStore(namespace=namespace)
+        model.migrate()
+        graphs = [*random_subgraphs(4, namespace=namespace, seed=10), make_subgraph("answered", namespace=namespace)]
+        for each in (store, model):
+            each.save(graphs, PLAIN)
+            stored = each.read([graphs[-1].query.id])[0]
+            edge = stored.edges[0]
+            each.save_answers(
+                [make_answer(1, [stored], namespace=namespace, refs=[("evidence", edge.evidence_ids[0]), ("edge", edge.id)])]
+            )
+        assert_same(_by_id(store), _by_id(model))
+
+    def test_empty_input_is_no_error(self, store: GraphStore, namespace: str) -> None:
+        for _ in range(2):
+            assert store.save([], PLAIN) == []
+            store.aggregate([], PLAIN)
+            store.aggregate(["missing"], PLAIN)
+            assert store.read([]) == []
+            assert store.settings_hashes([]) == {}
+            assert store.nearest_queries([], 5) == []
+            assert store.nearest_queries(_direction(0), 0) == []
+            assert store.match_ids("query", "", limit=0) == []
+            assert store.list_queries(limit=0) == []
+            store.save_answers([])
+            assert store.list_answers(limit=0) == []
+            assert store.read_answer("") is None
+            assert store.audit_walk("") == []
+            assert sum(store.erase_query("").values()) == 0
+            store.save([make_subgraph(namespace=namespace)], PLAIN)
+
+
+def _by_id(store: GraphStore) -> dict[str, Any]:
+    """Return the records by what identifies them, without vectors and nulls; everything must be JSON."""
+    found: dict[str, Any] = {}
+    for record in store.records():
+        assert json.loads(json.dumps(record, allow_nan=False)) == record
+        key = f"{record.get('label') or record.get('type')} {record['id']}"
+        assert key not in found, f"{key} comes twice"
+        properties = {name: value for name, value in record["properties"].items() if value is not None and name != "embedding"}
+        found[key] = {**record, "properties": properties}
+    return found

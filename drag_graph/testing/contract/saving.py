@@ -1,0 +1,245 @@
+"""Writing whole subgraphs, and reading, listing and counting them."""
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from drag_graph.errors import StoreError
+from drag_graph.model import Aggregation, Subgraph
+from drag_graph.ports import GraphStore, QuerySummary, SaveOutcome
+from drag_graph.testing.builders import HOSTILE_NAMES, Spec, expected, make_subgraph, random_subgraphs
+from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
+from drag_graph.testing.dict_records import LABELS, TYPES
+
+PLAIN = Aggregation()
+THREADS = 4
+MEGABYTE = 1_000_000
+
+
+def _without_evidence(graph: Subgraph) -> Subgraph:
+    return _with_triple(graph, evidence_id="missing")
+
+
+def _without_call(graph: Subgraph) -> Subgraph:
+    return _with_triple(graph, call_id="missing")
+
+
+def _without_subject(graph: Subgraph) -> Subgraph:
+    return _with_triple(graph, subject_id="missing")
+
+
+def _without_object(graph: Subgraph) -> Subgraph:
+    return _with_triple(graph, object_id="missing")
+
+
+def _unmade_evidence(graph: Subgraph) -> Subgraph:
+    last = graph.evidence[-1].model_copy(update={"call_id": "missing"})
+    return graph.model_copy(update={"evidence": (*graph.evidence[:-1], last)})
+
+
+def _elsewhere(graph: Subgraph) -> Subgraph:
+    return graph.model_copy(update={"query": graph.query.model_copy(update={"namespace": "somewhere-else"})})
+
+
+def _with_triple(graph: Subgraph, **change: str) -> Subgraph:
+    last = graph.triples[-1].model_copy(update=change)
+    return graph.model_copy(update={"triples": (*graph.triples[:-1], last)})
+
+
+FLAWED = (_without_evidence, _without_call, _without_subject, _without_object, _unmade_evidence, _elsewhere)
+Flaw = Callable[[Subgraph], Subgraph]
+
+
+class SavingContract(Contract):
+    """`save`, `read`, `settings_hashes`, `list_queries`, `match_ids`, `counts`."""
+
+    def test_a_saved_subgraph_is_read_back_whole(self, store: GraphStore, namespace: str) -> None:
+        store.claim_embedder("of-tests", 4)
+        graph = make_subgraph(namespace=namespace, embedding=(0.5, -0.5, 0.5, 0.5), extra_entities=["unlinked"])
+        assert store.save([graph], PLAIN) == ["created"]
+        assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
+
+    def test_what_is_read_is_in_order_whatever_the_order_written(self, store: GraphStore, namespace: str) -> None:
+        names = ["\uff21 wide", "\U0001f9ea tube", "zebra", "Zebra", "ähre", "10", "9"]
+        triples: list[Spec] = [(name, "is", names[index - 1], 0.9, index % 4) for index, name in enumerate(names)]
+        graph = make_subgraph(namespace=namespace, triples=triples, ranks=[3, 1, 5, 0, 2, 6, 4])
+        chance = random.Random(5)  # noqa: S311 - a shuffle
+        fields = ("evidence", "entities", "triples", "calls")
+        shuffled = graph.model_copy(
+            update={name: tuple(chance.sample(getattr(graph, name), len(getattr(graph, name)))) for name in fields}
+        )
+        store.save([shuffled], PLAIN)
+        assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
+
+    def test_hostile_text_is_stored_as_it_is(self, store: GraphStore, namespace: str) -> None:
+        bystander = make_subgraph("bystander", namespace=namespace)
+        names = HOSTILE_NAMES
+        triples: list[Spec] = [(name, names[index - 2], names[index - 1], 0.9, index % 4) for index, name in enumerate(names)]
+        graph = make_subgraph("hostile", namespace=namespace, triples=triples, evidence=names, dropped=())
+        query = graph.query.model_copy(update={"options": tuple(names), "metadata": {name: name for name in names}})
+        graph = graph.model_copy(update={"query": query})
+        loose = Aggregation(top_k=100, threshold=0.0, strategy="predicate")
+        store.save([bystander, graph], loose)
+        assert_same(store.read([graph.query.id, bystander.query.id]), [expected(graph, loose), expected(bystander, loose)])
+        assert store.match_ids("query", "' OR 1=1 //") == []
+        assert store.match_ids("query", "%") == []
+        assert store.verify() == []
+
+    def test_random_subgraphs_are_read_back_in_the_order_asked_for(self, store: GraphStore, namespace: str) -> None:
+        graphs = random_subgraphs(25, namespace=namespace, seed=11)
+        assert store.save(graphs[:20], PLAIN) == ["created"] * 20
+        assert store.save(graphs[20:], PLAIN) == ["created"] * 5
+        wanted = [expected(graph, PLAIN) for graph in reversed(graphs)]
+        ids = [graph.query.id for graph in reversed(graphs)]
+        assert_same(store.read(["missing", *ids, "0" * 32]), wanted)
+
+    def test_a_subgraph_with_nothing_in_it_is_evidence_only(self, store: GraphStore, namespace: str) -> None:
+        graph = make_subgraph(namespace=namespace, triples=(), evidence=0, dropped=())
+        graph = graph.model_copy(update={"calls": (), "query": graph.query.model_copy(update={"options": (), "metadata": {}})})
+        store.save([graph], PLAIN)
+        (stored,) = store.read([graph.query.id])
+        assert stored.graph == "evidence_only"
+        assert_same(stored, expected(graph, PLAIN))
+
+    def test_the_right_answer_is_not_stored(self, store: GraphStore, namespace: str) -> None:
+        graph = make_subgraph(namespace=namespace)
+        graph = graph.model_copy(update={"query": graph.query.model_copy(update={"gold": "the very secret answer"})})
+        store.save([graph], PLAIN)
+        assert store.read([graph.query.id])[0].query.gold is None
+        assert "the very secret answer" not in str(list(store.records()))
+
+    def test_saving_again_under_the_same_settings_changes_nothing(self, store: GraphStore, namespace: str) -> None:
+        graph = make_subgraph(namespace=namespace)
+        store.save([graph], PLAIN)
+        again = make_subgraph(namespace=namespace, triples=[("other", "than", "before", 1.0, 0)])
+        before = records_of(store)
+        assert store.save([graph], PLAIN) == ["unchanged"]
+        assert store.save([again], PLAIN) == ["unchanged"]
+        assert records_of(store) == before
+
+    def test_a_subgraph_twice_in_a_batch_is_written_once(self, store: GraphStore, namespace: str) -> None:
+        graph = make_subgraph(namespace=namespace)
+        assert store.save([graph, graph], PLAIN) == ["created", "unchanged"]
+        assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
+        assert store.verify() == []
+
+    def test_other_settings_replace_the_subgraph_and_leave_nothing_of_it(self, store: GraphStore, namespace: str) -> None:
+        old = make_subgraph(namespace=namespace)
+        other = make_subgraph("other", namespace=namespace)
+        new = make_subgraph(
+            namespace=namespace,
+            triples=[("mitosis", "is_a", "phase", 0.9, 0), ("phase", "has", "duration", 0.8, 1)],
+            evidence=2,
+            dropped=(),
+            settings_hash="settings-2",
+        )
+        fresh = make_subgraph("fresh", namespace=namespace)
+        store.save([old, other], PLAIN)
+        outcomes: list[SaveOutcome] = ["unchanged", "replaced", "created"]
+        assert store.save([other, new, fresh], PLAIN) == outcomes
+        wanted = [expected(graph, PLAIN) for graph in (new, other, fresh)]
+        assert_same(store.read([graph.query.id for graph in (new, other, fresh)]), wanted)
+        counts = store.counts()
+        sizes = {"Query": 3, "Evidence": 2 + 4 + 4, "TRIPLE": 2 + 5 + 5, "TeacherCall": 2 + 2 + 2}
+        assert {name: counts[name] for name in sizes} == sizes
+        assert store.settings_hashes([new.query.id]) == {new.query.id: "settings-2"}
+        assert store.verify() == []
+
+    @pytest.mark.parametrize("flaw", FLAWED, ids=lambda flaw: flaw.__name__.strip("_"))
+    def test_one_bad_subgraph_and_nothing_is_written(self, store: GraphStore, namespace: str, flaw: Flaw) -> None:
+        there = make_subgraph("there", namespace=namespace)
+        store.save([there], PLAIN)
+        before = records_of(store)
+        replacing = make_subgraph("there", namespace=namespace, settings_hash="settings-2", evidence=3, dropped=())
+        good = [make_subgraph(number, namespace=namespace) for number in (1, 2)]
+        bad = flaw(make_subgraph("bad", namespace=namespace))
+        with pytest.raises(StoreError):
+            store.save([good[0], replacing, bad, good[1]], PLAIN)
+        assert records_of(store) == before
+        with pytest.raises(StoreError):
+            store.save([flaw(replacing)], PLAIN)
+        assert records_of(store) == before
+        assert store.unproven_triples() == []
+        assert store.save([*good, replacing], PLAIN) == ["created", "created", "replaced"]
+
+    def test_what_was_saved_is_there_after_reopening(self, open_store: OpenStore, namespace: str) -> None:
+        graph = make_subgraph(namespace=namespace)
+        with open_store(namespace) as store:
+            store.save([graph], PLAIN)
+        store.close()
+        with open_store(namespace) as store:
+            assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
+            assert store.save([graph], PLAIN) == ["unchanged"]
+
+    def test_a_megabyte_of_evidence(self, store: GraphStore, namespace: str) -> None:
+        text = ("ü漢 '\"\\$ " * (MEGABYTE // 8))[:MEGABYTE].strip()
+        graph = make_subgraph(namespace=namespace, evidence=[text, "short", "too"], dropped=())
+        store.save([graph], PLAIN)
+        assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
+
+    def test_overlapping_writers_leave_no_duplicates(self, store: GraphStore, namespace: str) -> None:
+        graphs = random_subgraphs(12, namespace=namespace, seed=3)
+
+        def write(number: int) -> list[SaveOutcome]:
+            order = random.Random(number).sample(graphs, len(graphs))  # noqa: S311 - a shuffle
+            outcomes: dict[str, SaveOutcome] = {}
+            for start in range(0, len(order), 4):
+                batch = order[start : start + 4]
+                outcomes |= dict(zip([graph.query.id for graph in batch], store.save(batch, PLAIN), strict=True))
+            return [outcomes[graph.query.id] for graph in graphs]
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            rounds = list(pool.map(write, range(THREADS)))
+        for outcomes in zip(*rounds, strict=True):
+            assert sorted(outcomes) == ["created", *["unchanged"] * (THREADS - 1)]
+        assert_same(store.read([graph.query.id for graph in graphs]), [expected(graph, PLAIN) for graph in graphs])
+        assert store.counts()["Query"] == len(graphs)
+        assert store.counts()["TRIPLE"] == sum(len(graph.triples) for graph in graphs)
+        assert store.verify() == []
+
+    def test_settings_hashes_are_of_stored_queries_only(self, store: GraphStore, namespace: str) -> None:
+        one = make_subgraph(1, namespace=namespace, settings_hash="a")
+        two = make_subgraph(2, namespace=namespace, settings_hash="b")
+        store.save([one, two], PLAIN)
+        assert store.settings_hashes([two.query.id, "missing"]) == {two.query.id: "b"}
+        assert store.settings_hashes([one.query.id, two.query.id]) == {one.query.id: "a", two.query.id: "b"}
+
+    def test_listing_is_by_id_in_pages(self, store: GraphStore, namespace: str) -> None:
+        graphs = [expected(graph, PLAIN) for graph in random_subgraphs(7, namespace=namespace, seed=4)]
+        store.save(graphs, PLAIN)
+        rows = sorted((_row(graph) for graph in graphs), key=lambda row: row.id)
+        assert store.list_queries() == rows
+        assert store.list_queries(limit=3) == rows[:3]
+        assert store.list_queries(limit=3, offset=5) == rows[5:]
+        assert store.list_queries(offset=7) == []
+
+    def test_a_short_id_finds_what_begins_with_it(self, store: GraphStore, namespace: str) -> None:
+        graphs = random_subgraphs(20, namespace=namespace, seed=6)
+        store.save(graphs, PLAIN)
+        ids = sorted(graph.query.id for graph in graphs)
+        assert store.match_ids("query", ids[7]) == [ids[7]]
+        assert store.match_ids("query", ids[7][0]) == [id_ for id_ in ids if id_[0] == ids[7][0]][:10]
+        assert store.match_ids("query", "", limit=50) == ids
+        assert store.match_ids("query", "", limit=4) == ids[:4]
+        assert store.match_ids("query", ids[7][1:]) == []
+        assert store.match_ids("answer", "") == []
+
+    def test_counts_name_every_label_and_type(self, store: GraphStore, namespace: str) -> None:
+        empty = store.counts()
+        assert {name: empty.get(name) for name in (*LABELS, *TYPES)} == dict.fromkeys((*LABELS, *TYPES), 0)
+        graph = expected(make_subgraph(namespace=namespace), PLAIN)
+        store.save([graph], PLAIN)
+        counts = store.counts()
+        nodes = {"Query": 1, "Evidence": 4, "Entity": 4, "TeacherCall": 2, "Answer": 0, "Concept": 0}
+        links = {"HAS_EVIDENCE": 4, "MENTIONS": 4, "GENERATED_BY": 4, "TRIPLE": 5, "RELATED": len(graph.edges)}
+        assert {name: counts[name] for name in (*nodes, *links)} == {**nodes, **links}
+
+
+def _row(graph: Subgraph) -> QuerySummary:
+    query = graph.query
+    sizes = {"evidence": len(graph.evidence), "triples": len(graph.triples), "edges": len(graph.edges)}
+    head = {"id": query.id, "text": query.text, "options": query.options, "domain": query.domain}
+    rest = {"graph": graph.graph, "status": "complete", "settings_hash": graph.settings_hash, "created_at": graph.created_at}
+    return QuerySummary(**head, **rest, **sizes)  # type: ignore[arg-type]

@@ -1,0 +1,286 @@
+"""A graph store in memory: small, honest, and held to the same contract suite as the real ones (`drag_graph.testing.stores`).
+
+For tests of what lies above a store. Nothing survives the process; `DictDatabase` is what several stores of different
+namespaces share, as they would share a server.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from drag_graph import migrate
+from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
+from drag_graph.testing.builders import expected
+from drag_graph.testing.dict_records import LABELS, TYPES, answer_records, subgraph_records
+
+KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
+
+
+@dataclass
+class Content:
+    """What one namespace holds."""
+
+    subgraphs: dict[str, Subgraph] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    embedder: tuple[str, int] | None = None
+
+
+@dataclass
+class DictDatabase:
+    """What outlives a store: the contents by namespace, and the migration history."""
+
+    namespaces: dict[str, Content] = field(default_factory=dict)
+    history: list[Migration] = field(default_factory=list)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+
+class DictStore:
+    """The `GraphStore` port over dictionaries; see there for what each method promises."""
+
+    def __init__(self, database: DictDatabase | None = None, *, namespace: str = "default") -> None:
+        self.database = database or DictDatabase()
+        self._namespace = namespace
+        self._open = True
+
+    @property
+    def location(self) -> str:
+        return "memory"
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._open = False
+
+    def migrations(self) -> list[Migration]:
+        migrate.plan(KNOWN, self._history())
+        times = {item.version: item.applied_at for item in self._history()}
+        return [replace(item, applied_at=times.get(item.version, "")) for item, _ in KNOWN]
+
+    def migrate(self) -> list[Migration]:
+        with self.database.lock:
+            pending = [
+                replace(item, applied_at="2026-01-01T00:00:00+00:00") for item, _ in migrate.plan(KNOWN, self._history())
+            ]
+            self.database.history.extend(pending)
+            return pending
+
+    def embedder(self) -> tuple[str, int] | None:
+        with self._content() as content:
+            return content.embedder
+
+    def claim_embedder(self, name: str, dimension: int) -> None:
+        with self._content() as content:
+            if content.embedder not in (None, (name, dimension)):
+                raise StoreUnfit(f"the store was filled by the embedder {content.embedder}, not by {(name, dimension)}")
+            content.embedder = (name, dimension)
+
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
+        with self._content() as content:
+            for subgraph in subgraphs:
+                _refuse_unproven(subgraph, self._namespace)
+            return [self._save_one(content, subgraph, aggregation) for subgraph in subgraphs]
+
+    @staticmethod
+    def _save_one(content: Content, subgraph: Subgraph, aggregation: Aggregation) -> SaveOutcome:
+        there = content.subgraphs.get(subgraph.query.id)
+        if there is not None and there.settings_hash == subgraph.settings_hash:
+            return "unchanged"
+        content.subgraphs[subgraph.query.id] = expected(subgraph, aggregation)
+        return "created" if there is None else "replaced"
+
+    def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+        with self._content() as content:
+            for id_ in query_ids:
+                if id_ in content.subgraphs:
+                    content.subgraphs[id_] = expected(content.subgraphs[id_], aggregation)
+
+    def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
+        with self._content() as content:
+            return [content.subgraphs[id_] for id_ in query_ids if id_ in content.subgraphs]
+
+    def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
+        return {subgraph.query.id: subgraph.settings_hash for subgraph in self.read(query_ids)}
+
+    def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
+        with self._content() as content:
+            found = [(item.query.id, _cosine(vector, item.embedding)) for item in content.subgraphs.values() if item.embedding]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k] if len(vector) else []
+
+    def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
+        with self._content() as content:
+            ids = content.subgraphs.keys() if kind == "query" else content.answers.keys()
+            return sorted(id_ for id_ in ids if id_.startswith(prefix))[:limit]
+
+    def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
+        with self._content() as content:
+            rows = [_summary(subgraph) for _, subgraph in sorted(content.subgraphs.items())]
+        return rows[offset : offset + limit]
+
+    def counts(self) -> dict[str, int]:
+        counts = dict.fromkeys((*LABELS, *TYPES), 0)
+        for record in self.records():
+            counts[record.get("label") or record["type"]] += 1
+        return counts
+
+    def save_answers(self, answers: Sequence[Answer]) -> None:
+        with self._content() as content:
+            for answer in answers:
+                content.answers.setdefault(answer.id, answer)
+
+    def read_answer(self, answer_id: str) -> Answer | None:
+        with self._content() as content:
+            return content.answers.get(answer_id)
+
+    def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
+        with self._content() as content:
+            found = [item for item in content.answers.values() if not query_id or query_id in item.query_ids]
+        found.sort(key=lambda item: item.id)
+        found.sort(key=lambda item: item.created_at, reverse=True)
+        return [item.model_copy(update={"snapshot": {}}) for item in found[:limit]]
+
+    def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
+        answer = self.read_answer(answer_id)
+        rows: list[dict[str, Any]] = []
+        for line in answer.lines if answer else ():
+            for subgraph in self.read([line.query_id]):
+                rows.extend(_walk(subgraph, line.kind, line.ref))
+        return rows
+
+    def erase_query(self, query_id: str) -> dict[str, int]:
+        with self._content() as content:
+            before = self.counts()
+            content.subgraphs.pop(query_id, None)
+            resting = [item.id for item in content.answers.values() if query_id in item.query_ids]
+            for id_ in resting:
+                del content.answers[id_]
+            after = self.counts()
+            return {label: before[label] - after[label] for label in LABELS}
+
+    def unproven_triples(self) -> list[str]:
+        with self._content() as content:
+            return sorted(id_ for subgraph in content.subgraphs.values() for id_ in _unproven(subgraph))
+
+    def verify(self) -> list[Problem]:
+        problems = [Problem("unproven-triple", id_, "the triple has no evidence or call") for id_ in self.unproven_triples()]
+        with self._content() as content:
+            for subgraph in content.subgraphs.values():
+                problems.extend(_inconsistencies(subgraph))
+        return problems
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        with self._content() as content:
+            subgraphs, answers = list(content.subgraphs.values()), list(content.answers.values())
+        for subgraph in subgraphs:
+            yield from subgraph_records(subgraph)
+        stored = {item.id for subgraph in subgraphs for item in subgraph.evidence}
+        for answer in answers:
+            yield from answer_records(answer, {subgraph.query.id for subgraph in subgraphs}, stored)
+
+    def _history(self) -> list[Migration]:
+        if not self._open:
+            raise StoreUnavailable("the store is closed")
+        return self.database.history
+
+    def _content(self) -> "_Locked":
+        if migrate.plan(KNOWN, self._history()):
+            raise StoreUnfit("the store is not migrated", hint="Run `drag-graph db migrate`.")
+        return _Locked(self.database, self._namespace)
+
+
+@dataclass
+class _Locked:
+    """The content of one namespace, for one thread at a time."""
+
+    database: DictDatabase
+    namespace: str
+
+    def __enter__(self) -> Content:
+        self.database.lock.acquire()
+        return self.database.namespaces.setdefault(self.namespace, Content())
+
+    def __exit__(self, *exc: object) -> None:
+        self.database.lock.release()
+
+
+def _refuse_unproven(subgraph: Subgraph, namespace: str) -> None:
+    query = subgraph.query
+    if query.namespace != namespace:
+        raise StoreError(f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}")
+    unproven = _unproven(subgraph)
+    entities, calls = {item.id for item in subgraph.entities}, {item.id for item in subgraph.calls}
+    loose = [item.id for item in subgraph.triples if {item.subject_id, item.object_id} - entities]
+    unmade = [item.id for item in subgraph.evidence if item.call_id not in calls]
+    if unproven or loose or unmade:
+        raise StoreError(f"query {query.id}: {[*unproven, *loose, *unmade]} lack their evidence, teacher call or entity")
+
+
+def _unproven(subgraph: Subgraph) -> list[str]:
+    evidence, calls = {item.id for item in subgraph.evidence}, {item.id for item in subgraph.calls}
+    return [item.id for item in subgraph.triples if item.evidence_id not in evidence or item.call_id not in calls]
+
+
+def _inconsistencies(subgraph: Subgraph) -> Iterator[Problem]:
+    triples, calls = {item.id for item in subgraph.triples}, {item.id for item in subgraph.calls}
+    for entity in subgraph.entities:
+        if entity.query_id != subgraph.query.id:
+            yield Problem("orphan", entity.id, "the entity belongs to no stored query")
+    for edge in subgraph.edges:
+        if not triples.issuperset(edge.triple_ids):
+            yield Problem("dangling-id", edge.id, "the edge names a triple that is not stored")
+    for evidence in subgraph.evidence:
+        if evidence.call_id not in calls:
+            yield Problem("no-provenance", evidence.id, "the evidence was made by no stored call")
+
+
+def _walk(subgraph: Subgraph, kind: str, ref: str) -> Iterator[dict[str, Any]]:
+    evidence, calls = {item.id: item for item in subgraph.evidence}, {item.id: item for item in subgraph.calls}
+    if kind == "evidence":
+        found = [("", evidence[ref], evidence[ref].call_id)] if ref in evidence else []
+    else:
+        wanted = next((edge.triple_ids for edge in subgraph.edges if edge.id == ref), (ref,))
+        found = [(item.id, evidence[item.evidence_id], item.call_id) for item in subgraph.triples if item.id in wanted]
+    for triple_id, source, call_id in found:
+        yield {
+            "ref": ref,
+            "kind": kind,
+            "triple_id": triple_id,
+            "evidence_id": source.id,
+            "evidence_text": source.text,
+            "call_id": call_id,
+            "model": calls[call_id].model,
+        }
+
+
+def _summary(subgraph: Subgraph) -> QuerySummary:
+    query = subgraph.query
+    return QuerySummary(
+        id=query.id,
+        text=query.text,
+        options=query.options,
+        domain=query.domain,
+        graph=subgraph.graph,
+        status=subgraph.status,
+        settings_hash=subgraph.settings_hash,
+        evidence=len(subgraph.evidence),
+        triples=len(subgraph.triples),
+        edges=len(subgraph.edges),
+        created_at=subgraph.created_at,
+    )
+
+
+def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
+    norm = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return float(np.dot(left, right)) / norm if norm else 0.0
