@@ -4,10 +4,11 @@ Each statement is a file of its own under `cypher/`: in `common/` where one text
 `ladybug/`. It begins with a header that says what it does, its parameters (or `none`) and what it returns:
 
     // what: one sentence
-    // parameters: namespace, id
+    // parameters: namespace, id (what it is, where that helps)
     // returns: one sentence
 
-A header line may be continued on the next `//` line. The parameters named there must be exactly those of the text.
+A header line may be continued on the next `//` line. The parameters named there, but for what stands in brackets, must be
+exactly those of the text.
 """
 
 import re
@@ -29,6 +30,7 @@ _LOADER = object()
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _HEADER_KEYS = ("what", "parameters", "returns")
 _HEADER_LINE = re.compile(r"//\s*(?:(what|parameters|returns)\s*:)?(.*)\Z")
+_NOTE = re.compile(r"\([^()]*\)")
 _PARAMETER = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 # Literals and comments are matched first, so that a `$` inside one is never taken for a parameter.
 _NO_CODE = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -91,7 +93,7 @@ def load_from(root: Path, name: str, dialect: Dialect) -> Statement:
             f"there is no statement {name!r} for {dialect}: looked for {candidates[0]} and {candidates[1]}"
         )
     header, body = _split(path)
-    declared = frozenset(re.findall(r"\w+", header["parameters"])) - {"none"}
+    declared = frozenset(re.findall(r"\w+", _NOTE.sub(" ", header["parameters"]))) - {"none"}
     found = frozenset(_PARAMETER.findall(_NO_CODE.sub(" ", body)))
     if declared != found:
         raise ConfigurationError(f"{path}: {_difference(declared, found, 'declared but not used', 'used but not declared')}")
