@@ -1,0 +1,136 @@
+"""Settings in, adapters and pipeline out: the only place that chooses (design, section 4; style guide, "composition root")."""
+
+from pathlib import Path
+from typing import Self
+
+from drag_graph.errors import ConfigurationError, StoreUnavailable
+from drag_graph.pipeline import Asker, Distiller
+from drag_graph.ports import Embedder, GraphStore, Student, Teacher
+from drag_graph.settings import Settings
+
+_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+
+
+class Session:
+    """An open store and embedder, and what works on them. A context manager; models are made when they are first needed."""
+
+    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder) -> None:
+        self.settings = settings
+        self.store = store
+        self.embedder = embedder
+        self._teacher: Teacher | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._teacher is not None:
+            self._teacher.close()
+        self.store.close()
+
+    def distiller(self, teacher: Teacher | None = None) -> Distiller:
+        """Return the distillation under the settings, with their teacher unless another is given."""
+        if teacher is None:
+            teacher = self._teacher = make_teacher(self.settings)
+        self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
+        return Distiller(self.settings, self.store, self.embedder, teacher)
+
+    def asker(self, student: Student | None = None) -> Asker:
+        """Return the asking under the settings, with their student unless another is given.
+
+        Raises StoreUnfit when another embedder filled the store.
+        """
+        if self.store.embedder() is not None:
+            self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
+        if student is None:
+            student = make_student(self.settings, self.embedder)
+        return Asker(self.settings, self.store, self.embedder, student)
+
+
+def open_session(settings: Settings, *, create: bool = True) -> Session:
+    """Open the store and make the embedder. Raises StoreError or ConfigurationError in words.
+
+    With `create` false an embedded store that is not there is an error instead of a new, empty one.
+    """
+    store = open_store(settings, create=create)
+    return Session(settings, store, make_embedder(settings))
+
+
+def open_store(settings: Settings, *, create: bool = True, migrate: bool = True) -> GraphStore:
+    """Open the store that the settings name, and apply pending migrations unless told otherwise. Close it after use."""
+    store = _neo4j(settings) if settings.uses_neo4j else _embedded(settings, create=create)
+    if migrate:
+        try:
+            store.migrate()
+        except BaseException:
+            store.close()
+            raise
+    return store
+
+
+def _neo4j(settings: Settings) -> GraphStore:
+    scheme = settings.store.partition("://")[0].lower()
+    if scheme not in _SCHEMES:
+        raise ConfigurationError(
+            f"a store cannot be reached by {scheme}://", hint="Use bolt://HOST:PORT or neo4j://HOST:PORT, or a path."
+        )
+    from drag_graph.adapters.neo4j_store import Neo4jStore
+
+    return Neo4jStore(
+        settings.store,
+        username=settings.neo4j_username,
+        password=settings.neo4j_password.get_secret_value(),
+        database=settings.neo4j_database or None,
+        namespace=settings.namespace,
+        timeout=settings.store_timeout,
+    )
+
+
+def _embedded(settings: Settings, *, create: bool) -> GraphStore:
+    path = Path(settings.store).expanduser()
+    if not create and not path.exists():
+        raise StoreUnavailable(
+            f"there is no store at {path}", hint="Run `drag-graph distill` first, or name another with --store."
+        )
+    from drag_graph.adapters.ladybug_store import LadybugStore
+
+    return LadybugStore(path, namespace=settings.namespace, timeout=settings.store_timeout)
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """Return the embedder that the settings name; its weights are loaded when it is first used."""
+    from drag_graph.adapters import embedders
+
+    return embedders.make_embedder(settings)
+
+
+def make_student(settings: Settings, embedder: Embedder) -> Student:
+    """Return the student that the settings name."""
+    from drag_graph.adapters import students
+
+    return students.make_student(settings, embedder)
+
+
+def make_teacher(settings: Settings) -> Teacher:
+    """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the budget."""
+    kind, _, place = settings.teacher.partition(":")
+    if kind == "curated":
+        from drag_graph.adapters.curated import CuratedTeacher
+
+        return CuratedTeacher(Path(place).expanduser())
+    if kind == "tape":
+        from drag_graph.adapters.tape import TapeTeacher
+
+        return TapeTeacher(Path(place).expanduser())
+    from drag_graph.adapters.budget import Budget
+    from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
+    from drag_graph.adapters.tape import Tape
+
+    return LiteLLMTeacher(
+        settings.teacher,
+        base_url=settings.teacher_base_url,
+        api_key=settings.teacher_api_key.get_secret_value(),
+        tape=Tape(settings.tape_path),
+        budget=Budget(settings.budget_usd),
+        timeout=settings.teacher_timeout,
+    )

@@ -1,0 +1,95 @@
+"""From a student's reply to an answer: its id, and whether it is right."""
+
+import re
+from typing import Any
+
+from drag_graph.identity import canonical_text, content_id
+from drag_graph.model import LABELS, Answer, Line, Mode, Query
+from drag_graph.ports import Prompt, StudentReply
+
+NOTHING_RELEVANT = "Nothing relevant is stored."
+_EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.!]+$")
+
+
+def gold_text(query: Query) -> str | None:
+    """Return the right answer as an answer's `gold` records it: the letter of an option, or the first right text."""
+    if query.gold is None:
+        return None
+    if isinstance(query.gold, int):
+        return LABELS[query.gold]
+    return query.gold if isinstance(query.gold, str) else next(iter(query.gold), None)
+
+
+def is_correct(query: Query, text: str, label: str | None) -> bool | None:
+    """Return whether an answer is right: the same letter, or for open questions one of the right texts.
+
+    Texts are compared without case, articles at the beginning and full stops at the end. None where the right answer is not
+    known.
+    """
+    if query.gold is None:
+        return None
+    if isinstance(query.gold, int):
+        return label == LABELS[query.gold]
+    golds = (query.gold,) if isinstance(query.gold, str) else query.gold
+    return _plain(text) in {_plain(gold) for gold in golds}
+
+
+def make_answer(
+    query: Query,
+    reply: StudentReply,
+    prompt: Prompt,
+    *,
+    student: str,
+    mode: Mode,
+    latency_ms: int,
+    created_at: str,
+    snapshot: dict[str, Any],
+) -> Answer:
+    """Return the answer; its id is a hash of the question, the student, the mode, the lines shown and what was said.
+
+    So asking again with the same outcome gives the same answer, and another outcome another one.
+    """
+    query_ids = tuple(dict.fromkeys(line.query_id for line in prompt.lines)) or ((query.id,) if snapshot else ())
+    return Answer(
+        id=_answer_id(query, student, mode, prompt.lines, reply.text),
+        namespace=query.namespace,
+        question=query.text,
+        options=query.options,
+        query_ids=query_ids,
+        text=reply.text,
+        label=reply.label,
+        gold=gold_text(query),
+        correct=is_correct(query, reply.text, reply.label),
+        confidence=reply.confidence,
+        mode=mode,
+        student=student,
+        lines=prompt.lines,
+        prompt_tokens=prompt.tokens,
+        latency_ms=latency_ms,
+        created_at=created_at,
+        snapshot=snapshot,
+    )
+
+
+def no_answer(query: Query, *, student: str, created_at: str) -> Answer:
+    """Return the answer to a question for which nothing relevant is stored: no lines, no label, confidence 0."""
+    return Answer(
+        id=_answer_id(query, student, "none", (), NOTHING_RELEVANT),
+        namespace=query.namespace,
+        question=query.text,
+        options=query.options,
+        text=NOTHING_RELEVANT,
+        gold=gold_text(query),
+        mode="none",
+        student=student,
+        created_at=created_at,
+    )
+
+
+def _answer_id(query: Query, student: str, mode: str, lines: tuple[Line, ...], text: str) -> str:
+    shown = (f"{line.kind}:{line.ref}:{line.text}" for line in lines)
+    return content_id(query.namespace, "answer", query.id, student, mode, text, *shown)
+
+
+def _plain(text: str) -> str:
+    return _EDGES.sub("", canonical_text(text))
