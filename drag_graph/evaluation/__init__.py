@@ -1,0 +1,1 @@
+"""Tasks, metrics and reports: how well the product and its parts do."""

@@ -1,0 +1,134 @@
+"""Parentheses: births, dates, other names and short forms that stand beside a name."""
+
+from dataclasses import dataclass
+
+from drag_graph.steps.patterns import words as w
+from drag_graph.steps.patterns.text import Token
+
+MAX_ASIDE = 25
+MAX_NAME = 8
+_DASHES = frozenset({"-", "–", "—"})  # noqa: RUF001
+_CLOSING = {"(": ")", "[": "]"}
+
+
+def _word(text: str, mark: str) -> Token:
+    return Token(text, text.lower(), tag=mark)
+
+
+def _phrase(text: str) -> list[Token]:
+    return [_word(part, "n") for part in text.split()]
+
+
+@dataclass(slots=True)
+class Aside:
+    """The words of a parenthesis and the place in the remaining tokens where it stood."""
+
+    place: int
+    inner: list[Token]
+
+    def _name(self, tokens: list[Token]) -> list[Token]:
+        """The noun phrase right before the parenthesis."""
+        start = self.place
+        while start > 0 and self.place - start < MAX_NAME:
+            token = tokens[start - 1]
+            if token.tag not in {"n", "#", "J"} and token.low not in {"of", "the", "and"}:
+                break
+            if token.low == "and" and not (start > 1 and tokens[start - 2].capital):
+                break
+            start -= 1
+        while start < self.place and tokens[start].low in {"of", "and"}:
+            start += 1
+        return tokens[start : self.place]
+
+    def triples(
+        self, tokens: list[Token]
+    ) -> list[tuple[list[Token], list[Token], list[Token], str]]:
+        """The triples that the parenthesis states of the noun phrase before it."""
+        name = self._name(tokens)
+        inner = self.inner
+        if not name or not inner:
+            return []
+        lows = [token.low for token in inner]
+        if "born" in lows[:2] or lows[0] in {"b", "b."}:
+            return self._life(name, inner[1 + lows.index("born") if "born" in lows else 1 :])
+        dash = next((i for i, low in enumerate(lows) if low in _DASHES), -1)
+        if dash > 0 and _dated(inner[:dash]):
+            life = [(name, _phrase("was from"), inner[:dash], "life_dates")]
+            if _dated(inner[dash + 1 :]):
+                life.append((name, _phrase("was until"), inner[dash + 1 :], "life_dates"))
+            return life
+        known = [low for low in lows if low in {"known", "called", "abbreviated", "aka", "a.k.a."}]
+        if known and lows.index(known[0]) <= 2:
+            start = lows.index(known[0]) + 1
+            start += lows[start : start + 1] == ["as"]
+            return [(name, _phrase("is also known as"), inner[start:], "alias")]
+        if lows[0] == "or" and len(inner) > 1:
+            return [(name, _phrase("is also known as"), inner[1:], "alias")]
+        long_form = _long_form(name, inner)
+        if long_form:
+            return [(long_form, _phrase("is also known as"), inner, "alias")]
+        if _dated(inner):
+            return [(name, _phrase("dated"), inner, "life_dates")]
+        if lows[0] in {"formerly", "originally", "abbreviation", "now"}:
+            return [(name, inner[:1], inner[1:], "alias")]
+        return [(name, _phrase("noted with"), inner, "parenthesis")]
+
+    def _life(
+        self, name: list[Token], inner: list[Token]
+    ) -> list[tuple[list[Token], list[Token], list[Token], str]]:
+        """"born [on] DATE [in PLACE]", "born in PLACE"."""
+        cut = next((i for i, t in enumerate(inner) if t.low in {"in", "at"} and i), len(inner))
+        found = []
+        for part in (inner[:cut], inner[cut:]):
+            words = part[1:] if part and part[0].low in {"in", "at", "on", ","} else part
+            link = "was born on" if _dated(words) and len(words) > 1 else "was born in"
+            if words:
+                found.append((name, _phrase(link), words, "born"))
+        return found
+
+
+def _long_form(name: list[Token], inner: list[Token]) -> list[Token]:
+    """The end of a name whose initials are the letters in the parenthesis, if there is one."""
+    if len(inner) != 1 or not inner[0].text.isupper():
+        return []
+    for start in range(len(name) - 1, -1, -1):
+        tail = name[start:]
+        letters = "".join(token.text[0] for token in tail if token.capital)
+        if tail[0].capital and letters.startswith(inner[0].text):
+            return tail
+    return []
+
+
+def _dated(tokens: list[Token]) -> bool:
+    return any(letter.isdigit() for t in tokens for letter in t.text) and all(
+        t.text[:1].isdigit() or t.low.split()[0] in w.MONTHS or t.low in {",", "c.", "bc", "ad", "c"}
+        for t in tokens
+    )
+
+
+def take_asides(tokens: list[Token]) -> tuple[list[Token], list[Aside]]:
+    """The tokens without their short parentheses, and those with their places.
+
+    A parenthesis that is never closed, or is longer than MAX_ASIDE tokens, is left as it is, its
+    marks dropped.
+    """
+    kept: list[Token] = []
+    asides: list[Aside] = []
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        closing = _CLOSING.get(token.low)
+        if closing is None:
+            if token.low not in {")", "]"}:
+                kept.append(token)
+            index += 1
+            continue
+        limit = min(len(tokens), index + MAX_ASIDE + 2)
+        close = next((i for i in range(index + 1, limit) if tokens[i].low == closing), -1)
+        if close < 0:
+            index += 1
+            continue
+        inner = [t for t in tokens[index + 1 : close] if t.low not in {"(", "[", "]", ")"}]
+        asides.append(Aside(len(kept), inner))
+        index = close + 1
+    return kept, asides

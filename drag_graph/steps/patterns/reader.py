@@ -1,0 +1,448 @@
+"""Sentences to triples: the main clause first, then what hangs on it."""
+
+from dataclasses import dataclass, field
+
+from drag_graph.steps.patterns import words as w
+from drag_graph.steps.patterns.asides import take_asides
+from drag_graph.steps.patterns.confidence import confidence
+from drag_graph.steps.patterns.phrases import (
+    Segment,
+    coordinated,
+    copula,
+    first_finite,
+    group_end,
+    main_verb,
+    segments,
+    singular,
+    starts_clause,
+    trim,
+)
+from drag_graph.steps.patterns.predicates import MAX_CARRIED, carried, pieces, reduced_relatives
+from drag_graph.steps.patterns.tagging import FINITE, NOMINAL, tag
+from drag_graph.steps.patterns.text import Token, join, sentences, tokenise
+
+MAX_DEPTH = 4
+MAX_SHARED = 15
+MAX_TRIPLES = 24
+"""At most this many triples are read from one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedTriple:
+    """One triple read by a rule.
+
+    Attributes:
+        subject: words of the sentence, leading articles off, pronouns resolved where simple.
+        predicate: the verb group with its negation, modal verb, adverbs and preposition.
+        object: words of the sentence, leading articles off.
+        confidence: what triples of this rule are worth, in [0, 1] (see confidence.py).
+        rule: the name of the rule that read it.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    rule: str
+
+
+def word(text: str, mark: str) -> Token:
+    """A token that the sentence does not have, such as the "is" of an apposition."""
+    return Token(text, text.lower(), tag=mark)
+
+
+@dataclass
+class SentenceReader:
+    """Reads one sentence; `previous` is the subject of the sentence before, for pronouns."""
+
+    previous: list[Token] | None = None
+    subject: list[Token] | None = None
+    triples: list[ExtractedTriple] = field(default_factory=list)
+    seen: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def read(self, tokens: list[Token]) -> list[ExtractedTriple]:
+        """The triples of one sentence; a question asserts nothing and gives none."""
+        if not tokens or tokens[-1].low == "?":
+            return []
+        tokens, asides = take_asides(tokens)
+        tag(tokens)
+        self.clause(tokens)
+        for aside in asides:
+            for subject, predicate, thing, rule in aside.triples(tokens):
+                self.emit(subject, predicate, thing, rule)
+        if not self.triples:
+            self._fall_back(tokens)
+        return self.triples
+
+    def emit(
+        self, subject: list[Token], predicate: list[Token], thing: list[Token], rule: str
+    ) -> None:
+        """Keep a triple if its three parts have words, its ends differ, and it is new."""
+        parts = [join(trim(subject)), join(_bare(predicate)), join(trim(thing))]
+        folded = (parts[0].casefold(), parts[1].casefold(), parts[2].casefold())
+        worded = all(any(letter.isalnum() for letter in part) for part in parts)
+        if not worded or folded[0] == folded[2] or folded in self.seen:
+            return
+        if len(self.triples) >= MAX_TRIPLES:
+            return
+        if folded[2] in w.PRONOUNS or folded[0] in w.PRONOUNS | w.STANDALONE:
+            rule = "pronoun"
+        self.seen.add(folded)
+        self.triples.append(ExtractedTriple(*parts, confidence(rule), rule))
+
+    def clause(
+        self, tokens: list[Token], subject: list[Token] | None = None, depth: int = 0, rule: str = ""
+    ) -> None:
+        """Read one clause; `subject` stands in where it has none or only a pronoun."""
+        tokens = _strip_discourse(tokens)
+        if not tokens or depth > MAX_DEPTH:
+            return
+        if subject is None and tokens[0].tag == "S":
+            self._conditional(tokens, depth)
+            return
+        leading: list[Token] = []
+        if subject is None:
+            leading, tokens = _leading(tokens)
+        place = main_verb(tokens)
+        if place < 0:
+            self._verbless(tokens, depth)
+            return
+        end = group_end(tokens, place)
+        group, rest = tokens[place:end], tokens[end:]
+        own = tokens[:place]
+        kept = next((i for i in range(len(own), 0, -1) if own[i - 1].tag not in {"A", "N"}), 0)
+        if kept < len(own) and (not kept or own[kept - 1].tag not in {"E", "F", "B"}):
+            group, own = own[kept:] + group, own[:kept]
+        if not own and group[0].low == "there":
+            self._existential(group[1:], rest, depth)
+            return
+        subjects = self._subjects(own, subject, depth, one=singular(tokens[place]))
+        if not subjects:
+            return
+        if len(subjects) > 1 and len(rest) > MAX_SHARED:
+            subjects = [_together(subjects)]
+        if self.subject is None:
+            self.subject = subjects[0] if len(subjects) == 1 else trim(own)
+        if leading:
+            self._leading_phrase(leading, subjects, group, rest)
+        self.predicate(subjects, group, rest, depth, rule)
+
+    def predicate(
+        self, subjects: list[list[Token]], group: list[Token], rest: list[Token], depth: int,
+        rule: str = "",
+    ) -> None:
+        """Read what a verb group and its rest say of the subjects."""
+        parts = segments(rest)
+        condition = next((i for i, part in enumerate(parts) if part.kind == "condition"), -1)
+        simple = [part for part in parts if part.kind not in HANGING]
+        if condition < 0 and not _means_clause(group, rest):
+            simple, taken = reduced_relatives(group, simple)
+            for noun, link, thing in taken:
+                self.emit(noun, link, thing, "participle")
+        for subject in subjects:
+            shown, extra = _possessed(subject) if copula(group) else (subject, [])
+            if condition >= 0 and parts[condition].marker[0].low not in w.ASSERTING:
+                head = [t for part in parts[:condition] for t in part.marker + part.body]
+                self._condition(shown, extra + group, head, parts[condition])
+                continue
+            if _means_clause(group, rest):
+                self.emit(shown, extra + group, rest, "complement")
+                continue
+            for piece in pieces(group, simple):
+                name = _rule(piece.rule, rule, extra)
+                self.emit(shown, extra + piece.predicate, piece.thing, name)
+        for index, part in enumerate(parts):
+            if part.kind in HANGING:
+                self._hanging(part, parts[:index], subjects, group, depth)
+
+    def _condition(
+        self, subject: list[Token], group: list[Token], head: list[Token], part: Segment
+    ) -> None:
+        """A conditional statement stays one triple: the condition is never dropped."""
+        if len(group) + len(head) <= 7:
+            self.emit(subject, group + head + part.marker, part.body, "condition")
+        else:
+            self.emit(subject, group, head + part.marker + part.body, "condition")
+
+    def _hanging(
+        self, part: Segment, earlier: list[Segment], subjects: list[list[Token]],
+        group: list[Token], depth: int,
+    ) -> None:
+        before = earlier[-1] if earlier else None
+        subject = subjects[0] if len(subjects) == 1 else _together(subjects)
+        of_copula = copula(group) and (before is None or before.kind == "object")
+        antecedent = subject if of_copula or before is None or not before.body else _head(before.body)
+        body = part.body
+        if part.kind == "verb":
+            for one in subjects:
+                self.clause(body, one, depth + 1)
+        elif part.kind == "bare":
+            helpers = _helpers(group, body[0].tag)
+            end = group_end(helpers + body, len(helpers)) - len(helpers)
+            self.predicate(subjects, helpers + body[:end], body[end:], depth + 1)
+        elif part.kind == "clause":
+            self.clause(body, None, depth + 1)
+        elif part.kind == "relative":
+            self._relative(body, antecedent, depth)
+        elif part.kind == "participle":
+            end = group_end(body, 0)
+            self.predicate([subject], body[:end], body[end:], depth + 1, "participle")
+        elif part.kind == "apposition":
+            self.predicate([antecedent], [word("is", "X")], body, depth + 1, "apposition")
+        elif part.kind == "complement":
+            self.emit(subject, group + part.marker, body, "complement")
+        elif part.marker and part.marker[0].low in w.ASSERTING:
+            head = [t for one in earlier if one.kind not in HANGING for t in one.marker + one.body]
+            if len(head) > MAX_CARRIED + 2:
+                head = carried(earlier[0].body) if earlier[0].kind == "object" else []
+            if part.marker[0].low in {"because", "since"} or main_verb(body) < 0:
+                self.emit(subject, group + head + part.marker, body, "condition")
+            else:
+                self.clause(body, None, depth + 1)
+
+    def _relative(self, body: list[Token], antecedent: list[Token], depth: int) -> None:
+        """A relative clause: the antecedent takes the place of its pronoun."""
+        preposition = [body[0]] if body[0].tag == "P" else []
+        pronoun, inner = body[len(preposition)], body[len(preposition) + 1 :]
+        if not inner:
+            return
+        if pronoun.low == "whose":
+            self.clause([*antecedent, word("'s", "n"), *inner], None, depth + 1, "relative")
+        elif pronoun.low == "where" and inner[0].low == "the" and _of_copula(inner):
+            # "in Peru, where the capital is Lima": the capital of Peru.
+            self.clause([*antecedent, word("'s", "n"), *inner[1:]], None, depth + 1, "relative")
+        elif pronoun.low == "where" or preposition:
+            link = preposition or [word("in", "P")]
+            self.clause([*inner, *link, *antecedent], None, depth + 1, "relative")
+        elif starts_clause(inner):
+            self.clause([*inner, *antecedent], None, depth + 1, "relative")
+        else:
+            self.clause(inner, antecedent, depth + 1, "relative")
+
+    def _subjects(
+        self, own: list[Token], default: list[Token] | None, depth: int, *, one: bool
+    ) -> list[list[Token]]:
+        """The subject phrases of a clause; what stands between commas is read on the way."""
+        definite = own[:1] and own[0].low == "the"
+        if definite:
+            own = [word("the", "D"), *own[1:]]
+        own = own if definite else trim(own)
+        if not own:
+            return [default] if default else []
+        if len(own) == 1 and own[0].low in w.RESOLVABLE:
+            known = default or self.subject or self.previous
+            return [known] if known else [own]
+        if own[0].low in w.POSSESSIVES and len(own) > 1 and (self.subject or self.previous):
+            owner = self.subject or self.previous or []
+            own = [*owner, word("'s", "n"), *own[1:]]
+        commas = [i for i, token in enumerate(own) if token.tag == ","]
+        members = [own] if one else coordinated(own)
+        if not commas or len(members) > 1:
+            return members
+        head, inner = own[: commas[0]], own[commas[0] + 1 :]
+        if not any(token.tag in NOMINAL for token in head):
+            return [own]
+        first = next((token for token in inner if token.tag != "A"), None)
+        if first is None or len(inner) < 2:
+            return [head]
+        if first.tag == "R" or (first.tag == "P" and inner[1].tag == "R"):
+            self._relative(inner, head, depth)
+        elif first.tag in {"E", "G"}:
+            end = group_end(inner, inner.index(first))
+            self.predicate([head], inner[:end], inner[end:], depth + 1, "participle")
+        elif first.tag in {"P", "T"}:
+            self.emit(head, [first], inner[1:], "apposition")
+        elif any(token.tag == "C" for token in inner) and first.tag != "D":
+            return [own]
+        else:
+            self.predicate([head], [word("is", "X")], inner, depth + 1, "apposition")
+        return [head]
+
+    def _conditional(self, tokens: list[Token], depth: int) -> None:
+        """A sentence that opens with "if", "when", "because" ...: its second clause, conditioned."""
+        marker = tokens[:1]
+        cut = _main_clause(tokens)
+        if cut < 0:
+            self._verbless(tokens[1:], depth)
+            return
+        condition = trim(tokens[1:cut])
+        place = first_finite(condition)
+        if place > 0:
+            topic = trim(condition[:place])
+            if len(topic) > 1 or topic[:1] and topic[0].tag != "O":
+                self.subject = self.subject or topic
+        main = _strip_discourse(tokens[cut:])
+        if marker[0].low in w.ASSERTING:
+            self.clause(condition, None, depth + 1)
+            self.clause(main, None, depth + 1)
+            return
+        self.clause([*main, *marker, *condition], None, depth + 1)
+
+    def _existential(self, group: list[Token], rest: list[Token], depth: int) -> None:
+        parts = segments(rest)
+        if not parts or parts[0].kind != "object":
+            return
+        thing = parts[0].body
+        for part in parts[1:]:
+            if part.kind == "relative":
+                self._relative(part.body, _head(thing), depth)
+            elif part.kind in {"preposition", "infinitive"}:
+                self.emit(thing, group + part.marker, part.body, "existential")
+        if not self.triples:
+            self.emit([word("there", "n")], group, rest, "existential")
+
+    def _leading_phrase(
+        self, leading: list[Token], subjects: list[list[Token]], group: list[Token], rest: list[Token]
+    ) -> None:
+        """"In spring, birds build nests": the phrase in front hangs on the subject and verb."""
+        if leading[0].tag in {"E", "G"}:
+            end = group_end(leading, 0)
+            self.predicate(subjects[:1], leading[:end], leading[end:], 1, "participle")
+            return
+        first = next((part for part in segments(rest) if part.kind == "object"), None)
+        kept = first.body if first and len(first.body) <= 4 else []
+        size = 2 if leading[0].tag == "T" and len(leading) > 2 and leading[1].tag == "B" else 1
+        for subject in subjects:
+            self.emit(subject, group + kept + leading[:size], leading[size:], "leading_phrase")
+
+    def _verbless(self, tokens: list[Token], depth: int) -> None:
+        """No main verb: a noun with a relative clause still says something."""
+        place = next((i for i, token in enumerate(tokens) if token.tag == "R" and i), -1)
+        if place > 0 and any(token.tag in NOMINAL for token in tokens[:place]):
+            self._relative(tokens[place:], trim(tokens[:place]), depth)
+
+    def _fall_back(self, tokens: list[Token]) -> None:
+        """Any ordinary sentence: cut at its first verb that has words on both sides."""
+        for index in range(1, len(tokens)):
+            if tokens[index].tag in FINITE and any(t.tag in NOMINAL for t in tokens[:index]):
+                end = group_end(tokens, index)
+                if end == len(tokens) and end - index > 1:
+                    end -= 1
+                self.emit(tokens[:index], tokens[index:end], tokens[end:], "fall_back")
+                return
+
+
+HANGING = frozenset(
+    {"verb", "bare", "clause", "relative", "participle", "apposition", "complement", "condition"}
+)
+
+
+def _rule(piece: str, forced: str, extra: list[Token]) -> str:
+    if extra:
+        return "possessive"
+    return forced or piece
+
+
+def _of_copula(tokens: list[Token]) -> bool:
+    place = main_verb(tokens)
+    return place > 0 and copula(tokens[place : group_end(tokens, place)])
+
+
+def _means_clause(group: list[Token], rest: list[Token]) -> bool:
+    """"melting means a solid becomes a liquid": what follows is a clause, and stays whole."""
+    return group[-1].low in {"means", "mean", "meant"} and starts_clause(rest)
+
+
+def _bare(tokens: list[Token]) -> list[Token]:
+    return [token for token in tokens if token.tag not in {",", ";", ":"}]
+
+
+def _together(subjects: list[list[Token]]) -> list[Token]:
+    joined: list[Token] = []
+    for subject in subjects:
+        joined += [word("and", "C"), *subject] if joined else subject
+    return joined
+
+
+def _head(body: list[Token]) -> list[Token]:
+    """The noun phrase that a relative clause or an apposition after `body` speaks of."""
+    last = trim(coordinated(body)[-1])
+    return last
+
+
+def _helpers(group: list[Token], mark: str) -> list[Token]:
+    """The auxiliaries that a second participle or base form shares with the first."""
+    places = [i for i, token in enumerate(group) if token.tag == mark]
+    return group[: places[0]] if places else group[:1] if group[0].tag in {"X", "M"} else []
+
+
+def _strip_discourse(tokens: list[Token]) -> list[Token]:
+    start = 0
+    while start < len(tokens):
+        token = tokens[start]
+        comma = start + 1 < len(tokens) and tokens[start + 1].tag == ","
+        if token.tag in {",", ";", ":", "C"} or (token.tag == "A" and comma) or token.low == "then":
+            start += 1
+        elif token.low == "for" and tokens[start + 1 : start + 2] and tokens[start + 1].low == "example":
+            start += 2
+        else:
+            break
+    return tokens[start:]
+
+
+def _leading(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
+    """A phrase in front of the subject, up to a comma, and the rest; ([], tokens) if none."""
+    if tokens[0].tag not in {"P", "T", "E", "G"}:
+        return [], tokens
+    dated = 1
+    while dated < len(tokens) and (tokens[dated].low in w.MONTHS or tokens[dated].tag == "#"):
+        dated += 1
+    if 1 < dated < len(tokens) and tokens[0].low in {"in", "on", "since", "by"}:
+        if starts_clause(tokens[dated:]):
+            return tokens[:dated], tokens[dated:]
+    for index, token in enumerate(tokens):
+        if token.tag in FINITE:
+            break
+        if token.tag == "," and main_verb(tokens[index + 1 :]) >= 0:
+            rest = tokens[index + 1 :]
+            if starts_clause(rest) or rest[:1] and rest[0].tag in {"D", "n", "O", "J", "#"}:
+                return tokens[:index], rest
+    return [], tokens
+
+
+def _main_clause(tokens: list[Token]) -> int:
+    """Where the main clause starts after a leading subordinate one: after a comma or "then"."""
+    for index in range(2, len(tokens)):
+        if tokens[index].low == "then" or tokens[index].tag == ",":
+            if first_finite(tokens, index + 1) >= 0:
+                return index
+    return -1
+
+
+def _possessed(subject: list[Token]) -> tuple[list[Token], list[Token]]:
+    """"X's Y is" and "the Y of X is": X, and Y as the start of the predicate."""
+    if any(token.tag in {"R", "C", ",", "S"} for token in subject):
+        return subject, []
+    marks = [i for i, token in enumerate(subject) if token.low == "'s"]
+    if marks and 0 < marks[-1] < len(subject) - 1:
+        owned = subject[marks[-1] + 1 :]
+        if len(owned) <= 4 and not any(t.tag == "P" for t in owned):
+            return subject[: marks[-1]], owned
+    place = next((i for i, token in enumerate(subject) if token.low == "of"), 0)
+    head = trim(subject[:place])
+    light = head and (head[-1].low in w.LIGHT_HEADS or head[0].low in w.LIGHT_HEADS)
+    if not place or not head or light or len(head) > 3 or any(t.tag in {"P", "G"} for t in head):
+        return subject, []
+    if subject[0].low != "the" or head[-1].capital:
+        return subject, []
+    return trim(subject[place + 1 :]), head
+
+
+def extract(passage: str) -> list[ExtractedTriple]:
+    """Read the triples of a sentence or a passage in plain English, in its order.
+
+    The same text always gives the same triples. Nothing is raised whatever the text is; a text
+    without a statement (empty, a list, a question, noise) gives an empty list. Time grows
+    linearly with the text, of which the first text.MAX_CHARACTERS characters are read.
+
+    Args:
+        passage: one or more sentences.
+    """
+    found: list[ExtractedTriple] = []
+    previous: list[Token] | None = None
+    for tokens in sentences(passage):
+        reader = SentenceReader(previous)
+        found += reader.read(tokens)
+        if reader.subject and not all(token.tag == "O" for token in reader.subject):
+            previous = reader.subject
+    return found
