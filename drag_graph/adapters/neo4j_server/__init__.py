@@ -1,0 +1,22 @@
+"""A real Neo4j without Docker: `drag-graph db up|down|status`, and the server that the tests use."""
+
+from drag_graph.adapters.neo4j_server.releases import DEFAULT_VERSION, RELEASES
+from drag_graph.adapters.neo4j_server.server import (
+    RunningServer,
+    ServerStatus,
+    running_server,
+    server_status,
+    start_server,
+    stop_server,
+)
+
+__all__ = [
+    "DEFAULT_VERSION",
+    "RELEASES",
+    "RunningServer",
+    "ServerStatus",
+    "running_server",
+    "server_status",
+    "start_server",
+    "stop_server",
+]
