@@ -15,8 +15,9 @@ from rich.table import Table
 from rich.tree import Tree
 
 if TYPE_CHECKING:
-    from drag_graph.pipeline import AnswersReport, Asked, RunReport
+    from drag_graph.pipeline import RunReport
 
+    from drag_graph.asking import AnswersReport, Asked
     from drag_graph.model import Subgraph
     from drag_graph.ports import Problem, QuerySummary
 

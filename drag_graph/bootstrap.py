@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Self
 
+from drag_graph.asking import Asker
 from drag_graph.errors import ConfigurationError, StoreUnavailable
-from drag_graph.pipeline import Asker, Distiller
+from drag_graph.pipeline import Distiller
 from drag_graph.ports import Embedder, GraphStore, Student, Teacher
 from drag_graph.settings import Settings
 

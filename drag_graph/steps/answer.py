@@ -1,6 +1,7 @@
 """From a student's reply to an answer: its id, and whether it is right."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from drag_graph.identity import canonical_text, content_id
@@ -44,12 +45,14 @@ def make_answer(
     latency_ms: int,
     created_at: str,
     snapshot: dict[str, Any],
+    stored: Sequence[str],
 ) -> Answer:
     """Return the answer; its id is a hash of the question, the student, the mode, the lines shown and what was said.
 
-    So asking again with the same outcome gives the same answer, and another outcome another one.
+    So asking again with the same outcome gives the same answer, and another outcome another one. `stored` are the ids of the
+    queries whose subgraphs were at hand; the answer rests on those that gave a line, or on the first when none was shown.
     """
-    query_ids = tuple(dict.fromkeys(line.query_id for line in prompt.lines)) or ((query.id,) if snapshot else ())
+    query_ids = tuple(dict.fromkeys(line.query_id for line in prompt.lines)) or tuple(stored[:1])
     return Answer(
         id=_answer_id(query, student, mode, prompt.lines, reply.text),
         namespace=query.namespace,
