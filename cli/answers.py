@@ -138,7 +138,6 @@ def audit(
       drag-graph audit 3f2a --format html -o audit.html
     """
     from drag_graph.bootstrap import open_store
-
     from drag_graph.service.auditing import audit_document
 
     from . import render
@@ -169,7 +168,6 @@ def show(
       drag-graph show 9b1c --format html -o graph.html
     """
     from drag_graph.bootstrap import open_store
-
     from drag_graph.service.auditing import stored_subgraph
 
     from . import render

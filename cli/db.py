@@ -72,8 +72,9 @@ def status(
 
     Example: [bold]drag-graph db status --store bolt://127.0.0.1:7687[/bold]
     """
-    from drag_graph.bootstrap import open_store
     from drag_graph.service.server import server_state
+
+    from drag_graph.bootstrap import open_store
 
     from . import render
 
@@ -155,7 +156,6 @@ def erase(
     Example: [bold]drag-graph db erase --query-id 9b1c --yes[/bold]
     """
     from drag_graph.bootstrap import open_store
-
     from drag_graph.service.auditing import full_id
 
     from . import render

@@ -35,7 +35,6 @@ def register(app: typer.Typer) -> None:
         Example: [bold]drag-graph export --format jsonl -o graph.jsonl[/bold]
         """
         from drag_graph.bootstrap import open_store
-
         from drag_graph.files import write_lines
         from drag_graph.steps.export import canonical_lines
 

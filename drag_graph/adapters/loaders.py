@@ -6,6 +6,7 @@ line at a time.
 
 import json
 import string
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ LINE_LIMIT = 4_000_000
 """Bytes of an input line."""
 _KNOWN = {"id", "question", "options", "answer", "domain"}
 _TEXT_CONTROLS = {"\t", "\n", "\r", "\f", "\v"}
+_BINARY = {"Cc", "Cs"}
+"""Unicode categories that no question has: control characters and lone surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +129,9 @@ def _clean_text(value: Any, name: str) -> str:
         raise QueryInvalid(f"the {name} is empty")
     if len(text) > QUESTION_LIMIT:
         raise QueryInvalid(f"the {name} has {len(text):,} characters, more than {QUESTION_LIMIT:,}")
-    if any(not character.isprintable() and character not in _TEXT_CONTROLS and _binary(character) for character in text):
+    if any(unicodedata.category(character) in _BINARY and character not in _TEXT_CONTROLS for character in text):
         raise QueryInvalid(f"the {name} holds control characters or broken Unicode: it looks binary")
     return text
-
-
-def _binary(character: str) -> bool:
-    code = ord(character)
-    return code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000
 
 
 def _clean_options(options: Any) -> tuple[str, ...]:
