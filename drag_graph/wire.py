@@ -5,14 +5,44 @@ reply as a whole is unusable only when nothing usable is left of it.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from drag_graph.model import FRAMINGS, Confidence, Relevance
 
+
+def _no_flag(value: Any) -> Any:
+    # Python counts True as 1; a model that says true has given no number.
+    if isinstance(value, bool):
+        raise ValueError("Input should be a number")  # noqa: TRY004 - pydantic turns a ValueError into its own error
+    return value
+
+
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
-Index = Annotated[int, Field(ge=0)]
+Index = Annotated[int, Field(ge=0), BeforeValidator(_no_flag)]
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """What stands for a JSON object that gave one `key` two different values: neither the first nor the last is believed."""
+
+    key: str
+
+
+def _object(**properties: Schema) -> Schema:
+    """Return the JSON schema of an object of which every key is required and no other allowed (what strict servers want)."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+_STRING: Schema = {"type": "string"}
+_POSITION: Schema = {"type": "integer", "description": "0-based position in the request"}
 
 
 class Item(BaseModel):
@@ -41,7 +71,11 @@ class ScoreItem(Item):
     """The relevance of one evidence, 1 to 10; `index` is its 0-based position in the request."""
 
     index: Index
-    score: Relevance
+    score: Annotated[Relevance, BeforeValidator(_no_flag)]
+
+
+def _one_or_more(value: Any) -> Any:
+    return [value] if isinstance(value, int) else value
 
 
 class TripleItem(Item):
@@ -50,8 +84,8 @@ class TripleItem(Item):
     subject: Words
     predicate: Words
     object: Words
-    confidence: Confidence
-    evidence: Annotated[tuple[Index, ...], Field(min_length=1)]
+    confidence: Annotated[Confidence, BeforeValidator(_no_flag)]
+    evidence: Annotated[tuple[Index, ...], Field(min_length=1), BeforeValidator(_one_or_more)]
     subject_type: str | None = None
     object_type: str | None = None
 
@@ -84,6 +118,8 @@ class Reply(BaseModel):
     schema_name: ClassVar[str]
     list_name: ClassVar[str]
     item_type: ClassVar[type[Item]]
+    json_schema: ClassVar[Schema]
+    """What the model is asked to keep to. Part of the tape's keys: changing it makes recorded replies unfindable."""
 
     discarded: tuple[str, ...] = Field((), exclude=True)
 
@@ -96,10 +132,15 @@ class Reply(BaseModel):
         """
         if isinstance(document, list):
             document = {cls.list_name: document}
+        if isinstance(document, Ambiguous):
+            raise ValueError(f"the key {document.key!r} occurs twice with different values")  # noqa: TRY004
         if not isinstance(document, Mapping) or not isinstance(document.get(cls.list_name), list):
             raise ValueError(f'the reply must be a JSON object with a list "{cls.list_name}"')  # noqa: TRY004
         usable, discarded = [], []
         for position, entry in enumerate(document[cls.list_name]):
+            if isinstance(entry, Ambiguous):
+                discarded.append(f"{cls.list_name}[{position}]: the key {entry.key!r} occurs twice with different values")
+                continue
             try:
                 usable.append(cls.item_type.model_validate(entry))
             except ValidationError as error:
@@ -125,6 +166,7 @@ class EvidenceReply(Reply):
     schema_name = "evidence"
     list_name = "evidence"
     item_type = EvidenceItem
+    json_schema = _object(evidence=_list(_object(text=_STRING, framing={"type": "string", "enum": list(FRAMINGS)})))
     evidence: tuple[EvidenceItem, ...]
 
 
@@ -134,6 +176,7 @@ class ScoresReply(Reply):
     schema_name = "scores"
     list_name = "scores"
     item_type = ScoreItem
+    json_schema = _object(scores=_list(_object(index=_POSITION, score={"type": "number", "description": "1 to 10"})))
     scores: tuple[ScoreItem, ...]
 
 
@@ -143,6 +186,19 @@ class TriplesReply(Reply):
     schema_name = "triples"
     list_name = "triples"
     item_type = TripleItem
+    json_schema = _object(
+        triples=_list(
+            _object(
+                subject=_STRING,
+                predicate=_STRING,
+                object=_STRING,
+                confidence={"type": "number", "description": "0 to 1"},
+                evidence=_list(_POSITION),
+                subject_type=_STRING,
+                object_type=_STRING,
+            )
+        )
+    )
     triples: tuple[TripleItem, ...]
 
 
@@ -152,6 +208,7 @@ class StatementsReply(Reply):
     schema_name = "statements"
     list_name = "statements"
     item_type = StatementItem
+    json_schema = _object(statements=_list(_object(pair=_POSITION, statement=_STRING)))
     statements: tuple[StatementItem, ...]
 
 
@@ -161,6 +218,7 @@ class RewriteReply(Reply):
     schema_name = "rewrite"
     list_name = "replacements"
     item_type = ReplacementItem
+    json_schema = _object(question=_STRING, replacements=_list(_object(original=_STRING, placeholder=_STRING)))
     question: Words
     replacements: tuple[ReplacementItem, ...]
 
