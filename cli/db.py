@@ -41,8 +41,9 @@ def up(
     from . import render
 
     del debug
-    with render.waiting(f"Starting Neo4j {version.value}", quiet=json):
-        started = server_up(version.value, home, bolt_port=bolt_port, http_port=http_port)
+    settings = options.settings_of({})
+    with render.waiting(f"Starting Neo4j {version.value}", quiet=json) as say:
+        started = server_up(settings, version.value, home, bolt_port=bolt_port, http_port=http_port, on_progress=say)
     render.fields(started, as_json=json)
 
 
@@ -72,9 +73,8 @@ def status(
 
     Example: [bold]drag-graph db status --store bolt://127.0.0.1:7687[/bold]
     """
-    from drag_graph.service.server import server_state
-
     from drag_graph.bootstrap import open_store
+    from drag_graph.service.server import server_state
 
     from . import render
 

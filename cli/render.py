@@ -72,14 +72,14 @@ def progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[float], No
 
 
 @contextmanager
-def waiting(what: str, *, quiet: bool) -> Iterator[None]:
-    """Show that something is going on, on a terminal only."""
+def waiting(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show that something is going on, on a terminal only; yields what is called with each further step."""
     stderr = Console(stderr=True)
     if quiet or not stderr.is_terminal:
-        yield
+        yield lambda _step: None
         return
-    with stderr.status(what):
-        yield
+    with stderr.status(what) as status:
+        yield status.update
 
 
 def fields(values: Mapping[str, Any], *, as_json: bool) -> None:

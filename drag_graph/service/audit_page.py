@@ -12,7 +12,8 @@ dl { display: grid; grid-template-columns: max-content auto; gap: .15rem 1rem; }
 details { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; padding: .4rem .8rem; }
 summary { cursor: pointer; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .5rem; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .5rem; border-bottom: 1px solid var(--line); }
+td { overflow-wrap: anywhere; }
 .kind { font-size: .75rem; border: 1px solid var(--line); border-radius: 1rem; padding: 0 .5rem; margin-right: .4rem; }
 .gone { color: var(--bad); font-weight: 600; } .quiet { opacity: .75; font-size: .85rem; }
 """
@@ -69,8 +70,12 @@ def _line(line: dict[str, Any]) -> str:
     edge = line["edge"]
     merged = f"merged from {edge['support']} triple(s), confidence {edge['confidence']:.2f}: {edge['statement']}"
     rows = [
-        [f"{t['subject']} | {t['predicate']} | {t['object']}", f"{t['confidence']:.2f}", _source(t["call"])]
-        + _evidence_cells(t["evidence"], t["evidence"]["call"])
+        [
+            f"{t['subject']} | {t['predicate']} | {t['object']}",
+            f"{t['confidence']:.2f}",
+            _source(t["call"]),
+            *_evidence_cells(t["evidence"], t["evidence"]["call"]),
+        ]
         for t in line["triples"]
     ]
     head_row = ["Triple", "Confidence", "Read by", *_EVIDENCE_HEAD]

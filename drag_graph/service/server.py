@@ -1,0 +1,63 @@
+"""`db up | down | status`: the Neo4j that drag-graph runs on this machine without Docker."""
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from drag_graph.adapters import neo4j_server
+from drag_graph.adapters.neo4j_server import ServerStatus
+from drag_graph.settings import Settings, process_environment
+
+DEFAULT_HOME = Path(".drag-graph/neo4j")
+
+
+def server_up(
+    settings: Settings,
+    version: str,
+    home: Path | None,
+    *,
+    bolt_port: int,
+    http_port: int,
+    on_progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """Start the server, or report the one that runs; return what a person needs to use it.
+
+    Without a password in the settings one is made and returned, this once. Raises as `start_server` does.
+    """
+    given = settings.neo4j_password.get_secret_value()
+    password = given or secrets.token_urlsafe(12)
+    started = neo4j_server.start_server(
+        version,
+        home or DEFAULT_HOME,
+        password=password,
+        bolt_port=bolt_port,
+        http_port=http_port,
+        environment=process_environment(),
+        on_progress=on_progress,
+    )
+    fresh = {} if given or started.already_running else {"password": password, "next": f"export NEO4J_PASSWORD={password}"}
+    return {**_describe(started), "username": started.username, **fresh}
+
+
+def server_down(home: Path | None) -> dict[str, Any]:
+    """Stop the server of `home`; nothing happens when none runs."""
+    return _describe(neo4j_server.stop_server(home or DEFAULT_HOME))
+
+
+def server_state(home: Path | None) -> dict[str, Any]:
+    """Return whether the server of `home` runs, and where."""
+    return _describe(neo4j_server.server_status(home or DEFAULT_HOME))
+
+
+def _describe(status: ServerStatus) -> dict[str, Any]:
+    if not status.running:
+        return {"running": False, "home": str(status.home)}
+    return {
+        "running": True,
+        "version": status.version,
+        "store": status.bolt_address,
+        "browser": status.browser_address,
+        "home": str(status.home),
+        "pid": status.pid,
+    }
