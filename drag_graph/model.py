@@ -184,11 +184,13 @@ class Subgraph(Value):
 
     @property
     def usable_edges(self) -> tuple[SimpleEdge, ...]:
-        """The edges that a student may be shown, best first: simple edges, or each triple as an edge of its own."""
+        """The edges that a student may be shown, best first: simple edges, or each triple of kept evidence as an edge."""
         if self.graph == "simple":
             return tuple(sorted(self.edges, key=lambda edge: (edge.rank, edge.id)))
         if self.graph == "multigraph":
-            return tuple(edge_of(triple) for triple in sorted(self.triples, key=lambda item: (item.rank, item.id)))
+            kept = {item.id for item in self.evidence if item.kept}
+            triples = sorted(self.triples, key=lambda item: (item.rank, item.id))
+            return tuple(edge_of(triple) for triple in triples if triple.evidence_id in kept)
         return ()
 
 

@@ -30,7 +30,7 @@ EXPIRES_AT = "2026-04-02T03:04:05+00:00"
 
 HOSTILE_NAMES = (
     "}) DETACH DELETE n //",
-    "x'}) MATCH (m) DETACH DELETE m //",
+    "x'}) WITH 1 AS one DETACH DELETE n RETURN one //",
     "\"quoted\" 'twice'",
     "`back` `tick``s`",
     "$x $namespace ${y}",

@@ -1,0 +1,54 @@
+"""The embedded store passes the contract."""
+
+from contextlib import contextmanager
+
+import pytest
+from drag_graph.adapters.ladybug_store import LadybugStore
+from tampering import statement
+
+from drag_graph.testing.stores import HISTORY_FLAWS, GraphStoreContract
+
+
+class TestLadybugStore(GraphStoreContract):
+    examples = 25
+
+    @pytest.fixture
+    def path(self, tmp_path):
+        return tmp_path / "graph.lbug"
+
+    @pytest.fixture
+    def open_store(self, path):
+        stores = []
+
+        def open_(namespace):
+            store = LadybugStore(path, namespace=namespace)
+            stores.append(store)
+            store.migrate()
+            return store
+
+        yield open_
+        for store in stores:
+            store.close()
+
+    @pytest.fixture
+    def unmigrated(self, tmp_path):
+        with LadybugStore(tmp_path / "fresh.lbug", namespace="never-migrated") as store:
+            yield store
+
+    @pytest.fixture
+    def tamper(self, path):
+        @contextmanager
+        def do(flaw, namespace):
+            _execute(path, *statement(flaw, "ladybug", namespace))
+            yield
+            if flaw in HISTORY_FLAWS:
+                _execute(path, *statement(f"{flaw}_undone", "ladybug", namespace))
+
+        return do
+
+
+def _execute(path, text, parameters):
+    import ladybug
+
+    with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:
+        connection.execute(text, parameters)

@@ -1,0 +1,152 @@
+"""The reference itself: small cases by hand, and what must hold of any multigraph."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drag_graph.model import Aggregation
+from drag_graph.steps.aggregate import TOLERANCE, aggregate, distinct, joined_statement, merge_confidence
+from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.contract.strategies import aggregations, subgraphs
+
+
+def edges_of(triples, ranks=None, dropped=(), **settings):
+    graph = make_subgraph(triples=triples, ranks=ranks, dropped=dropped)
+    return aggregate(graph.triples, graph.evidence, Aggregation(**settings))
+
+
+@pytest.mark.parametrize(
+    ("merge", "confidences", "wanted"),
+    [
+        ("max", [0.2, 0.9, 0.5], 0.9),
+        ("mean", [0.2, 0.9, 0.4], 0.5),
+        ("noisy-or", [0.5, 0.5], 0.75),
+        ("noisy-or", [0.5, 1.0], 1.0),
+        ("noisy-or", [0.0, 0.0], 0.0),
+        ("noisy-or", [0.3, 0.0], 0.3),
+        *[(merge, [c], c) for merge in ("max", "mean", "noisy-or") for c in (0.0, 0.625, 1.0)],
+    ],
+)
+def test_confidences_are_merged(merge, confidences, wanted):
+    assert merge_confidence(confidences, merge) == pytest.approx(wanted, abs=1e-12)
+
+
+@given(confidences=st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_merges_keep_to_their_range_and_order(confidences):
+    highest, mean, any_right = (merge_confidence(confidences, merge) for merge in ("max", "mean", "noisy-or"))
+    assert min(confidences) <= mean + 1e-12
+    assert mean <= highest + 1e-12
+    assert highest == max(confidences)
+    assert highest <= any_right + 1e-12
+    assert 0 <= any_right <= 1
+
+
+def test_direction_makes_another_edge():
+    edges, kind = edges_of([("a", "is", "b", 0.9, 0), ("b", "is", "a", 0.8, 1)])
+    assert [(edge.subject, edge.object, edge.confidence) for edge in edges] == [("a", "b", 0.9), ("b", "a", 0.8)]
+    assert kind == "simple"
+
+
+def test_a_pair_is_one_edge_that_says_all_its_triples():
+    triples = [("a", "is_a", "b", 0.9, 1), ("a", "likes", "b", 0.2, 0), ("a", "is_a", "b", 0.8, 1)]
+    ((edge,), _) = edges_of(triples, ranks=[2, 0, 1])
+    graph = make_subgraph(triples=triples, ranks=[2, 0, 1])
+    assert edge.id == f"{edge.subject_id}-{edge.object_id}"
+    assert edge.statement == "a likes b; a is a b"
+    assert edge.predicates == ("likes", "is_a")
+    assert edge.triple_ids == tuple(triple.id for triple in graph.triples)
+    assert edge.evidence_ids == (graph.evidence[0].id, graph.evidence[1].id)
+    assert (edge.support, edge.confidence, edge.rank) == (3, 0.9, 0)
+
+
+def test_predicates_are_told_apart_by_their_key():
+    triples = [("a", "is a", "b", 0.9, 0), ("a", "likes", "b", 0.8, 0), ("a", "Is_A", "b", 0.7, 1)]
+    edges, _ = edges_of(triples, strategy="predicate")
+    pair = f"{edges[0].subject_id}-{edges[0].object_id}"
+    assert [edge.id for edge in edges] == [f"{pair}-is_a", f"{pair}-likes"]
+    assert [edge.predicates for edge in edges] == [("is a", "Is_A"), ("likes",)]
+    assert edges[0].statement == "a is a b; a Is A b"
+
+
+def test_two_predicates_of_one_reading_make_one_sentence():
+    graph = make_subgraph(triples=[("a", "is a", "b", 0.9, 0), ("a", "is_a", "b", 0.9, 1)])
+    assert joined_statement(graph.triples) == "a is a b"
+
+
+@pytest.mark.parametrize(
+    ("confidence", "kind"), [(0.7, "simple"), (0.7 - TOLERANCE / 2, "simple"), (0.7 - TOLERANCE * 2, "multigraph")]
+)
+def test_the_threshold_itself_stays(confidence, kind):
+    edges, found = edges_of([("a", "is", "b", confidence, 0)])
+    assert (found, len(edges)) == (kind, int(kind == "simple"))
+
+
+def test_merging_comes_before_pruning():
+    triples = [("a", "is", "b", 0.5, 0), ("a", "is", "b", 0.5, 1)]
+    assert edges_of(triples, merge="max") == ([], "multigraph")
+    ((edge,), kind) = edges_of(triples, merge="noisy-or")
+    assert (edge.confidence, edge.support, kind) == (0.75, 2, "simple")
+    ((edge,), _) = edges_of([*triples, ("a", "is", "b", 1.0, 2)], merge="max")
+    assert edge.support == 3
+
+
+def test_triples_of_dropped_evidence_take_no_part():
+    triples = [("a", "is", "b", 0.9, 0), ("a", "was", "b", 1.0, 1), ("a", "is", "c", 1.0, 1)]
+    ((edge,), kind) = edges_of(triples, dropped=[1])
+    assert (edge.statement, edge.confidence, kind) == ("a is b", 0.9, "simple")
+    assert edges_of(triples, dropped=[0, 1]) == ([], "evidence_only")
+    assert edges_of([]) == ([], "evidence_only")
+
+
+def test_order_is_by_best_rank_then_confidence_then_id():
+    triples = [("a", "is", "b", 0.75, 0), ("a", "is", "c", 0.875, 0), ("a", "is", "d", 0.875, 0), ("a", "is", "e", 1.0, 0)]
+    edges, _ = edges_of(triples, ranks=[1, 1, 1, 2])
+    tied = sorted(edges[:2], key=lambda edge: edge.id)
+    assert edges[:2] == [tied[0], tied[1]]
+    assert {edge.object for edge in tied} == {"c", "d"}
+    assert [edge.object for edge in edges[2:]] == ["b", "e"]
+    assert [edge.rank for edge in edges] == [0, 1, 2, 3]
+
+
+def test_a_teachers_statement_replaces_the_joined_one():
+    triples = [("a", "is", "b", 0.9, 0), ("a", "is", "c", 0.9, 0)]
+    edges, _ = edges_of(triples)
+    edges, _ = edges_of(triples, statements={edges[1].id: "A is, in short, C.", "other": "never", edges[0].id: ""})
+    assert [edge.statement for edge in edges] == ["a is b", "A is, in short, C."]
+
+
+@given(graph=subgraphs("default"), settings=aggregations())
+def test_what_holds_of_any_multigraph(graph, settings):
+    edges, kind = aggregate(graph.triples, graph.evidence, settings)
+    kept = {item.id for item in graph.evidence if item.kept}
+    taking_part = {triple.id: triple for triple in graph.triples if triple.evidence_id in kept}
+    everything, _ = aggregate(graph.triples, graph.evidence, settings.model_copy(update={"threshold": 0.0, "top_k": 10_000}))
+    assert kind == ("evidence_only" if not taking_part else "simple" if edges else "multigraph")
+    merged = [id_ for edge in everything for id_ in edge.triple_ids]
+    assert sorted(merged) == sorted(taking_part), "each triple that takes part is in exactly one edge"
+    assert [edge.rank for edge in edges] == list(range(len(edges)))
+    assert len(edges) <= settings.top_k
+    strong = [edge for edge in everything if edge.confidence >= settings.threshold - TOLERANCE]
+    assert [edge.id for edge in edges] == [edge.id for edge in strong[: settings.top_k]]
+    for edge in edges:
+        members = [taking_part[id_] for id_ in edge.triple_ids]
+        assert {(item.subject_id, item.object_id) for item in members} == {(edge.subject_id, edge.object_id)}
+        assert edge.support == len(members)
+        assert set(edge.evidence_ids) == {item.evidence_id for item in members}
+        assert min(item.confidence for item in members) <= edge.confidence + 1e-12
+        if settings.strategy == "predicate":
+            assert len({item.predicate_key for item in members}) == 1
+    assert (edges, kind) == aggregate(graph.triples[::-1], graph.evidence[::-1], settings), "the input's order is no matter"
+
+
+@given(items=st.lists(st.integers(0, 5)))
+def test_distinct_keeps_the_first_of_each(items):
+    found = distinct(items)
+    assert sorted(found) == sorted(set(items))
+    assert [items.index(item) for item in found] == sorted(items.index(item) for item in found)
+
+
+def test_many_sources_of_little_confidence_stay_below_one():
+    assert math.isclose(merge_confidence([0.1] * 9, "noisy-or"), 1 - 0.9**9)

@@ -1,0 +1,147 @@
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drag_graph import queries
+from drag_graph.errors import ConfigurationError
+from drag_graph.queries import DIALECTS, Statement, load, load_from
+
+HEADER = "// what: finds it\n// parameters: {}\n// returns: one row\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_(text, name="find", folder="common"):
+        path = tmp_path / folder / f"{name}.cypher"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_
+
+
+def test_a_statement_is_loaded_without_its_header(write, tmp_path):
+    path = write(HEADER.format("a, b") + "MATCH (n {x: $a})\nRETURN n.y + $b;\n")
+    statement = load_from(tmp_path, "find", "neo4j")
+    assert statement.text == "MATCH (n {x: $a})\nRETURN n.y + $b"
+    assert (statement.name, statement.dialect, statement.path) == ("find", "neo4j", path)
+    assert statement.parameters == {"a", "b"}
+
+
+def test_the_dialects_own_file_wins(write, tmp_path):
+    write(HEADER.format("none") + "RETURN 1")
+    write(HEADER.format("none") + "RETURN 2", folder="ladybug")
+    assert load_from(tmp_path, "find", "ladybug").text == "RETURN 2"
+    assert load_from(tmp_path, "find", "neo4j").text == "RETURN 1"
+
+
+def test_a_header_may_go_on_and_explain(write, tmp_path):
+    write("// what: finds\n//   it\n// parameters: a (at least 1, as in $zzz),\n//   b\n// returns: nothing\nRETURN $a + $b")
+    assert load_from(tmp_path, "find", "neo4j").parameters == {"a", "b"}
+
+
+def test_what_looks_like_a_parameter_in_a_comment_or_a_literal_is_none(write, tmp_path):
+    body = "MATCH (n) // $no\nWHERE n.x = '$no \\' $no' AND n.`$no` = \"$no\" /* $no\n$no */ AND n.y = $yes RETURN n"
+    write(HEADER.format("yes") + body)
+    assert load_from(tmp_path, "find", "neo4j").parameters == {"yes"}
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "complaint"),
+    [
+        ("a, b", "RETURN $a", "b declared but not used"),
+        ("a", "RETURN $a + $b", "b used but not declared"),
+        ("none", "RETURN $a", "a used but not declared"),
+        ("a", "RETURN $a2", "a declared but not used; parameter a2 used but not declared"),
+    ],
+)
+def test_declared_and_used_parameters_must_agree(write, tmp_path, declared, body, complaint):
+    path = write(HEADER.format(declared) + body)
+    with pytest.raises(ConfigurationError) as raised:
+        load_from(tmp_path, "find", "neo4j")
+    assert str(path) in str(raised.value)
+    assert complaint in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("RETURN 1", "lacks what, parameters, returns"),
+        ("// what: x\n// returns: y\nRETURN 1", "lacks parameters"),
+        ("// what:\n// parameters: none\n// returns: y\nRETURN 1", "lacks what"),
+        (HEADER.format("none"), "no statement under the header"),
+        (HEADER.format("none") + "\n;\n", "no statement under the header"),
+        ("", "lacks"),
+    ],
+)
+def test_an_incomplete_file_is_refused(write, tmp_path, text, complaint):
+    path = write(text)
+    with pytest.raises(ConfigurationError) as raised:
+        load_from(tmp_path, "find", "neo4j")
+    assert str(path) in str(raised.value)
+    assert complaint in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["missing", "../common/find", "Find", "", "find.cypher", "find\n"])
+def test_a_name_that_is_none_is_refused(write, tmp_path, name):
+    write(HEADER.format("none") + "RETURN 1")
+    with pytest.raises(ConfigurationError):
+        load_from(tmp_path, name, "neo4j")
+
+
+def test_an_unknown_dialect_is_refused(tmp_path):
+    with pytest.raises(ConfigurationError, match="no dialect"):
+        load_from(tmp_path, "find", "gremlin")
+
+
+def test_binding_wants_exactly_the_declared_parameters(write, tmp_path):
+    path = write(HEADER.format("a, b") + "RETURN $a + $b", name="bound_here")
+    statement = load_from(tmp_path, "bound_here", "ladybug")
+    for parameters in ({"a": 1}, {"a": 1, "b": 2, "c": 3}, {}, {"a": 1, "c": 2}):
+        with pytest.raises(ConfigurationError) as raised:
+            statement.bind(**parameters)
+        assert str(path) in str(raised.value)
+    assert ("ladybug", "bound_here") not in queries.executed
+    assert statement.bind(a=1, b=None) == ("RETURN $a + $b", {"a": 1, "b": None})
+    assert ("ladybug", "bound_here") in queries.executed
+    queries.executed.discard(("ladybug", "bound_here"))
+
+
+def test_only_the_loader_makes_a_statement(tmp_path):
+    with pytest.raises(TypeError):
+        Statement("loose", "neo4j", "RETURN 1", frozenset(), tmp_path)
+
+
+@given(text=st.text(string.printable + "$`'\"/*\n", max_size=80))
+def test_no_literal_hides_a_parameter_after_it(tmp_path_factory, text):
+    """Whatever stands in a quoted literal, the parameter after it is found and none within it is."""
+    literal = "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    root = tmp_path_factory.mktemp("cypher")
+    (root / "common").mkdir()
+    (root / "common" / "q.cypher").write_text(HEADER.format("real") + f"RETURN {literal} + $real", encoding="utf-8")
+    assert load_from(root, "q", "neo4j").parameters == {"real"}
+
+
+def test_all_statements_of_the_project_load():
+    for dialect in DIALECTS:
+        loaded = queries.all_statements(dialect)
+        assert loaded
+        assert [statement.name for statement in loaded] == queries.names(dialect)
+        assert load(loaded[0].name, dialect) is loaded[0]
+
+
+def test_statement_files_are_in_common_or_in_both_dialects():
+    root = queries.folder_beside_or_inside("cypher")
+    common, neo4j, ladybug = ({path.stem for path in (root / part).glob("*")} for part in ("common", "neo4j", "ladybug"))
+    assert neo4j & common == ladybug & common == set()
+    engines_own = {"neo4j": neo4j - ladybug, "ladybug": ladybug - neo4j}
+    assert engines_own == {"neo4j": set(), "ladybug": set()}
+
+
+def test_no_statement_is_written_twice():
+    """A file in each dialect with the same text belongs into common."""
+    root = queries.folder_beside_or_inside("cypher")
+    neo4j, ladybug = ({path.stem for path in (root / dialect).glob("*.cypher")} for dialect in DIALECTS)
+    assert [name for name in sorted(neo4j & ladybug) if load(name, "neo4j").text == load(name, "ladybug").text] == []
