@@ -1,0 +1,132 @@
+"""The audit page, the picture and PROV-JSON: complete, escaped, offline, valid."""
+
+import json
+import re
+
+import pytest
+from prov.model import ProvDocument
+
+from drag_graph.model import Aggregation, Line
+from drag_graph.service.audit_page import audit_page
+from drag_graph.service.auditing import audit_document, full_id, stored_subgraph, subgraph_text
+from drag_graph.service.graph_page import graph_page
+from drag_graph.service.prov import prov_document
+from drag_graph.errors import ConfigurationError, NotStored, StoreUnfit
+from drag_graph.steps.audit import snapshot
+from drag_graph.testing.builders import make_answer, make_subgraph
+from drag_graph.testing.dict_store import DictStore
+
+HOSTILE = '<script>alert("x")</script>'
+
+
+@pytest.fixture
+def store():
+    with DictStore() as store:
+        store.migrate()
+        store.save([make_subgraph(HOSTILE, triples=[(HOSTILE, "causes", "b", 0.9, 0), (HOSTILE, "makes", "b", 0.8, 1)])], Aggregation())
+        yield store
+
+
+@pytest.fixture
+def document(store):
+    (summary,) = store.list_queries()
+    (subgraph,) = store.read([summary.id])
+    edge, evidence = subgraph.usable_edges[0], subgraph.kept_evidence[0]
+    lines = [
+        Line(n=1, kind="evidence", text=evidence.text, ref=evidence.id, query_id=summary.id),
+        Line(n=2, kind="edge", text=edge.statement, ref=edge.id, query_id=summary.id),
+    ]
+    kept = snapshot(subgraph.query.text, lines, [subgraph], blind=False)
+    answer = make_answer(1, [subgraph], lines=tuple(lines), snapshot=kept)
+    store.save_answers([answer])
+    return audit_document(store, answer.id[:6])
+
+
+def test_the_audit_walks_from_answer_to_teacher_call(document):
+    evidence, edge = document["lines"]
+    assert evidence["evidence"]["text"] == evidence["text"]
+    assert evidence["call"]["model"]
+    assert [triple["confidence"] for triple in edge["triples"]] == [0.9, 0.8]
+    for triple in edge["triples"]:
+        assert triple["evidence"]["text"]
+        assert triple["call"]["stage"] == "triples"
+        assert triple["evidence"]["call"]["stage"] == "evidence"
+    assert all(line["live"] for line in document["lines"])
+    assert document["privacy"]["teacher_saw"][0]["question"] == document["question"]
+
+
+def test_a_line_that_is_gone_from_the_graph_is_marked(store, document):
+    (query_id,) = document["query_ids"]
+    (subgraph,) = store.read([query_id])
+    changed = make_subgraph(HOSTILE, triples=[("other", "is", "thing", 0.9, 0)], settings_hash="another")
+    assert store.save([changed], Aggregation()) == ["replaced"]
+    after = audit_document(store, document["answer_id"])
+    assert [line["text"] for line in after["lines"]] == [line["text"] for line in document["lines"]]
+    assert not after["lines"][1]["live"]
+
+
+def test_the_page_is_complete_escaped_and_loads_nothing(document):
+    page = audit_page(document)
+    assert HOSTILE not in page
+    assert "&lt;script&gt;" in page
+    for line in document["lines"]:
+        assert f"{line['n']}. " in page
+    for call in document["calls"]:
+        assert call["id"] in page
+    assert not re.search(r"(src|href)=|@import|url\(", page)
+
+
+def test_the_picture_loads_nothing(store):
+    (summary,) = store.list_queries()
+    page = graph_page(store.read([summary.id])[0])
+    assert re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)=["\']?(?:https?:)?//', page) == []
+    assert HOSTILE not in page
+    assert "causes" in page
+
+
+def test_a_subgraph_without_triples_is_pictured_by_its_evidence():
+    with DictStore() as store:
+        store.migrate()
+        store.save([make_subgraph(1, triples=[], evidence=["only this fact", "and that"], dropped=())], Aggregation())
+        (subgraph,) = store.read([store.list_queries()[0].id])
+    assert "only this fact" in graph_page(subgraph)
+    assert "evidence_only" in subgraph_text(subgraph)
+
+
+def test_prov_is_valid_and_reaches_from_the_answer_to_the_calls(document):
+    text = json.dumps(prov_document(document))
+    parsed = ProvDocument.deserialize(content=text, format="json")
+    assert parsed.get_records()
+    derived = json.loads(text)["wasDerivedFrom"].values()
+    above = {}
+    for relation in derived:
+        above.setdefault(relation["prov:generatedEntity"], set()).add(relation["prov:usedEntity"])
+    reached, frontier = set(), {f"drag:answer/{document['answer_id']}"}
+    while frontier:
+        reached |= frontier
+        frontier = {source for item in frontier for source in above.get(item, ())} - reached
+    assert {name.split("/")[0] for name in reached} == {"drag:answer", "drag:line", "drag:edge", "drag:triple", "drag:evidence"}
+    made = {entry["prov:entity"]: entry["prov:activity"] for entry in json.loads(text)["wasGeneratedBy"].values()}
+    assert all(made[name].startswith("drag:call/") for name in reached if name.startswith(("drag:evidence", "drag:triple")))
+
+
+def test_a_line_with_nothing_behind_it_is_refused(store):
+    (subgraph,) = store.read([store.list_queries()[0].id])
+    for kind in ("evidence", "edge"):
+        line = Line(n=1, kind=kind, text="made up", ref="f" * 32, query_id=subgraph.query.id)
+        with pytest.raises(StoreUnfit, match="nothing behind it"):
+            snapshot("q", [line], [subgraph], blind=False)
+
+
+def test_short_ids(store):
+    (summary,) = store.list_queries()
+    assert full_id(store, "query", summary.id[:5].upper()) == summary.id
+    for unknown in ("zz", "", "   "):
+        with pytest.raises(NotStored):
+            stored_subgraph(store, unknown)
+    for number in range(40):
+        store.save([make_subgraph(number)], Aggregation())
+    ids = [summary.id for summary in store.list_queries()]
+    shared = next(a[:1] for a in ids if sum(b.startswith(a[:1]) for b in ids) > 1)
+    with pytest.raises(ConfigurationError, match="begins"):
+        full_id(store, "query", shared)
