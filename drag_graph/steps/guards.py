@@ -1,0 +1,242 @@
+"""What must not be taken for the same thing, however near its vectors are (design, section 5, "canonical form").
+
+Embeddings put opposites side by side: "hot" beside "cold", "type 1" beside "type 2", "causes" beside "is caused by". Each guard
+returns the reason why two names, predicates or statements differ, in words that can be shown, or "" when it sees none.
+"""
+
+import re
+from difflib import SequenceMatcher
+
+from drag_graph.steps.inflection import noun
+from drag_graph.steps.opposites import (
+    BACKWARD,
+    CHEMICAL_ENDINGS,
+    EMPTY,
+    FORWARD,
+    NEGATIONS,
+    NEGATIVE_PREFIXES,
+    NUMBER_WORDS,
+    NUMBERED,
+    OPPOSITES,
+    PAIRED_PREFIXES,
+    PLACE_WORDS,
+    PRONOUNS,
+    ROMAN,
+    TITLES,
+)
+from drag_graph.steps.surface import ARTICLES, PREPOSITIONS, clean, entity_words, fold, predicate_words, tokens
+
+_MIN_STEM = 3
+_SPELLING = 0.84
+"""Similarity of letters from which two proper names count as spellings of one ("Mohammed Ali", "Muhammad Ali")."""
+
+
+def _opposites() -> dict[str, set[str]]:
+    """Return for each word of the list the words that exclude it."""
+    table: dict[str, set[str]] = {}
+    for group in OPPOSITES.split("|"):
+        sides = [side.split() for side in group.split("/")] if "/" in group else [[word] for word in group.split()]
+        forms = [{form for word in side for form in (word, noun(word))} for side in sides]
+        for here in forms:
+            for there in forms:
+                if there is not here:
+                    for word in here:
+                        table.setdefault(word, set()).update(there - here)
+    return table
+
+
+_EXCLUDED = _opposites()
+
+
+def entities_differ(first: str, second: str) -> str:
+    """Return why two entity names cannot be one thing, or ""."""
+    one, two = entity_words(first), entity_words(second)
+    only_one, only_two = _difference(one, two)
+    return (
+        numbers_differ(first, second)
+        or _negation_differs(one, two)
+        or _opposed(only_one, only_two)
+        or _names_differ(first, second)
+        or _narrower(one, two, only_one, only_two)
+    )
+
+
+def predicates_differ(first: str, second: str) -> str:
+    """Return why two predicates cannot be one relation, or "": negation, direction, opposites, numbers."""
+    one, two = predicate_words(first), predicate_words(second)
+    only_one, only_two = _difference(one, two)
+    return (
+        numbers_differ(first, second)
+        or _negation_differs(one, two)
+        or _direction_differs(one, two)
+        or _opposed(only_one, only_two)
+        or _modality_differs(one, two)
+    )
+
+
+def statements_differ(first: str, second: str) -> str:
+    """Return why two sentences that read alike still say different things, or "": numbers, negation, opposites."""
+    one, two = (tuple(noun(fold(word)) for word in tokens(text)) for text in (first, second))
+    return numbers_differ(first, second) or _negation_differs(one, two) or _opposed(*_difference(one, two))
+
+
+def numbers_differ(first: str, second: str) -> str:
+    """Return "different numbers" when the numbers, numerals or single letters in two texts are not the same, else ""."""
+    return "" if _numbers(first) == _numbers(second) else "different numbers"
+
+
+def _numbers(text: str) -> list[str]:
+    found = []
+    previous = ""
+    for token in tokens(text):
+        low = fold(token)
+        if token[0].isdigit():
+            found.append(token.replace(",", ""))
+        elif low in NUMBER_WORDS and low not in {"second", "half"}:
+            found.append(NUMBER_WORDS[low])
+        elif low in ROMAN and (token.isupper() or previous in NUMBERED) and (len(token) > 1 or previous):
+            found.append(ROMAN[low])
+        elif low == "i" and token.isupper() and previous:
+            found.append("1")
+        elif len(token) == 1 and token.isupper() and previous and low != "a":
+            found.append(low)
+        elif low == "a" and token.isupper() and previous:
+            found.append("a")
+        previous = low
+    return sorted(found)
+
+
+def _difference(one: tuple[str, ...], two: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    return [word for word in one if word not in two], [word for word in two if word not in one]
+
+
+def _negation_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
+    return "" if bool(NEGATIONS.intersection(one)) == bool(NEGATIONS.intersection(two)) else "one is negated"
+
+
+def _opposed(only_one: list[str], only_two: list[str]) -> str:
+    for left in only_one:
+        for right in only_two:
+            if _opposite_words(left, right):
+                return f'"{left}" is not "{right}"'
+    return ""
+
+
+def _opposite_words(left: str, right: str) -> bool:
+    if left == right:
+        return False
+    if right in _EXCLUDED.get(left, ()):
+        return True
+    shorter, longer = sorted((left, right), key=len)
+    if len(shorter) > _MIN_STEM and any(longer == prefix + shorter for prefix in NEGATIVE_PREFIXES):
+        return True
+    for one, two in PAIRED_PREFIXES:
+        for here, there in ((one, two), (two, one)):
+            stem = left.removeprefix(here)
+            if stem != left and right == there + stem and len(stem) >= _MIN_STEM:
+                return True
+    return _chemical(left, right)
+
+
+def _chemical(left: str, right: str) -> bool:
+    """Whether two words are one stem with different chemical endings ("nitrate", "nitrite"; "lactose", "lactase")."""
+    for ending in CHEMICAL_ENDINGS:
+        stem = left.removesuffix(ending)
+        if stem != left and len(stem) >= _MIN_STEM and right.startswith(stem):
+            rest = right[len(stem) :]
+            if rest != ending and rest in CHEMICAL_ENDINGS:
+                return True
+    return False
+
+
+def _names_differ(first: str, second: str) -> str:
+    """Proper names are the same only when spelt nearly alike, or when titles and initials make the difference."""
+    if not (is_name(first) and is_name(second)):
+        return ""
+    one = [fold(word) for word in tokens(first) if fold(word) not in ARTICLES | {"of"}]
+    two = [fold(word) for word in tokens(second) if fold(word) not in ARTICLES | {"of"}]
+    one, two = ([word for word in words if word not in TITLES] or words for words in (one, two))
+    if one == two or _initials_fit(one, two):
+        return ""
+    if len(one) == len(two) and all(
+        SequenceMatcher(None, left, right).ratio() >= _SPELLING for left, right in zip(one, two, strict=True)
+    ):
+        return ""
+    return "different proper names"
+
+
+def is_name(text: str) -> bool:
+    """Whether every word of a text that can be is capitalised, as in a proper name."""
+    words = [
+        word for word in tokens(text) if word[0].isalpha() and fold(word) not in ARTICLES | PREPOSITIONS | {"of", "and", "de"}
+    ]
+    return bool(words) and all(word[0].isupper() for word in words)
+
+
+def _initials_fit(one: list[str], two: list[str]) -> bool:
+    """Whether two names have one family name and given names that fit ("J. K. Rowling", "Joanne K. Rowling")."""
+    if len(one) < 2 or len(two) < 2 or one[-1] != two[-1]:  # noqa: PLR2004
+        return False
+    shorter, longer = sorted((one[:-1], two[:-1]), key=len)
+    fits = all(left.startswith(right) or right.startswith(left) for left, right in zip(shorter, longer, strict=False))
+    return fits and any(len(word) == 1 for word in (*one, *two))
+
+
+def family_name_of(short: str, long: str) -> bool:
+    """Whether `short` is one capitalised word that ends the longer proper name `long` ("Einstein", "Albert Einstein")."""
+    whole = tokens(long)
+    if len(tokens(short)) != 1 or not 2 <= len(whole) <= 4 or not (is_name(short) and is_name(long)):  # noqa: PLR2004
+        return False
+    given = [fold(word) for word in whole[:-1]]
+    return (
+        fold(whole[-1]) == fold(tokens(short)[0])
+        and not PLACE_WORDS.intersection(given)
+        and not (ARTICLES | PREPOSITIONS | {"of"}).intersection(given)
+        and not any(word[0].isdigit() for word in whole)
+    )
+
+
+def _narrower(one: tuple[str, ...], two: tuple[str, ...], only_one: list[str], only_two: list[str]) -> str:
+    """Tell a name from one that it contains: with more content words it is a kind or a part of it, not the same."""
+    if only_one and only_two:
+        return ""
+    extra = [
+        word
+        for word in (*only_one, *only_two)
+        if word not in EMPTY and word not in TITLES and word not in PREPOSITIONS | {"of"}
+    ]
+    if extra:
+        return f'only one has "{extra[0]}"'
+    return "" if only_one or only_two or sorted(one) == sorted(two) else "different words"
+
+
+def _direction_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
+    left, right = " ".join(one), " ".join(two)
+    for forward, backward in zip(FORWARD, BACKWARD, strict=True):
+        if (left in forward and right in backward) or (right in forward and left in backward):
+            return "opposite directions"
+    if ("by" in one) != ("by" in two):
+        return "one is passive"
+    turned = one[:1] == two[:1] and one[-1] != two[-1] and {one[-1], two[-1]} & {"from", "by"}
+    return "opposite directions" if turned else ""
+
+
+def _modality_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
+    """Tell comparisons apart: "larger than" is the same only with the same words."""
+    compared = "than" in one or "than" in two
+    return "different comparisons" if compared and one != two else ""
+
+
+def sounds_like_pronoun(text: str) -> bool:
+    """Whether an end of a triple is a bare pronoun, which names nothing by itself."""
+    return fold(clean(text)) in PRONOUNS
+
+
+_POINTING = re.compile(r"^(?:this|that|these|those|such|the same|the said)\s+", re.IGNORECASE)
+
+
+def pointed_at(text: str) -> str:
+    """Return what a pointing phrase points with ("this disease" gives "disease"), or "" when it points at nothing."""
+    cleaned = clean(text)
+    match = _POINTING.match(cleaned)
+    return cleaned[match.end() :] if match else ""
