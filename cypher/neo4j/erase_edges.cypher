@@ -1,0 +1,7 @@
+// what: erases the simple edges of these queries, for an aggregation that makes them anew
+// parameters: namespace, query_ids
+// returns: nothing
+UNWIND $query_ids AS id
+MATCH ()-[r:RELATED {namespace: $namespace, query_id: id}]->()
+USING INDEX r:RELATED(namespace, query_id)
+DELETE r

@@ -1,0 +1,7 @@
+// what: erases the node of a query, when all that hangs on it is gone
+// parameters: namespace, query_id
+// returns: one row: queries (how many went)
+MATCH (q:Query {id: $query_id})
+WHERE q.namespace = $namespace
+DETACH DELETE q
+RETURN count(*) AS queries

@@ -1,0 +1,20 @@
+// what: erases all that hangs on these queries; the query nodes and their answers stay
+// parameters: namespace, query_ids
+// returns: one row a query: id, evidence, entities, calls (how many went)
+UNWIND $query_ids AS id
+CALL (id) {
+  MATCH (n:Evidence {namespace: $namespace, query_id: id})
+  DETACH DELETE n
+  RETURN count(*) AS evidence
+}
+CALL (id) {
+  MATCH (n:Entity {namespace: $namespace, query_id: id})
+  DETACH DELETE n
+  RETURN count(*) AS entities
+}
+CALL (id) {
+  MATCH (n:TeacherCall {namespace: $namespace, query_id: id})
+  DETACH DELETE n
+  RETURN count(*) AS calls
+}
+RETURN id, evidence, entities, calls

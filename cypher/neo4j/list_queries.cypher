@@ -1,0 +1,22 @@
+// what: lists the queries of the namespace with the sizes of their subgraphs
+// parameters: namespace, limit, offset
+// returns: one row a query, by id: the fields of drag_graph.ports.QuerySummary
+MATCH (q:Query)
+WHERE q.namespace = $namespace AND q.id IS NOT NULL
+WITH q
+ORDER BY q.id
+SKIP $offset
+LIMIT $limit
+RETURN q.id AS id, q.text AS text, q.options AS options, q.domain AS domain, q.graph AS graph, q.status AS status,
+  q.settings_hash AS settings_hash,
+  COUNT { (q)-[:HAS_EVIDENCE]->() } AS evidence,
+  COUNT {
+    MATCH ()-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->()
+    USING INDEX t:TRIPLE(namespace, query_id)
+  } AS triples,
+  COUNT {
+    MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
+    USING INDEX r:RELATED(namespace, query_id)
+  } AS edges,
+  q.created_at AS created_at
+ORDER BY id

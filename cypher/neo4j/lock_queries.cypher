@@ -1,0 +1,11 @@
+// what: makes other writers of these queries wait until this transaction ends; in order of id, so that two never wait for
+//     each other
+// parameters: namespace, query_ids
+// returns: one row a query that is stored: id, settings_hash (as they are once the lock is held)
+UNWIND $query_ids AS id
+WITH id ORDER BY id
+MATCH (q:Query {id: id})
+WHERE q.namespace = $namespace
+SET q.status = q.status
+WITH q
+RETURN q.id AS id, q.settings_hash AS settings_hash

@@ -1,0 +1,4 @@
+// what: asks whether the database answers at all
+// parameters: none
+// returns: one row: alive
+RETURN true AS alive

@@ -1,0 +1,10 @@
+// what: links the answers to replaced queries to that evidence they were shown which is there again
+// parameters: namespace, query_ids
+// returns: nothing
+UNWIND $query_ids AS query_id
+MATCH (:Query {id: query_id})<-[:ANSWERS]-(a:Answer)
+UNWIND a.evidence_ids AS id
+MATCH (e:Evidence {id: id})
+WHERE e.namespace = $namespace AND e.query_id = query_id
+MERGE (a)-[r:USED]->(e)
+ON CREATE SET r.namespace = $namespace

@@ -1,0 +1,6 @@
+// what: gives stored queries new properties, by maps of them; their answers stay linked to them
+// parameters: queries
+// returns: nothing
+UNWIND $queries AS properties
+MATCH (q:Query {id: properties.id})
+SET q = properties

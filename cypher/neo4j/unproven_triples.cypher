@@ -1,0 +1,9 @@
+// what: finds triples without a stored evidence or teacher call of their own query: none, unless somebody tampered (promise 4)
+// parameters: namespace
+// returns: one row a triple, by id: id
+MATCH ()-[t:TRIPLE]->()
+WHERE t.namespace = $namespace AND t.query_id IS NOT NULL
+  AND NOT (EXISTS { MATCH (e:Evidence {id: t.evidence_id}) WHERE e.query_id = t.query_id }
+    AND EXISTS { MATCH (c:TeacherCall {id: t.call_id}) WHERE c.query_id = t.query_id })
+RETURN t.id AS id
+ORDER BY id

@@ -1,0 +1,7 @@
+// what: finds answers to a query that is not stored any more
+// parameters: namespace
+// returns: one row an answer: id
+MATCH (a:Answer)
+WHERE a.namespace = $namespace AND a.id IS NOT NULL
+  AND any(id IN a.query_ids WHERE NOT EXISTS { (q:Query {id: id}) })
+RETURN a.id AS id

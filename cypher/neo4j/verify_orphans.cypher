@@ -1,0 +1,14 @@
+// what: finds entities, evidence and teacher calls that belong to no stored query
+// parameters: namespace
+// returns: one row a node: id, label
+MATCH (n:Entity)
+WHERE n.namespace = $namespace AND n.query_id IS NOT NULL AND NOT EXISTS { (:Query {id: n.query_id})-[:MENTIONS]->(n) }
+RETURN n.id AS id, 'Entity' AS label
+UNION ALL
+MATCH (n:Evidence)
+WHERE n.namespace = $namespace AND n.query_id IS NOT NULL AND NOT EXISTS { (:Query {id: n.query_id})-[:HAS_EVIDENCE]->(n) }
+RETURN n.id AS id, 'Evidence' AS label
+UNION ALL
+MATCH (n:TeacherCall)
+WHERE n.namespace = $namespace AND n.query_id IS NOT NULL AND NOT EXISTS { (:Query {id: n.query_id}) }
+RETURN n.id AS id, 'TeacherCall' AS label

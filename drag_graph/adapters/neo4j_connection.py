@@ -1,0 +1,201 @@
+"""A connection to Neo4j (design, section 4): managed transactions, retries within a deadline, bookmarks, errors in words."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, LiteralString, TypeVar, cast
+from urllib.parse import urlsplit
+
+from drag_graph.adapters.neo4j_errors import CREDENTIALS, explain, is_passing
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.queries import load
+
+if TYPE_CHECKING:
+    from neo4j import Driver, ManagedTransaction, Session
+
+SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+OLDEST = (5, 26)
+_FIRST_PAUSE = 0.25
+_LONGEST_PAUSE = 2.0
+
+Result = TypeVar("Result")
+
+
+class IdTaken(StoreError):  # noqa: N818 - reads as what happened
+    """A uniqueness constraint refused a write: another writer was faster, or an id is not unique."""
+
+
+class Work:
+    """The statements of one transaction, by name."""
+
+    def __init__(self, transaction: "ManagedTransaction") -> None:
+        self._transaction = transaction
+
+    def rows(self, name: str, /, **parameters: Any) -> list[list[Any]]:
+        """Execute the statement and return all its rows."""
+        text, bound = load(name, "neo4j").bind(**parameters)
+        return self._transaction.run(cast("LiteralString", text), bound).values()
+
+    def run(self, name: str, /, **parameters: Any) -> None:
+        """Execute a statement that returns nothing, to its end."""
+        text, bound = load(name, "neo4j").bind(**parameters)
+        self._transaction.run(cast("LiteralString", text), bound).consume()
+
+    def migrate(self, text: str) -> None:
+        """Execute one statement of a migration."""
+        self._transaction.run(cast("LiteralString", text)).consume()
+
+
+class Neo4jConnection:
+    """A driver and how it is used. Thread-safe; nothing is sent before the first `read`, `write` or `open`."""
+
+    def __init__(self, uri: str, *, username: str, password: str, database: str | None, timeout: float) -> None:
+        check_uri(uri)
+        self._uri = uri
+        self._auth = (username, password)
+        self._database = database
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._driver: Driver | None = None
+        self._opened = self._closed = False
+
+    @property
+    def location(self) -> str:
+        """The address and, where one is named, the database; the password is no part of an address."""
+        return f"{self._uri} (database {self._database})" if self._database else self._uri
+
+    def open(self) -> None:
+        """Wait, within the deadline, until the server answers. Raises StoreUnavailable or StoreUnfit."""
+        with self._lock:
+            if self._opened:
+                return
+            if self._closed:
+                raise StoreUnavailable(f"the connection to {self.location} is closed")
+            if self._driver is None:
+                self._driver = self._make_driver()
+            try:
+                with self._explained():
+                    agent = self._first_answer(self._driver)
+                _check_version(agent, self.location)
+            except BaseException:
+                self._driver.close()
+                self._driver = None
+                raise
+            self._opened = True
+
+    def close(self) -> None:
+        """Release all connections; a second call does nothing."""
+        with self._lock:
+            driver, self._driver = self._driver, None
+            self._opened, self._closed = False, True
+        if driver is not None:
+            driver.close()
+
+    def read(self, work: Callable[[Work], Result]) -> Result:
+        """Run `work` in a read transaction; repeated, with the driver's pauses, while the server is away."""
+        with self._explained(), self._session() as session:
+            return session.execute_read(lambda transaction: work(Work(transaction)))
+
+    def write(self, work: Callable[[Work], Result]) -> Result:
+        """Run `work` in one write transaction. `work` must leave the same when it runs twice.
+
+        The driver repeats what failed for a passing reason. It does not repeat a commit whose end it did not hear of; since
+        our writes may be repeated, that is done here. Raises IdTaken when a uniqueness constraint refused the write.
+        """
+        from neo4j.exceptions import ConstraintError, IncompleteCommit
+
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                with self._explained(), self._session() as session:
+                    try:
+                        return session.execute_write(lambda transaction: work(Work(transaction)))
+                    except ConstraintError as error:
+                        raise IdTaken(str(explain(error, self.location, self._timeout))) from error
+            except StoreUnavailable as error:
+                if not isinstance(error.__cause__, IncompleteCommit) or time.monotonic() > deadline:
+                    raise
+
+    def _session(self) -> "Session":
+        self.open()
+        driver = self._driver
+        if driver is None:
+            raise StoreUnavailable(f"the connection to {self.location} is closed")
+        # One bookmark manager for all sessions: on a cluster, too, every read sees this process's earlier writes.
+        return driver.session(database=self._database, bookmark_manager=driver.execute_query_bookmark_manager)
+
+    def _make_driver(self) -> "Driver":
+        import neo4j
+
+        # Without a handler of its own, the driver's logger would print its warnings on stderr.
+        logging.getLogger("neo4j").addHandler(logging.NullHandler())
+        username, password = self._auth
+        with self._explained():
+            return neo4j.GraphDatabase.driver(
+                self._uri,
+                auth=(username, password) if password else None,
+                connection_timeout=self._timeout,
+                connection_acquisition_timeout=self._timeout,
+                max_transaction_retry_time=self._timeout,
+                notifications_min_severity="OFF",
+                telemetry_disabled=True,
+                user_agent="drag-graph",
+            )
+
+    def _first_answer(self, driver: "Driver") -> str:
+        """Return the name and version of the server as soon as it answers a statement."""
+        from neo4j.exceptions import DriverError, Neo4jError
+
+        text, parameters = load("ping", "neo4j").bind()
+        deadline = time.monotonic() + self._timeout
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                with driver.session(database=self._database, max_transaction_retry_time=0) as session:
+                    return session.execute_read(
+                        lambda transaction: transaction.run(cast("LiteralString", text), parameters).consume().server.agent
+                    )
+            except (DriverError, Neo4jError) as error:
+                if not is_passing(error) or time.monotonic() + pause > deadline:
+                    raise
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+        try:
+            yield
+        except (DriverError, Neo4jError, OSError, UnicodeError, OverflowError) as error:
+            if isinstance(error, AuthError) and not self._auth[1]:
+                raise StoreUnavailable(
+                    f"Neo4j at {self.location} asks for a password, and none is set", hint=f"Set NEO4J_PASSWORD. {CREDENTIALS}"
+                ) from error
+            raise explain(error, self.location, self._timeout) from error
+
+
+def check_uri(uri: str) -> None:
+    """Raise ConfigurationError unless `uri` is the address of a Neo4j, without a password in it."""
+    try:
+        parts = urlsplit(uri)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port, parts = None, None, urlsplit("")
+    if parts.username or parts.password:
+        raise ConfigurationError(
+            "a store's address must not hold a user name or password", hint="Set NEO4J_USERNAME and NEO4J_PASSWORD instead."
+        )
+    if parts.scheme not in SCHEMES or not host or port == 0:
+        raise ConfigurationError(
+            f"{uri!r} is not the address of a Neo4j", hint="Use bolt://HOST:PORT or neo4j://HOST:PORT (7687 by default)."
+        )
+
+
+def _check_version(agent: str, location: str) -> None:
+    product, _, version = agent.partition("/")
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
+    if product != "Neo4j" or numbers < OLDEST:
+        raise StoreUnfit(f"{location} runs {agent or 'an unknown server'}", hint="Use Neo4j 5.26 or newer.")

@@ -1,0 +1,130 @@
+"""What went wrong with Neo4j, as one sentence and a next step. Never a password, and never a parameter of a statement."""
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator
+
+from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
+
+START = "Start it (`drag-graph db up`), or check --store / NEO4J_URI."
+CREDENTIALS = "Check NEO4J_USERNAME and NEO4J_PASSWORD."
+
+_LATER = "Try again; `drag-graph db status` says whether the server answers."
+_PROBLEM_CODE = re.compile(r"Neo\.\w+\.(?P<area>\w+)\.(?P<title>\w+)\Z")
+_SECURITY = {
+    "Unauthorized": ("does not accept the user name and password", CREDENTIALS),
+    "CredentialsExpired": (
+        "wants the password changed before it is used",
+        "Run ALTER CURRENT USER SET PASSWORD in Neo4j Browser, then set NEO4J_PASSWORD to the new one.",
+    ),
+    "AuthenticationRateLimit": (
+        "has had too many wrong passwords and refuses all for some seconds",
+        f"{CREDENTIALS} Then wait a few seconds.",
+    ),
+    "TokenExpired": ("does not accept the credentials any more", CREDENTIALS),
+    "AuthorizationExpired": ("does not accept the credentials any more", CREDENTIALS),
+    "Forbidden": ("does not let this user do that", "Use another NEO4J_USERNAME, or have its rights extended."),
+}
+
+
+def explain(error: BaseException, location: str, timeout: float) -> StoreError:
+    """Return the store error to raise for an error of the driver.
+
+    StoreUnavailable where the server is away, too slow or refuses the credentials, StoreUnfit where it is no Neo4j or has no
+    such database, else a plain StoreError that names Neo4j's code.
+    """
+    from neo4j import exceptions as neo4j_errors
+
+    where = f"Neo4j at {location}"
+    if isinstance(error, neo4j_errors.Neo4jError):
+        return _refusal(error, where)
+    if isinstance(error, neo4j_errors.UnsupportedServerProduct):
+        return StoreUnfit(f"{location} is no Neo4j that this driver can speak to", hint="Use Neo4j 5.26 or newer.")
+    if isinstance(error, neo4j_errors.ConfigurationError):
+        return StoreUnavailable(f"the driver cannot connect to {where} as asked: {type(error).__name__}", hint=CREDENTIALS)
+    if isinstance(error, neo4j_errors.IncompleteCommit):
+        return StoreUnavailable(
+            f"{where} went away while it committed; whether it did is not known", hint=f"{_LATER} Repeating is safe."
+        )
+    if isinstance(error, UnicodeError | OverflowError):
+        return StoreError(f"a value cannot be stored: {_unstorable(error)}", hint="Mend the input line that it came from.")
+    hopeless = hopeless_reason(error)
+    if hopeless:
+        return StoreUnavailable(f"{where} cannot be reached: {hopeless[0]}", hint=hopeless[1])
+    return StoreUnavailable(f"{where} cannot be reached: {_reason(error, timeout)}", hint=START)
+
+
+def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
+    """Return why waiting will not help, and a next step, or None where the server may come back."""
+    for cause in _causes(error):
+        kind, text = type(cause).__name__, str(cause)
+        if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME:
+            return "its host name is not known", "Check the host in --store / NEO4J_URI."
+        if "looks like HTTP" in text:
+            return (
+                "that port speaks HTTP, not Bolt",
+                "Name the Bolt port (7687 by default) in --store / NEO4J_URI; 7474 is that of the browser.",
+            )
+        if kind in ("BoltHandshakeError", "BoltProtocolError", "UnsupportedServerProduct"):
+            return "what listens there does not speak Bolt", "Check the port in --store / NEO4J_URI; Neo4j's is 7687 by default."
+        if isinstance(cause, ssl.SSLError):
+            return (
+                "the encrypted connection failed",
+                "Use bolt:// or neo4j:// for a server without TLS, bolt+s:// or neo4j+s:// for one with a trusted certificate.",
+            )
+    return None
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether a first connection that failed so is worth another try."""
+    from neo4j import exceptions as neo4j_errors
+
+    if isinstance(error, neo4j_errors.UnsupportedServerProduct) or hopeless_reason(error):
+        return False
+    return isinstance(error, neo4j_errors.DriverError | neo4j_errors.Neo4jError) and error.is_retryable()
+
+
+def _refusal(error: BaseException, where: str) -> StoreError:
+    code = str(getattr(error, "code", "") or "")
+    match = _PROBLEM_CODE.match(code)
+    area, title = (match["area"], match["title"]) if match else ("", "")
+    if area == "Security":
+        what, hint = _SECURITY.get(title, (f"refused the connection ({code})", CREDENTIALS))
+        return StoreUnavailable(f"{where} {what}", hint=hint)
+    if title == "DatabaseNotFound":
+        return StoreUnfit(f"{where} has no such database", hint="Check NEO4J_DATABASE; Community has one, `neo4j`.")
+    if title == "ConstraintValidationFailed":
+        return StoreError(f"{where}: an id is taken by something else in the store", hint="Run `drag-graph db verify`.")
+    is_retryable = getattr(error, "is_retryable", None)
+    if title in ("TransactionTimedOut", "TransactionTimedOutClientConfiguration") or (is_retryable and is_retryable()):
+        return StoreUnavailable(f"{where} did not get it done in time ({code})", hint=_LATER)
+    return StoreError(f"{where} refused a statement ({code})", hint="Run `drag-graph db status`; --debug shows the details.")
+
+
+def _reason(error: BaseException, timeout: float) -> str:
+    for cause in _causes(error):
+        if isinstance(cause, ConnectionRefusedError):
+            return "nothing listens there"
+        if isinstance(cause, socket.gaierror):
+            return "its host name cannot be resolved now"
+        if isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__ or "timed out" in str(cause).lower():
+            return f"it did not answer within {timeout:g} s"
+    return "the connection broke off"
+
+
+def _unstorable(error: BaseException) -> str:
+    return "a text with half a character (a lone surrogate)" if isinstance(error, UnicodeError) else "a number beyond 64 bits"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error and all that it came from."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        current = waiting.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        waiting += [current.__context__, current.__cause__, *getattr(current, "exceptions", ())]

@@ -1,0 +1,174 @@
+"""Subgraphs and answers as the lists and maps that the statements in cypher/neo4j take and return, and back.
+
+The order of the fields here is the order of the positions there.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from drag_graph.errors import StoreError, StoreUnfit
+from drag_graph.model import Answer, Entity, Evidence, Line, Query, SimpleEdge, Subgraph, TeacherCall, Triple, Value
+
+Row = Sequence[Any]
+
+QUERY = ("id", "text", "options", "domain", "complexity", "source_id", "metadata")
+SUBGRAPH = ("settings_hash", "status", "graph", "embedding", "created_at", "expires_at")
+CALL = (
+    "id",
+    "stage",
+    "model",
+    "prompt_version",
+    "request_sha256",
+    "response_sha256",
+    "tokens_in",
+    "tokens_out",
+    "cost_usd",
+    "latency_ms",
+    "created_at",
+)
+EVIDENCE = ("id", "text", "framing", "position", "cosine", "llm_score", "score", "rank", "kept", "reason", "created_at")
+ENTITY = ("id", "name", "type", "variants")
+TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call_id", "rank")
+EDGE = ("id", "statement", "predicates", "confidence", "support", "triple_ids", "evidence_ids", "rank")
+ENDS = ("subject_id", "subject", "object_id", "object")
+
+_ANSWER_JSON = frozenset({"lines", "line_json", "snapshot", "edge_ids", "evidence_ids"})
+
+
+def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
+    """Refuse what must not be written: promise 4, foreign namespaces, and ids that two things of the batch have.
+
+    Raises StoreError, naming the query.
+    """
+    owners: dict[tuple[str, str], str] = {}
+    for subgraph in {(item.query.id, item.settings_hash): item for item in subgraphs}.values():
+        query = subgraph.query
+        if query.namespace != namespace:
+            raise StoreError(f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}")
+        _check_references(subgraph)
+        seen: set[tuple[str, str]] = set()
+        for item in (*subgraph.calls, *subgraph.evidence, *subgraph.entities, *subgraph.triples):
+            key = (type(item).__name__, item.id)
+            if key in seen or owners.setdefault(key, query.id) != query.id:
+                raise StoreError(f"query {query.id}: the {key[0]} id {item.id} is there twice")
+            seen.add(key)
+
+
+def _check_references(subgraph: Subgraph) -> None:
+    query_id = subgraph.query.id
+    calls = {item.id for item in subgraph.calls}
+    evidence = {item.id for item in subgraph.evidence}
+    entities = {item.id for item in subgraph.entities}
+    for statement in subgraph.evidence:
+        if statement.call_id not in calls:
+            raise StoreError(f"query {query_id}: evidence {statement.id} has no teacher call")
+    for triple in subgraph.triples:
+        if triple.evidence_id not in evidence or triple.call_id not in calls:
+            raise StoreError(f"query {query_id}: triple {triple.id} has no evidence or no teacher call")
+        if triple.subject_id not in entities or triple.object_id not in entities:
+            raise StoreError(f"query {query_id}: triple {triple.id} has an end that is no entity of the subgraph")
+    for item in (*subgraph.calls, *subgraph.evidence, *subgraph.entities, *subgraph.triples):
+        if item.query_id != query_id:
+            raise StoreError(f"query {query_id}: {type(item).__name__} {item.id} is of query {item.query_id}")
+
+
+def query_properties(subgraph: Subgraph) -> dict[str, Any]:
+    """Return the properties of the query's node. The right answer is not among them; no vector is no property."""
+    query = subgraph.query
+    return {
+        **{name: getattr(query, name) for name in QUERY},
+        "namespace": query.namespace,
+        "options": list(query.options),
+        "metadata": _json(query.metadata),
+        "settings_hash": subgraph.settings_hash,
+        "status": subgraph.status,
+        "graph": "evidence_only",
+        "embedding": list(subgraph.embedding) or None,
+        "created_at": subgraph.created_at,
+        "expires_at": subgraph.expires_at,
+    }
+
+
+def subgraph_row(subgraph: Subgraph) -> list[Any]:
+    """Return what `save_subgraphs` takes for one subgraph: query id, calls, evidence, entities, triples."""
+    calls = {item.id: position for position, item in enumerate(subgraph.calls)}
+    entities = {item.id: position for position, item in enumerate(subgraph.entities)}
+    return [
+        subgraph.query.id,
+        [_values(item, CALL) for item in subgraph.calls],
+        [[*_values(item, EVIDENCE), calls[item.call_id]] for item in subgraph.evidence],
+        [[item.id, item.name, item.type, list(item.variants)] for item in subgraph.entities],
+        [[*_values(item, TRIPLE), entities[item.subject_id], entities[item.object_id]] for item in subgraph.triples],
+    ]
+
+
+def subgraph_of(row: Row, namespace: str) -> Subgraph:
+    """Return the subgraph of a row of `read_subgraphs`, every tuple in the order that the port promises.
+
+    Python sorts: engines order text by other rules. Raises StoreUnfit when the row is not what the model allows.
+    """
+    head, calls, evidence, entities, triples, edges = row
+    query_id = head[0]
+    owner = {"query_id": query_id}
+    try:
+        own = dict(zip((*QUERY, *SUBGRAPH), head, strict=True))
+        own["metadata"] = json.loads(own["metadata"])
+        query = Query(namespace=namespace, **{name: own.pop(name) for name in QUERY})
+        own["embedding"] = own["embedding"] or ()
+        items = {
+            "evidence": [Evidence(**owner, **dict(zip((*EVIDENCE, "call_id"), item, strict=True))) for item in evidence],
+            "entities": [Entity(**owner, **dict(zip(ENTITY, item, strict=True))) for item in entities],
+            "triples": [Triple(**owner, **dict(zip((*TRIPLE, *ENDS), item, strict=True))) for item in triples],
+            "edges": [SimpleEdge(**owner, **dict(zip((*EDGE, *ENDS), item, strict=True))) for item in edges],
+            "calls": [TeacherCall(**owner, **dict(zip(CALL, item, strict=True))) for item in calls],
+        }
+        items["evidence"].sort(key=lambda item: (item.position, item.id))
+        items["entities"].sort(key=lambda item: (item.name, item.id))
+        items["triples"].sort(key=lambda item: (item.rank, item.id))
+        items["edges"].sort(key=lambda item: (item.rank, item.id))
+        items["calls"].sort(key=lambda item: item.id)
+        return Subgraph(query=query, **own, **items)
+    except (ValidationError, ValueError, TypeError) as error:
+        raise _damaged(f"query {query_id}") from error
+
+
+def answer_row(answer: Answer) -> list[Any]:
+    """Return what `save_answers` takes for one answer: properties, query ids, ids of shown evidence."""
+    evidence_ids = list(dict.fromkeys(line.ref for line in answer.lines if line.kind == "evidence"))
+    properties = {
+        **answer.model_dump(exclude={"lines", "snapshot"}),
+        "options": list(answer.options),
+        "query_ids": list(answer.query_ids),
+        "lines": [line.text for line in answer.lines],
+        "line_json": _json([line.model_dump() for line in answer.lines]),
+        "edge_ids": [line.ref for line in answer.lines if line.kind == "edge"],
+        "evidence_ids": evidence_ids,
+        "snapshot": _json(answer.snapshot),
+    }
+    return [properties, list(answer.query_ids), evidence_ids]
+
+
+def answer_of(properties: Mapping[str, Any]) -> Answer:
+    """Return the answer of a node's properties. Raises StoreUnfit when they are not what the model allows."""
+    try:
+        lines = tuple(Line(**line) for line in json.loads(properties["line_json"]))
+        snapshot = json.loads(properties["snapshot"])
+        rest = {name: value for name, value in properties.items() if name not in _ANSWER_JSON}
+        return Answer(**rest, lines=lines, snapshot=snapshot)
+    except (ValidationError, ValueError, TypeError, KeyError) as error:
+        raise _damaged(f"answer {properties.get('id')}") from error
+
+
+def _values(item: Value, names: Sequence[str]) -> list[Any]:
+    return [getattr(item, name) for name in names]
+
+
+def _json(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _damaged(what: str) -> StoreUnfit:
+    return StoreUnfit(f"{what} in the store is not as drag-graph wrote it", hint="Run `drag-graph db verify`.")

@@ -1,0 +1,355 @@
+"""The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise (design, sections 3 and 4)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, Self, TypeVar
+
+from drag_graph import migrate
+from drag_graph.adapters import neo4j_rows as rows
+from drag_graph.adapters.neo4j_connection import IdTaken, Neo4jConnection, Work
+from drag_graph.adapters.records import answer_records, link, node, subgraph_records
+from drag_graph.errors import StoreUnfit
+from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
+from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
+
+Result = TypeVar("Result")
+
+SUBGRAPHS_A_STATEMENT = 50
+IDS_A_STATEMENT = 500
+RECORDS_A_PAGE = 100
+NEIGHBOURS = 10
+"""The least that the vector index is asked for: it misses some of the very nearest when asked for fewer."""
+
+_CHECKS = (
+    ("unproven_triples", "unproven-triple", "the triple has no stored evidence or teacher call"),
+    ("verify_orphans", "orphan", "the {0} belongs to no stored query"),
+    ("verify_provenance", "no-provenance", "the evidence was made by no stored teacher call"),
+    ("verify_edges", "dangling-id", "the simple edge names a triple or evidence that is not stored"),
+    ("verify_duplicates", "duplicate", "the id is there more than once ({0})"),
+    ("verify_answers", "dangling-id", "the answer is to a query that is not stored any more"),
+    ("verify_queries", "no-evidence", "the query has triples, but no evidence"),
+)
+
+
+class Neo4jStore:
+    """The `GraphStore` port on Neo4j; see there for what each method promises.
+
+    `timeout` is in seconds: how long a server that is away or restarting is waited for. `password` may be empty for a server
+    without authentication. Nothing is sent before the first use. Raises ConfigurationError for an address that is none.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        username: str = "neo4j",
+        password: str = "",
+        database: str | None = None,
+        namespace: str = DEFAULT_NAMESPACE,
+        timeout: float = 30.0,
+    ) -> None:
+        self._connection = Neo4jConnection(uri, username=username, password=password, database=database, timeout=timeout)
+        self._namespace = namespace
+        self._timeout = timeout
+        self._migrated = False
+
+    @property
+    def location(self) -> str:
+        return self._connection.location
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    def __enter__(self) -> Self:
+        self._connection.open()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    # ---- the schema
+
+    def migrations(self) -> list[Migration]:
+        return migrate.status("neo4j", self._history)
+
+    def migrate(self) -> list[Migration]:
+        done = migrate.run("neo4j", self._history, self._apply)
+        self._migrated = True
+        return done
+
+    def _history(self) -> list[Migration]:
+        return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"))]
+
+    def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
+        """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS."""
+        for text in statements:
+            self._connection.write(lambda work, text=text: work.migrate(text))  # type: ignore[misc]
+        self._connection.read(lambda work: work.run("await_indexes", seconds=int(max(self._timeout, 1))))
+        values = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
+        self._connection.write(lambda work: work.run("record_migration", **values, applied_at=migration.applied_at))
+
+    def _require_schema(self) -> None:
+        if self._migrated:
+            return
+        if migrate.plan(migrate.known("neo4j"), self._history()):
+            raise StoreUnfit(f"the store at {self.location} is not migrated", hint="Run `drag-graph db migrate`.")
+        self._migrated = True
+
+    def _read(self, work: Callable[[Work], Result]) -> Result:
+        self._require_schema()
+        return self._connection.read(work)
+
+    def _write(self, work: Callable[[Work], Result]) -> Result:
+        self._require_schema()
+        return self._connection.write(work)
+
+    # ---- the embedder
+
+    def embedder(self) -> tuple[str, int] | None:
+        found = self._read(lambda work: work.rows("read_embedder", namespace=self._namespace))
+        return (found[0][0], found[0][1]) if found else None
+
+    def claim_embedder(self, name: str, dimension: int) -> None:
+        values = {"namespace": self._namespace, "embedder": name, "dimension": dimension}
+        recorded = self.embedder()  # mostly it is there, and a read does not wait for writers
+        if recorded is None:
+            ((*found,),) = self._write(lambda work: work.rows("claim_embedder", **values))
+            recorded = (found[0], found[1])
+        if recorded != (name, dimension):
+            raise StoreUnfit(
+                f"namespace {self._namespace!r} was filled with the embedder {recorded[0]!r} (dimension {recorded[1]}), "
+                f"not with {name!r} (dimension {dimension})",
+                hint="Use that embedder (--embedder), or another namespace.",
+            )
+
+    # ---- subgraphs
+
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
+        rows.check(subgraphs, self._namespace)
+        if not subgraphs:
+            return []
+        saving = _Saving(self._namespace, subgraphs, aggregation)
+        while True:
+            before = saving.stored
+            try:
+                return self._write(saving.run)
+            except IdTaken:
+                # Another writer was faster with one of the queries: what it wrote shows in the next look. If nothing new shows,
+                # the id is taken for good.
+                if saving.stored == before:
+                    raise
+
+    def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+        def run(work: Work) -> None:
+            ids = [row[0] for row in work.rows("lock_queries", namespace=self._namespace, query_ids=sorted(set(query_ids)))]
+            for some in _chunks(ids, IDS_A_STATEMENT):
+                work.run("erase_edges", namespace=self._namespace, query_ids=some)
+                _aggregate(work, self._namespace, some, aggregation)
+
+        self._write(run)
+
+    def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
+        ids = list(dict.fromkeys(query_ids))
+        if not ids:
+            return []
+        found = self._read(lambda work: work.rows("read_subgraphs", namespace=self._namespace, query_ids=ids))
+        by_id = {row[0][0]: rows.subgraph_of(row, self._namespace) for row in found}
+        return [by_id[id_] for id_ in query_ids if id_ in by_id]
+
+    def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
+        ids = sorted(set(query_ids))
+        return self._read(lambda work: _hashes(work, "settings_hashes", self._namespace, ids))
+
+    def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
+        numbers = [float(x) for x in vector]
+        if not numbers or k < 1:
+            return []
+
+        def run(work: Work) -> list[list[Any]]:
+            found: list[list[Any]] = []
+            if any(numbers):
+                candidates = max(NEIGHBOURS, 4 * k)
+                found = work.rows("nearest_queries", namespace=self._namespace, vector=numbers, candidates=candidates, k=k)
+            if len(found) < k:  # the index is of all namespaces, and this one's are farther away, or it has so few
+                found = work.rows("nearest_queries_exact", namespace=self._namespace, vector=numbers, k=k)
+            return found
+
+        return [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in self._read(run)]
+
+    def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
+        name = "match_query_ids" if kind == "query" else "match_answer_ids"
+        found = self._read(lambda work: work.rows(name, namespace=self._namespace, prefix=prefix, limit=limit))
+        return [row[0] for row in found]
+
+    def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
+        found = self._read(lambda work: work.rows("list_queries", namespace=self._namespace, limit=limit, offset=offset))
+        return [QuerySummary(id_, text, tuple(options), *rest) for id_, text, options, *rest in found]
+
+    def counts(self) -> dict[str, int]:
+        return dict(self._read(lambda work: work.rows("counts", namespace=self._namespace)))
+
+    # ---- answers
+
+    def save_answers(self, answers: Sequence[Answer]) -> None:
+        if not answers:
+            return
+        written = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
+        # Of two answers with one id the first stays; sorting is stable.
+        once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
+        self._write(lambda work: work.run("save_answers", namespace=self._namespace, answers=once))
+
+    def read_answer(self, answer_id: str) -> Answer | None:
+        found = self._read(lambda work: work.rows("read_answer", namespace=self._namespace, answer_id=answer_id))
+        return rows.answer_of(found[0][0]) if found else None
+
+    def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
+        values = {"namespace": self._namespace, "query_id": query_id, "limit": limit}
+        return [rows.answer_of(row[0]) for row in self._read(lambda work: work.rows("list_answers", **values))]
+
+    def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
+        answer = self.read_answer(answer_id)
+        if answer is None or not answer.lines:
+            return []
+        lines = [[line.n, line.kind, line.ref] for line in answer.lines]
+        found = self._read(lambda work: work.rows("audit_walk", namespace=self._namespace, lines=lines))
+        names = ("ref", "kind", "triple_id", "evidence_id", "evidence_text", "call_id", "model")
+        return [dict(zip(names, row, strict=True)) for row in found]
+
+    def erase_query(self, query_id: str) -> dict[str, int]:
+        values = {"namespace": self._namespace, "query_id": query_id}
+        gone: dict[str, int] = {}
+
+        def run(work: Work) -> dict[str, int]:
+            work.rows("lock_queries", namespace=self._namespace, query_ids=[query_id])
+            ((answers,),) = work.rows("erase_answers", **values)
+            ((_, evidence, entities, calls),) = work.rows("erase_subgraphs", namespace=self._namespace, query_ids=[query_id])
+            ((queries,),) = work.rows("erase_query", **values)
+            found = {"Query": queries, "Evidence": evidence, "Entity": entities, "TeacherCall": calls, "Answer": answers}
+            # After a commit whose end was not heard of, the second run finds nothing: the first one's numbers are the true ones.
+            for label, number in found.items():
+                gone[label] = max(number, gone.get(label, 0))
+            return gone
+
+        return self._write(run)
+
+    # ---- checking and exporting
+
+    def unproven_triples(self) -> list[str]:
+        return [row[0] for row in self._read(lambda work: work.rows("unproven_triples", namespace=self._namespace))]
+
+    def verify(self) -> list[Problem]:
+        problems = []
+        for name, check, message in _CHECKS:
+            found = self._read(lambda work, name=name: work.rows(name, namespace=self._namespace))  # type: ignore[misc]
+            problems += [Problem(check, str(row[0]), message.format(*row[1:])) for row in found]
+        return problems
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        for page in self._pages("records_queries"):
+            for subgraph in self.read([row[0] for row in page]):
+                yield from subgraph_records(subgraph)
+        for page in self._pages("records_answers"):
+            for properties, query_ids, evidence_ids in page:
+                yield from answer_records(rows.answer_of(properties), query_ids, evidence_ids)
+        for label, id_, properties in self._read(lambda work: work.rows("records_nodes", namespace=self._namespace)):
+            yield node(label, id_, properties)
+        for type_, source, target, properties in self._read(lambda work: work.rows("records_links", namespace=self._namespace)):
+            yield {**link(type_, source, target, self._namespace), "properties": properties}
+
+    def _pages(self, name: str) -> Iterator[list[list[Any]]]:
+        """Yield pages of rows, by id. Each is a transaction of its own, so that a slow reader holds none open."""
+        after = ""
+        while True:
+            values = {"namespace": self._namespace, "after": after, "limit": RECORDS_A_PAGE}
+            page = self._read(lambda work, values=values: work.rows(name, **values))  # type: ignore[misc]
+            if page:
+                yield page
+            if len(page) < RECORDS_A_PAGE:
+                return
+            last = page[-1][0]
+            after = last if isinstance(last, str) else last["id"]
+
+
+class _Saving:
+    """One `save`: what it found stored and what became of each subgraph. `run` may be repeated, as transactions may."""
+
+    def __init__(self, namespace: str, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> None:
+        self._namespace = namespace
+        self._subgraphs = subgraphs
+        self._aggregation = aggregation
+        self._ids = sorted({subgraph.query.id for subgraph in subgraphs})
+        self._outcomes: list[SaveOutcome] = []
+        self.stored: dict[str, str] | None = None
+
+    def run(self, work: Work) -> list[SaveOutcome]:
+        """Write what is not there under its settings, and aggregate that, in the transaction of `work`."""
+        self.stored = _hashes(work, "settings_hashes", self._namespace, self._ids)
+        outcomes, changed = self._plan(self.stored)
+        replaced = sorted(changed.keys() & self.stored.keys())
+        if replaced:
+            # Under the lock the truth may be another: someone else may have replaced or erased it in between.
+            locked = _hashes(work, "lock_queries", self._namespace, replaced)
+            self.stored = {id_: hash_ for id_, hash_ in self.stored.items() if id_ not in replaced} | locked
+            outcomes, changed = self._plan(self.stored)
+            replaced = sorted(changed.keys() & self.stored.keys())
+        self._write(work, changed, replaced)
+        if self._outcomes:  # an earlier run may have been committed without our hearing of it; then this one found its work done
+            pairs = zip(self._outcomes, outcomes, strict=True)
+            outcomes = [first if second == "unchanged" else second for first, second in pairs]
+        self._outcomes = outcomes
+        return outcomes
+
+    def _plan(self, stored: dict[str, str]) -> tuple[list[SaveOutcome], dict[str, Subgraph]]:
+        """Return each subgraph's outcome, and what is to be written, by query id (of two for one query the last)."""
+        current = dict(stored)
+        outcomes: list[SaveOutcome] = []
+        changed: dict[str, Subgraph] = {}
+        for subgraph in self._subgraphs:
+            id_ = subgraph.query.id
+            if current.get(id_) == subgraph.settings_hash:
+                outcomes.append("unchanged")
+                continue
+            outcomes.append("replaced" if id_ in current else "created")
+            current[id_] = subgraph.settings_hash
+            changed[id_] = subgraph
+        return outcomes, changed
+
+    def _write(self, work: Work, changed: dict[str, Subgraph], replaced: list[str]) -> None:
+        names = {"namespace": self._namespace}
+        if replaced:
+            work.run("replace_queries", queries=[rows.query_properties(changed[id_]) for id_ in replaced])
+            work.rows("erase_subgraphs", **names, query_ids=replaced)
+        created = sorted(changed.keys() - set(replaced))
+        if created:
+            work.run("create_queries", queries=[rows.query_properties(changed[id_]) for id_ in created])
+        for ids in _chunks(sorted(changed), SUBGRAPHS_A_STATEMENT):
+            work.run("save_subgraphs", **names, subgraphs=[rows.subgraph_row(changed[id_]) for id_ in ids])
+        for ids in _chunks(sorted(changed), IDS_A_STATEMENT):
+            _aggregate(work, self._namespace, ids, self._aggregation)
+        if replaced:
+            work.run("relink_answers", **names, query_ids=replaced)
+
+
+def _hashes(work: Work, name: str, namespace: str, query_ids: list[str]) -> dict[str, str]:
+    return dict(work.rows(name, namespace=namespace, query_ids=query_ids)) if query_ids else {}
+
+
+def _aggregate(work: Work, namespace: str, query_ids: list[str], aggregation: Aggregation) -> None:
+    """Make the simple edges of queries that have none."""
+    work.run(
+        f"aggregate_{aggregation.strategy}",
+        namespace=namespace,
+        query_ids=query_ids,
+        merge=aggregation.merge,
+        threshold=aggregation.threshold,
+        top_k=aggregation.top_k,
+        statements=aggregation.statements,
+    )
+
+
+def _chunks(items: Sequence[str], size: int) -> Iterator[list[str]]:
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])

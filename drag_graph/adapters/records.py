@@ -1,0 +1,58 @@
+"""Nodes and edges as the records that `GraphStore.records` yields: the same for every store, so that exports can be compared."""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from drag_graph.model import Answer, Subgraph, Value
+
+_OF_THE_QUERY = frozenset({"settings_hash", "status", "graph", "embedding", "created_at", "expires_at"})
+_ENDS = frozenset({"subject_id", "subject", "object_id", "object"})
+
+
+def subgraph_records(subgraph: Subgraph) -> Iterator[dict[str, Any]]:
+    """Yield the nodes and edges of one query's subgraph, without its answers."""
+    query, namespace = subgraph.query, subgraph.query.namespace
+    own = subgraph.model_dump(mode="json", include=set(_OF_THE_QUERY))
+    yield node("Query", query.id, {**query.model_dump(mode="json", exclude={"gold"}), **own})
+    for call in subgraph.calls:
+        yield node("TeacherCall", call.id, _properties(call, namespace))
+    for evidence in subgraph.evidence:
+        yield node("Evidence", evidence.id, _properties(evidence, namespace))
+        yield link("HAS_EVIDENCE", query.id, evidence.id, namespace)
+        yield link("GENERATED_BY", evidence.id, evidence.call_id, namespace)
+    for entity in subgraph.entities:
+        yield node("Entity", entity.id, _properties(entity, namespace))
+        yield link("MENTIONS", query.id, entity.id, namespace)
+    for triple in subgraph.triples:
+        yield edge("TRIPLE", triple.id, triple.subject_id, triple.object_id, _properties(triple, namespace))
+    for simple in subgraph.edges:
+        yield edge("RELATED", simple.id, simple.subject_id, simple.object_id, _properties(simple, namespace))
+
+
+def answer_records(answer: Answer, query_ids: Collection[str], evidence_ids: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield an answer and its links to these queries and this evidence, which are stored."""
+    shown = [line.ref for line in answer.lines if line.kind == "edge"]
+    yield node("Answer", answer.id, {**answer.model_dump(mode="json"), "edge_ids": shown})
+    for query_id in query_ids:
+        yield link("ANSWERS", answer.id, query_id, answer.namespace)
+    for evidence_id in evidence_ids:
+        yield link("USED", answer.id, evidence_id, answer.namespace)
+
+
+def node(label: str, id_: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a node."""
+    return {"kind": "node", "label": label, "id": id_, "properties": properties}
+
+
+def edge(type_: str, id_: str, source: str, target: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a relationship with an id of its own."""
+    return {"kind": "edge", "type": type_, "id": id_, "source": source, "target": target, "properties": properties}
+
+
+def link(type_: str, source: str, target: str, namespace: str) -> dict[str, Any]:
+    """Return the record of a relationship that only its ends identify."""
+    return edge(type_, f"{source}-{type_}-{target}", source, target, {"namespace": namespace})
+
+
+def _properties(value: Value, namespace: str) -> dict[str, Any]:
+    return {"namespace": namespace, **value.model_dump(mode="json", exclude=set(_ENDS))}
