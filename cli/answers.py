@@ -79,10 +79,9 @@ def ask(
 
     The same question again uses its own subgraph; a new one the nearest stored ones, or says that nothing relevant is stored.
 
+    \b
     Examples:
-
       drag-graph ask "Why is the sky blue?" --option Scattering --option Reflection
-
       drag-graph ask --file questions.jsonl --mode graph --json
     """
     from drag_graph.bootstrap import open_session
@@ -131,10 +130,9 @@ def audit(
 ) -> None:
     """Walk back from an answer: shown line, edge, triples, evidence, teacher call.
 
+    \b
     Examples:
-
       drag-graph audit 3f2a
-
       drag-graph audit 3f2a --format html -o audit.html
     """
     from drag_graph.bootstrap import open_store
@@ -161,10 +159,9 @@ def show(
 ) -> None:
     """Show a query's subgraph as table, text, JSON or a picture; without an id, list the stored queries.
 
+    \b
     Examples:
-
       drag-graph show
-
       drag-graph show 9b1c --format html -o graph.html
     """
     from drag_graph.bootstrap import open_store

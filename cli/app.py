@@ -2,8 +2,8 @@
 
 import sys
 from types import TracebackType
+from typing import Any
 
-import click
 import typer
 
 from drag_graph.errors import DragGraphError
@@ -11,17 +11,19 @@ from drag_graph.errors import DragGraphError
 from . import answers, config, db, distill, export
 
 EXIT_INTERRUPTED = 130
+# Typer carries a Click of its own or uses the installed one, by version; this is the class that it really raises.
+UsageProblem: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 app = typer.Typer(
     name="drag-graph",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     help=(
         "Ask a large model once, offline, for evidence about each question; keep it as a graph with a confidence and a "
         "provenance on every edge; give a small local model the few lines it needs; trace every answer back.\n\n"
-        "[bold]Begin:[/bold] drag-graph distill questions.jsonl, then drag-graph ask TEXT, then drag-graph audit ANSWER_ID."
+        "Begin: drag-graph distill questions.jsonl, then drag-graph ask TEXT, then drag-graph audit ANSWER_ID."
     ),
 )
 
@@ -46,15 +48,13 @@ config.register(app)
 def main() -> None:
     """Run the command line and exit with its code; `--debug` shows the traceback of an error."""
     debug = "--debug" in sys.argv
-    if not debug:
-        sys.excepthook = _explain_fault
     code: object = 0
     try:
-        code = app(standalone_mode=False)
-    except (click.exceptions.Abort, KeyboardInterrupt):
+        code = app(standalone_mode=False, prog_name="drag-graph")
+    except (typer.Abort, KeyboardInterrupt):
         typer.echo("Interrupted. What was reported complete is stored; the same command goes on from there.", err=True)
         code = EXIT_INTERRUPTED
-    except click.ClickException as error:
+    except UsageProblem as error:
         error.show()
         code = error.exit_code
     except BrokenPipeError:  # the reader of our output went away, as `head` does
@@ -66,6 +66,9 @@ def main() -> None:
         if error.hint:
             typer.echo(f"Next: {error.hint}", err=True)
         code = error.exit_code
+    finally:
+        if not debug:
+            sys.excepthook = _explain_fault  # typer sets one of its own when an error passes it
     sys.exit(code if isinstance(code, int) else 0)
 
 

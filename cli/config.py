@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
         Flags win over DRAG_GRAPH_* (and NEO4J_*) variables, these over drag-graph.toml, that over the defaults. Secrets are
         shown as stars.
 
-        Example: [bold]DRAG_GRAPH_TEACHER=ollama/llama3.2 drag-graph config[/bold]
+        Example: DRAG_GRAPH_TEACHER=ollama/llama3.2 drag-graph config
         """
         from drag_graph.settings import origins
 

@@ -8,7 +8,11 @@ import typer
 
 from . import options
 
-app = typer.Typer(no_args_is_help=True, help="The store: start and stop a Neo4j, look at it, migrate, check, erase.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The store: start and stop a Neo4j, look at it, migrate, check, erase.",
+)
 
 Home = Annotated[Path | None, typer.Option("--home", help="The server's folder.", show_default=".drag-graph/neo4j")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -34,7 +38,7 @@ def up(
 
     The password is NEO4J_PASSWORD, or one that is made and printed once. Then: --store bolt://127.0.0.1:7687
 
-    Example: [bold]NEO4J_PASSWORD=… drag-graph db up[/bold]
+    Example: NEO4J_PASSWORD=… drag-graph db up
     """
     from drag_graph.service.server import server_up
 
@@ -51,7 +55,7 @@ def up(
 def down(home: Home = None, json: options.Json = False, debug: options.Debug = False) -> None:
     """Stop the Neo4j that `db up` started; its data stay.
 
-    Example: [bold]drag-graph db down[/bold]
+    Example: drag-graph db down
     """
     from drag_graph.service.server import server_down
 
@@ -71,7 +75,7 @@ def status(
 ) -> None:
     """Say where the store is, whether it answers, what is in it, and which migrations it has.
 
-    Example: [bold]drag-graph db status --store bolt://127.0.0.1:7687[/bold]
+    Example: drag-graph db status --store bolt://127.0.0.1:7687
     """
     from drag_graph.bootstrap import open_store
     from drag_graph.service.server import server_state
@@ -104,7 +108,7 @@ def migrate(
 ) -> None:
     """Bring the store's schema up to this version of drag-graph.
 
-    Example: [bold]drag-graph db migrate --dry-run[/bold]
+    Example: drag-graph db migrate --dry-run
     """
     from drag_graph.bootstrap import open_store
 
@@ -128,7 +132,7 @@ def verify(
 ) -> None:
     """Check that every triple has evidence and a teacher call, and that nothing dangles; exit 1 with the list if not.
 
-    Example: [bold]drag-graph db verify --json[/bold]
+    Example: drag-graph db verify --json
     """
     from drag_graph.bootstrap import open_store
 
@@ -153,7 +157,7 @@ def erase(
 ) -> None:
     """Erase a query, its whole subgraph and every answer that rests on it.
 
-    Example: [bold]drag-graph db erase --query-id 9b1c --yes[/bold]
+    Example: drag-graph db erase --query-id 9b1c --yes
     """
     from drag_graph.bootstrap import open_store
     from drag_graph.service.auditing import full_id

@@ -84,12 +84,10 @@ def distill(
 
     What is complete under the same settings is not asked again; a run that was interrupted goes on with the same command.
 
+    \b
     Examples:
-
       drag-graph distill questions.jsonl --teacher gpt-4o-mini --budget-usd 5
-
       drag-graph distill -q "Why is the sky blue?" --teacher ollama/llama3.2
-
       drag-graph distill examples/questions.jsonl --teacher curated:examples/curated.jsonl
     """
     from drag_graph.bootstrap import open_session

@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
         Two stores with the same content give the same bytes, whatever engine they are.
 
-        Example: [bold]drag-graph export --format jsonl -o graph.jsonl[/bold]
+        Example: drag-graph export --format jsonl -o graph.jsonl
         """
         from drag_graph.bootstrap import open_store
         from drag_graph.files import write_lines
