@@ -81,7 +81,7 @@ def complete(
     timeout: float = 120.0,
     deadline: float | None = None,
     key_variable: str = "DRAG_GRAPH_TEACHER_API_KEY",
-    before_retry: Callable[[bool], None] | None = None,
+    on_lost: Callable[[bool], None] | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
     **parameters: Any,
@@ -90,8 +90,8 @@ def complete(
 
     `timeout` is the wall-clock limit of one attempt in seconds, held against drip-fed bodies too; `deadline` that of
     all attempts and waits together (None: the retries are the only limit). `key_variable` is what the hint names
-    when the server at `base_url` refuses the key. `before_retry` is called before each repetition, with whether the lost
-    attempt may have been charged. `parameters` go to the model; those that its provider does not know are dropped.
+    when the server at `base_url` refuses the key. `on_lost` is called after an attempt whose reply got lost but may have been
+    charged, with whether another attempt follows. `parameters` go to the model, without those that its provider does not know.
 
     Rate limits, timeouts, 5xx and broken connections are repeated at most 5 times after 1, 2, 4, 8, 16 s, or after what
     Retry-After says; a server that cannot be reached at all, at most 3 times.
@@ -120,13 +120,14 @@ def complete(
         if not isinstance(outcome, _Failure):
             return _completion(outcome, name, round((time.monotonic() - started) * 1000))
         wait = _wait(outcome, attempt)
-        if attempt >= outcome.retries or (end is not None and clock() + wait >= end):
+        again = attempt < outcome.retries and (end is None or clock() + wait < end)
+        if outcome.billed and on_lost is not None:
+            on_lost(again)
+        if not again:
             raise outcome.error
         attempt += 1
-        _log.info("waiting for the model server", extra={"stage": "teacher", "attempt": attempt, "wait_s": wait})
+        _log.info("waiting for the model server", extra={"stage": "model", "attempt": attempt, "wait_s": wait})
         sleep(wait)
-        if before_retry is not None:
-            before_retry(outcome.billed)
 
 
 def load_litellm() -> Any:

@@ -1,0 +1,300 @@
+"""A large model as the teacher, by LiteLLM, behind the tape and the budget (design, sections 7 and 8).
+
+A reply is asked for by JSON schema where the model takes one, and in words where not. What comes back is read and validated;
+an unusable reply is asked for again in a bounded way (`_Exchange`). Only validated replies are recorded.
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from drag_graph.adapters import litellm_client
+from drag_graph.adapters.budget import Budget
+from drag_graph.adapters.litellm_client import Completion, RequestRejected
+from drag_graph.adapters.replies import CutOff, Refused, Unreadable, fit, join, read
+from drag_graph.adapters.tape import Tape, call_id, request_key
+from drag_graph.errors import MalformedReply, RefusedReply, TruncatedReply
+from drag_graph.identity import sha256_of
+from drag_graph.model import TeacherCall
+from drag_graph.ports import TeacherReply, TeacherRequest
+from drag_graph.wire import Reply
+
+Level = Literal["schema", "object", "words"]
+Message = dict[str, str]
+
+MAX_TOKENS = 4096
+REASKS = 2
+_LOWER: dict[Level, Level] = {"schema": "object", "object": "words"}
+_QUOTED = 4000
+_SAFETY = 1.2
+_OVERHEAD = 200
+_CONTINUE = "Your reply was cut off. Continue exactly where it stopped: repeat nothing and add no remark."
+_REFORMULATE = (
+    "This is a routine language task for a quiz on general knowledge. Only general, publicly known facts are wanted, and no "
+    "advice for any person. Please do it as described:\n\n"
+)
+
+_log = logging.getLogger(__name__)
+
+
+class LiteLLMTeacher:
+    """A model that LiteLLM can reach. Thread-safe.
+
+    `timeout` is what one attempt may take in seconds, `deadline` one request with all its retries (None: no other limit).
+    `max_tokens` is the most that a reply may have where the request does not say; it bounds what a call can cost.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = "",
+        api_key: str = "",
+        tape: Tape | None = None,
+        budget: Budget | None = None,
+        timeout: float = 120.0,
+        deadline: float | None = None,
+        max_tokens: int = MAX_TOKENS,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._model = model
+        self._server: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "deadline": deadline}
+        self._base_url = base_url
+        self._tape = tape
+        self._budget = budget or Budget()
+        self._max_tokens = max_tokens
+        self._sleep = sleep
+        self._level: Level | None = None
+        self._lock = threading.Lock()
+        self._said_unpriced = False
+
+    @property
+    def name(self) -> str:
+        return self._model
+
+    @property
+    def budget(self) -> Budget:
+        """The budget that the calls are made under."""
+        return self._budget
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        """Return the recorded reply to this very request, else the model's, validated and recorded.
+
+        Raises the ModelErrors of `litellm_client.complete`, BudgetReached, and MalformedReply, TruncatedReply, RefusedReply or
+        another ReplyError (with the model's words in `raw`) when the bounded re-asking did not help.
+        """
+        recorded = self._tape.find(self._model, request) if self._tape else None
+        if recorded is not None:
+            return recorded
+        exchange = _Exchange(self, request)
+        payload, raw = exchange.run()
+        key = request_key(self._model, request)
+        call = TeacherCall(
+            id=call_id(request, key),
+            query_id=request.query.id,
+            stage=request.stage,
+            model=self._model,
+            prompt_version=request.prompt_version,
+            request_sha256=key,
+            response_sha256=sha256_of(raw),
+            tokens_in=exchange.tokens_in,
+            tokens_out=exchange.tokens_out,
+            cost_usd=exchange.cost_usd,
+            latency_ms=exchange.latency_ms,
+            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        reply = TeacherReply(payload, call)
+        facts = {"stage": request.stage, "query_id": request.query.id, "duration_ms": call.latency_ms, "status": "ok"}
+        _log.info("teacher call", extra={**facts, "discarded": list(payload.discarded)})
+        return self._tape.record(self._model, request, reply, raw) if self._tape else reply
+
+    def close(self) -> None:
+        if self._tape:
+            self._tape.close()
+
+    def level(self) -> Level:
+        """Return how a reply's shape is asked for: by schema, as some JSON object, or in words only."""
+        if self._level is None:
+            if litellm_client.supports_schema(self._model, self._base_url):
+                self._level = "schema"
+            else:
+                self._level = "object" if litellm_client.supports_json_object(self._model, self._base_url) else "words"
+        return self._level
+
+    def lower(self, level: Level) -> None:
+        """Remember that the server takes no more than `level`."""
+        self._level = level
+
+    def send(self, messages: list[Message], request: TeacherRequest, level: Level) -> Completion:
+        """Make one request under the budget; `level` says what goes into `response_format`."""
+        parameters = {"max_tokens": self._max_tokens, **request.parameters}
+        if level == "schema":
+            named = {"name": request.schema.schema_name, "schema": request.schema.json_schema, "strict": True}
+            parameters["response_format"] = {"type": "json_schema", "json_schema": named}
+        elif level == "object":
+            parameters["response_format"] = {"type": "json_object"}
+        estimate = self._estimate(messages, parameters)
+        reservation = self._budget.reserve(estimate)
+
+        def on_lost(again: bool) -> None:
+            nonlocal reservation
+            self._budget.settle(reservation, estimate)
+            if again:
+                reservation = self._budget.reserve(estimate)
+
+        cost = 0.0
+        try:
+            completion = litellm_client.complete(
+                self._model, messages, **self._server, on_lost=on_lost, sleep=self._sleep, **parameters
+            )
+            cost = completion.cost_usd
+        finally:
+            self._budget.settle(reservation, cost)
+        return completion
+
+    def _estimate(self, messages: list[Message], parameters: Mapping[str, Any]) -> float:
+        """Return the most that a request can cost in US dollars; 0 where the model has no price, said once."""
+        limit = int(parameters.get("max_completion_tokens") or parameters["max_tokens"])
+        if litellm_client.price_of(self._model, 0, 0) is None:
+            self._say_unpriced()
+            return 0.0
+        if not self._budget.limited:
+            return 0.0
+        shape: Message = {"role": "user", "content": json.dumps(parameters.get("response_format", ""))}
+        tokens = litellm_client.count_tokens(self._model, [*messages, shape])
+        return litellm_client.price_of(self._model, int(tokens * _SAFETY) + _OVERHEAD, limit) or 0.0
+
+    def _say_unpriced(self) -> None:
+        with self._lock:
+            said, self._said_unpriced = self._said_unpriced, True
+        if not said:
+            level = logging.WARNING if self._budget.limited else logging.INFO
+            _log.log(level, "no price is known for the model; its calls count as free", extra={"model": self._model})
+
+
+@dataclass
+class _Exchange:
+    """One request's way to a usable reply; sums what all its calls took.
+
+    Cut off: one continuation, then one smaller ask. Refused: one reformulation. Malformed: asked again with what was wrong,
+    then with the simpler prompt. So at most 6 replies are paid for, whatever order these come in.
+    """
+
+    teacher: LiteLLMTeacher
+    request: TeacherRequest
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    latency_ms: int = 0
+    reasks: int = 0
+    smaller: bool = False
+    reformulated: bool = False
+
+    def run(self) -> tuple[Reply, str]:
+        """Return the validated reply and the words that it was read from."""
+        messages = _plain(self.request.messages)
+        continued = False
+        while True:
+            text, finish_reason = self._send(messages)
+            try:
+                return self._read(text, finish_reason), text
+            except CutOff:
+                if not continued and text.strip():
+                    continued = True
+                    found = self._continue(messages, text)
+                    if found is not None:
+                        return found
+                messages = self._ask_smaller(text)
+            except Refused:
+                messages = self._reformulate(text)
+            except Unreadable as problem:
+                messages = self._ask_again(messages, text, str(problem))
+
+    def _read(self, text: str, finish_reason: str) -> Reply:
+        return fit(read(text, self.request.schema, finish_reason=finish_reason), self.request)
+
+    def _send(self, messages: list[Message]) -> tuple[str, str]:
+        """Return a reply and why it ended; goes down a level of `response_format` when the server takes none of this one."""
+        level = self.teacher.level()
+        while True:
+            try:
+                completion = self.teacher.send(self._shaped(messages, level), self.request, level)
+            except RefusedReply:
+                return "", "content_filter"
+            except RequestRejected:
+                if level not in _LOWER:
+                    raise
+                level = _LOWER[level]
+                continue
+            if level != self.teacher.level():
+                self.teacher.lower(level)
+            self._count(completion)
+            return (completion.refusal, "content_filter") if completion.refusal else (completion.text, completion.finish_reason)
+
+    def _shaped(self, messages: list[Message], level: Level) -> list[Message]:
+        first_try = not (self.reasks or self.smaller or self.reformulated)
+        return messages if level == "schema" and first_try else _added(messages, _in_words(self.request.schema))
+
+    def _continue(self, messages: list[Message], partial: str) -> tuple[Reply, str] | None:
+        """Ask for the rest of `partial`; return None when the whole is still unusable."""
+        asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": _CONTINUE}]
+        completion = self.teacher.send(asked, self.request, "words")
+        self._count(completion)
+        for whole in (join(partial, completion.text), completion.text):  # some models begin anew
+            try:
+                return self._read(whole, completion.finish_reason), whole
+            except Unreadable:
+                continue
+        return None
+
+    def _ask_smaller(self, text: str) -> list[Message]:
+        if self.smaller:
+            raise TruncatedReply(
+                "the teacher's reply was cut off, again after continuing it and after asking for less", raw=text
+            )
+        self.smaller = True
+        most = max(1, self.request.count // 2) if self.request.count else 10
+        messages = _plain(self.request.simpler or self.request.messages)
+        return _added(messages, f"Keep it short: give at most {most} entries of at most 25 words each.")
+
+    def _reformulate(self, text: str) -> list[Message]:
+        if self.reformulated:
+            raise RefusedReply("the teacher declined to answer, also after a reformulation", raw=text)
+        self.reformulated = True
+        messages = _plain(self.request.messages)
+        return [*messages[:-1], {**messages[-1], "content": _REFORMULATE + messages[-1]["content"]}]
+
+    def _ask_again(self, messages: list[Message], text: str, problem: str) -> list[Message]:
+        self.reasks += 1
+        if self.reasks > REASKS:
+            raise MalformedReply(f"the teacher's reply cannot be used after asking again: {problem}", raw=text)
+        _log.info("asking again", extra={"stage": self.request.stage, "query_id": self.request.query.id, "status": problem})
+        if self.reasks == REASKS:
+            return _plain(self.request.simpler or self.request.messages)
+        reply = [{"role": "assistant", "content": text[:_QUOTED]}] if text.strip() else []
+        return [*messages, *reply, {"role": "user", "content": f"That reply cannot be used: {problem}. Please reply again."}]
+
+    def _count(self, completion: Completion) -> None:
+        self.tokens_in += completion.tokens_in
+        self.tokens_out += completion.tokens_out
+        self.cost_usd += completion.cost_usd
+        self.latency_ms += completion.latency_ms
+
+
+def _plain(messages: tuple[Mapping[str, str], ...]) -> list[Message]:
+    return [dict(message) for message in messages]
+
+
+def _added(messages: list[Message], words: str) -> list[Message]:
+    """Return the messages with `words` at the end of the last."""
+    return [*messages[:-1], {**messages[-1], "content": f"{messages[-1]['content']}\n\n{words}"}]
+
+
+def _in_words(schema: type[Reply]) -> str:
+    shape = json.dumps(schema.json_schema)
+    return f'Reply with one JSON object of the schema "{schema.schema_name}" and nothing else. The JSON schema is: {shape}'
