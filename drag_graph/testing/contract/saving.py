@@ -71,7 +71,13 @@ class SavingContract(Contract):
             update={name: tuple(chance.sample(getattr(graph, name), len(getattr(graph, name)))) for name in fields}
         )
         store.save([shuffled], PLAIN)
-        assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
+        (stored,) = store.read([graph.query.id])
+        assert_same(stored, expected(graph, PLAIN))
+        assert [item.position for item in stored.evidence] == [0, 1, 2, 3]
+        assert [item.name for item in stored.entities] == sorted(names)
+        assert [item.rank for item in stored.triples] == list(range(7))
+        assert [edge.rank for edge in stored.edges] == list(range(len(stored.edges)))
+        assert [item.id for item in stored.calls] == sorted(item.id for item in graph.calls)
 
     def test_hostile_text_is_stored_as_it_is(self, store: GraphStore, namespace: str) -> None:
         bystander = make_subgraph("bystander", namespace=namespace)
