@@ -1,0 +1,71 @@
+"""Running the command line as a user does: real arguments, real output, real exit codes, in this process."""
+
+import contextlib
+import io
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from drag_graph.__main__ import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        """The one JSON document on stdout."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli(monkeypatch, tmp_path):
+    """Run `drag-graph ARGS` in an empty folder with the lexical embedder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "lexical")
+    hook = sys.excepthook
+
+    def run(*args):
+        monkeypatch.setattr(sys, "argv", ["drag-graph", *(str(arg) for arg in args)])
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as stopped:
+            main()
+        sys.excepthook = hook
+        code = stopped.value.code
+        return Done(0 if code is None else code, out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture(params=["embedded", "neo4j"])
+def store(request, tmp_path, monkeypatch):
+    """The address of an empty store: an embedded one, or a namespace of its own in the real Neo4j."""
+    if request.param == "embedded":
+        return tmp_path / "graph.lbug"
+    uri, user, password = request.getfixturevalue("neo4j_lts")
+    monkeypatch.setenv("NEO4J_USERNAME", user)
+    monkeypatch.setenv("NEO4J_PASSWORD", password)
+    monkeypatch.setenv("DRAG_GRAPH_NAMESPACE", f"test-{tmp_path.name}")
+    return uri
+
+
+@pytest.fixture
+def questions():
+    """The example questions."""
+    return EXAMPLES / "questions.jsonl"
+
+
+@pytest.fixture
+def curated():
+    """The teacher that reads the examples."""
+    return f"curated:{EXAMPLES / 'curated.jsonl'}"

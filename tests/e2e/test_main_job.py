@@ -1,0 +1,153 @@
+"""From a question to an audited answer, by the command line, on both stores."""
+
+import json
+
+import pytest
+
+from drag_graph.steps.answer import NOTHING_RELEVANT
+
+
+@pytest.fixture
+def distilled(cli, store, questions, curated):
+    done = cli("distill", questions, "--teacher", curated, "--store", store, "--json")
+    assert done.code == 0, done.err
+    return done.json
+
+
+def test_distill_reports_every_line_in_order(distilled, questions):
+    wanted = [json.loads(line)["id"] for line in questions.read_text(encoding="utf-8").splitlines()]
+    assert [query["source_id"] for query in distilled["queries"]] == wanted
+    assert {query["status"] for query in distilled["queries"]} == {"complete"}
+    for query in distilled["queries"]:
+        assert set(query) == {
+            "id", "source_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error"
+        }  # fmt: skip
+        assert query["evidence"] >= 3
+        assert query["triples"] >= 2
+    assert distilled["totals"]["complete"] == len(wanted)
+    assert distilled["run_id"]
+
+
+def test_the_same_again_is_a_no_op(cli, store, questions, curated, distilled):
+    before = cli("export", "--store", store).out
+    again = cli("distill", questions, "--teacher", curated, "--store", store, "--json").json
+    assert [query["calls"] for query in again["queries"]] == [0] * len(again["queries"])
+    assert {query["status"] for query in again["queries"]} == {"complete"}
+    assert [query["triples"] for query in again["queries"]] == [query["triples"] for query in distilled["queries"]]
+    assert cli("export", "--store", store).out == before
+
+
+def test_other_settings_replace_the_subgraphs(cli, store, questions, curated, distilled):
+    again = cli("distill", questions, "--teacher", curated, "--store", store, "--top-k", 3, "--json").json
+    assert {query["status"] for query in again["queries"]} == {"complete"}
+    assert {query["evidence"] for query in again["queries"]} == {3}
+    assert cli("db", "verify", "--store", store).code == 0
+    assert len(cli("show", "--store", store, "--json").json) == len(distilled["queries"])
+
+
+@pytest.mark.parametrize("mode", ["none", "evidence", "graph", "combined"])
+def test_ask_a_file_in_every_mode(cli, store, questions, distilled, mode):
+    done = cli("ask", "--file", questions, "--store", store, "--mode", mode, "--json")
+    assert done.code == 0, done.err
+    document = done.json
+    assert document["totals"]["n"] == document["totals"]["answered"] == len(distilled["queries"])
+    kinds = {line["kind"] for answer in document["answers"] for line in answer["lines"]}
+    assert kinds == {"none": set(), "evidence": {"evidence"}, "graph": {"edge"}, "combined": {"evidence", "edge"}}[mode]
+    for answer in document["answers"]:
+        assert 0 <= answer["confidence"] <= 1
+        assert answer["mode"] == mode
+        assert answer["student"] == "nearest"
+    if mode == "combined":
+        assert document["totals"]["accuracy"] >= 0.7
+
+
+def test_audit_reaches_the_teacher_call_of_every_line(cli, store, questions, distilled):
+    answers = cli("ask", "--file", questions, "--store", store, "--json").json["answers"]
+    for answer in answers:
+        audit = cli("audit", answer["answer_id"], "--store", store, "--json").json
+        assert [line["text"] for line in audit["lines"]] == [line["text"] for line in answer["lines"]]
+        assert {"answer", "question", "student", "lines", "privacy"} <= set(audit)
+        for line in audit["lines"]:
+            assert line["live"]
+            sources = [line["call"]] if line["kind"] == "evidence" else [triple["call"] for triple in line["triples"]]
+            assert sources
+            assert all(source["model"].startswith(("curated:", "patterns")) for source in sources)
+            assert all("/" not in source["model"].removeprefix("patterns/") for source in sources)
+
+
+def test_audit_and_show_in_every_form(cli, store, questions, distilled, tmp_path):
+    query = distilled["queries"][0]["id"]
+    answer = cli("ask", "--query-id", query[:8], "--store", store, "--json").json["answer_id"]
+    for form in ("table", "json", "prov", "html"):
+        done = cli("audit", answer[:10], "--store", store, "--format", form)
+        assert done.code == 0, done.err
+        assert done.out
+    for form in ("table", "text", "json", "html"):
+        done = cli("show", query[:10], "--store", store, "--format", form, "-o", tmp_path / form)
+        assert done.code == 0, done.err
+        assert (tmp_path / form).exists() or form == "table"
+    assert len(json.loads((tmp_path / "json").read_text(encoding="utf-8"))["triples"]) == distilled["queries"][0]["triples"]
+
+
+def test_ask_a_new_question(cli, store, distilled):
+    near = cli("ask", "What is it that causes the tides of the oceans on our Earth?", "--store", store, "--json", "--explain").json
+    assert near["how"] == "nearest"
+    assert near["lines"]
+    far = cli("ask", "How do I change the oil of a motorbike?", "--store", store, "--json")
+    assert far.code == 0
+    assert far.json["answer"] == NOTHING_RELEVANT
+    assert far.json["label"] is None
+    assert far.json["lines"] == []
+
+
+def test_ask_the_same_words_without_the_options(cli, store, distilled):
+    asked = cli("ask", "WHAT mainly causes the tides  of the oceans on Earth?", "--store", store, "--json", "--explain").json
+    assert asked["how"] == "same words"
+    assert asked["lines"]
+
+
+def test_asking_twice_is_one_answer(cli, store, questions, distilled):
+    first = cli("ask", "--file", questions, "--store", store, "--json").json
+    again = cli("ask", "--file", questions, "--store", store, "--json").json
+    assert [one["answer_id"] for one in first["answers"]] == [one["answer_id"] for one in again["answers"]]
+
+
+def test_erase_takes_the_answers_along(cli, store, questions, distilled):
+    query = distilled["queries"][0]["id"]
+    answer = cli("ask", "--query-id", query, "--store", store, "--json").json["answer_id"]
+    done = cli("db", "erase", "--query-id", query[:9], "--yes", "--store", store, "--json")
+    assert done.json["query_id"] == query
+    assert cli("audit", answer, "--store", store).code == 3
+    assert cli("show", query, "--store", store).code == 3
+    assert query not in cli("export", "--full", "--store", store).out
+    assert cli("db", "verify", "--store", store).code == 0
+
+
+def test_status_and_migrate(cli, store, distilled):
+    status = cli("db", "status", "--store", store, "--json").json
+    assert status["counts"]["Query"] == len(distilled["queries"])
+    assert status["migrations"]["pending"] == []
+    assert status["embedder"].startswith("lexical")
+    assert cli("db", "migrate", "--store", store, "--json").json["applied"] == []
+
+
+def test_another_embedder_is_refused_in_words(cli, store, questions, curated, distilled, monkeypatch):
+    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "minilm")
+    done = cli("distill", questions, "--teacher", curated, "--store", store)
+    assert done.code == 3
+    assert "lexical" in done.err
+    assert "MiniLM" in done.err
+
+
+def test_the_stores_export_the_same_bytes(cli, tmp_path, questions, curated, neo4j_lts, monkeypatch):
+    uri, user, password = neo4j_lts
+    monkeypatch.setenv("NEO4J_USERNAME", user)
+    monkeypatch.setenv("NEO4J_PASSWORD", password)
+    monkeypatch.setenv("DRAG_GRAPH_NAMESPACE", f"same-{tmp_path.name}")
+    exports = []
+    for address in (tmp_path / "graph.lbug", uri):
+        assert cli("distill", questions, "--teacher", curated, "--store", address).code == 0
+        assert cli("ask", "--file", questions, "--store", address).code == 0
+        exports.append(cli("export", "--store", address).out)
+    assert exports[0] == exports[1]
+    assert exports[0].count("\n") > 100
