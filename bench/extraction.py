@@ -84,8 +84,10 @@ def sentences_of(folder: Path) -> dict[str, list[tuple[str, str]]]:
 
 
 def coverage_table(folder: Path) -> None:
-    print("\n| sentences | half | number | with a triple | triples a sentence | content words kept | "
-          "kept where read | length of joined triples |")
+    print(
+        "\n| sentences | half | number | with a triple | triples a sentence | content words kept | "
+        "kept where read | length of joined triples |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for name, texts in sentences_of(folder).items():
         for part in ("A", "B"):
@@ -110,8 +112,7 @@ def rule_table(rows: list[dict[str, Any]], matching: Matching = "soft_undirected
     for rule, c in sorted(counts.items()):
         read_all, right_all = c["A read"] + c["B read"], c["A right"] + c["B right"]
         print(
-            f"| {rule} | {c['A right']} / {c['A read']} | {c['B right']} / {c['B read']} | "
-            f"{100 * right_all / read_all:.1f} % |"
+            f"| {rule} | {c['A right']} / {c['A read']} | {c['B right']} / {c['B read']} | {100 * right_all / read_all:.1f} % |"
         )
 
 

@@ -26,9 +26,71 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[^\W_]+")
 # Words that carry no content of their own; coverage does not ask for them.
 _EMPTY = frozenset(
-    """a an the this that these those and or but nor so then if is are was were be been being am do
-    does did has have had of in on at by for to from with as it its they them their he she his her
-    we us our you your i my which who whom whose there also than into such""".split()
+    [
+        "a",
+        "an",
+        "the",
+        "this",
+        "that",
+        "these",
+        "those",
+        "and",
+        "or",
+        "but",
+        "nor",
+        "so",
+        "then",
+        "if",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "am",
+        "do",
+        "does",
+        "did",
+        "has",
+        "have",
+        "had",
+        "of",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "to",
+        "from",
+        "with",
+        "as",
+        "it",
+        "its",
+        "they",
+        "them",
+        "their",
+        "he",
+        "she",
+        "his",
+        "her",
+        "we",
+        "us",
+        "our",
+        "you",
+        "your",
+        "i",
+        "my",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "there",
+        "also",
+        "than",
+        "into",
+        "such",
+    ]
 )
 
 
@@ -124,7 +186,7 @@ _LIKENESS: dict[Matching, Callable[[Triple, Triple], float]] = {
 
 
 def clean(triples: Iterable[Triple]) -> list[Triple]:
-    """The different triples in normal form; those with an empty end are left out."""
+    """Return the different triples in normal form; those with an empty end are left out."""
     normal = (tuple(normalise(part) for part in triple) for triple in triples)
     kept = dict.fromkeys((t[0], t[1], t[2]) for t in normal)
     return [triple for triple in kept if triple[0] and triple[2]]
@@ -140,10 +202,7 @@ def matches(predicted: Sequence[Triple], gold: Sequence[Triple], matching: Match
     """
     likeness = _LIKENESS[matching]
     rated = [
-        (-value, i, j)
-        for i, one in enumerate(predicted)
-        for j, other in enumerate(gold)
-        if (value := likeness(one, other)) > 0
+        (-value, i, j) for i, one in enumerate(predicted) for j, other in enumerate(gold) if (value := likeness(one, other)) > 0
     ]
     used_left: set[int] = set()
     used_right: set[int] = set()
@@ -194,12 +253,12 @@ def score(rows: Iterable[tuple[Iterable[Triple], Iterable[Triple]]], matching: M
 
 
 def content_words(text: str) -> set[str]:
-    """The different words of a text, function words apart, in lower case."""
+    """Return the different words of a text, function words apart, in lower case."""
     return set(normalise(text).split()) - _EMPTY
 
 
 def coverage(readings: Iterable[tuple[str, Sequence[Triple]]]) -> Coverage:
-    """What the triples of each sentence keep of it.
+    """Return what the triples of each sentence keep of it.
 
     Args:
         readings: (sentence, its triples); sentences without a content word are passed over.

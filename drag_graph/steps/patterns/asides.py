@@ -7,6 +7,8 @@ from drag_graph.steps.patterns.text import Token
 
 MAX_ASIDE = 25
 MAX_NAME = 8
+MAX_BEFORE_NAMING = 2
+Reading = tuple[list[Token], list[Token], list[Token], str]
 _DASHES = frozenset({"-", "–", "—"})  # noqa: RUF001
 _CLOSING = {"(": ")", "[": "]"}
 
@@ -27,7 +29,7 @@ class Aside:
     inner: list[Token]
 
     def _name(self, tokens: list[Token]) -> list[Token]:
-        """The noun phrase right before the parenthesis."""
+        """Return the noun phrase right before the parenthesis."""
         start = self.place
         while start > 0 and self.place - start < MAX_NAME:
             token = tokens[start - 1]
@@ -40,12 +42,14 @@ class Aside:
             start += 1
         return tokens[start : self.place]
 
-    def triples(
-        self, tokens: list[Token]
-    ) -> list[tuple[list[Token], list[Token], list[Token], str]]:
-        """The triples that the parenthesis states of the noun phrase before it."""
+    def triples(self, tokens: list[Token]) -> list[Reading]:  # noqa: C901, PLR0911  a list of cases, one return each
+        """Return the triples that the parenthesis states of the noun phrase before it."""
         name = self._name(tokens)
         inner = self.inner
+        if name and tokens[: self.place][-len(name) - 1 :][0].low == "," and _of_person(inner):
+            # "Ann Lee, MBE (born 1950)": the name stands before the comma.
+            first = next(i for i, token in enumerate(tokens) if token.low == ",")
+            name = tokens[:first] if first <= MAX_NAME else name
         if not name or not inner:
             return []
         lows = [token.low for token in inner]
@@ -58,7 +62,7 @@ class Aside:
                 life.append((name, _phrase("was until"), inner[dash + 1 :], "life_dates"))
             return life
         known = [low for low in lows if low in {"known", "called", "abbreviated", "aka", "a.k.a."}]
-        if known and lows.index(known[0]) <= 2:
+        if known and lows.index(known[0]) <= MAX_BEFORE_NAMING:
             start = lows.index(known[0]) + 1
             start += lows[start : start + 1] == ["as"]
             return [(name, _phrase("is also known as"), inner[start:], "alias")]
@@ -73,10 +77,8 @@ class Aside:
             return [(name, inner[:1], inner[1:], "alias")]
         return [(name, _phrase("noted with"), inner, "parenthesis")]
 
-    def _life(
-        self, name: list[Token], inner: list[Token]
-    ) -> list[tuple[list[Token], list[Token], list[Token], str]]:
-        """"born [on] DATE [in PLACE]", "born in PLACE"."""
+    def _life(self, name: list[Token], inner: list[Token]) -> list[Reading]:
+        """Read "born [on] DATE [in PLACE]" and "born in PLACE"."""
         cut = next((i for i, t in enumerate(inner) if t.low in {"in", "at"} and i), len(inner))
         found = []
         for part in (inner[:cut], inner[cut:]):
@@ -87,8 +89,12 @@ class Aside:
         return found
 
 
+def _of_person(inner: list[Token]) -> bool:
+    return bool(inner) and (inner[0].low in {"born", "b", "b."} or any(t.low in _DASHES for t in inner))
+
+
 def _long_form(name: list[Token], inner: list[Token]) -> list[Token]:
-    """The end of a name whose initials are the letters in the parenthesis, if there is one."""
+    """Return the end of a name whose initials are the letters in the parenthesis, if there is one."""
     if len(inner) != 1 or not inner[0].text.isupper():
         return []
     for start in range(len(name) - 1, -1, -1):
@@ -101,13 +107,12 @@ def _long_form(name: list[Token], inner: list[Token]) -> list[Token]:
 
 def _dated(tokens: list[Token]) -> bool:
     return any(letter.isdigit() for t in tokens for letter in t.text) and all(
-        t.text[:1].isdigit() or t.low.split()[0] in w.MONTHS or t.low in {",", "c.", "bc", "ad", "c"}
-        for t in tokens
+        t.text[:1].isdigit() or t.low.split()[0] in w.MONTHS or t.low in {",", "c.", "bc", "ad", "c"} for t in tokens
     )
 
 
 def take_asides(tokens: list[Token]) -> tuple[list[Token], list[Aside]]:
-    """The tokens without their short parentheses, and those with their places.
+    """Return the tokens without their short parentheses, and those with their places.
 
     A parenthesis that is never closed, or is longer than MAX_ASIDE tokens, is left as it is, its
     marks dropped.

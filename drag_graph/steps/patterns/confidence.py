@@ -5,5 +5,5 @@ PRIOR = 0.6
 
 
 def confidence(rule: str) -> float:
-    """The confidence of a rule's triples, in [0, 1]; PRIOR for a rule not in the table."""
+    """Return the confidence of a rule's triples, in [0, 1]; PRIOR for a rule not in the table."""
     return CONFIDENCE.get(rule, PRIOR)

@@ -3,18 +3,18 @@
 from dataclasses import dataclass, field
 
 from drag_graph.steps.patterns import words as w
-from drag_graph.steps.patterns.tagging import FINITE, NOMINAL
+from drag_graph.steps.patterns.context import FINITE, NOMINAL
 from drag_graph.steps.patterns.text import Token
 from drag_graph.steps.patterns.verbs import THIRD, forms
 
 _TO_ADJECTIVES = frozenset({"able", "unable", "likely", "unlikely", "ready", "known", "going"})
-_BECOME = frozenset(
-    """become becomes became get gets got remain remains remained stay stays stayed grow grows
-    keep keeps kept start starts started stop stops stopped begin begins began""".split()
-)
+_BECOME = w.lexicon("become")
 # These hang on the noun before them; other prepositions start a segment.
 _NOUN_LINKS = frozenset({"of", "between", "per", "versus"})
+# "in terms of", "on top of": one preposition in three words.
+_COMPLEX = frozenset(["terms", "front", "top", "spite", "case", "light", "place", "favor", "search", "charge", "behalf"])
 _HELP = frozenset({"help", "helps", "helped", "helping"})
+_BEFORE_BASE = _HELP | w.DO | {"don't", "doesn't", "didn't"}
 _SINGULAR = frozenset({"is", "was", "has", "does"})
 MAX_PARTS = 8
 
@@ -42,7 +42,7 @@ def _at(tokens: list[Token], index: int) -> Token | None:
     return tokens[index] if 0 <= index < len(tokens) else None
 
 
-def _extends(tokens: list[Token], index: int, last: Token) -> int:
+def _extends(tokens: list[Token], index: int, last: Token) -> int:  # noqa: PLR0911  one return a case
     """How many tokens from `index` on belong to the verb group that ends with `last`; 0 if none."""
     token = tokens[index]
     following = _at(tokens, index + 1)
@@ -53,7 +53,7 @@ def _extends(tokens: list[Token], index: int, last: Token) -> int:
         return 1
     if token.tag == "G" and ((helper and last.low not in w.HAVE) or last.low in _BECOME):
         return 1
-    if token.tag == "B" and (last.tag == "M" or last.low in w.DO | _HELP):
+    if token.tag == "B" and (last.tag == "M" or last.low in _BEFORE_BASE):
         return 1
     if token.tag == "A":
         after = _at(tokens, _skip_adverbs(tokens, index))
@@ -75,7 +75,7 @@ def _takes_object(tokens: list[Token], index: int) -> bool:
 
 
 def group_end(tokens: list[Token], start: int) -> int:
-    """The end (exclusive) of the verb group that starts with the finite verb at `start`."""
+    """Return the end (exclusive) of the verb group that starts with the finite verb at `start`."""
     index, last = start + 1, tokens[start]
     while index < len(tokens):
         step = _extends(tokens, index, last)
@@ -88,7 +88,7 @@ def group_end(tokens: list[Token], start: int) -> int:
 
 
 def first_finite(tokens: list[Token], start: int = 0) -> int:
-    """The place of the first finite verb from `start` on, or -1."""
+    """Return the place of the first finite verb from `start` on, or -1."""
     for index in range(start, len(tokens)):
         if tokens[index].tag in FINITE:
             return index
@@ -96,7 +96,7 @@ def first_finite(tokens: list[Token], start: int = 0) -> int:
 
 
 def main_verb(tokens: list[Token]) -> int:
-    """The place of the finite verb of the main clause, relative clauses passed over, or -1."""
+    """Return the place of the finite verb of the main clause, relative clauses passed over, or -1."""
     index = 0
     while index < len(tokens):
         token = tokens[index]
@@ -106,12 +106,14 @@ def main_verb(tokens: list[Token]) -> int:
             own = first_finite(tokens, index + 1)
             if own < 0:
                 return -1
+            # "The stage after birth is": a preposition after all, where no other verb comes.
+            alone = own if token.low in w.CLAUSE_OR_PREPOSITION else -1
             index = group_end(tokens, own)
             comma = tokens[index - 1].tag == ","
             while not comma and index < len(tokens) and tokens[index].tag not in FINITE:
                 index += 1
             if index >= len(tokens):
-                return -1
+                return alone
             continue
         index += 1
     return -1
@@ -135,22 +137,19 @@ def starts_clause(tokens: list[Token]) -> bool:
         return True
     for index, token in enumerate(tokens[:12]):
         if token.tag in FINITE:
-            return index > 0 and any(t.tag in NOMINAL for t in tokens[:index])
+            return index > 0 and any(t.tag in NOMINAL | {"G"} for t in tokens[:index])
         if token.tag in {",", ";", "C", "R", "S", "T", "E"} or (token.tag == "P" and index == 0):
             return False
     return False
 
 
 def trim(tokens: list[Token]) -> list[Token]:
-    """A phrase without articles in front and without marks or joining words at its ends."""
+    """Return a phrase without articles in front and without marks or joining words at its ends."""
     start, end = 0, len(tokens)
-    while start < end and (
-        tokens[start].tag in {",", ";", ":", "C", "?", "-"} or tokens[start].low in w.ARTICLES
-    ):
+    while start < end and (tokens[start].tag in {",", ";", ":", "C", "?", "-"} or tokens[start].low in w.ARTICLES):
         start += 1
     while end > start and (
-        tokens[end - 1].tag in {",", ";", ":", "C", "?", "-", "P", "T", "R"}
-        or tokens[end - 1].low in w.ARTICLES
+        tokens[end - 1].tag in {",", ";", ":", "C", "?", "-", "P", "T", "R"} or tokens[end - 1].low in w.ARTICLES
     ):
         end -= 1
     return tokens[start:end]
@@ -171,8 +170,8 @@ def _without_then(part: list[Token]) -> list[Token]:
     return part[1:] if part[0].low in {"then", "also", "later"} else part
 
 
-def coordinated(tokens: list[Token]) -> list[list[Token]]:
-    """The members of a list of noun phrases ("A, B and C"), or the phrase alone.
+def coordinated(tokens: list[Token]) -> list[list[Token]]:  # noqa: C901, PLR0911  one return a reason not to split
+    """Return the members of a list of noun phrases ("A, B and C"), or the phrase alone.
 
     "or" joins alternatives, none of which is asserted by itself, and is never split; neither is
     a phrase with a clause in it, nor one whose first members are mere adjectives.
@@ -182,14 +181,18 @@ def coordinated(tokens: list[Token]) -> list[list[Token]]:
         return [tokens]
     if any(token.tag in {"R", "S", "F", "X", "M", "T"} for token in tokens):
         return [tokens]
-    if tokens and tokens[0].low == "both":
+    if tokens and tokens[0].low == "both" and any(token.tag == "C" for token in tokens):
         tokens = tokens[1:]
     parts = [_without_then(part) for part in _splits(tokens)]
     if not all(parts) or not 1 < len(parts) <= MAX_PARTS:
         return [tokens]
     if any(part[-1].tag not in NOMINAL and part[-1].tag != "G" for part in parts[:-1]):
         return [tokens]
+    if any(t.tag == "G" and i and parts[-1][i - 1].tag in NOMINAL for i, t in enumerate(parts[-1])):
+        return [tokens]
     joined = any(token.tag == "C" for token in tokens)
+    if not joined and any(part[0].low in w.ARTICLES for part in parts[1:]):
+        return [tokens]
     named = all(any(t.capital for t in part) or part[0].tag == "#" for part in parts)
     if not joined and not named:
         return [tokens]
@@ -198,7 +201,13 @@ def coordinated(tokens: list[Token]) -> list[list[Token]]:
     place = next((i for i, token in enumerate(last) if token.low == "of"), 0)
     shared = place and last[0].tag != "D" and all(t.low != "of" for p in parts[:-1] for t in p)
     if shared:
-        parts = [*[part + last[place:] for part in parts[:-1]], last]
+        return [*[part + last[place:] for part in parts[:-1]], last]
+    # "the study of stars and planets": what stands before "of" belongs to both.
+    first = parts[0]
+    place = next((i for i, token in enumerate(first) if token.low == "of" and i), 0)
+    bare = all(part[0].tag != "D" and all(t.low != "of" for t in part) for part in parts[1:])
+    if place and bare and first[place + 1].tag != "D":
+        return [first, *[first[: place + 1] + part for part in parts[1:]]]
     return parts
 
 
@@ -209,7 +218,7 @@ def singular(verb: Token) -> bool:
 
 
 def _until(tokens: list[Token], start: int) -> int:
-    """The next comma or semicolon after which the sentence goes on, or the end."""
+    """Return the next comma or semicolon after which the sentence goes on, or the end."""
     for index in range(start + 1, len(tokens)):
         if tokens[index].tag in {",", ";"}:
             return index
@@ -238,7 +247,7 @@ class Segmenter:
         self._open(kind, self.tokens[index:cut], self.tokens[cut:end])
         return end
 
-    def _step(self, index: int) -> int:
+    def _step(self, index: int) -> int:  # noqa: PLR0911  one return a kind of token
         tokens, token = self.tokens, self.tokens[index]
         following = _at(tokens, index + 1)
         if token.tag == "R" or (token.tag == "P" and following is not None and following.tag == "R"):
@@ -270,6 +279,9 @@ class Segmenter:
         end = index + 1
         while end < len(tokens) and tokens[end].tag == "P":
             end += 1
+        following = _at(tokens, end + 1)
+        if tokens[end : end + 1] and tokens[end].low in _COMPLEX and following and following.low == "of":
+            end += 2
         after = _at(tokens, end)
         if token.low != "of" and after is not None and after.tag == "G":
             # "by scratching it" but not "with running water": what follows must be an object.
@@ -299,8 +311,8 @@ class Segmenter:
         token = _at(self.tokens, index)
         return index + 1 if token is not None and token.low in w.PARTICLES else index
 
-    def _joint(self, index: int) -> int:
-        """A comma or conjunction: a list goes on, or a verb, clause, relative or participle."""
+    def _joint(self, index: int) -> int:  # noqa: C901, PLR0911, PLR0912  one return a way to go on
+        """Pass a comma or conjunction: a list goes on, or a verb, clause, relative or participle."""
         tokens = self.tokens
         start = index + 1
         if tokens[index].tag == "," and start < len(tokens) and tokens[start].tag == "C":
@@ -332,7 +344,9 @@ class Segmenter:
             return start
         if head.tag in {"R", "S", "P", "T"}:
             return start
-        if head.tag in {"E", "G"} or (head.tag == "A" and self._participle(start)):
+        following = _at(tokens, start + 1)
+        lone = head.tag == "E" and (following is None or following.tag in {",", "C"})
+        if (head.tag in {"E", "G"} and not lone) or (head.tag == "A" and self._participle(start)):
             return self._to("participle", start, _until(tokens, start))
         end = _until(tokens, start)
         listed = any(t.tag == "C" for t in tokens[start:]) and not self._lone(start, end)
@@ -342,8 +356,11 @@ class Segmenter:
         return start
 
     def _participle(self, index: int) -> bool:
-        token = _at(self.tokens, _skip_adverbs(self.tokens, index))
-        return token is not None and token.tag in {"E", "G"}
+        place = _skip_adverbs(self.tokens, index)
+        token, after = _at(self.tokens, place), _at(self.tokens, place + 1)
+        if token is None or token.tag not in {"E", "G"}:
+            return False
+        return token.tag == "G" or after is None or after.tag in {"P", "T", "A", ","}
 
     def _lone(self, start: int, end: int) -> bool:
         """Whether no conjunction comes right after the next comma, so that this is no list."""
@@ -353,5 +370,5 @@ class Segmenter:
 
 
 def segments(tokens: list[Token]) -> list[Segment]:
-    """The segments of what follows a verb group, in order."""
+    """Return the segments of what follows a verb group, in order."""
     return Segmenter(tokens).run()

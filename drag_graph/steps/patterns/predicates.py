@@ -3,20 +3,19 @@
 from dataclasses import dataclass
 
 from drag_graph.steps.patterns import words as w
+from drag_graph.steps.patterns.context import NOMINAL
 from drag_graph.steps.patterns.phrases import Segment, coordinated, copula, trim
-from drag_graph.steps.patterns.tagging import NOMINAL
 from drag_graph.steps.patterns.text import Token
 
 MAX_PREDICATE = 9
 MAX_CARRIED = 4
 MAX_PIECES = 10
 MAX_HEAD = 5
+MIN_LINKED = 3
 _PLACES = frozenset({"in", "on", "at", "within", "near"})
-_LIGHT_VERBS = frozenset(
-    """take takes took taken make makes made give gives gave given play plays played""".split()
-)
+_LIGHT_VERBS = w.lexicon("light_verbs")
 _LIGHT_NOUNS = frozenset(
-    """care place part advantage use account birth rise way root hold sense""".split()
+    ["care", "place", "part", "advantage", "use", "account", "birth", "rise", "way", "root", "hold", "sense"]
 )
 _NAMING = frozenset({"called", "named", "known", "termed", "titled", "entitled"})
 
@@ -60,9 +59,14 @@ def _reduced(body: list[Token]) -> int:
     return len(body)
 
 
-def reduced_relatives(group: list[Token], parts: list[Segment]) -> tuple[
-    list[Segment], list[tuple[list[Token], list[Token], list[Token]]]
-]:
+def has_reduced(parts: list[Segment]) -> bool:
+    """Whether a noun phrase of the segments has a participle phrase after it."""
+    return any(_reduced(part.body) < len(part.body) for part in parts[:-1])
+
+
+def reduced_relatives(
+    group: list[Token], parts: list[Segment]
+) -> tuple[list[Segment], list[tuple[list[Token], list[Token], list[Token]]]]:
     """Take "influenced by X" out of "a theory influenced by X": it is said of the theory.
 
     Returns the segments without them, and (noun phrase, participle with preposition, object).
@@ -91,7 +95,7 @@ def reduced_relatives(group: list[Token], parts: list[Segment]) -> tuple[
 
 
 def _possessor(body: list[Token]) -> list[Token]:
-    """What stands after "of" in "the measure of the energy"; nothing after a light head."""
+    """Return what stands after "of" in "the measure of the energy"; nothing after a light head."""
     place = next((i for i, token in enumerate(body) if token.low == "of" and i), 0)
     if not place or body[place - 1].low in w.LIGHT_HEADS:
         return []
@@ -107,7 +111,7 @@ def _named(body: list[Token]) -> int:
 
 
 def carried(body: list[Token]) -> list[Token]:
-    """What of an object a later predicate repeats: all of a short one, else up to its head."""
+    """Return what of an object a later predicate repeats: all of a short one, else up to its head."""
     if len(body) <= MAX_CARRIED:
         return body
     place = next((i for i, token in enumerate(body) if token.low in {"of", "called"} and i), 0)
@@ -123,22 +127,22 @@ def _spread(predicate: list[Token], body: list[Token], rule: str) -> list[Piece]
     return [Piece(predicate, member, rule) for member in coordinated(body)]
 
 
-def _object(
-    group: list[Token], body: list[Token], *, following: str | None, rule: str
-) -> tuple[list[Piece], list[Token]]:
-    """The pieces of the direct object, and what later predicates start with."""
+def _object(group: list[Token], body: list[Token], *, following: str | None, rule: str) -> tuple[list[Piece], list[Token]]:
+    """Return the pieces of the direct object, and what later predicates start with."""
     more = following is not None
     verbs = [token for token in group if token.tag not in {"A", "N"}]
     if verbs and verbs[-1].low in _LIGHT_VERBS and body[0].low in _LIGHT_NOUNS:
-        link = 2 if len(body) > 2 and body[1].low == "of" else 1
-        if body[link:]:
-            return _spread(group + body[:link], body[link:], rule), group + body[:1]
+        cut = 2 if len(body) >= MIN_LINKED and body[1].low == "of" else 1
+        if body[cut:]:
+            return _spread(group + body[:cut], body[cut:], rule), group + body[:1]
         if more:
             return [], group + body
     bare = len(body) == 1 and body[0].tag == "n" and not body[0].capital
     if more and (_adjectival(body) or (bare and rule == "copula")):
         return [], group + body
     cut = _reduced(body) if more else _named(body) or len(body)
+    if not more and rule == "copula" and any(token.low == "of" for token in body[:cut]):
+        cut = len(body)
     verb, kept = body[cut:], body[:cut]
     found: list[Piece] = []
     place = next((i for i, token in enumerate(kept) if token.low == "of" and i), 0)
@@ -149,7 +153,7 @@ def _object(
         name = "copula_adjective" if rule == "copula" and _adjectival(kept) else rule
         found = _spread(group, kept, name)
     prefix = group + carried(kept)
-    if rule == "copula" and place and trim(kept[:place])[-1:] and kept[place - 1].low in w.LIGHT_HEADS:
+    if rule == "copula" and place and not verb and trim(kept[:place])[-1:] and kept[place - 1].low in w.LIGHT_HEADS:
         # What is part of a thing in Y is in Y; "is part in" says nothing.
         return found, (group if following in _PLACES else group + carried(kept))
     if verb and more:
@@ -161,12 +165,12 @@ def _object(
 
 
 def _marker(parts: list[Segment]) -> str | None:
-    """The first word of the second segment; None where there is none."""
+    """Return the first word of the second segment; None where there is none."""
     return parts[1].marker[0].low if len(parts) > 1 and parts[1].marker else None
 
 
-def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:
-    """What a verb group says by its object, prepositional phrases, infinitives and gerunds.
+def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C901  one loop over the segments
+    """Return what a verb group says by its object, prepositional phrases, infinitives and gerunds.
 
     Args:
         group: the verb group.
@@ -198,7 +202,7 @@ def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:
             continue
         if not trim(body):
             # "to survive": the verb itself is the object.
-            if part.kind == "preposition" or len(part.marker) < 2:
+            if part.kind == "preposition" or not part.marker[1:]:
                 continue
             predicate, body = predicate[:-1], part.marker[-1:]
         name = _phrase_rule(rule, part, first=index == 0)
@@ -225,7 +229,7 @@ def _phrase_rule(rule: str, part: Segment, *, first: bool) -> str:
 
 
 def _intransitive(group: list[Token], prefix: list[Token]) -> list[Piece]:
-    """"sound is produced", "it grows quickly": the last word of the group is the object."""
+    """Make the last word of the group the object: "sound is produced", "it grows quickly"."""
     if len(prefix) > len(group):
         return [Piece(group, prefix[len(group) :], "copula_adjective")]
     if len(group) > 1 and group[-1].tag in {"E", "B", "A", "G"}:

@@ -4,7 +4,26 @@ from dataclasses import dataclass, field
 
 from drag_graph.steps.patterns import words as w
 from drag_graph.steps.patterns.asides import take_asides
+from drag_graph.steps.patterns.clauses import (
+    FREE,
+    HANGING,
+    antecedent_of,
+    helpers,
+    leading_phrase,
+    lowered,
+    main_clause,
+    means_clause,
+    negative,
+    of_copula,
+    possessed,
+    rule_name,
+    strip_discourse,
+    together,
+    unmarked,
+    word,
+)
 from drag_graph.steps.patterns.confidence import confidence
+from drag_graph.steps.patterns.context import FINITE, NOMINAL
 from drag_graph.steps.patterns.phrases import (
     Segment,
     coordinated,
@@ -17,12 +36,14 @@ from drag_graph.steps.patterns.phrases import (
     starts_clause,
     trim,
 )
-from drag_graph.steps.patterns.predicates import MAX_CARRIED, carried, pieces, reduced_relatives
-from drag_graph.steps.patterns.tagging import FINITE, NOMINAL, tag
-from drag_graph.steps.patterns.text import Token, join, sentences, tokenise
+from drag_graph.steps.patterns.predicates import MAX_CARRIED, carried, has_reduced, pieces, reduced_relatives
+from drag_graph.steps.patterns.tagging import tag
+from drag_graph.steps.patterns.text import Token, join, sentences
+from drag_graph.steps.patterns.verbs import BASE, forms
 
 MAX_DEPTH = 4
 MAX_SHARED = 15
+MAX_CONDITIONED = 7
 MAX_TRIPLES = 24
 """At most this many triples are read from one sentence."""
 
@@ -46,11 +67,6 @@ class ExtractedTriple:
     rule: str
 
 
-def word(text: str, mark: str) -> Token:
-    """A token that the sentence does not have, such as the "is" of an apposition."""
-    return Token(text, text.lower(), tag=mark)
-
-
 @dataclass
 class SentenceReader:
     """Reads one sentence; `previous` is the subject of the sentence before, for pronouns."""
@@ -61,7 +77,7 @@ class SentenceReader:
     seen: set[tuple[str, str, str]] = field(default_factory=set)
 
     def read(self, tokens: list[Token]) -> list[ExtractedTriple]:
-        """The triples of one sentence; a question asserts nothing and gives none."""
+        """Return the triples of one sentence; a question asserts nothing and gives none."""
         if not tokens or tokens[-1].low == "?":
             return []
         tokens, asides = take_asides(tokens)
@@ -71,14 +87,14 @@ class SentenceReader:
             for subject, predicate, thing, rule in aside.triples(tokens):
                 self.emit(subject, predicate, thing, rule)
         if not self.triples:
+            self._imperative(tokens)
+        if not self.triples:
             self._fall_back(tokens)
         return self.triples
 
-    def emit(
-        self, subject: list[Token], predicate: list[Token], thing: list[Token], rule: str
-    ) -> None:
+    def emit(self, subject: list[Token], predicate: list[Token], thing: list[Token], rule: str) -> None:
         """Keep a triple if its three parts have words, its ends differ, and it is new."""
-        parts = [join(trim(subject)), join(_bare(predicate)), join(trim(thing))]
+        parts = [join(trim(subject)), join(unmarked(predicate)), join(lowered(trim(thing)))]
         folded = (parts[0].casefold(), parts[1].casefold(), parts[2].casefold())
         worded = all(any(letter.isalnum() for letter in part) for part in parts)
         if not worded or folded[0] == folded[2] or folded in self.seen:
@@ -86,15 +102,13 @@ class SentenceReader:
         if len(self.triples) >= MAX_TRIPLES:
             return
         if folded[2] in w.PRONOUNS or folded[0] in w.PRONOUNS | w.STANDALONE:
-            rule = "pronoun"
+            rule = rule if rule == "imperative" else "pronoun"
         self.seen.add(folded)
-        self.triples.append(ExtractedTriple(*parts, confidence(rule), rule))
+        self.triples.append(ExtractedTriple(parts[0], parts[1], parts[2], confidence(rule), rule))
 
-    def clause(
-        self, tokens: list[Token], subject: list[Token] | None = None, depth: int = 0, rule: str = ""
-    ) -> None:
+    def clause(self, tokens: list[Token], subject: list[Token] | None = None, depth: int = 0, rule: str = "") -> None:  # noqa: C901  one branch a construction
         """Read one clause; `subject` stands in where it has none or only a pronoun."""
-        tokens = _strip_discourse(tokens)
+        tokens = strip_discourse(tokens)
         if not tokens or depth > MAX_DEPTH:
             return
         if subject is None and tokens[0].tag == "S":
@@ -102,7 +116,7 @@ class SentenceReader:
             return
         leading: list[Token] = []
         if subject is None:
-            leading, tokens = _leading(tokens)
+            leading, tokens = leading_phrase(tokens)
         place = main_verb(tokens)
         if place < 0:
             self._verbless(tokens, depth)
@@ -120,66 +134,83 @@ class SentenceReader:
         if not subjects:
             return
         if len(subjects) > 1 and len(rest) > MAX_SHARED:
-            subjects = [_together(subjects)]
+            subjects = [together(subjects)]
         if self.subject is None:
             self.subject = subjects[0] if len(subjects) == 1 else trim(own)
         if leading:
             self._leading_phrase(leading, subjects, group, rest)
         self.predicate(subjects, group, rest, depth, rule)
 
-    def predicate(
-        self, subjects: list[list[Token]], group: list[Token], rest: list[Token], depth: int,
+    def predicate(  # noqa: C901  one branch a construction
+        self,
+        subjects: list[list[Token]],
+        group: list[Token],
+        rest: list[Token],
+        depth: int,
         rule: str = "",
     ) -> None:
         """Read what a verb group and its rest say of the subjects."""
         parts = segments(rest)
+        hidden = False
+        if copula(group) and any(negative(subject, group) for subject in subjects):
+            own = [part for part in parts if part.kind not in FREE]
+            if any(part.kind in HANGING for part in own) or has_reduced(own):
+                # "not a place that has water" must not become "has water".
+                whole = [token for part in own for token in part.marker + part.body]
+                for subject in subjects:
+                    self.emit(subject, group, whole, rule or "copula")
+                parts = [part for part in parts if part.kind in FREE]
+                hidden = True
         condition = next((i for i, part in enumerate(parts) if part.kind == "condition"), -1)
         simple = [part for part in parts if part.kind not in HANGING]
-        if condition < 0 and not _means_clause(group, rest):
+        if condition < 0 and not means_clause(group, rest):
             simple, taken = reduced_relatives(group, simple)
             for noun, link, thing in taken:
                 self.emit(noun, link, thing, "participle")
         for subject in subjects:
-            shown, extra = _possessed(subject) if copula(group) else (subject, [])
+            shown, extra = possessed(subject) if copula(group) else (subject, [])
             if condition >= 0 and parts[condition].marker[0].low not in w.ASSERTING:
                 head = [t for part in parts[:condition] for t in part.marker + part.body]
                 self._condition(shown, extra + group, head, parts[condition])
                 continue
-            if _means_clause(group, rest):
+            if means_clause(group, rest):
                 self.emit(shown, extra + group, rest, "complement")
                 continue
-            for piece in pieces(group, simple):
-                name = _rule(piece.rule, rule, extra)
+            for piece in pieces(group, simple) if simple or not hidden else []:
+                name = rule_name(piece.rule, rule, extra)
                 self.emit(shown, extra + piece.predicate, piece.thing, name)
         for index, part in enumerate(parts):
             if part.kind in HANGING:
                 self._hanging(part, parts[:index], subjects, group, depth)
 
-    def _condition(
-        self, subject: list[Token], group: list[Token], head: list[Token], part: Segment
-    ) -> None:
-        """A conditional statement stays one triple: the condition is never dropped."""
-        if len(group) + len(head) <= 7:
+    def _condition(self, subject: list[Token], group: list[Token], head: list[Token], part: Segment) -> None:
+        """Keep a conditional statement in one triple: the condition is never dropped."""
+        if len(group) + len(head) <= MAX_CONDITIONED:
             self.emit(subject, group + head + part.marker, part.body, "condition")
         else:
-            self.emit(subject, group, head + part.marker + part.body, "condition")
+            cut = 1 if head[0].tag in {"P", "T"} else 0
+            self.emit(subject, group + head[:cut], head[cut:] + part.marker + part.body, "condition")
 
-    def _hanging(
-        self, part: Segment, earlier: list[Segment], subjects: list[list[Token]],
-        group: list[Token], depth: int,
+    def _hanging(  # noqa: C901  one branch a construction
+        self,
+        part: Segment,
+        earlier: list[Segment],
+        subjects: list[list[Token]],
+        group: list[Token],
+        depth: int,
     ) -> None:
         before = earlier[-1] if earlier else None
-        subject = subjects[0] if len(subjects) == 1 else _together(subjects)
-        of_copula = copula(group) and (before is None or before.kind == "object")
-        antecedent = subject if of_copula or before is None or not before.body else _head(before.body)
+        subject = subjects[0] if len(subjects) == 1 else together(subjects)
+        said_of_subject = copula(group) and (before is None or before.kind == "object")
+        antecedent = subject if said_of_subject or before is None or not before.body else antecedent_of(before.body)
         body = part.body
         if part.kind == "verb":
             for one in subjects:
                 self.clause(body, one, depth + 1)
         elif part.kind == "bare":
-            helpers = _helpers(group, body[0].tag)
-            end = group_end(helpers + body, len(helpers)) - len(helpers)
-            self.predicate(subjects, helpers + body[:end], body[end:], depth + 1)
+            shared = helpers(group, body[0].tag)
+            end = group_end(shared + body, len(shared)) - len(shared)
+            self.predicate(subjects, shared + body[:end], body[end:], depth + 1)
         elif part.kind == "clause":
             self.clause(body, None, depth + 1)
         elif part.kind == "relative":
@@ -201,14 +232,14 @@ class SentenceReader:
                 self.clause(body, None, depth + 1)
 
     def _relative(self, body: list[Token], antecedent: list[Token], depth: int) -> None:
-        """A relative clause: the antecedent takes the place of its pronoun."""
+        """Read a relative clause: the antecedent takes the place of its pronoun."""
         preposition = [body[0]] if body[0].tag == "P" else []
         pronoun, inner = body[len(preposition)], body[len(preposition) + 1 :]
         if not inner:
             return
         if pronoun.low == "whose":
             self.clause([*antecedent, word("'s", "n"), *inner], None, depth + 1, "relative")
-        elif pronoun.low == "where" and inner[0].low == "the" and _of_copula(inner):
+        elif pronoun.low == "where" and inner[0].low == "the" and of_copula(inner):
             # "in Peru, where the capital is Lima": the capital of Peru.
             self.clause([*antecedent, word("'s", "n"), *inner[1:]], None, depth + 1, "relative")
         elif pronoun.low == "where" or preposition:
@@ -219,10 +250,8 @@ class SentenceReader:
         else:
             self.clause(inner, antecedent, depth + 1, "relative")
 
-    def _subjects(
-        self, own: list[Token], default: list[Token] | None, depth: int, *, one: bool
-    ) -> list[list[Token]]:
-        """The subject phrases of a clause; what stands between commas is read on the way."""
+    def _subjects(self, own: list[Token], default: list[Token] | None, depth: int, *, one: bool) -> list[list[Token]]:  # noqa: C901, PLR0911  one branch a construction
+        """Return the subject phrases of a clause; what stands between commas is read on the way."""
         definite = own[:1] and own[0].low == "the"
         if definite:
             own = [word("the", "D"), *own[1:]]
@@ -236,14 +265,15 @@ class SentenceReader:
             owner = self.subject or self.previous or []
             own = [*owner, word("'s", "n"), *own[1:]]
         commas = [i for i, token in enumerate(own) if token.tag == ","]
-        members = [own] if one else coordinated(own)
+        joined = any(token.tag == "C" for token in own)
+        members = coordinated(own) if joined and not one else [own]
         if not commas or len(members) > 1:
             return members
         head, inner = own[: commas[0]], own[commas[0] + 1 :]
         if not any(token.tag in NOMINAL for token in head):
             return [own]
         first = next((token for token in inner if token.tag != "A"), None)
-        if first is None or len(inner) < 2:
+        if first is None or not inner[1:]:
             return [head]
         if first.tag == "R" or (first.tag == "P" and inner[1].tag == "R"):
             self._relative(inner, head, depth)
@@ -259,9 +289,13 @@ class SentenceReader:
         return [head]
 
     def _conditional(self, tokens: list[Token], depth: int) -> None:
-        """A sentence that opens with "if", "when", "because" ...: its second clause, conditioned."""
+        """Read a sentence that opens with "if", "when", "because" ...: its second clause, conditioned."""
         marker = tokens[:1]
-        cut = _main_clause(tokens)
+        cut = main_clause(tokens)
+        if cut < 0 and marker[0].low in w.CLAUSE_OR_PREPOSITION:
+            marker[0].tag = "P"
+            self.clause(tokens, None, depth + 1)
+            return
         if cut < 0:
             self._verbless(tokens[1:], depth)
             return
@@ -269,9 +303,9 @@ class SentenceReader:
         place = first_finite(condition)
         if place > 0:
             topic = trim(condition[:place])
-            if len(topic) > 1 or topic[:1] and topic[0].tag != "O":
+            if len(topic) > 1 or (topic[:1] and topic[0].tag != "O"):
                 self.subject = self.subject or topic
-        main = _strip_discourse(tokens[cut:])
+        main = strip_discourse(tokens[cut:])
         if marker[0].low in w.ASSERTING:
             self.clause(condition, None, depth + 1)
             self.clause(main, None, depth + 1)
@@ -285,23 +319,26 @@ class SentenceReader:
         thing = parts[0].body
         for part in parts[1:]:
             if part.kind == "relative":
-                self._relative(part.body, _head(thing), depth)
+                self._relative(part.body, antecedent_of(thing), depth)
             elif part.kind in {"preposition", "infinitive"}:
                 self.emit(thing, group + part.marker, part.body, "existential")
         if not self.triples:
             self.emit([word("there", "n")], group, rest, "existential")
 
-    def _leading_phrase(
-        self, leading: list[Token], subjects: list[list[Token]], group: list[Token], rest: list[Token]
-    ) -> None:
-        """"In spring, birds build nests": the phrase in front hangs on the subject and verb."""
+    def _leading_phrase(self, leading: list[Token], subjects: list[list[Token]], group: list[Token], rest: list[Token]) -> None:
+        """Hang the phrase in front on the subject and verb: "In spring, birds build nests"."""
         if leading[0].tag in {"E", "G"}:
             end = group_end(leading, 0)
             self.predicate(subjects[:1], leading[:end], leading[end:], 1, "participle")
             return
-        first = next((part for part in segments(rest) if part.kind == "object"), None)
-        kept = first.body if first and len(first.body) <= 4 else []
-        size = 2 if leading[0].tag == "T" and len(leading) > 2 and leading[1].tag == "B" else 1
+        parts = segments(rest)
+        first = next((part for part in parts if part.kind == "object"), None)
+        kept = first.body if first and len(first.body) <= MAX_CARRIED else []
+        if len(rest) <= MAX_CARRIED and all(part.kind not in HANGING for part in parts):
+            kept = rest
+        size = 1
+        while size < len(leading) - 1 and leading[size].tag in {"P", "B"}:
+            size += 1
         for subject in subjects:
             self.emit(subject, group + kept + leading[:size], leading[size:], "leading_phrase")
 
@@ -310,6 +347,20 @@ class SentenceReader:
         place = next((i for i, token in enumerate(tokens) if token.tag == "R" and i), -1)
         if place > 0 and any(token.tag in NOMINAL for token in tokens[:place]):
             self._relative(tokens[place:], trim(tokens[:place]), depth)
+
+    def _imperative(self, tokens: list[Token]) -> None:
+        """Say of "you" what the reader is told to do: "Use a compass to find the way"."""
+        start = next((i for i, t in enumerate(tokens) if t.tag not in {"A", "N"}), 0)
+        if len(tokens) < start + 2 or any(token.tag in FINITE for token in tokens):
+            return
+        verb = forms(tokens[start].low)
+        if verb is None or BASE not in verb.inflections:
+            return
+        if tokens[start + 1].tag not in {"D", "P", "J", "O"} and not (verb.pure and start + 1 < len(tokens)):
+            return
+        tokens[start].tag = "F"
+        end = start + 1
+        self.predicate([[word("you", "n")]], tokens[:end], tokens[end:], 1, "imperative")
 
     def _fall_back(self, tokens: list[Token]) -> None:
         """Any ordinary sentence: cut at its first verb that has words on both sides."""
@@ -320,112 +371,6 @@ class SentenceReader:
                     end -= 1
                 self.emit(tokens[:index], tokens[index:end], tokens[end:], "fall_back")
                 return
-
-
-HANGING = frozenset(
-    {"verb", "bare", "clause", "relative", "participle", "apposition", "complement", "condition"}
-)
-
-
-def _rule(piece: str, forced: str, extra: list[Token]) -> str:
-    if extra:
-        return "possessive"
-    return forced or piece
-
-
-def _of_copula(tokens: list[Token]) -> bool:
-    place = main_verb(tokens)
-    return place > 0 and copula(tokens[place : group_end(tokens, place)])
-
-
-def _means_clause(group: list[Token], rest: list[Token]) -> bool:
-    """"melting means a solid becomes a liquid": what follows is a clause, and stays whole."""
-    return group[-1].low in {"means", "mean", "meant"} and starts_clause(rest)
-
-
-def _bare(tokens: list[Token]) -> list[Token]:
-    return [token for token in tokens if token.tag not in {",", ";", ":"}]
-
-
-def _together(subjects: list[list[Token]]) -> list[Token]:
-    joined: list[Token] = []
-    for subject in subjects:
-        joined += [word("and", "C"), *subject] if joined else subject
-    return joined
-
-
-def _head(body: list[Token]) -> list[Token]:
-    """The noun phrase that a relative clause or an apposition after `body` speaks of."""
-    last = trim(coordinated(body)[-1])
-    return last
-
-
-def _helpers(group: list[Token], mark: str) -> list[Token]:
-    """The auxiliaries that a second participle or base form shares with the first."""
-    places = [i for i, token in enumerate(group) if token.tag == mark]
-    return group[: places[0]] if places else group[:1] if group[0].tag in {"X", "M"} else []
-
-
-def _strip_discourse(tokens: list[Token]) -> list[Token]:
-    start = 0
-    while start < len(tokens):
-        token = tokens[start]
-        comma = start + 1 < len(tokens) and tokens[start + 1].tag == ","
-        if token.tag in {",", ";", ":", "C"} or (token.tag == "A" and comma) or token.low == "then":
-            start += 1
-        elif token.low == "for" and tokens[start + 1 : start + 2] and tokens[start + 1].low == "example":
-            start += 2
-        else:
-            break
-    return tokens[start:]
-
-
-def _leading(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
-    """A phrase in front of the subject, up to a comma, and the rest; ([], tokens) if none."""
-    if tokens[0].tag not in {"P", "T", "E", "G"}:
-        return [], tokens
-    dated = 1
-    while dated < len(tokens) and (tokens[dated].low in w.MONTHS or tokens[dated].tag == "#"):
-        dated += 1
-    if 1 < dated < len(tokens) and tokens[0].low in {"in", "on", "since", "by"}:
-        if starts_clause(tokens[dated:]):
-            return tokens[:dated], tokens[dated:]
-    for index, token in enumerate(tokens):
-        if token.tag in FINITE:
-            break
-        if token.tag == "," and main_verb(tokens[index + 1 :]) >= 0:
-            rest = tokens[index + 1 :]
-            if starts_clause(rest) or rest[:1] and rest[0].tag in {"D", "n", "O", "J", "#"}:
-                return tokens[:index], rest
-    return [], tokens
-
-
-def _main_clause(tokens: list[Token]) -> int:
-    """Where the main clause starts after a leading subordinate one: after a comma or "then"."""
-    for index in range(2, len(tokens)):
-        if tokens[index].low == "then" or tokens[index].tag == ",":
-            if first_finite(tokens, index + 1) >= 0:
-                return index
-    return -1
-
-
-def _possessed(subject: list[Token]) -> tuple[list[Token], list[Token]]:
-    """"X's Y is" and "the Y of X is": X, and Y as the start of the predicate."""
-    if any(token.tag in {"R", "C", ",", "S"} for token in subject):
-        return subject, []
-    marks = [i for i, token in enumerate(subject) if token.low == "'s"]
-    if marks and 0 < marks[-1] < len(subject) - 1:
-        owned = subject[marks[-1] + 1 :]
-        if len(owned) <= 4 and not any(t.tag == "P" for t in owned):
-            return subject[: marks[-1]], owned
-    place = next((i for i, token in enumerate(subject) if token.low == "of"), 0)
-    head = trim(subject[:place])
-    light = head and (head[-1].low in w.LIGHT_HEADS or head[0].low in w.LIGHT_HEADS)
-    if not place or not head or light or len(head) > 3 or any(t.tag in {"P", "G"} for t in head):
-        return subject, []
-    if subject[0].low != "the" or head[-1].capital:
-        return subject, []
-    return trim(subject[place + 1 :]), head
 
 
 def extract(passage: str) -> list[ExtractedTriple]:

@@ -1,15 +1,19 @@
 """Text to sentences of tokens: linear in the length of the text, and silent about garbage."""
 
+# Typographic apostrophes and hyphens are what is looked for.
+# ruff: noqa: RUF001
+
 import re
 from dataclasses import dataclass
 
 from drag_graph.steps.patterns.words import ABBREVIATIONS, FUNCTION_WORDS, MONTHS
 
-MAX_CHARACTERS = 100_000
+MAX_CHARACTERS = 200_000
 """What is read of one passage; the rest of a longer one is not looked at."""
 MAX_TOKENS = 80
 """A longer sentence is read in pieces of at most this many tokens."""
 MAX_QUOTED = 12
+AFTER_MONTH = 3
 
 # No nested repetition: each alternative consumes at least one character and cannot give it back
 # in more than one way, so that scanning is linear.
@@ -23,7 +27,7 @@ _TOKEN = re.compile(
 _TAG = re.compile(r"<[^<>]{0,300}>")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffd]+")
 _BREAK = re.compile(r"\n\s{0,20}\n|\n\s{0,20}(?=[-*•\d])")
-_OPENING_QUOTES = "\"“”„«»`"
+_OPENING_QUOTES = '"“”„«»`'
 
 
 @dataclass(slots=True)
@@ -42,7 +46,7 @@ class Token:
 
 
 def tokenise(text: str) -> list[Token]:
-    """The tokens of a text, in order; marks are tokens of their own."""
+    """Return the tokens of a text, in order; marks are tokens of their own."""
     tokens: list[Token] = []
     end = -1
     for match in _TOKEN.finditer(text):
@@ -53,7 +57,7 @@ def tokenise(text: str) -> list[Token]:
     return tokens
 
 
-def _ends_sentence(tokens: list[Token], index: int) -> bool:
+def _ends_sentence(tokens: list[Token], index: int) -> bool:  # noqa: PLR0911  one return a case
     token = tokens[index]
     if token.low not in {".", "!", "?"}:
         return False
@@ -73,7 +77,8 @@ def _ends_sentence(tokens: list[Token], index: int) -> bool:
             return False
         if before.low in ABBREVIATIONS:
             # "in the U.S. The": a capital function word starts a sentence.
-            return before.low in {"u.s", "u.k", "inc", "jr"} and following.low in FUNCTION_WORDS
+            starts = following.capital and following.low in FUNCTION_WORDS
+            return before.low in {"u.s", "u.k", "inc", "jr"} and starts
     return not following.text[:1].islower()
 
 
@@ -87,7 +92,7 @@ def _merge_dates(tokens: list[Token]) -> list[Token]:
         if (
             token.low in MONTHS
             and token.capital
-            and len(window) == 3
+            and len(window) == AFTER_MONTH
             and window[0].text[:1].isdigit()
             and window[1].low == ","
             and window[2].text.isdigit()
@@ -128,7 +133,7 @@ def _merge_quotes(tokens: list[Token]) -> list[Token]:
 
 
 def _pieces(tokens: list[Token]) -> list[list[Token]]:
-    """A sentence in pieces of at most MAX_TOKENS, cut after a comma where there is one."""
+    """Return a sentence in pieces of at most MAX_TOKENS, cut after a comma where there is one."""
     pieces = []
     while len(tokens) > MAX_TOKENS:
         half = MAX_TOKENS // 2
@@ -142,7 +147,7 @@ def _pieces(tokens: list[Token]) -> list[list[Token]]:
 
 
 def sentences(passage: str) -> list[list[Token]]:
-    """The sentences of a passage as tokens, without their closing mark except "?".
+    """Return the sentences of a passage as tokens, without their closing mark except "?".
 
     Args:
         passage: any text; only its first MAX_CHARACTERS characters are read. Mark-up tags and
@@ -174,7 +179,7 @@ def sentences(passage: str) -> list[list[Token]]:
 
 
 def join(tokens: list[Token]) -> str:
-    """The tokens as text: one blank between words, none before a comma or a possessive."""
+    """Return the tokens as text: one blank between words, none before a comma or a possessive."""
     words: list[str] = []
     previous = ""
     for token in tokens:
