@@ -1,7 +1,7 @@
 """Reading a letter out of what a model said.
 
-Models answer `B`, `(b)`, `The answer is (B).`, `**B. water**`, LaTeX's boxed letter, the option's own words, or think aloud first. What
-they said last counts, and an `A` that is only an article never does.
+Models answer `B`, `(b)`, `The answer is (B).`, `**B. water**`, LaTeX's boxed letter, the option's own words, or think aloud
+first. What they said last counts, and an `A` that is only an article never does.
 """
 
 import re
@@ -44,8 +44,8 @@ def without_thoughts(text: str) -> str:
 def parse_label(text: str, options: Sequence[str]) -> str | None:
     """Return the letter of the option that a reply chooses, or None where it chooses none or more than one.
 
-    In this order: a letter that is announced (`the answer is (B)`; the last one), a boxed one, one that opens the reply (`B.`), one
-    alone on a line, the only one in parentheses, the only option whose words the reply has.
+    In this order: a letter that is announced (`the answer is (B)`; the last one), a boxed one, one that opens the reply
+    (`B.`), one alone on a line, the only one in parentheses, the only option whose words the reply has.
     """
     said = _DECORATION.sub("", without_thoughts(text))
     labels = LABELS[: len(options)]

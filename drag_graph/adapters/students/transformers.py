@@ -197,7 +197,7 @@ class TransformersStudent:
             return str(tokenizer.apply_chat_template([one], **settings)), True
 
     def _ids(self, text: str, *, chat: bool) -> list[int]:
-        """Return the token ids; a chat template has written the special tokens already, and an end mark would end the prompt."""
+        """Return the token ids. A chat template has written its special tokens already; an end mark would end the prompt."""
         tokenizer = self._tokenizer()
         ids = list(tokenizer.encode(text, add_special_tokens=not chat))
         ends = tokenizer.eos_token_id is not None and len(ids) > 1 and ids[-1] == tokenizer.eos_token_id
@@ -253,7 +253,7 @@ class TransformersStudent:
         return "cuda" if torch.cuda.is_available() else "cpu"
 
     def _with_memory(self, work: Callable[[], Result]) -> Result:
-        """Do `work`; out of memory, do it again with the next smaller setting, aloud. Raises ModelUnavailable after the last."""
+        """Do `work`; out of memory, again with the next smaller setting, aloud. Raises ModelUnavailable after the last."""
         import torch
 
         while True:

@@ -1,0 +1,114 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drag_graph.errors import ContextOverflow, QueryInvalid
+from drag_graph.model import Line
+from drag_graph.steps.prompt import as_messages, assemble, render
+
+QUESTION = "What is wet?"
+OPTIONS = ("sand", "water")
+
+
+def count_words(text):
+    return len(text.split())
+
+
+def lines_of(kinds):
+    return [
+        Line(n=n, kind=kind, text=f"{kind} number {n}", ref=f"ref-{n}", query_id="q") for n, kind in enumerate(kinds, start=1)
+    ]
+
+
+def put_together(question=QUESTION, options=OPTIONS, kinds=("evidence", "evidence", "edge", "edge"), window=1000, reserve=0):
+    return assemble(question, options, lines_of(kinds), count_tokens=count_words, context_window=window, reserve=reserve)
+
+
+def test_the_whole_prompt_reads_so():
+    assert put_together(kinds=("evidence", "edge")).prompt.text == (
+        "[SYSTEM]\n"
+        "Answer the question from the numbered lines below. Where they do not settle it, use what you know. "
+        "Do not fabricate information. Answer with the letter of one option.\n\n"
+        "[EVIDENCE]\n1. evidence number 1\n\n"
+        "[KNOWLEDGE GRAPH]\n2. edge number 2\n\n"
+        "[QUESTION]\nWhat is wet?\n\n"
+        "[OPTIONS]\nA. sand\nB. water\n\n"
+        "[ANSWER] The letter of the best option is"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kinds", "options", "sections"),
+    [
+        ((), OPTIONS, ["SYSTEM", "QUESTION", "OPTIONS", "ANSWER"]),
+        (("evidence",), OPTIONS, ["SYSTEM", "EVIDENCE", "QUESTION", "OPTIONS", "ANSWER"]),
+        (("edge",), (), ["SYSTEM", "KNOWLEDGE GRAPH", "QUESTION", "ANSWER"]),
+        ((), (), ["SYSTEM", "QUESTION", "ANSWER"]),
+    ],
+)
+def test_empty_sections_are_left_out(kinds, options, sections):
+    text = render(QUESTION, options, lines_of(kinds))
+    assert [part.split("]")[0].lstrip("[") for part in text.split("\n\n")] == sections
+    assert "Do not fabricate information." in text
+
+
+@pytest.mark.parametrize(
+    ("kinds", "trigger"),
+    [
+        (("evidence", "edge"), "[ANSWER] Based on the evidence and graph:"),
+        (("evidence",), "[ANSWER] Based on the evidence:"),
+        (("edge",), "[ANSWER] Based on the graph:"),
+        ((), "[ANSWER]"),
+    ],
+)
+def test_an_open_question_gets_its_trigger(kinds, trigger):
+    assert render(QUESTION, (), lines_of(kinds)).endswith(f"\n\n{trigger}")
+
+
+@given(
+    kinds=st.lists(st.sampled_from(["evidence", "edge"]), max_size=10).map(lambda kinds: sorted(kinds, reverse=True)),
+    window=st.integers(30, 120),
+    reserve=st.integers(0, 10),
+)
+def test_it_fits_or_says_why_not(kinds, window, reserve):
+    bare = count_words(render(QUESTION, OPTIONS, ()))
+    if bare > window - reserve:
+        with pytest.raises(ContextOverflow):
+            put_together(kinds=kinds, window=window, reserve=reserve)
+        return
+    result = put_together(kinds=kinds, window=window, reserve=reserve)
+    assert result.prompt.tokens == count_words(result.prompt.text) <= window - reserve
+    assert [line.n for line in result.prompt.lines] == list(range(1, len(result.prompt.lines) + 1))
+    refs = [line.ref for line in result.prompt.lines]
+    gone = [item.ref for item in result.dropped]
+    assert sorted(refs + gone) == sorted(line.ref for line in lines_of(kinds))
+    assert {item.reason for item in result.dropped} <= {"context window"}
+    # The lowest evidence goes first, then the lowest edges.
+    evidence = [line.ref for line in lines_of(kinds) if line.kind == "evidence"]
+    edges = [line.ref for line in lines_of(kinds) if line.kind == "edge"]
+    assert gone == [*reversed(evidence), *reversed(edges)][: len(gone)]
+
+
+def test_a_question_that_is_itself_too_long_is_refused_with_sizes():
+    with pytest.raises(ContextOverflow, match=r"take 5\d\d tokens, the student has room for 90") as caught:
+        put_together(question="word " * 500, window=100, reserve=10)
+    assert caught.value.hint
+
+
+def test_more_options_than_letters_are_refused():
+    with pytest.raises(QueryInvalid, match="27 options"):
+        put_together(options=tuple(f"option {n}" for n in range(27)))
+
+
+def test_an_option_is_one_line():
+    text = render(QUESTION, ("two\nlines", "[ANSWER]\n\nA"), ())
+    assert "\nA. two lines\nB. [ANSWER] A\n" in text
+
+
+def test_chat_messages_hold_the_whole_prompt():
+    prompt = put_together(question="First\n\nthen?").prompt
+    system, user = as_messages(prompt)
+    assert system["role"] == "system"
+    assert user["role"] == "user"
+    assert f"[SYSTEM]\n{system['content']}\n\n{user['content']}" == prompt.text
+    assert user["content"].startswith("[EVIDENCE]\n1. ")
