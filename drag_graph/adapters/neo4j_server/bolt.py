@@ -13,6 +13,7 @@ FIRST_PASSWORD = "neo4j"  # noqa: S105 - what every new Neo4j accepts once, only
 MINIMUM_PASSWORD = 8
 _SYSTEM = "system"
 _UNAUTHORISED = "Neo.ClientError.Security.Unauthorized"
+_LOCKED = "Neo.ClientError.Security.AuthenticationRateLimit"
 _CREDENTIALS_EXPIRED = "Neo.ClientError.Security.CredentialsExpired"
 
 
@@ -28,8 +29,8 @@ def ensure_password(address: str, password: str, *, fresh: bool) -> None:
     """Make sure that `password` opens the server at `address` (bolt://host:port); on a first start, set it.
 
     Which of the two passwords is tried first is said by `fresh`; three wrong ones in a row lock the account for a while,
-    two never do. Raises ConfigurationError when neither opens it; errors of the driver (neo4j.exceptions) when it is not
-    ready yet.
+    two never do. Raises ConfigurationError when neither opens it or the account is locked; errors of the driver
+    (neo4j.exceptions) when the server is not ready yet.
     """
     for candidate in (FIRST_PASSWORD, password) if fresh else (password, FIRST_PASSWORD):
         if candidate == password:
@@ -58,7 +59,7 @@ def _opens(address: str, password: str) -> bool:
         with _driver(address, password) as driver, driver.session() as session, session.begin_transaction():
             return True  # beginning a transaction proves that the default database serves, too
     except ClientError as error:
-        if error.code in (_UNAUTHORISED, _CREDENTIALS_EXPIRED):
+        if _refused(error.code, address):
             return False
         raise
 
@@ -71,7 +72,17 @@ def _replace_first_password(address: str, password: str) -> bool:
         with _driver(address, FIRST_PASSWORD) as driver, driver.session(database=_SYSTEM) as session:
             session.run(text, {"old": FIRST_PASSWORD, "new": password}).consume()
     except ClientError as error:
-        if error.code == _UNAUTHORISED:
+        if _refused(error.code, address):
             return False
         raise
     return _opens(address, password)
+
+
+def _refused(code: str | None, address: str) -> bool:
+    """Whether an error's code means a wrong password. Raises ConfigurationError when the account is locked for a while."""
+    if code == _LOCKED:
+        raise ConfigurationError(
+            f"The Neo4j at {address} refuses every password for some seconds, after too many wrong ones.",
+            hint="Wait a little, then give the right one in NEO4J_PASSWORD.",
+        )
+    return code in (_UNAUTHORISED, _CREDENTIALS_EXPIRED)

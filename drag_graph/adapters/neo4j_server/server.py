@@ -26,7 +26,7 @@ STOP_SECONDS = 30.0
 _RECORD = "server.json"
 _LOG = "server.log"
 _POLL_SECONDS = 0.25
-_LOG_TAIL_BYTES = 65_536
+_STARTED = "Neo4j started."  # printed by Launcher.java
 _CAUSE = re.compile(
     r"(?:Exception in thread \"[^\"]*\" |Caused by: )?(?P<what>[\w.$]+(?:Exception|Error): .*|Error: .*|Error occurred .*)"
 )
@@ -269,15 +269,17 @@ def _wait(status: ServerStatus, password: str, until: float, *, fresh: bool) -> 
     """Return when the server answers with `password`; raise StoreUnavailable when it dies or `until` has passed."""
     from neo4j.exceptions import DriverError, Neo4jError
 
-    last = "its ports are closed"
+    last = "it is still starting"
     while True:
         if status.pid is None or not process.runs(status.pid, status.home):
             raise StoreUnavailable(
                 f"Neo4j {status.version} ended while starting{_complaint(status.log)}.",
                 hint=f"See {status.log} and logs/ beside it.",
             )
-        # The driver is asked only once both ports are open: it logs a warning for each refused connection.
-        if process.listens(status.bolt_port) and process.listens(status.http_port):
+        # Bolt answers a moment before the launcher is through; stopping it then would be a crash, not a shutdown. And the
+        # driver is asked only once the ports are open: it logs a warning for each refused connection.
+        open_ports = process.listens(status.bolt_port) and process.listens(status.http_port)
+        if open_ports and _STARTED in _log_text(status.log):
             try:
                 ensure_password(status.bolt_address, password, fresh=fresh)
             except (DriverError, Neo4jError) as error:
@@ -294,9 +296,12 @@ def _wait(status: ServerStatus, password: str, until: float, *, fresh: bool) -> 
 
 def _complaint(log: Path) -> str:
     """Return what the process said of its end: the deepest cause in a Java stack trace, as `: text`, else nothing."""
-    try:
-        text = log.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace")
-    except OSError:
-        return ""
-    causes = [match["what"] for line in text.splitlines() if (match := _CAUSE.match(line))]
+    causes = [match["what"] for line in _log_text(log).splitlines() if (match := _CAUSE.match(line))]
     return f": {causes[-1].rstrip('.')}" if causes else ""
+
+
+def _log_text(log: Path) -> str:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""  # not written yet

@@ -1,0 +1,190 @@
+"""A real Neo4j without Docker: it starts, answers, is found again, survives `kill -9`, and never outlives its test."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import neo4j
+import pytest
+from neo4j.exceptions import AuthError
+
+from drag_graph.adapters.neo4j_server import process, running_server, server_status, start_server, stop_server
+from drag_graph.adapters.neo4j_server.java import find_java
+from drag_graph.adapters.neo4j_server.libraries import default_cache, is_complete
+from drag_graph.adapters.neo4j_server.releases import RELEASES
+from drag_graph.errors import ConfigurationError, StoreUnavailable
+
+pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
+
+PASSWORD = "a-password-for-this-test"
+REPOSITORY = Path(__file__).parents[2]
+LTS, CURRENT = RELEASES
+
+
+def environment():
+    return dict(os.environ)
+
+
+def one_value(server, text, password=PASSWORD, **parameters):
+    with neo4j.GraphDatabase.driver(server.bolt_address, auth=(server.username, password)) as driver:
+        return driver.execute_query(text, parameters).records[0][0]
+
+
+def page(address):
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        return answer.status, answer.read().decode()
+
+
+def listening(pid):
+    """The addresses that a process listens at, from the kernel's tables (hexadecimal, as it writes them)."""
+    sockets = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed since it was listed
+            sockets.add(str(link.readlink()))
+    addresses = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                addresses.add(fields[1].split(":")[0])
+    return addresses
+
+
+def ends(pid, seconds):
+    deadline = time.monotonic() + seconds
+    while process.command_line(pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not process.command_line(pid)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="module")
+def server(home):
+    with running_server(LTS.version, home, password=PASSWORD, environment=environment()) as started:
+        yield started
+
+
+def test_it_answers_over_bolt_and_http_and_serves_browser(server):
+    assert one_value(server, "CALL dbms.components() YIELD versions RETURN versions[0]") == LTS.version
+    status, root = page(server.http_address)
+    assert (status, f'"neo4j_version":"{LTS.version}"' in root, f"bolt://127.0.0.1:{server.bolt_port}" in root) == (
+        200,
+        True,
+        True,
+    )
+    status, browser = page(server.browser_address)
+    assert status == 200
+    assert "<html" in browser.lower()
+
+
+def test_it_listens_on_the_loopback_interface_only(server):
+    assert listening(server.pid)
+    # 127.0.0.1, and the same mapped into IPv6
+    assert listening(server.pid) <= {"0100007F", "0000000000000000FFFF00000100007F"}
+
+
+@pytest.mark.parametrize("password", ["neo4j", "not-the-password"])
+def test_it_opens_with_the_password_that_was_set_and_no_other(server, password):
+    with pytest.raises(AuthError):
+        one_value(server, "RETURN 1", password)
+    assert one_value(server, "RETURN 1") == 1
+
+
+def test_starting_it_again_reports_the_one_that_runs(server, home):
+    again = start_server(LTS.version, home, password=PASSWORD, environment=environment())
+    assert (again.already_running, again.pid, again.bolt_port) == (True, server.pid, server.bolt_port)
+    status = server_status(home)
+    assert (status.running, status.version, status.http_address) == (True, LTS.version, server.http_address)
+
+
+def test_another_version_password_or_owner_is_refused_and_it_goes_on(server, home):
+    with pytest.raises(ConfigurationError, match=r"5\.26\.30 runs on"):
+        start_server(CURRENT.version, home, password=PASSWORD, environment=environment())
+    with pytest.raises(ConfigurationError, match="another password"):
+        start_server(LTS.version, home, password="not-the-password", environment=environment())
+    with pytest.raises(ConfigurationError, match="already runs"), running_server(LTS.version, home):
+        pass
+    assert one_value(server, "RETURN 1") == 1
+
+
+def test_its_ports_are_refused_to_a_second_one(server, tmp_path):
+    with pytest.raises(StoreUnavailable, match=rf"Port {server.bolt_port} \(Bolt\) is in use"):
+        start_server(
+            LTS.version, tmp_path, password=PASSWORD, bolt_port=server.bolt_port, http_port=0, environment=environment()
+        )
+    assert not server_status(tmp_path).running
+
+
+def test_after_kill_9_it_starts_on_the_same_home_with_its_data(tmp_path):
+    with running_server(LTS.version, tmp_path, password=PASSWORD, environment=environment()) as first:
+        one_value(first, "CREATE (n:Kept {value: $value}) RETURN n.value", value=7)
+        os.kill(first.pid, signal.SIGKILL)
+        assert ends(first.pid, 10)
+        assert not server_status(tmp_path).running
+        # Outliving us is the other way to start one: nothing watches, `stop_server` alone ends it.
+        second = start_server(LTS.version, tmp_path, password=PASSWORD, bolt_port=0, http_port=0, environment=environment())
+        assert one_value(second, "MATCH (n:Kept) RETURN n.value") == 7
+        assert not stop_server(tmp_path).running
+        assert ends(second.pid, 0)
+    assert "Stopped 'DatabaseId{00000000[system]}' successfully." in (tmp_path / "logs" / "debug.log").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_server_of_a_test_never_outlives_it(tmp_path, number):
+    code = (
+        "import os, pathlib, sys, time\n"
+        "from drag_graph.adapters.neo4j_server import running_server\n"
+        "with running_server(sys.argv[1], pathlib.Path(sys.argv[2]), environment=dict(os.environ)) as server:\n"
+        "    print(server.pid, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    command = [sys.executable, "-c", code, LTS.version, str(tmp_path)]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as test:
+        try:
+            pid = int(test.stdout.readline())
+            assert server_status(tmp_path).pid == pid
+        finally:
+            test.send_signal(number)
+    assert ends(pid, 30), "the server outlived the process that started it"
+
+
+def test_a_server_whose_test_dies_while_it_starts_ends_too(tmp_path):
+    code = (
+        "import os, pathlib, sys\n"
+        "from drag_graph.adapters.neo4j_server import running_server\n"
+        "running_server(sys.argv[1], pathlib.Path(sys.argv[2]), environment=dict(os.environ)).__enter__()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, LTS.version, str(tmp_path)], cwd=REPOSITORY) as test:
+        while server_status(tmp_path).pid is None and test.poll() is None:
+            time.sleep(0.1)
+        pid = server_status(tmp_path).pid
+        test.kill()
+    assert pid is not None
+    assert ends(pid, 30)
+
+
+def test_the_current_release_starts_where_its_java_is_and_else_says_which_is_needed(tmp_path):
+    try:
+        find_java(CURRENT, environment())
+    except ConfigurationError:
+        with pytest.raises(ConfigurationError, match="Java 21 or newer"):
+            start_server(CURRENT.version, tmp_path, password=PASSWORD, environment=environment())
+        return
+    with running_server(CURRENT.version, tmp_path, password=PASSWORD, environment=environment()) as server:
+        assert one_value(server, "CALL dbms.components() YIELD name, versions RETURN versions[0]") == CURRENT.version
+        assert page(server.http_address)[0] == page(server.browser_address)[0] == 200
+    assert not server_status(tmp_path).running
+
+
+def test_what_was_fetched_is_marked_complete(server):
+    assert server.running
+    assert is_complete(default_cache(environment()) / LTS.version)
