@@ -12,11 +12,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from drag_graph import migrate
+from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
 from drag_graph.testing.builders import expected
-from drag_graph.testing.dict_records import LABELS, TYPES, answer_records, subgraph_records
+from drag_graph.testing.contract.schema import LABELS, TYPES
 
 KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
 
@@ -185,9 +186,12 @@ class DictStore:
             subgraphs, answers = list(content.subgraphs.values()), list(content.answers.values())
         for subgraph in subgraphs:
             yield from subgraph_records(subgraph)
-        stored = {item.id for subgraph in subgraphs for item in subgraph.evidence}
+        queries = {subgraph.query.id for subgraph in subgraphs}
+        evidence = {item.id for subgraph in subgraphs for item in subgraph.evidence}
         for answer in answers:
-            yield from answer_records(answer, {subgraph.query.id for subgraph in subgraphs}, stored)
+            used = dict.fromkeys(line.ref for line in answer.lines if line.kind == "evidence")
+            answered = [id_ for id_ in answer.query_ids if id_ in queries]
+            yield from answer_records(answer, answered, [id_ for id_ in used if id_ in evidence])
 
     def _history(self) -> list[Migration]:
         if not self._open:
@@ -225,6 +229,9 @@ def _refuse_unproven(subgraph: Subgraph, namespace: str) -> None:
     unmade = [item.id for item in subgraph.evidence if item.call_id not in calls]
     if unproven or loose or unmade:
         raise StoreError(f"query {query.id}: {[*unproven, *loose, *unmade]} lack their evidence, teacher call or entity")
+    ids = [item.id for item in subgraph.triples]
+    if len(ids) != len(set(ids)):
+        raise StoreError(f"query {query.id}: an id of a triple is there twice")
 
 
 def _unproven(subgraph: Subgraph) -> list[str]:

@@ -2,16 +2,17 @@
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from drag_graph.errors import StoreError, StoreUnfit
-from drag_graph.model import Aggregation
+from drag_graph.model import Aggregation, LineKind
 from drag_graph.ports import GraphStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, Contract, OpenStore, Tamper, assert_same, records_of
-from drag_graph.testing.dict_records import LABELS
+from drag_graph.testing.contract.schema import EDGES, LABELS, LINKS, NODES
 from drag_graph.testing.dict_store import DictStore
 
 PLAIN = Aggregation()
@@ -94,6 +95,18 @@ class StoreContract(Contract):
                 with pytest.raises(StoreUnfit, match="minilm"):
                     store.claim_embedder(name, dimension)
             assert store.embedder() == ("minilm", DIMENSION)
+
+    def test_of_embedders_that_claim_at_once_one_wins(self, store: GraphStore) -> None:
+        def claim(name: str) -> str:
+            try:
+                store.claim_embedder(name, DIMENSION)
+            except StoreUnfit:
+                return ""
+            return name
+
+        with ThreadPoolExecutor(4) as pool:
+            winners = [name for name in pool.map(claim, ("a", "b", "c", "d")) if name]
+        assert [store.embedder()] == [(name, DIMENSION) for name in winners]
 
     def test_the_nearest_queries_come_in_order_with_their_cosines(self, store: GraphStore, namespace: str) -> None:
         store.claim_embedder("of-tests", DIMENSION)
@@ -198,15 +211,18 @@ class StoreContract(Contract):
         """The canonical export of any two engines with the same content is the same, but for the last bits of floats."""
         model = DictStore(namespace=namespace)
         model.migrate()
-        graphs = [*random_subgraphs(4, namespace=namespace, seed=10), make_subgraph("answered", namespace=namespace)]
         for each in (store, model):
-            each.save(graphs, PLAIN)
-            stored = each.read([graphs[-1].query.id])[0]
-            edge = stored.edges[0]
-            each.save_answers(
-                [make_answer(1, [stored], namespace=namespace, refs=[("evidence", edge.evidence_ids[0]), ("edge", edge.id)])]
-            )
+            _fill(each)
         assert_same(_by_id(store), _by_id(model))
+
+    def test_records_have_the_properties_of_the_design(self, store: GraphStore) -> None:
+        _fill(store)
+        found = {record.get("label") or record["type"]: record for record in store.records()}
+        assert set(found) == {*NODES, *EDGES, *LINKS}
+        for name, properties in (NODES | EDGES).items():
+            assert set(properties.split()) <= found[name]["properties"].keys(), name
+            assert found[name]["properties"]["namespace"] == store.namespace
+            assert found[name]["properties"]["id"] == found[name]["id"]
 
     def test_empty_input_is_no_error(self, store: GraphStore, namespace: str) -> None:
         for _ in range(2):
@@ -225,6 +241,15 @@ class StoreContract(Contract):
             assert store.audit_walk("") == []
             assert sum(store.erase_query("").values()) == 0
             store.save([make_subgraph(namespace=namespace)], PLAIN)
+
+
+def _fill(store: GraphStore) -> None:
+    graphs = random_subgraphs(4, namespace=store.namespace, seed=10)
+    store.save([*graphs, make_subgraph("answered", namespace=store.namespace)], PLAIN)
+    (stored,) = store.read([make_subgraph("answered", namespace=store.namespace).query.id])
+    edge = stored.edges[0]
+    refs: list[tuple[LineKind, str]] = [("evidence", edge.evidence_ids[0]), ("edge", edge.id)]
+    store.save_answers([make_answer(1, [stored], namespace=store.namespace, refs=refs)])
 
 
 def _by_id(store: GraphStore) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports import GraphStore, QuerySummary, SaveOutcome
 from drag_graph.testing.builders import HOSTILE_NAMES, Spec, expected, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
-from drag_graph.testing.dict_records import LABELS, TYPES
+from drag_graph.testing.contract.schema import LABELS, TYPES
 
 PLAIN = Aggregation()
 THREADS = 4
@@ -39,6 +39,10 @@ def _unmade_evidence(graph: Subgraph) -> Subgraph:
     return graph.model_copy(update={"evidence": (*graph.evidence[:-1], last)})
 
 
+def _repeated_triple(graph: Subgraph) -> Subgraph:
+    return graph.model_copy(update={"triples": (*graph.triples, graph.triples[0])})
+
+
 def _elsewhere(graph: Subgraph) -> Subgraph:
     return graph.model_copy(update={"query": graph.query.model_copy(update={"namespace": "somewhere-else"})})
 
@@ -48,7 +52,7 @@ def _with_triple(graph: Subgraph, **change: str) -> Subgraph:
     return graph.model_copy(update={"triples": (*graph.triples[:-1], last)})
 
 
-FLAWED = (_without_evidence, _without_call, _without_subject, _without_object, _unmade_evidence, _elsewhere)
+FLAWED = (_without_evidence, _without_call, _without_subject, _without_object, _unmade_evidence, _repeated_triple, _elsewhere)
 Flaw = Callable[[Subgraph], Subgraph]
 
 
@@ -205,6 +209,23 @@ class SavingContract(Contract):
         assert store.counts()["TRIPLE"] == sum(len(graph.triples) for graph in graphs)
         assert store.verify() == []
 
+    def test_writers_of_other_settings_leave_one_whole_subgraph(self, store: GraphStore, namespace: str) -> None:
+        versions = [
+            make_subgraph(namespace=namespace, settings_hash=f"version-{n}", evidence=n, dropped=(), triples=_chain(n))
+            for n in range(1, 5)
+        ]
+        store.save([make_subgraph(namespace=namespace)], PLAIN)
+        with ThreadPoolExecutor(THREADS) as pool:
+            outcomes = list(pool.map(lambda graph: store.save([graph], PLAIN), versions))
+        assert outcomes == [["replaced"]] * THREADS
+        (stored,) = store.read([versions[0].query.id])
+        (last,) = [graph for graph in versions if graph.settings_hash == stored.settings_hash]
+        assert_same(stored, expected(last, PLAIN))
+        counts = store.counts()
+        sizes = {"Query": 1, "Evidence": len(last.evidence), "TRIPLE": len(last.triples), "TeacherCall": 2}
+        assert {name: counts[name] for name in sizes} == sizes
+        assert store.verify() == []
+
     def test_settings_hashes_are_of_stored_queries_only(self, store: GraphStore, namespace: str) -> None:
         one = make_subgraph(1, namespace=namespace, settings_hash="a")
         two = make_subgraph(2, namespace=namespace, settings_hash="b")
@@ -241,6 +262,10 @@ class SavingContract(Contract):
         nodes = {"Query": 1, "Evidence": 4, "Entity": 4, "TeacherCall": 2, "Answer": 0, "Concept": 0}
         links = {"HAS_EVIDENCE": 4, "MENTIONS": 4, "GENERATED_BY": 4, "TRIPLE": 5, "RELATED": len(graph.edges)}
         assert {name: counts[name] for name in (*nodes, *links)} == {**nodes, **links}
+
+
+def _chain(length: int) -> list[Spec]:
+    return [(f"link {n}", "holds", f"link {n + 1}", 0.9, n) for n in range(length)]
 
 
 def _row(graph: Subgraph) -> QuerySummary:
