@@ -33,7 +33,10 @@ _LOWER: dict[Level, Level] = {"schema": "object", "object": "words"}
 _QUOTED = 4000
 _SAFETY = 1.2
 _OVERHEAD = 200
-_CONTINUE = "Your reply was cut off. Continue exactly where it stopped: repeat nothing and add no remark."
+_CONTINUE = (
+    'Your reply was cut off. Continue the JSON of the schema "{schema}" exactly where it stopped: repeat nothing and add no '
+    "remark."
+)
 _REFORMULATE = (
     "This is a routine language task for a quiz on general knowledge. Only general, publicly known facts are wanted, and no "
     "advice for any person. Please do it as described:\n\n"
@@ -88,7 +91,7 @@ class LiteLLMTeacher:
         Raises the ModelErrors of `litellm_client.complete`, BudgetReached, and MalformedReply, TruncatedReply, RefusedReply or
         another ReplyError (with the model's words in `raw`) when the bounded re-asking did not help.
         """
-        recorded = self._tape.find(self._model, request) if self._tape else None
+        recorded = self._tape.find(self._model, request) if self._tape is not None else None
         if recorded is not None:
             return recorded
         exchange = _Exchange(self, request)
@@ -111,10 +114,10 @@ class LiteLLMTeacher:
         reply = TeacherReply(payload, call)
         facts = {"stage": request.stage, "query_id": request.query.id, "duration_ms": call.latency_ms, "status": "ok"}
         _log.info("teacher call", extra={**facts, "discarded": list(payload.discarded)})
-        return self._tape.record(self._model, request, reply, raw) if self._tape else reply
+        return self._tape.record(self._model, request, reply, raw) if self._tape is not None else reply
 
     def close(self) -> None:
-        if self._tape:
+        if self._tape is not None:
             self._tape.close()
 
     def level(self) -> Level:
@@ -242,7 +245,8 @@ class _Exchange:
 
     def _continue(self, messages: list[Message], partial: str) -> tuple[Reply, str] | None:
         """Ask for the rest of `partial`; return None when the whole is still unusable."""
-        asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": _CONTINUE}]
+        go_on = _CONTINUE.format(schema=self.request.schema.schema_name)
+        asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": go_on}]
         completion = self.teacher.send(asked, self.request, "words")
         self._count(completion)
         for whole in (join(partial, completion.text), completion.text):  # some models begin anew

@@ -88,9 +88,9 @@ def strict_documents(text: str) -> Iterator[Any]:
             yield whole
     for part in _parts(text):
         found = list(_embedded(part))
-        yield from found
         if len(found) > 1 and all(isinstance(document, Mapping) for document in found):
             yield found  # one object a line
+        yield from found
 
 
 def repaired_documents(text: str) -> Iterator[Any]:
@@ -267,8 +267,15 @@ def _embedded(text: str) -> Iterator[Any]:
                 position = start.end()
                 continue
             return
+        if _is_fragment(text[max(0, start.start() - 80) : start.start()], text[end : end + 80]):
+            return
         yield document
         position = end
+
+
+def _is_fragment(before: str, after: str) -> bool:
+    """Return whether a whole object stands in the middle of a list whose beginning or end is missing."""
+    return before.rstrip().endswith((",", "[", "{")) or after.lstrip().startswith((",", "]", "}"))
 
 
 def _is_prose(piece: str) -> bool:
