@@ -3,9 +3,9 @@
 from contextlib import contextmanager
 
 import pytest
-from drag_graph.adapters.ladybug_store import LadybugStore
 from tampering import statement
 
+from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.testing.stores import HISTORY_FLAWS, GraphStoreContract
 
 

@@ -4,9 +4,9 @@ from contextlib import contextmanager
 
 import neo4j
 import pytest
-from drag_graph.adapters.neo4j_store import Neo4jStore
 from tampering import statement
 
+from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.testing.stores import HISTORY_FLAWS, GraphStoreContract
 
 pytestmark = pytest.mark.neo4j
