@@ -90,7 +90,9 @@ def test_audit_and_show_in_every_form(cli, store, questions, distilled, tmp_path
 
 
 def test_ask_a_new_question(cli, store, distilled):
-    near = cli("ask", "What is it that causes the tides of the oceans on our Earth?", "--store", store, "--json", "--explain").json
+    near = cli(
+        "ask", "What is it that causes the tides of the oceans on our Earth?", "--store", store, "--json", "--explain"
+    ).json
     assert near["how"] == "nearest"
     assert near["lines"]
     far = cli("ask", "How do I change the oil of a motorbike?", "--store", store, "--json")

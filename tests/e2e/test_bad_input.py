@@ -1,0 +1,220 @@
+"""What is wrong is said in one sentence with the right exit code; the rest of the work is done; nothing is half-written."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from drag_graph.testing.server import Fault, Say, ScriptedServer
+
+GOOD = {"question": "What mainly causes the tides of the oceans on Earth?", "options": ["The wind", "The gravity of the Moon"]}
+
+
+def one_sentence(done, code):
+    """Assert a plain error: the code, a sentence, no traceback."""
+    assert done.code == code, done.out + done.err
+    assert "Traceback" not in done.err
+    assert done.err.startswith("Error: "), done.err
+    return done.err
+
+
+def write(path, *lines):
+    path.write_bytes(b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines))
+    return path
+
+
+def curated_file(path, *questions):
+    entries = [
+        {**question, "evidence": ["The gravity of the Moon causes the tides.", "Wind causes waves."]} for question in questions
+    ]
+    return f"curated:{write(path, *entries)}"
+
+
+def test_bad_lines_are_named_and_the_others_are_done(cli, store, tmp_path):
+    lines = [
+        b"{",
+        GOOD,
+        b'{"question": "\xff"}',
+        {"question": "x" * 1_000_000},
+        {**GOOD, "options": ["a", "a"]},
+        {"question": ""},
+        GOOD,
+    ]
+    questions = write(tmp_path / "q.jsonl", *lines)
+    done = cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", store, "--json")
+    assert done.code == 1
+    assert [query["status"] for query in done.json["queries"]] == ["complete", "skipped"]
+    assert done.json["queries"][1]["error"]
+    assert [bad["line"] for bad in done.json["rejected"]] == [1, 3, 4, 5, 6]
+    assert all(bad["reason"] for bad in done.json["rejected"])
+    plain = cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", store)
+    assert "line 4: the question has 1,000,000 characters" in plain.err
+
+
+def test_a_question_that_the_curated_file_lacks_is_quarantined(cli, store, tmp_path):
+    questions = write(tmp_path / "q.jsonl", {"question": "Who?"}, GOOD)
+    done = cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", store, "--json")
+    assert done.code == 1
+    assert [query["status"] for query in done.json["queries"]] == ["quarantined", "complete"]
+    assert "no entry" in done.json["queries"][0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["distill"], 2),
+        (["distill", "missing.jsonl", "--teacher", "curated:also-missing.jsonl"], 2),
+        (["distill", "-q", "   ", "--teacher", "curated:x"], 2),
+        (["ask"], 2),
+        (["audit", "abcdef"], 3),
+        (["show", "abcdef"], 3),
+        (["ask", "What?"], 3),
+        (["distill", "-q", "What?", "--store", "mysql://localhost"], 2),
+    ],
+)
+def test_usage_and_missing_things(cli, args, code):
+    one_sentence(cli(*args), code)
+
+
+def test_an_unknown_flag_and_a_wrong_choice_exit_2(cli):
+    assert cli("distill", "--nonsense").code == 2
+    assert cli("ask", "What?", "--mode", "both").code == 2
+
+
+def test_a_store_path_that_is_a_folder_or_no_database(cli, tmp_path):
+    teacher = curated_file(tmp_path / "c.jsonl", GOOD)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text.lbug").write_text("this is no database\n" * 100, encoding="utf-8")
+    for path in ("folder", "text.lbug"):
+        one_sentence(cli("distill", "-q", "What?", "--teacher", teacher, "--store", path), 3)
+
+
+def test_a_store_that_another_process_holds(cli, tmp_path, monkeypatch):
+    teacher = curated_file(tmp_path / "c.jsonl", GOOD)
+    questions = write(tmp_path / "q.jsonl", GOOD)
+    assert cli("distill", questions, "--teacher", teacher, "--store", "g.lbug").code == 0
+    code = (
+        "import sys, pathlib\nfrom drag_graph.adapters.ladybug_store import LadybugStore\n"
+        "store = LadybugStore(pathlib.Path('g.lbug')); store.migrate(); print('open', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path)
+    try:
+        assert holder.stdout.readline() == b"open\n"
+        monkeypatch.setenv("DRAG_GRAPH_STORE_TIMEOUT", "1")
+        message = one_sentence(cli("distill", questions, "--teacher", teacher, "--store", "g.lbug", "--top-k", "3"), 3)
+        assert str(holder.pid) in message
+    finally:
+        holder.communicate(timeout=30)
+    assert cli("distill", questions, "--teacher", teacher, "--store", "g.lbug", "--top-k", "3").code == 0
+
+
+def test_a_neo4j_that_is_down_or_wants_another_password(cli, tmp_path, neo4j_lts, monkeypatch):
+    teacher = curated_file(tmp_path / "c.jsonl", GOOD)
+    monkeypatch.setenv("DRAG_GRAPH_STORE_TIMEOUT", "2")
+    monkeypatch.setenv("NEO4J_PASSWORD", "wrong-password")
+    one_sentence(cli("distill", "-q", "What?", "--teacher", teacher, "--store", "bolt://127.0.0.1:1"), 3)
+    message = one_sentence(cli("distill", "-q", "What?", "--teacher", teacher, "--store", neo4j_lts[0]), 3)
+    assert "NEO4J_PASSWORD" in message
+    assert "wrong-password" not in message
+
+
+@pytest.fixture
+def teacher():
+    with ScriptedServer() as server:
+        yield server
+
+
+def distil(cli, server, *args):
+    flags = ["--teacher", "scripted", "--teacher-base-url", server.url, "--json"]
+    return cli("distill", "-q", GOOD["question"], "--store", "g.lbug", *flags, *args)
+
+
+def test_a_model_teacher_by_its_address(cli, teacher):
+    done = distil(cli, teacher)
+    assert done.code == 0, done.err
+    (query,) = done.json["queries"]
+    assert query["status"] == "complete"
+    assert 1 <= query["calls"] <= 3
+    assert query["triples"] > 0
+    asked = cli("ask", GOOD["question"], "--store", "g.lbug", "--json").json
+    audit = cli("audit", asked["answer_id"], "--store", "g.lbug", "--json").json
+    models = {call["model"] for call in audit["calls"]}
+    assert any("scripted" in model for model in models)
+
+
+def test_a_teacher_that_is_down(cli, teacher, monkeypatch):
+    monkeypatch.setattr("drag_graph.adapters.litellm_client.RETRIES_UNREACHABLE", 0)
+    done = cli("distill", "-q", "What?", "--store", "g.lbug", "--teacher", "m", "--teacher-base-url", "http://127.0.0.1:1/v1")
+    assert done.code == 4
+    assert "Error: " in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_key_that_is_refused_names_the_variable(cli):
+    with ScriptedServer(key="right") as server:
+        done = distil(cli, server)
+    assert done.code == 4
+    assert "DRAG_GRAPH_TEACHER_API_KEY" in done.err
+    assert done.json["queries"][0]["status"] == "pending"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I would say that the Moon is involved, but who knows.",
+        '{"evidence": [{"text": "The Moon',
+        {"evidence": []},
+        {"wrong": "shape"},
+        ["a", 7, None],
+    ],
+    ids=["prose", "half a JSON", "none", "wrong shape", "odd array"],
+)
+def test_useless_evidence_is_quarantined_and_the_next_run_completes(cli, teacher, reply):
+    teacher.script("evidence", *[Say(reply)] * 8)
+    done = distil(cli, teacher)
+    (query,) = done.json["queries"]
+    assert (done.code, query["status"]) in {(1, "quarantined"), (0, "complete")}
+    if query["status"] == "quarantined":
+        assert query["error"]
+        assert cli("show", "--store", "g.lbug", "--json").json == []
+    assert cli("db", "verify", "--store", "g.lbug").code == 0
+
+
+def test_useless_triples_are_dropped_and_the_rest_is_kept(cli, teacher):
+    good = {"subject": "the Moon", "predicate": "pulls", "object": "the oceans", "confidence": 0.9, "evidence": [0]}
+    bad = [
+        {**good, "confidence": 7},
+        {**good, "confidence": "high"},
+        {**good, "confidence": float("nan")},
+        {**good, "object": "The Moon"},
+        {**good, "object": "  "},
+        {**good, "evidence": [99]},
+        {**good, "evidence": []},
+    ]
+    hostile = {**good, "predicate": "`]->() DETACH DELETE n //", "object": "x'}) MATCH (n) DETACH DELETE n //"}
+    teacher.script("triples", Say({"triples": [*bad, good, hostile]}))
+    done = distil(cli, teacher)
+    assert done.code == 0, done.err
+    assert done.json["queries"][0]["triples"] == 2
+    export = cli("export", "--store", "g.lbug").out
+    assert "DETACH DELETE n //" in export
+
+
+def test_a_teacher_that_stumbles_is_asked_again(cli, teacher, monkeypatch):
+    monkeypatch.setattr("drag_graph.adapters.litellm_client.time.sleep", lambda _seconds: None)
+    teacher.script("evidence", Fault(status=500))
+    done = distil(cli, teacher)
+    assert done.code == 0, done.err
+
+
+def test_a_budget_of_nothing_stops_before_the_first_call(cli, teacher):
+    flags = ["--teacher", "gpt-4o", "--teacher-base-url", teacher.url, "--budget-usd", "0.000001"]
+    done = cli("distill", "-q", "What?", "--store", "g.lbug", *flags)
+    assert done.code == 5
+    assert teacher.count() == 0
+
+
+def test_broken_settings(cli, tmp_path):
+    (tmp_path / "drag-graph.toml").write_text("workers = 0\n", encoding="utf-8")
+    one_sentence(cli("config"), 2)
