@@ -8,6 +8,7 @@ from drag_graph.steps.patterns.text import Token
 MAX_ASIDE = 25
 MAX_NAME = 8
 MAX_BEFORE_NAMING = 2
+DIGITS = 4
 Reading = tuple[list[Token], list[Token], list[Token], str]
 _DASHES = frozenset({"-", "–", "—"})  # noqa: RUF001
 _CLOSING = {"(": ")", "[": "]"}
@@ -56,9 +57,9 @@ class Aside:
         if "born" in lows[:2] or lows[0] in {"b", "b."}:
             return self._life(name, inner[1 + lows.index("born") if "born" in lows else 1 :])
         dash = next((i for i, low in enumerate(lows) if low in _DASHES), -1)
-        if dash > 0 and _dated(inner[:dash]):
+        if dash > 0 and _dated(inner[:dash]) and _yearly(inner[:dash]) and name[0].capital:
             life = [(name, _phrase("was from"), inner[:dash], "life_dates")]
-            if _dated(inner[dash + 1 :]):
+            if _dated(inner[dash + 1 :]) and _yearly(inner[dash + 1 :]):
                 life.append((name, _phrase("was until"), inner[dash + 1 :], "life_dates"))
             return life
         known = [low for low in lows if low in {"known", "called", "abbreviated", "aka", "a.k.a."}]
@@ -71,7 +72,7 @@ class Aside:
         long_form = _long_form(name, inner)
         if long_form:
             return [(long_form, _phrase("is also known as"), inner, "alias")]
-        if _dated(inner):
+        if _dated(inner) and _yearly(inner):
             return [(name, _phrase("dated"), inner, "life_dates")]
         if lows[0] in {"formerly", "originally", "abbreviation", "now"}:
             return [(name, inner[:1], inner[1:], "alias")]
@@ -103,6 +104,11 @@ def _long_form(name: list[Token], inner: list[Token]) -> list[Token]:
         if tail[0].capital and letters.startswith(inner[0].text):
             return tail
     return []
+
+
+def _yearly(tokens: list[Token]) -> bool:
+    """Whether one of the numbers can be a year: four digits."""
+    return any(len(part) == DIGITS and part.isdigit() for token in tokens for part in token.text.split())
 
 
 def _dated(tokens: list[Token]) -> bool:

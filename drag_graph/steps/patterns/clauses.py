@@ -69,7 +69,10 @@ def together(subjects: list[list[Token]]) -> list[Token]:
 
 def antecedent_of(body: list[Token]) -> list[Token]:
     """Return the noun phrase that a relative clause or an apposition after `body` speaks of."""
-    return trim(coordinated(body)[-1])
+    last = trim(coordinated(body)[-1])
+    place = next((i for i, token in enumerate(last) if token.low == "of" and i), 0)
+    named = place and any(t.capital for t in last[place:]) and not any(t.capital for t in last[:place])
+    return last[place + 1 :] if named else last
 
 
 def helpers(group: list[Token], mark: str) -> list[Token]:

@@ -40,7 +40,7 @@ class Context:
         self.ahead = [False] * (len(tokens) + 1)
 
     def certain(self, index: int) -> bool:
-        """Return a finite verb whatever its context: an auxiliary, a pure -s form, a distinct past."""
+        """Tell whether it is a finite verb whatever its context: an auxiliary, a pure -s form, a distinct past."""
         token, verb = self.tokens[index], self.verbs[index]
         if token.tag in {"X", "M"}:
             return True
@@ -60,7 +60,7 @@ class Context:
         return self.tokens[index + 1] if index + 1 < len(self.tokens) else None
 
     def stands_alone(self, index: int) -> bool:
-        """Return a determiner that is the whole subject: a verb follows at once."""
+        """Tell whether a determiner is the whole subject: a verb follows at once."""
         following = self.next_token(index)
         if following is None:
             return True

@@ -1,6 +1,7 @@
 """Phrases: verb groups, coordinated noun phrases, and the segments of what follows a verb."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from drag_graph.steps.patterns import words as w
 from drag_graph.steps.patterns.context import FINITE, NOMINAL
@@ -138,6 +139,9 @@ def starts_clause(tokens: list[Token]) -> bool:
     for index, token in enumerate(tokens[:12]):
         if token.tag in FINITE:
             return index > 0 and any(t.tag in NOMINAL | {"G"} for t in tokens[:index])
+        described = token.tag == "E" and tokens[index + 1 : index + 2] and tokens[index + 1].tag == "n"
+        if described and index == 0:
+            continue
         if token.tag in {",", ";", "C", "R", "S", "T", "E"} or (token.tag == "P" and index == 0):
             return False
     return False
@@ -251,6 +255,12 @@ class Segmenter:
         tokens, token = self.tokens, self.tokens[index]
         following = _at(tokens, index + 1)
         if token.tag == "R" or (token.tag == "P" and following is not None and following.tag == "R"):
+            current = self.segments[-1]
+            verbal = current.kind in {"infinitive", "gerund"} and not current.body
+            if verbal and token.low == "that" and starts_clause(tokens[index + 1 :]):
+                # "to ensure that the lid is closed": the clause is what is ensured.
+                current.body.extend(tokens[index:])
+                return len(tokens)
             if index == 0 and token.low == "that" and starts_clause(tokens[1:]):
                 return self._to("complement", index, len(tokens), marker=1)
             if index == 0 and token.low == "that":
@@ -350,7 +360,8 @@ class Segmenter:
             return self._to("participle", start, _until(tokens, start))
         end = _until(tokens, start)
         listed = any(t.tag == "C" for t in tokens[start:]) and not self._lone(start, end)
-        if head.low in w.ARTICLES | w.POSSESSIVES and not listed and current.body:
+        articles = sum(one.tag == "," and other.low in w.ARTICLES for one, other in pairwise(tokens[index:]))
+        if head.low in w.ARTICLES | w.POSSESSIVES and not listed and current.body and articles == 1:
             return self._to("apposition", start, end)
         current.body.append(tokens[index])
         return start

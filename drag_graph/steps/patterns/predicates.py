@@ -115,6 +115,8 @@ def carried(body: list[Token]) -> list[Token]:
     if len(body) <= MAX_CARRIED:
         return body
     place = next((i for i, token in enumerate(body) if token.low in {"of", "called"} and i), 0)
+    if place and body[place - 1].low in w.LIGHT_HEADS:
+        return body if len(body) <= MAX_CARRIED + 2 else []
     if 0 < place <= MAX_CARRIED:
         return body[:place]
     head = body[: place or len(body)]

@@ -260,7 +260,9 @@ class SentenceReader:
             return [default] if default else []
         if len(own) == 1 and own[0].low in w.RESOLVABLE:
             known = default or self.subject or self.previous
-            return [known] if known else [own]
+            # A subject with a relative clause may be what this very clause is part of.
+            clear = known is not None and all(token.tag != "R" for token in known)
+            return [known] if known and (clear or known is default) else [own]
         if own[0].low in w.POSSESSIVES and len(own) > 1 and (self.subject or self.previous):
             owner = self.subject or self.previous or []
             own = [*owner, word("'s", "n"), *own[1:]]
@@ -282,7 +284,7 @@ class SentenceReader:
             self.predicate([head], inner[:end], inner[end:], depth + 1, "participle")
         elif first.tag in {"P", "T"}:
             self.emit(head, [first], inner[1:], "apposition")
-        elif any(token.tag == "C" for token in inner) and first.tag != "D":
+        elif first.tag != "D" and (joined or all(token.capital or token.tag == "," for token in inner)):
             return [own]
         else:
             self.predicate([head], [word("is", "X")], inner, depth + 1, "apposition")

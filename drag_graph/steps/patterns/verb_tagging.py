@@ -138,7 +138,8 @@ class VerbTagger(Context):
                 return "F"
             if PARTICIPLE in kinds and (done or left == ","):
                 return "E" if left != "," or not self._past_list(index) else "F"
-            if BASE in kinds and not verb.pure:
+            takes_object = following is not None and following.tag in {"D", "O"}
+            if BASE in kinds and not verb.pure and not (takes_object and not self.ahead[index + 1]):
                 return self._present(index, place, verb)
             return "E" if PARTICIPLE in kinds and self.ahead[index + 1] else "F"
         if left == "," and not verb.pure:
@@ -182,7 +183,7 @@ class VerbTagger(Context):
         return started and following is not None and following.tag in {"D", "O", "n"}
 
     def _late(self, index: int, verb: Forms) -> str:
-        """Return a second verb in the clause: only a pure form after a fitting subject is one."""
+        """Tag a possible second verb of the clause: only a pure form after a fitting subject is one."""
         previous = self.tokens[index - 1]
         token = self.tokens[index]
         if verb.pure and THIRD in verb.inflections and not plural(previous):
@@ -192,7 +193,7 @@ class VerbTagger(Context):
         return self._noun(token)
 
     def _present(self, index: int, place: int, verb: Forms) -> str:
-        """Return a base or -s form after a nominal: a verb where number agrees and none is ahead."""
+        """Tag a base or -s form after a nominal: a verb where number agrees and none is ahead."""
         token, previous = self.tokens[index], self.tokens[place]
         kinds = verb.inflections
         if self.ahead[index + 1] and not verb.pure:
