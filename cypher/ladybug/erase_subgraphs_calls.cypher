@@ -1,0 +1,9 @@
+// what: erases the teacher calls of a query
+// parameters: namespace, query_id
+// returns: one row: number (how many went)
+MATCH (q:Query {id: $query_id})
+WHERE q.namespace = $namespace
+UNWIND q.call_ids AS id
+MATCH (n:TeacherCall {id: id})
+DETACH DELETE n
+RETURN count(*) AS number

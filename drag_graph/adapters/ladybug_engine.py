@@ -1,0 +1,300 @@
+"""The embedded engine below `LadybugStore`: one shared database a file, its connections, transactions and errors.
+
+What was measured of ladybug 0.22 and is held to here:
+
+- Its lock on the file is the process's (POSIX): a second database on the same file in this process would be let in, and closing
+  it would drop the lock. So stores of one file share one `Engine`, and nothing else here opens that file.
+- One transaction writes at a time; a second writing connection crashes the engine. So there is one, behind a lock. Reading
+  connections see committed data only and are safe beside it, each for one thread at a time.
+- After a write that failed (a full disk) the engine aborts the whole process when it is closed. So such an engine is never
+  closed: it takes no further writes, and the next process replays the log up to the torn end, which nobody was told is stored.
+"""
+
+import ctypes
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from drag_graph.adapters.ladybug_errors import CHECKPOINT_RACE, LOCK, TORN_LOG, WRITE_FAILURE, translate
+from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
+from drag_graph.log import event
+from drag_graph.queries import load
+
+Row = dict[str, Any]
+
+SPARE_BYTES = 8 * 1024 * 1024
+"""Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
+RACE_SECONDS = 2.0
+"""How long a reader tries again when it meets a file that another process is just checkpointing."""
+
+_engines: dict[str, "Engine"] = {}
+_engines_lock = threading.Lock()
+
+
+class Session:
+    """A connection with a transaction open on it."""
+
+    def __init__(self, connection: Any, location: str) -> None:
+        self._connection = connection
+        self._location = location
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Execute the statement of that name (`cypher/ladybug`, `cypher/common`) and return its rows. Raises StoreError."""
+        return self.execute(*load(name, "ladybug").bind(**parameters))
+
+    def execute(self, text: str, parameters: dict[str, Any] | None = None) -> list[Row]:
+        """Execute a text that a file or the engine's own transaction control gave, and return its rows. Raises StoreError."""
+        return list(rows_of(self._connection, text, parameters, self._location))
+
+
+class Engine:
+    """An open database file, shared by all stores of this process that are on it (see `open_engine`)."""
+
+    def __init__(self, key: str, location: str, database: Any, *, read_only: bool) -> None:
+        self.location = location
+        self.read_only = read_only
+        self.version = 0
+        """Grows with every write of this process: what a cache of what was read is checked against."""
+        self._key = key
+        self._database = database
+        self._users = 1
+        self._write_lock = threading.Lock()
+        self._idle: list[Any] = []
+        self._idle_lock = threading.Lock()
+        self._writer: Any = None
+        self._failure = ""
+
+    def share(self, *, read_only: bool) -> "Engine":
+        """Return the engine for one more use. Raises StoreLocked when it was opened for reading and is wanted for writing."""
+        if self.read_only and not read_only:
+            raise StoreLocked(f"{self.location} is open in this process for reading only", hint="Close it there first.")
+        self._users += 1
+        return self
+
+    def close(self) -> None:
+        """Release one use; the last one closes the connections and the file (which checkpoints it)."""
+        with _engines_lock:
+            self._users -= 1
+            if self._users:
+                return
+            del _engines[self._key]
+            with self._idle_lock:
+                connections = [*self._idle, *([self._writer] if self._writer else [])]
+                self._idle, self._writer = [], None
+            if self._failure or (not self.read_only and self._lacking_space()):
+                _leak(self._database, *connections)
+                return
+            for connection in connections:
+                connection.close()
+            self._database.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError."""
+        if self.read_only:
+            raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it without --read-only.")
+        with self._write_lock:
+            self._require_writable()
+            if self._writer is None:
+                self._writer = self._connect()
+            session = Session(self._writer, self.location)
+            committed = False
+            try:
+                session.execute("BEGIN TRANSACTION")
+                yield session
+                session.execute("COMMIT")
+                committed = True
+            except StoreError as error:
+                if WRITE_FAILURE.search(str(error.__cause__)):
+                    self._failure = str(error)
+                raise
+            finally:
+                self.version += 1
+                if not committed:
+                    self._roll_back()
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Open a read-only transaction on a connection of its own: all its statements see one state. Raises StoreError."""
+        with self._borrowed() as connection:
+            session = Session(connection, self.location)
+            session.execute("BEGIN TRANSACTION READ ONLY")
+            yield session
+            session.execute("COMMIT")
+
+    def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
+        """Yield the rows of one reading statement one by one, from one state of the store. Raises StoreError."""
+        text, bound = load(name, "ladybug").bind(**parameters)
+        with self._borrowed() as connection:
+            yield from rows_of(connection, text, bound, self.location)
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Any]:
+        """Lend an idle reading connection, or a new one. One that met an error is not lent again."""
+        with self._idle_lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = self._connect()
+        usable = False
+        try:
+            yield connection
+            usable = True
+        except GeneratorExit:
+            usable = True
+            raise
+        finally:
+            if usable:
+                with self._idle_lock:
+                    self._idle.append(connection)
+            else:
+                connection.close()
+
+    def _connect(self) -> Any:
+        import ladybug
+
+        try:
+            return ladybug.Connection(self._database)
+        except RuntimeError as error:
+            raise translate(str(error), self.location) from error
+
+    def _require_writable(self) -> None:
+        if self._failure:
+            raise StoreUnavailable(f"{self.location} took no more writes after: {self._failure}", hint="Start again.")
+        if self._lacking_space():
+            raise StoreUnavailable(f"the disk of {self.location} is full", hint="Free some space and run the same again.")
+
+    def _lacking_space(self) -> bool:
+        folder = os.statvfs(Path(self.location).parent)
+        log = Path(f"{self.location}.wal")
+        wanted = SPARE_BYTES + 4 * (log.stat().st_size if log.exists() else 0)
+        return folder.f_bavail * folder.f_frsize < wanted
+
+    def _roll_back(self) -> None:
+        # The engine has rolled back by itself where a statement failed; then there is nothing left to roll back.
+        with suppress(StoreError):
+            Session(self._writer, self.location).execute("ROLLBACK")
+
+
+def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
+    """Return the engine on `path`, which is made with its folder unless `read_only`; every call wants one `close`.
+
+    Waits up to `timeout` seconds for a lock that another process holds, then raises StoreLocked. Raises StoreUnfit for what
+    is no store or may not be used, StoreUnavailable for a full disk.
+    """
+    key = os.path.realpath(path)
+    with _engines_lock:
+        engine = _engines.get(key)
+        if engine is not None:
+            return engine.share(read_only=read_only)
+        _require_file(path, read_only=read_only)
+        if not read_only and not path.exists():
+            _create(path)
+        database = _open(path, read_only=read_only, timeout=timeout)
+        engine = _engines[key] = Engine(key, str(path), database, read_only=read_only)
+        return engine
+
+
+def rows_of(connection: Any, text: str, parameters: dict[str, Any] | None, location: str) -> Iterator[Row]:
+    """Execute a text and yield its rows as dictionaries. Raises StoreError, never the engine's own error."""
+    try:
+        result = connection.execute(text, parameters or {})
+    except (RuntimeError, IndexError, UnicodeError) as error:
+        raise translate(str(error), location) from error
+    try:
+        names = result.get_column_names()
+        while result.has_next():
+            yield dict(zip(names, result.get_next(), strict=True))
+    finally:
+        result.close()
+
+
+def _open(path: Path, *, read_only: bool, timeout: float) -> Any:
+    """Open the database, waiting for the lock until the deadline, and past a log whose end was torn off."""
+    import ladybug
+
+    start = time.monotonic()
+    pause = 0.02
+    options: dict[str, Any] = {}
+    while True:
+        try:
+            return ladybug.Database(str(path), read_only=read_only, **options)
+        except (RuntimeError, IndexError, MemoryError) as error:
+            message, cause = str(error), error
+        waited = time.monotonic() - start
+        if TORN_LOG.search(message) and not options:
+            _keep_torn_log(path, read_only=read_only)
+            options = {"throw_on_wal_replay_failure": False}
+            continue
+        patience = timeout if LOCK.search(message) else RACE_SECONDS if read_only and CHECKPOINT_RACE.search(message) else 0.0
+        if waited >= patience:
+            raise translate(message, str(path)) from cause
+        time.sleep(min(pause, max(patience - waited, 0.0)))
+        pause = min(pause * 1.5, 0.5)
+
+
+def _require_file(path: Path, *, read_only: bool) -> None:
+    """Refuse what the engine would misread or misname. Only looks at the names: opening the file could drop our lock."""
+    try:
+        if path.is_dir():
+            raise StoreUnfit(f"{path} is a folder; an embedded store is a file", hint=f"Name a file: {path / 'graph.lbug'}")
+        if path.exists():
+            if path.stat().st_size == 0:
+                raise StoreUnfit(f"{path} is an empty file, not a store", hint="Remove it, or restore it from a backup.")
+            if not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK):
+                raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}", hint="Check its permissions.")
+        elif read_only:
+            raise StoreUnfit(f"there is no store at {path}", hint="`drag-graph distill` makes one.")
+        if not read_only:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not os.access(path.parent, os.W_OK | os.X_OK):
+                raise StoreUnfit(f"the folder {path.parent} may not be written to", hint="Check its permissions.")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise StoreUnfit(f"{path} cannot be a store: {reason}", hint="Name another file by --store.") from error
+
+
+def _create(path: Path) -> None:
+    """Make an empty database beside `path` and give it its name, so that a file of that name is never half-made."""
+    import ladybug
+
+    free = os.statvfs(path.parent)
+    if free.f_bavail * free.f_frsize < SPARE_BYTES:
+        raise StoreUnavailable(f"the disk of {path} is full", hint="Free some space and run the same again.")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        ladybug.Database(str(draft)).close()
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return  # Another process was faster; its file is as good.
+        except OSError:
+            draft.rename(path)  # A file system without hard links.
+    except (RuntimeError, OSError) as error:
+        raise translate(str(error), str(path)) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _keep_torn_log(path: Path, *, read_only: bool) -> None:
+    """Copy the log aside before it is replayed up to its torn end, as opening empties it. Raises StoreUnavailable."""
+    event("store.torn_log", level=logging.WARNING, location=str(path))
+    if read_only:
+        return
+    log = Path(f"{path}.wal")
+    try:
+        if log.exists():
+            shutil.copyfile(log, f"{log}.torn")
+    except OSError as error:
+        raise StoreUnavailable(f"the log of {path} cannot be copied: {error.strerror}", hint="Free some space.") from error
+
+
+def _leak(*objects: Any) -> None:
+    """Keep objects alive past the interpreter's end: their destructors would abort the process."""
+    for item in objects:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(item))

@@ -1,0 +1,228 @@
+"""The model as rows for the embedded engine, and rows as the model and as records (no I/O).
+
+A row holds an object's properties under the names of the model's fields (design, section 3). Texts that are not properties of
+their own (`metadata`, `snapshot`, the lines of an answer) are kept as JSON.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from drag_graph.errors import StoreError
+from drag_graph.model import (
+    Aggregation,
+    Answer,
+    Entity,
+    Evidence,
+    Query,
+    SimpleEdge,
+    Subgraph,
+    TeacherCall,
+    Triple,
+    sentence_of,
+)
+
+Row = dict[str, Any]
+
+QUERY_FIELDS = ("id", "namespace", "text", "options", "domain", "complexity", "source_id")
+SUBGRAPH_FIELDS = ("settings_hash", "status", "graph", "created_at", "expires_at")
+
+
+def check(subgraph: Subgraph, namespace: str) -> None:
+    """Refuse what must not be stored: raises StoreError that says of which query and why.
+
+    Every triple needs its evidence, teacher call and entities in the subgraph, every evidence its teacher call, and the query
+    the store's namespace. No id may come twice.
+    """
+    query = subgraph.query
+    if query.namespace != namespace:
+        raise StoreError(f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}")
+    calls, entities = {item.id for item in subgraph.calls}, {item.id for item in subgraph.entities}
+    evidence = {item.id for item in subgraph.evidence}
+    for part in (subgraph.calls, subgraph.evidence, subgraph.entities, subgraph.triples):
+        ids = Counter(item.id for item in part)
+        if len(ids) < len(part):
+            raise StoreError(f"query {query.id}: the id {ids.most_common(1)[0][0]} comes twice")
+    for item in subgraph.evidence:
+        if item.call_id not in calls:
+            raise StoreError(f"query {query.id}: evidence {item.id} has no teacher call {item.call_id}")
+    for triple in subgraph.triples:
+        for kind, id_, there in (
+            ("evidence", triple.evidence_id, evidence),
+            ("teacher call", triple.call_id, calls),
+            ("subject", triple.subject_id, entities),
+            ("object", triple.object_id, entities),
+        ):
+            if id_ not in there:
+                raise StoreError(f"query {query.id}: triple {triple.id} has no {kind} {id_}")
+
+
+def query_row(subgraph: Subgraph) -> Row:
+    """Return the properties of a query's node. The right answer is not among them; the graph's kind is set by aggregating."""
+    query = subgraph.query
+    return {
+        **query.model_dump(include=set(QUERY_FIELDS), mode="json"),
+        **subgraph.model_dump(include=set(SUBGRAPH_FIELDS) - {"graph"}),
+        "metadata": as_json(query.metadata),
+        "embedding": list(subgraph.embedding),
+        "call_ids": [call.id for call in subgraph.calls],
+    }
+
+
+def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
+    """Return the rows of all that hangs on these queries, by the name of the statement that writes them, in its order."""
+    rows: dict[str, list[Row]] = {
+        "save_subgraphs_calls": [],
+        "save_subgraphs_evidence": [],
+        "save_subgraphs_entities": [],
+        "save_subgraphs_triples": [],
+    }
+    for subgraph in subgraphs:
+        rows["save_subgraphs_calls"] += [call.model_dump() for call in subgraph.calls]
+        rows["save_subgraphs_evidence"] += [item.model_dump() for item in subgraph.evidence]
+        rows["save_subgraphs_entities"] += [item.model_dump(mode="json") for item in subgraph.entities]
+        rows["save_subgraphs_triples"] += [item.model_dump(exclude={"subject", "object"}) for item in subgraph.triples]
+    return rows
+
+
+def edge_rows(query_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
+    """Return the rows of a query's simple edges and the kind of its graph, from what `aggregate_*` merged and pruned.
+
+    Only what the engine cannot do is done here: the order of triples within an edge, the order and number of the edges.
+    """
+    if not merged:
+        return [], "evidence_only"
+    strong = []
+    for row in merged:
+        if row["strong"]:
+            triples = sorted(row["triples"], key=lambda item: (item["rank"], item["id"]))
+            strong.append((triples[0]["rank"], -row["confidence"], row["id"], row, triples))
+    strong.sort(key=lambda item: item[:3])
+    rows = []
+    for rank, (_, _, id_, row, triples) in enumerate(strong[: aggregation.top_k]):
+        predicates = _distinct(item["predicate"] for item in triples)
+        sentences = _distinct(sentence_of(row["subject"], item, row["object"]) for item in predicates)
+        rows.append(
+            {
+                "id": id_,
+                "query_id": query_id,
+                "subject_id": row["subject_id"],
+                "object_id": row["object_id"],
+                "statement": aggregation.statements.get(id_) or "; ".join(sentences),
+                "predicates": predicates,
+                "confidence": min(1.0, max(0.0, row["confidence"])),
+                "support": row["support"],
+                "triple_ids": [item["id"] for item in triples],
+                "evidence_ids": _distinct(item["evidence_id"] for item in triples),
+                "rank": rank,
+            }
+        )
+    return rows, "simple" if rows else "multigraph"
+
+
+def answer_row(answer: Answer) -> Row:
+    """Return the properties of an answer's node."""
+    return {
+        **answer.model_dump(exclude={"lines", "snapshot", "namespace"}, mode="json"),
+        "lines": [line.text for line in answer.lines],
+        "line_json": as_json([line.model_dump() for line in answer.lines]),
+        "edge_ids": [line.ref for line in answer.lines if line.kind == "edge"],
+        "snapshot": as_json(answer.snapshot),
+    }
+
+
+def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
+    """Return which queries and which evidence answers are linked to, by the name of the statement that links them."""
+    rows: dict[str, list[Row]] = {"save_answers_queries": [], "save_answers_evidence": []}
+    for answer in answers:
+        shown = [line.ref for line in answer.lines if line.kind == "evidence"]
+        rows["save_answers_queries"] += [{"answer_id": answer.id, "id": id_} for id_ in _distinct(answer.query_ids)]
+        rows["save_answers_evidence"] += [{"answer_id": answer.id, "id": id_} for id_ in _distinct(shown)]
+    return rows
+
+
+def subgraph_of(namespace: str, head: Row, parts: dict[str, list[Row]]) -> Subgraph:
+    """Return the stored subgraph, in order: evidence by position, entities by name, triples and edges by rank, calls by id."""
+    id_ = head["id"]
+    query = {name: head[name] for name in QUERY_FIELDS if name != "namespace"}
+    own = {"query_id": id_}
+    return Subgraph(
+        query=Query(**query, namespace=namespace, metadata=json.loads(head["metadata"])),
+        **{name: head[name] for name in SUBGRAPH_FIELDS},
+        embedding=tuple(head["embedding"]),
+        evidence=tuple(Evidence(**own, **row) for row in _by("position", parts["evidence"])),
+        entities=tuple(Entity(**own, **row) for row in _by("name", parts["entities"])),
+        triples=tuple(Triple(**own, **row) for row in _by("rank", parts["triples"])),
+        edges=tuple(SimpleEdge(**own, **row) for row in _by("rank", parts["edges"])),
+        calls=tuple(TeacherCall(**own, **row) for row in _by("id", parts["calls"])),
+    )
+
+
+def answer_of(namespace: str, row: Row) -> Answer:
+    """Return the stored answer; without its snapshot where the row has none."""
+    values = {name: value for name, value in row.items() if name not in ("line_json", "snapshot")}
+    snapshot = json.loads(row.get("snapshot", "{}"))
+    return Answer(**{**values, "namespace": namespace}, lines=json.loads(row["line_json"]), snapshot=snapshot)
+
+
+def node_record(label: str, row: Row) -> Row:
+    """Return a node as a record (`GraphStore.records`)."""
+    properties = dict(row)
+    if label == "Query":
+        properties["metadata"] = json.loads(row["metadata"])
+    if label == "Answer":
+        answer = answer_of(row["namespace"], row)
+        properties = answer.model_dump(mode="json")
+        properties["edge_ids"] = [line.ref for line in answer.lines if line.kind == "edge"]
+    return {"kind": "node", "label": label, "id": row["id"], "properties": _present(properties)}
+
+
+def edge_record(type_: str, row: Row) -> Row:
+    """Return a relationship with properties of its own as a record."""
+    properties = {name: value for name, value in row.items() if name not in ("source", "target")}
+    return _edge(type_, row["id"], row, _present(properties))
+
+
+def link_record(namespace: str, row: Row) -> Row:
+    """Return a relationship that only links as a record; its id is made of its type and ends."""
+    return _edge(row["type"], f"{row['source']}-{row['type']}-{row['target']}", row, {"namespace": namespace})
+
+
+def _edge(type_: str, id_: str, row: Row, properties: Row) -> Row:
+    ends = {"source": row["source"], "target": row["target"]}
+    return {"kind": "edge", "type": type_, "id": id_, **ends, "properties": properties}
+
+
+def as_json(value: Any) -> str:
+    """Return a JSON document in canonical form; surrogates and NUL are escaped, so that any engine can keep it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def walk_rows(
+    lines: Iterable[tuple[str, str]], evidence: Sequence[Row], edges: Sequence[Row], triples: Sequence[Row]
+) -> Iterator[Row]:
+    """Yield the rows of `audit_walk` for shown (kind, ref) lines, in their order, from what the statements found."""
+    shown = {row["evidence_id"]: row for row in evidence}
+    members = {row["ref"]: set(row["triple_ids"]) for row in edges}
+    ordered = sorted(triples, key=lambda row: (row["rank"], row["triple_id"]))
+    for kind, ref in lines:
+        if kind == "evidence":
+            found = [{"triple_id": "", **shown[ref]}] if ref in shown else []
+        else:
+            wanted = members.get(ref, {ref})
+            found = [row for row in ordered if row["triple_id"] in wanted]
+        for row in found:
+            yield {"ref": ref, "kind": kind, **{name: value for name, value in row.items() if name != "rank"}}
+
+
+def _by(name: str, items: Iterable[Row]) -> list[Row]:
+    return sorted(items, key=lambda row: (row[name], row["id"]))
+
+
+def _distinct(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))
+
+
+def _present(properties: Row) -> Row:
+    return {name: value for name, value in properties.items() if value is not None}

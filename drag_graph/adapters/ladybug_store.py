@@ -1,0 +1,367 @@
+"""The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (design, section 4)."""
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from drag_graph import migrate
+from drag_graph.adapters import ladybug_rows as rows
+from drag_graph.adapters.ladybug_engine import Engine, Row, Session, open_engine
+from drag_graph.adapters.ladybug_errors import MISSING_TABLE
+from drag_graph.adapters.ladybug_vectors import VectorIndex
+from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
+from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
+
+PARTS = ("evidence", "entities", "triples", "edges", "calls")
+COUNTED = (
+    *("Query", "Evidence", "Entity", "TeacherCall", "Chunk", "Document", "Concept", "Answer"),
+    *("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "FROM_CHUNK", "PART_OF", "TRIPLE", "RELATED", "REFERS_TO", "ANSWERS", "USED"),
+)
+"""The labels and relationship types of the design, section 3; the engine leaves out what is not there."""
+CHECKS = (
+    ("verify_orphans", "orphan", "it belongs to no stored query"),
+    ("verify_provenance", "no-provenance", "the evidence was made by no stored teacher call"),
+    ("verify_edges", "dangling-id", "the simple edge names a triple or an evidence that is not stored, or none"),
+    ("verify_answers", "dangling-answer", "the answer rests on a query that is not stored"),
+    ("verify_queries", "no-evidence", "the query has triples without any evidence"),
+    ("verify_duplicates", "duplicate", "two relationships have this id"),
+)
+"""Statement, name of the check, and what a hit means."""
+
+
+class LadybugStore:
+    """The `GraphStore` port on a file. Stores of one file in one process share it; another process may only read it then.
+
+    `timeout` is how many seconds to wait for another process that holds the file. A store that is `read_only` sees the file
+    as it was when it was opened. The file is opened by the first use; the folder above it is made then.
+    """
+
+    def __init__(
+        self, path: Path, *, namespace: str = DEFAULT_NAMESPACE, read_only: bool = False, timeout: float = 30.0
+    ) -> None:
+        self._path = Path(path)
+        self._namespace = namespace
+        self._read_only = read_only
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._closed = False
+        self._is_current = False
+        self._vectors: VectorIndex | None = None
+
+    @property
+    def location(self) -> str:
+        return str(self._path)
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    def __enter__(self) -> Self:
+        self._open()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._closed = True
+        self._release()
+
+    def migrations(self) -> list[Migration]:
+        with self._refused_is_released():
+            return migrate.status("ladybug", self._history)
+
+    def migrate(self) -> list[Migration]:
+        with self._refused_is_released():
+            if not self._read_only:
+                return migrate.run("ladybug", self._history, self._apply)
+            if migrate.plan(migrate.known("ladybug"), self._history()):
+                raise StoreUnfit(f"{self.location} is older than this version and open for reading only", hint=_MIGRATE)
+            return []
+
+    def embedder(self) -> tuple[str, int] | None:
+        with self._reading() as session:
+            found = session.run("read_embedder", namespace=self._namespace)
+        return (found[0]["embedder"], found[0]["dimension"]) if found else None
+
+    def claim_embedder(self, name: str, dimension: int) -> None:
+        there = self.embedder()
+        if there is None:
+            with self._writing() as session:
+                session.run("claim_embedder", namespace=self._namespace, embedder=name, dimension=dimension)
+            there = self.embedder()
+        if there != (name, dimension) and there is not None:
+            raise StoreUnfit(
+                f"{self.location} was filled by the embedder {there[0]} ({there[1]} dimensions), not by {name} ({dimension})",
+                hint=f"Use --embedder {there[0]}, or another --store or --namespace.",
+            )
+
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
+        for subgraph in subgraphs:
+            rows.check(subgraph, self._namespace)
+        if not subgraphs:
+            return []
+        with self._writing() as session:
+            stored = self._settings_hashes(session, [subgraph.query.id for subgraph in subgraphs])
+            hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
+            for subgraph in subgraphs:
+                id_, there = subgraph.query.id, hashes.get(subgraph.query.id)
+                outcomes.append("created" if there is None else "unchanged" if there == subgraph.settings_hash else "replaced")
+                if there != subgraph.settings_hash:
+                    wanted[id_], hashes[id_] = subgraph, subgraph.settings_hash
+            self._write(session, wanted, [id_ for id_ in wanted if id_ in stored])
+            self._aggregate(session, list(wanted), aggregation)
+        return outcomes
+
+    def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+        if not query_ids:
+            return
+        with self._writing() as session:
+            stored = self._settings_hashes(session, query_ids)
+            for id_ in stored:
+                session.run("erase_edges", namespace=self._namespace, query_id=id_)
+            self._aggregate(session, list(stored), aggregation)
+
+    def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
+        if not query_ids:
+            return []
+        with self._reading() as session:
+            heads = session.run("read_subgraphs", namespace=self._namespace, query_ids=_distinct(query_ids))
+            found = {
+                head["id"]: rows.subgraph_of(
+                    self._namespace,
+                    head,
+                    {part: session.run(f"read_subgraphs_{part}", query_id=head["id"]) for part in PARTS},
+                )
+                for head in heads
+            }
+        return [found[id_] for id_ in query_ids if id_ in found]
+
+    def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
+        if not query_ids:
+            return {}
+        with self._reading() as session:
+            return self._settings_hashes(session, query_ids)
+
+    def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
+        engine, index = self._ready(), self._vectors
+        if index is None or index.version != engine.version:
+            # The version is taken before the vectors, so that a write in between only makes the next call read again.
+            index = VectorIndex.of(engine.version, engine.stream("nearest_queries", namespace=self._namespace))
+            self._vectors = index
+        return index.nearest(vector, k)
+
+    def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
+        if limit < 1:
+            return []
+        name = "match_query_ids" if kind == "query" else "match_answer_ids"
+        with self._reading() as session:
+            return [row["id"] for row in session.run(name, namespace=self._namespace, prefix=prefix, limit=limit)]
+
+    def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
+        if limit < 1:
+            return []
+        with self._reading() as session:
+            return [
+                QuerySummary(
+                    **{**row, "options": tuple(row["options"])}, **session.run("list_queries_sizes", query_id=row["id"])[0]
+                )
+                for row in session.run("list_queries", namespace=self._namespace, limit=limit, offset=offset)
+            ]
+
+    def counts(self) -> dict[str, int]:
+        with self._reading() as session:
+            found = {row["name"]: row["number"] for row in session.run("counts", namespace=self._namespace)}
+        return dict.fromkeys(COUNTED, 0) | found
+
+    def save_answers(self, answers: Sequence[Answer]) -> None:
+        if not answers:
+            return
+        foreign = next((answer for answer in answers if answer.namespace != self._namespace), None)
+        if foreign is not None:
+            raise StoreError(f"answer {foreign.id} is of namespace {foreign.namespace!r}, the store of {self._namespace!r}")
+        with self._writing() as session:
+            there = {row["id"] for row in session.run("save_answers_stored", answer_ids=_distinct(a.id for a in answers))}
+            fresh = {answer.id: answer for answer in reversed(answers) if answer.id not in there}
+            if fresh:
+                written = [rows.answer_row(answer) for answer in fresh.values()]
+                session.run("save_answers", namespace=self._namespace, rows=written)
+                self._write_rows(session, rows.answer_links(fresh.values()))
+
+    def read_answer(self, answer_id: str) -> Answer | None:
+        with self._reading() as session:
+            found = session.run("read_answer", namespace=self._namespace, answer_id=answer_id)
+        return rows.answer_of(self._namespace, found[0]) if found else None
+
+    def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
+        if limit < 1:
+            return []
+        with self._reading() as session:
+            found = session.run("list_answers", namespace=self._namespace, query_id=query_id, limit=limit)
+        return [rows.answer_of(self._namespace, row) for row in found]
+
+    def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
+        answer = self.read_answer(answer_id)
+        walked: list[Row] = []
+        with self._reading() as session:
+            for query_id in _distinct(line.query_id for line in answer.lines) if answer else ():
+                lines = [line for line in answer.lines if line.query_id == query_id] if answer else []
+                refs = {"namespace": self._namespace, "query_id": query_id, "refs": _distinct(line.ref for line in lines)}
+                edges = session.run("audit_walk_edges", **refs)
+                ids = [*refs["refs"], *(id_ for row in edges for id_ in row["triple_ids"])]
+                triples = session.run("audit_walk_triples", namespace=self._namespace, query_id=query_id, triple_ids=ids)
+                evidence = session.run("audit_walk", **refs)
+                walked += rows.walk_rows([(line.kind, line.ref) for line in lines], evidence, edges, triples)
+        order = {(line.kind, line.ref): line.n for line in reversed(answer.lines)} if answer else {}
+        return sorted(walked, key=lambda row: order[row["kind"], row["ref"]])
+
+    def erase_query(self, query_id: str) -> dict[str, int]:
+        with self._writing() as session:
+            return {
+                label: session.run(name, namespace=self._namespace, query_id=query_id)[0]["number"]
+                for label, name in (
+                    ("Answer", "erase_answers"),
+                    ("Evidence", "erase_subgraphs"),
+                    ("Entity", "erase_subgraphs_entities"),
+                    ("TeacherCall", "erase_subgraphs_calls"),
+                    ("Query", "erase_query"),
+                )
+            }
+
+    def unproven_triples(self) -> list[str]:
+        with self._reading() as session:
+            return [row["id"] for row in session.run("unproven_triples", namespace=self._namespace)]
+
+    def verify(self) -> list[Problem]:
+        found = {
+            Problem("unproven-triple", id_, "the triple has no stored evidence or teacher call"): None
+            for id_ in self.unproven_triples()
+        }
+        with self._reading() as session:
+            for name, check, message in CHECKS:
+                for row in session.run(name, namespace=self._namespace):
+                    found[Problem(check, row["id"], message)] = None
+        return list(found)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        engine = self._ready()
+        mine = {"namespace": self._namespace}
+        for name, label in _NODES:
+            for row in engine.stream(name, **mine):
+                yield rows.node_record(label, row)
+        for name, type_ in (("records_triples", "TRIPLE"), ("records_edges", "RELATED")):
+            for row in engine.stream(name, **mine):
+                yield rows.edge_record(type_, row)
+        for row in engine.stream("records_links", **mine):
+            yield rows.link_record(self._namespace, row)
+
+    def _settings_hashes(self, session: Session, query_ids: Iterable[str]) -> dict[str, str]:
+        found = session.run("settings_hashes", namespace=self._namespace, query_ids=_distinct(query_ids))
+        return {row["id"]: row["settings_hash"] for row in found}
+
+    def _write(self, session: Session, wanted: dict[str, Subgraph], replaced: Sequence[str]) -> None:
+        for id_ in replaced:
+            for name in ("erase_subgraphs", "erase_subgraphs_entities", "erase_subgraphs_calls"):
+                session.run(name, namespace=self._namespace, query_id=id_)
+        for name, ids in (("create_queries", set(wanted) - set(replaced)), ("replace_queries", set(replaced))):
+            heads = [rows.query_row(subgraph) for id_, subgraph in wanted.items() if id_ in ids]
+            if heads:
+                session.run(name, namespace=self._namespace, queries=heads)
+        self._write_rows(session, rows.subgraph_rows(wanted.values()))
+
+    def _aggregate(self, session: Session, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+        """Make the simple edges of queries that have none."""
+        name = "aggregate_pair" if aggregation.strategy == "pair" else "aggregate_predicate"
+        edges, kinds = list[Row](), list[Row]()
+        for id_ in query_ids:
+            merged = session.run(
+                name, namespace=self._namespace, query_id=id_, merge=aggregation.merge, threshold=aggregation.threshold
+            )
+            made, kind = rows.edge_rows(id_, merged, aggregation)
+            edges += made
+            kinds.append({"id": id_, "graph": kind})
+        self._write_rows(session, {"save_edges": edges, "mark_graphs": kinds})
+
+    def _write_rows(self, session: Session, by_statement: dict[str, list[Row]]) -> None:
+        # The engine cannot unwind an empty list of maps.
+        for name, items in by_statement.items():
+            if items:
+                session.run(name, namespace=self._namespace, rows=items)
+
+    def _history(self) -> list[Migration]:
+        try:
+            with self._open().reading() as session:
+                return [Migration(**row) for row in session.run("applied_migrations")]
+        except StoreUnfit as error:
+            if MISSING_TABLE.search(str(error.__cause__)):
+                return []
+            raise
+
+    def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
+        with self._open().writing() as session:
+            for text in statements:
+                session.execute(text)
+            session.run(
+                "record_migration",
+                version=migration.version,
+                name=migration.name,
+                checksum=migration.checksum,
+                applied_at=migration.applied_at,
+            )
+
+    def _reading(self) -> AbstractContextManager[Session]:
+        return self._ready().reading()
+
+    def _writing(self) -> AbstractContextManager[Session]:
+        return self._ready().writing()
+
+    def _ready(self) -> Engine:
+        """Return the open engine once its schema is known to be this version's. Raises StoreUnfit when it is not."""
+        engine = self._open()
+        if not self._is_current:
+            with self._refused_is_released():
+                if migrate.plan(migrate.known("ladybug"), self._history()):
+                    raise StoreUnfit(f"{self.location} is not migrated to this version's schema", hint=_MIGRATE)
+            self._is_current = True
+        return engine
+
+    @contextmanager
+    def _refused_is_released(self) -> Iterator[None]:
+        """Hold no file whose schema is refused, so that another version can have it at once."""
+        try:
+            yield
+        except StoreUnfit:
+            self._release()
+            raise
+
+    def _release(self) -> None:
+        with self._lock:
+            engine, self._engine, self._vectors, self._is_current = self._engine, None, None, False
+        if engine is not None:
+            engine.close()
+
+    def _open(self) -> Engine:
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable(f"the store {self.location} is closed")
+            if self._engine is None:
+                self._engine = open_engine(self._path, read_only=self._read_only, timeout=self._timeout)
+            return self._engine
+
+
+_MIGRATE = "Run `drag-graph db migrate`."
+_NODES = (
+    ("records_queries", "Query"),
+    ("records_calls", "TeacherCall"),
+    ("records_evidence", "Evidence"),
+    ("records_entities", "Entity"),
+    ("records_answers", "Answer"),
+)
+
+
+def _distinct(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))
