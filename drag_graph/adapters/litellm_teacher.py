@@ -249,7 +249,8 @@ class _Exchange:
         asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": go_on}]
         completion = self.teacher.send(asked, self.request, "words")
         self._count(completion)
-        for whole in (join(partial, completion.text), completion.text):  # some models begin anew
+        anew = f'"{self.request.schema.list_name}"' in completion.text  # some models start again from the beginning
+        for whole in (join(partial, completion.text), *([completion.text] if anew else [])):
             try:
                 return self._read(whole, completion.finish_reason), whole
             except Unreadable:

@@ -99,7 +99,7 @@ def repaired_documents(text: str) -> Iterator[Any]:
 
     for part in _parts(text):
         start = _LIKE_JSON.search(part)
-        if start is None:
+        if start is None or _is_fragment(part[: start.start()][-80:], ""):
             continue
         rest = part[start.start() :]
         for piece in dict.fromkeys((rest[: _end(rest)], rest[: max(rest.rfind("}"), rest.rfind("]")) + 1], rest)):

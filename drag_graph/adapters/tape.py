@@ -124,7 +124,7 @@ class Tape:
         body = f'"model": {dumped[0]}, "record": {dumped[1]}'.encode()
         key = sha256_of(request_document)
         line = f'{{"key": "{key}", "sha256": "{hashlib.sha256(body).hexdigest()}", '.encode() + body + b"}\n"
-        with self._lock, self._guard("write"), self._alone():
+        with self._lock, self._guard("written"), self._alone():
             self._cut_torn_end()
             earlier = self._reply(key, request)
             if earlier is not None:

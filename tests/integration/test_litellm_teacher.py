@@ -217,7 +217,7 @@ class TestTransport:
         for code in (400, 401, 403, 404, 429, 500):
             server.script("evidence", *[Fault(code, message=told)] * 6)
             teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append)
-            with pytest.raises(Exception) as caught:  # noqa: PT011 - each code has its own error; none may leak
+            with pytest.raises(Exception) as caught:  # each code has its own error; none may leak
                 teacher.ask(evidence_request())
             chain, shown = caught.value, ""
             while chain is not None:
@@ -414,7 +414,8 @@ class TestTapeAndBudget:
         def work(number):
             try:
                 for i in range(4):
-                    calls.append(teacher.ask(request_for(question=f"Question {number} {i} about light?")).call.cost_usd)
+                    reply = teacher.ask(request_for(question=f"Question {number} {i} about light?"))
+                    calls.append(reply.call.cost_usd)
             except BudgetReached as error:
                 stopped.append(error)
 

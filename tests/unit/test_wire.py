@@ -1,0 +1,88 @@
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from drag_graph.wire import REPLIES, EvidenceReply, RewriteReply, ScoresReply, TriplesReply
+
+TRIPLE = {"subject": "a", "predicate": "b", "object": "c", "confidence": 0.5, "evidence": [0]}
+EXAMPLES = {
+    "evidence": {"evidence": [{"text": "t", "framing": "causal"}]},
+    "scores": {"scores": [{"index": 0, "score": 10}]},
+    "triples": {"triples": [{**TRIPLE, "subject_type": "x", "object_type": "y"}]},
+    "statements": {"statements": [{"pair": 0, "statement": "s"}]},
+    "rewrite": {"question": "q", "replacements": [{"original": "Ann", "placeholder": "a person"}]},
+}
+
+
+@pytest.mark.parametrize("name", sorted(REPLIES))
+def test_a_reply_survives_the_round_trip_and_keeps_to_its_schema(name):
+    reply = REPLIES[name].parse(EXAMPLES[name])
+    assert json.loads(reply.model_dump_json()) == EXAMPLES[name]
+    schema = REPLIES[name].json_schema
+    assert set(schema["required"]) == set(EXAMPLES[name])
+    items = schema["properties"][REPLIES[name].list_name]["items"]
+    assert set(items["required"]) == set(items["properties"]) == set(EXAMPLES[name][REPLIES[name].list_name][0])
+    assert items["additionalProperties"] is False
+    assert "$ref" not in json.dumps(schema)
+
+
+def test_there_are_exactly_the_five_shapes():
+    assert set(REPLIES) == {"evidence", "scores", "triples", "statements", "rewrite"}
+
+
+@pytest.mark.parametrize("document", [None, 1, "text", {}, {"evidence": {}}, {"evidence": "text"}, {"facts": []}])
+def test_wrong_shapes_are_refused_with_a_sentence(document):
+    with pytest.raises(ValueError, match='a list "evidence"'):
+        EvidenceReply.parse(document)
+
+
+def test_an_empty_list_is_valid_and_only_bad_entries_are_not():
+    assert EvidenceReply.parse({"evidence": []}).evidence == ()
+    with pytest.raises(ValueError, match="no usable entry"):
+        EvidenceReply.parse({"evidence": [{}, {"text": ""}]})
+
+
+def test_evidence_may_be_plain_texts_and_unknown_framings_are_unspecified():
+    reply = EvidenceReply.parse(["a", {"text": " b ", "framing": "poetic"}, {"text": "c", "framing": None}, {"text": "d"}])
+    assert [item.text for item in reply.evidence] == ["a", "b", "c", "d"]
+    assert {item.framing for item in reply.evidence} == {"unspecified"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"subject": ""}, {"object": "  "}, {"predicate": None}, {"subject": "C"}, {"confidence": 7}, {"confidence": "high"},
+        {"confidence": float("nan")}, {"confidence": float("inf")}, {"confidence": True}, {"confidence": None},
+        {"evidence": []}, {"evidence": [-1]}, {"evidence": ["x"]}, {"evidence": [True]}, {"evidence": None}, {"subject": ["a"]},
+        {"subject": "x" * 20_001},
+    ],
+)  # fmt: skip
+def test_bad_triples_are_discarded(change):
+    reply = TriplesReply.parse([{**TRIPLE, **change}, TRIPLE])
+    assert len(reply.triples) == 1
+    assert reply.discarded[0].startswith("triples[0]")
+
+
+def test_harmless_variants_of_a_triple_are_taken():
+    reply = TriplesReply.parse([{**TRIPLE, "evidence": 2}, {**TRIPLE, "confidence": "0.9"}, {**TRIPLE, "why": "because"}])
+    assert [item.evidence for item in reply.triples] == [(2,), (0,), (0,)]
+    assert reply.triples[1].confidence == 0.9
+    assert reply.discarded == ()
+
+
+@pytest.mark.parametrize("score", [0, 11, "good", True, None, float("nan")])
+def test_scores_lie_between_1_and_10(score):
+    with pytest.raises(ValueError, match="score"):
+        ScoresReply.parse([{"index": 0, "score": score}])
+
+
+def test_a_rewrite_needs_its_question():
+    with pytest.raises(ValueError, match="question"):
+        RewriteReply.parse({"replacements": []})
+
+
+def test_replies_are_frozen():
+    reply = EvidenceReply.parse(["a"])
+    with pytest.raises(ValidationError):
+        reply.evidence = ()
