@@ -69,7 +69,11 @@ class Teacher(Protocol):
 
     @property
     def name(self) -> str:
-        """What a call's `model` records, and what the settings hash is made of."""
+        """What a call's `model` records."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What the settings hash is made of: the name, and for a file the hash of its content."""
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return a validated reply. Thread-safe.

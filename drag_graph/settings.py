@@ -67,8 +67,8 @@ class Settings(BaseSettings):
     strategy: Strategy = "pair"
     merge: Merge = "max"
     threshold: Fraction = Field(0.7, description="Edges below this confidence are pruned.")
-    entity_similarity: Fraction = Field(0.9, description="Cosine from which two entity names are one entity.")
-    predicate_similarity: Fraction = Field(0.85, description="Cosine from which two predicates are one.")
+    entity_similarity: Fraction | None = Field(None, description="Cosine of one entity; by default measured for the embedder.")
+    predicate_similarity: Fraction | None = Field(None, description="Cosine of one predicate; likewise.")
     days_to_live: PositiveInt | None = Field(None, description="By default 30 for medical questions, 90 for others.")
 
     # The student
