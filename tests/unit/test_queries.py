@@ -8,6 +8,21 @@ from drag_graph import queries
 from drag_graph.errors import ConfigurationError
 from drag_graph.queries import DIALECTS, Statement, load, load_from
 
+ENGINES_OWN = {
+    # A server has other writers to wait for, indexes that fill in the background, and can be away.
+    "neo4j": {"await_indexes", "lock_queries", "ping", "records_nodes"},
+    # Its Cypher cannot make edges between collected nodes, nor read nodes of several tables at once.
+    "ladybug": {
+        "mark_graphs",
+        "records_calls",
+        "records_edges",
+        "records_entities",
+        "records_evidence",
+        "records_triples",
+        "save_edges",
+    },
+}
+
 HEADER = "// what: finds it\n// parameters: {}\n// returns: one row\n"
 
 
@@ -133,11 +148,16 @@ def test_all_statements_of_the_project_load():
 
 
 def test_statement_files_are_in_common_or_in_both_dialects():
+    """A step that one engine does in one statement and the other in several shares its name: `save_answers`, `save_answers_x`."""
     root = queries.folder_beside_or_inside("cypher")
     common, neo4j, ladybug = ({path.stem for path in (root / part).glob("*")} for part in ("common", "neo4j", "ladybug"))
-    assert neo4j & common == ladybug & common == set()
-    engines_own = {"neo4j": neo4j - ladybug, "ladybug": ladybug - neo4j}
-    assert engines_own == {"neo4j": set(), "ladybug": set()}
+    assert (neo4j | ladybug) & common == set(), "what is in common serves both"
+    assert {name for name in neo4j if not _shared(name, ladybug | common)} == ENGINES_OWN["neo4j"]
+    assert {name for name in ladybug if not _shared(name, neo4j | common)} == ENGINES_OWN["ladybug"]
+
+
+def _shared(name, others):
+    return any(name == other or name.startswith(f"{other}_") or other.startswith(f"{name}_") for other in others)
 
 
 def test_no_statement_is_written_twice():

@@ -133,6 +133,20 @@ class AnswerContract(Contract):
         assert {name: counts[name] for name in sizes} == sizes
         assert store.verify() == []
 
+    def test_evidence_that_a_replaced_subgraph_has_again_stays_linked(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        refs: list[tuple[LineKind, str]] = [("evidence", graph.evidence[0].id), ("evidence", graph.evidence[2].id)]
+        answer = make_answer(1, [graph], namespace=namespace, refs=refs)
+        store.save_answers([answer])
+        new = make_subgraph(namespace=namespace, evidence=2, dropped=(), triples=(), settings_hash="settings-2")
+        assert new.evidence[0].id == graph.evidence[0].id
+        assert store.save([new], PLAIN) == ["replaced"]
+        rows = store.audit_walk(answer.id)
+        assert [(row["ref"], row["call_id"]) for row in rows] == [(new.evidence[0].id, new.evidence[0].call_id)]
+        assert store.counts()["USED"] == 1
+        assert_same(store.read_answer(answer.id), answer)
+        assert store.verify() == []
+
     def test_erasing_takes_the_subgraph_and_what_rests_on_it_only(self, store: GraphStore, namespace: str) -> None:
         other = _stored(store, namespace, "other")
         about_other = _answer("other", other, namespace)
