@@ -5,6 +5,7 @@ A line is `{"question", "options"?, "evidence": [str], "triples"?: [{"subject", 
 whatever number was asked for; scores and merged statements they gave none of, so those replies are empty.
 """
 
+import hashlib
 import json
 import logging
 import threading
@@ -46,11 +47,22 @@ class CuratedTeacher:
         self._path = path
         self._lock = threading.Lock()
         self._positions: dict[str, int] | None = None
+        self._fingerprint = ""
         self._problems: list[str] = []
 
     @property
     def name(self) -> str:
         return f"curated:{self._path.name}"
+
+    @property
+    def fingerprint(self) -> str:
+        """The file's name and the hash of its content: after a change of the file its questions are distilled again."""
+        with self._lock:
+            if not self._fingerprint:
+                with self._path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                self._fingerprint = f"{self.name}@{digest}"
+            return self._fingerprint
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -81,6 +81,10 @@ class LiteLLMTeacher:
         return self._model
 
     @property
+    def fingerprint(self) -> str:
+        return self._model
+
+    @property
     def budget(self) -> Budget:
         """The budget that the calls are made under."""
         return self._budget

@@ -276,6 +276,10 @@ class TapeTeacher:
     def name(self) -> str:
         return self._models[0] if len(self._models) == 1 else f"tape:{self._tape.path.name}"
 
+    @property
+    def fingerprint(self) -> str:
+        return self.name
+
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return the recorded reply. Raises ModelUnavailable when the tape has none to this request."""
         for model in self._models:
