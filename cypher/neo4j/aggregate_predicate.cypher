@@ -5,6 +5,7 @@
 // returns: nothing
 UNWIND $query_ids AS query_id
 MATCH (q:Query {id: query_id})
+USING INDEX q:Query(id)
 WHERE q.namespace = $namespace
 CALL (q) {
   MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)

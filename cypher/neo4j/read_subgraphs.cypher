@@ -3,6 +3,7 @@
 // returns: one row a query that is stored: query, calls, evidence, entities, triples, edges
 UNWIND $query_ids AS id
 MATCH (q:Query {id: id})
+USING INDEX q:Query(id)
 WHERE q.namespace = $namespace
 RETURN
   [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, q.embedding,

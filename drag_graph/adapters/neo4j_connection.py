@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, LiteralString, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from drag_graph.adapters.neo4j_errors import CREDENTIALS, explain, is_passing
@@ -36,16 +36,16 @@ class Work:
     def rows(self, name: str, /, **parameters: Any) -> list[list[Any]]:
         """Execute the statement and return all its rows."""
         text, bound = load(name, "neo4j").bind(**parameters)
-        return self._transaction.run(cast("LiteralString", text), bound).values()
+        return self._transaction.run(text, bound).values()
 
     def run(self, name: str, /, **parameters: Any) -> None:
         """Execute a statement that returns nothing, to its end."""
         text, bound = load(name, "neo4j").bind(**parameters)
-        self._transaction.run(cast("LiteralString", text), bound).consume()
+        self._transaction.run(text, bound).consume()
 
     def migrate(self, text: str) -> None:
         """Execute one statement of a migration."""
-        self._transaction.run(cast("LiteralString", text)).consume()
+        self._transaction.run(text).consume()
 
 
 class Neo4jConnection:
@@ -154,9 +154,7 @@ class Neo4jConnection:
         while True:
             try:
                 with driver.session(database=self._database, max_transaction_retry_time=0) as session:
-                    return session.execute_read(
-                        lambda transaction: transaction.run(cast("LiteralString", text), parameters).consume().server.agent
-                    )
+                    return session.execute_read(lambda transaction: transaction.run(text, parameters).consume().server.agent)
             except (DriverError, Neo4jError) as error:
                 if not is_passing(error) or time.monotonic() + pause > deadline:
                     raise

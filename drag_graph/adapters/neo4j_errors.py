@@ -39,20 +39,24 @@ def explain(error: BaseException, location: str, timeout: float) -> StoreError:
     where = f"Neo4j at {location}"
     if isinstance(error, neo4j_errors.Neo4jError):
         return _refusal(error, where)
-    if isinstance(error, neo4j_errors.UnsupportedServerProduct):
-        return StoreUnfit(f"{location} is no Neo4j that this driver can speak to", hint="Use Neo4j 5.26 or newer.")
-    if isinstance(error, neo4j_errors.ConfigurationError):
-        return StoreUnavailable(f"the driver cannot connect to {where} as asked: {type(error).__name__}", hint=CREDENTIALS)
+    if isinstance(error, UnicodeError | OverflowError):
+        return StoreError(f"a value cannot be stored: {_unstorable(error)}", hint="Mend the input line that it came from.")
     if isinstance(error, neo4j_errors.IncompleteCommit):
         return StoreUnavailable(
             f"{where} went away while it committed; whether it did is not known", hint=f"{_LATER} Repeating is safe."
         )
-    if isinstance(error, UnicodeError | OverflowError):
-        return StoreError(f"a value cannot be stored: {_unstorable(error)}", hint="Mend the input line that it came from.")
-    hopeless = hopeless_reason(error)
-    if hopeless:
-        return StoreUnavailable(f"{where} cannot be reached: {hopeless[0]}", hint=hopeless[1])
-    return StoreUnavailable(f"{where} cannot be reached: {_reason(error, timeout)}", hint=START)
+    return _unreachable(error, where, timeout)
+
+
+def _unreachable(error: BaseException, where: str, timeout: float) -> StoreError:
+    from neo4j import exceptions as neo4j_errors
+
+    if isinstance(error, neo4j_errors.UnsupportedServerProduct):
+        return StoreUnfit(f"{where}: that server is not one the driver can speak to", hint="Use Neo4j 5.26 or newer.")
+    if isinstance(error, neo4j_errors.ConfigurationError):
+        return StoreUnavailable(f"{where}: the driver refuses to connect so ({type(error).__name__})", hint=CREDENTIALS)
+    what, hint = hopeless_reason(error) or (_reason(error, timeout), START)
+    return StoreUnavailable(f"{where} cannot be reached: {what}", hint=hint)
 
 
 def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
@@ -67,7 +71,7 @@ def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
                 "Name the Bolt port (7687 by default) in --store / NEO4J_URI; 7474 is that of the browser.",
             )
         if kind in ("BoltHandshakeError", "BoltProtocolError", "UnsupportedServerProduct"):
-            return "what listens there does not speak Bolt", "Check the port in --store / NEO4J_URI; Neo4j's is 7687 by default."
+            return "what listens there does not speak Bolt", "Check the port in --store / NEO4J_URI (7687 by default)."
         if isinstance(cause, ssl.SSLError):
             return (
                 "the encrypted connection failed",

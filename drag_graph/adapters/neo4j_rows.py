@@ -50,7 +50,7 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
             raise StoreError(f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}")
         _check_references(subgraph)
         seen: set[tuple[str, str]] = set()
-        for item in (*subgraph.calls, *subgraph.evidence, *subgraph.entities, *subgraph.triples):
+        for item in _parts(subgraph):
             key = (type(item).__name__, item.id)
             if key in seen or owners.setdefault(key, query.id) != query.id:
                 raise StoreError(f"query {query.id}: the {key[0]} id {item.id} is there twice")
@@ -70,9 +70,13 @@ def _check_references(subgraph: Subgraph) -> None:
             raise StoreError(f"query {query_id}: triple {triple.id} has no evidence or no teacher call")
         if triple.subject_id not in entities or triple.object_id not in entities:
             raise StoreError(f"query {query_id}: triple {triple.id} has an end that is no entity of the subgraph")
-    for item in (*subgraph.calls, *subgraph.evidence, *subgraph.entities, *subgraph.triples):
+    for item in _parts(subgraph):
         if item.query_id != query_id:
             raise StoreError(f"query {query_id}: {type(item).__name__} {item.id} is of query {item.query_id}")
+
+
+def _parts(subgraph: Subgraph) -> tuple[TeacherCall | Evidence | Entity | Triple, ...]:
+    return (*subgraph.calls, *subgraph.evidence, *subgraph.entities, *subgraph.triples)
 
 
 def query_properties(subgraph: Subgraph) -> dict[str, Any]:
@@ -118,19 +122,20 @@ def subgraph_of(row: Row, namespace: str) -> Subgraph:
         own["metadata"] = json.loads(own["metadata"])
         query = Query(namespace=namespace, **{name: own.pop(name) for name in QUERY})
         own["embedding"] = own["embedding"] or ()
-        items = {
-            "evidence": [Evidence(**owner, **dict(zip((*EVIDENCE, "call_id"), item, strict=True))) for item in evidence],
-            "entities": [Entity(**owner, **dict(zip(ENTITY, item, strict=True))) for item in entities],
-            "triples": [Triple(**owner, **dict(zip((*TRIPLE, *ENDS), item, strict=True))) for item in triples],
-            "edges": [SimpleEdge(**owner, **dict(zip((*EDGE, *ENDS), item, strict=True))) for item in edges],
-            "calls": [TeacherCall(**owner, **dict(zip(CALL, item, strict=True))) for item in calls],
-        }
-        items["evidence"].sort(key=lambda item: (item.position, item.id))
-        items["entities"].sort(key=lambda item: (item.name, item.id))
-        items["triples"].sort(key=lambda item: (item.rank, item.id))
-        items["edges"].sort(key=lambda item: (item.rank, item.id))
-        items["calls"].sort(key=lambda item: item.id)
-        return Subgraph(query=query, **own, **items)
+        found = [Evidence(**owner, **dict(zip((*EVIDENCE, "call_id"), item, strict=True))) for item in evidence]
+        nodes = [Entity(**owner, **dict(zip(ENTITY, item, strict=True))) for item in entities]
+        multigraph = [Triple(**owner, **dict(zip((*TRIPLE, *ENDS), item, strict=True))) for item in triples]
+        simple = [SimpleEdge(**owner, **dict(zip((*EDGE, *ENDS), item, strict=True))) for item in edges]
+        made_by = [TeacherCall(**owner, **dict(zip(CALL, item, strict=True))) for item in calls]
+        return Subgraph(
+            query=query,
+            **own,
+            evidence=tuple(sorted(found, key=lambda item: (item.position, item.id))),
+            entities=tuple(sorted(nodes, key=lambda item: (item.name, item.id))),
+            triples=tuple(sorted(multigraph, key=lambda item: (item.rank, item.id))),
+            edges=tuple(sorted(simple, key=lambda item: (item.rank, item.id))),
+            calls=tuple(sorted(made_by, key=lambda item: item.id)),
+        )
     except (ValidationError, ValueError, TypeError) as error:
         raise _damaged(f"query {query_id}") from error
 

@@ -1,4 +1,4 @@
-"""Nodes and edges as the records that `GraphStore.records` yields: the same for every store, so that exports can be compared."""
+"""Nodes and edges as the records that `GraphStore.records` yields: the same for every store, so exports can be compared."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
