@@ -138,6 +138,8 @@ class DictStore:
 
     def save_answers(self, answers: Sequence[Answer]) -> None:
         with self._content() as content:
+            if any(answer.namespace != self._namespace for answer in answers):
+                raise StoreError(f"the store is of namespace {self._namespace!r}, an answer is not")
             for answer in answers:
                 content.answers.setdefault(answer.id, answer)
 

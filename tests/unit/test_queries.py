@@ -148,7 +148,7 @@ def test_all_statements_of_the_project_load():
 
 
 def test_statement_files_are_in_common_or_in_both_dialects():
-    """A step that one engine does in one statement and the other in several shares its name: `save_answers`, `save_answers_x`."""
+    """A step that one engine does in one statement, the other in several, shares its name: `save_answers`, `save_answers_x`."""
     root = queries.folder_beside_or_inside("cypher")
     common, neo4j, ladybug = ({path.stem for path in (root / part).glob("*")} for part in ("common", "neo4j", "ladybug"))
     assert (neo4j | ladybug) & common == set(), "what is in common serves both"

@@ -3,6 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
+
+from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
 from drag_graph.ports import GraphStore
 from drag_graph.testing.builders import HOSTILE_NAMES, expected, make_answer, make_subgraph
@@ -171,6 +174,12 @@ class AnswerContract(Contract):
         store.erase_query(graph.query.id)
         assert store.save([graph], PLAIN) == ["created"]
         assert records_of(store) == before
+
+    def test_answers_of_another_namespace_are_refused(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        with pytest.raises(StoreError):
+            store.save_answers([_answer(1, graph, namespace), _answer(2, graph, namespace="somewhere-else")])
+        assert store.counts()["Answer"] == 0
 
     def test_answers_are_there_after_reopening(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(namespace) as store:
