@@ -7,7 +7,7 @@ from drag_graph import migrate
 from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_connection import IdTaken, Neo4jConnection, Work
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
-from drag_graph.errors import StoreUnfit
+from drag_graph.errors import StoreError, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
 
@@ -194,6 +194,9 @@ class Neo4jStore:
     # ---- answers
 
     def save_answers(self, answers: Sequence[Answer]) -> None:
+        foreign = next((answer for answer in answers if answer.namespace != self._namespace), None)
+        if foreign is not None:
+            raise StoreError(f"answer {foreign.id} is of namespace {foreign.namespace!r}, the store of {self._namespace!r}")
         if not answers:
             return
         written = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
