@@ -9,10 +9,14 @@ from difflib import SequenceMatcher
 
 from drag_graph.steps.inflection import noun
 from drag_graph.steps.opposites import (
+    ALIKE_PREPOSITIONS,
     BACKWARD,
     CHEMICAL_ENDINGS,
+    DERIVATIONS,
     EMPTY,
     FORWARD,
+    INSTITUTIONS,
+    LEGAL_FORMS,
     NEGATIONS,
     NEGATIVE_PREFIXES,
     NUMBER_WORDS,
@@ -86,24 +90,25 @@ def numbers_differ(first: str, second: str) -> str:
 
 
 def _numbers(text: str) -> list[str]:
+    words = tokens(text)
     found = []
-    previous = ""
-    for token in tokens(text):
-        low = fold(token)
-        if token[0].isdigit():
-            found.append(token.replace(",", ""))
+    for place, word in enumerate(words):
+        previous = words[place - 1] if place else ""
+        low = fold(word)
+        if word[0].isdigit():
+            found.append(word.replace(",", ""))
         elif low in NUMBER_WORDS and low not in {"second", "half"}:
             found.append(NUMBER_WORDS[low])
-        elif low in ROMAN and (token.isupper() or previous in NUMBERED) and (len(token) > 1 or previous):
+        elif low in ROMAN and previous and (word.isupper() or fold(previous) in NUMBERED):
             found.append(ROMAN[low])
-        elif low == "i" and token.isupper() and previous:
-            found.append("1")
-        elif len(token) == 1 and token.isupper() and previous and low != "a":
-            found.append(low)
-        elif low == "a" and token.isupper() and previous:
-            found.append("a")
-        previous = low
+        elif len(word) == 1 and word.isupper() and _designates(previous, last=place == len(words) - 1):
+            found.append({"i": "1"}.get(low, low))
     return sorted(found)
+
+
+def _designates(previous: str, *, last: bool) -> bool:
+    """Whether a capital letter after `previous` names a kind ("hepatitis A"), and is no initial of a person."""
+    return bool(previous) and (last or previous[0].islower() or fold(previous) in NUMBERED)
 
 
 def _difference(one: tuple[str, ...], two: tuple[str, ...]) -> tuple[list[str], list[str]]:
@@ -135,6 +140,8 @@ def _opposite_words(left: str, right: str) -> bool:
             stem = left.removeprefix(here)
             if stem != left and right == there + stem and len(stem) >= _MIN_STEM:
                 return True
+    if any(longer == shorter + suffix or longer == shorter.removesuffix("e") + suffix for suffix in DERIVATIONS):
+        return True
     return _chemical(left, right)
 
 
@@ -153,16 +160,30 @@ def _names_differ(first: str, second: str) -> str:
     """Proper names are the same only when spelt nearly alike, or when titles and initials make the difference."""
     if not (is_name(first) and is_name(second)):
         return ""
-    one = [fold(word) for word in tokens(first) if fold(word) not in ARTICLES | {"of"}]
-    two = [fold(word) for word in tokens(second) if fold(word) not in ARTICLES | {"of"}]
-    one, two = ([word for word in words if word not in TITLES] or words for words in (one, two))
+    one, two = _name_words(first), _name_words(second)
     if one == two or _initials_fit(one, two):
         return ""
-    if len(one) == len(two) and all(
-        SequenceMatcher(None, left, right).ratio() >= _SPELLING for left, right in zip(one, two, strict=True)
-    ):
+    if len(one) == len(two) and all(_spelt_alike(left, right) for left, right in zip(one, two, strict=True)):
         return ""
     return "different proper names"
+
+
+def _name_words(name: str) -> list[str]:
+    """Return the words that make a proper name, without titles before it and legal forms after it, numerals as digits."""
+    words = [fold(word) for word in tokens(name) if fold(word) not in ARTICLES | {"of"}]
+    words = words[:1] + [ROMAN.get(word, word) for word in words[1:]]
+    while len(words) > 1 and words[0] in TITLES:
+        words = words[1:]
+    while len(words) > 1 and words[-1] in LEGAL_FORMS:
+        words = words[:-1]
+    return words
+
+
+def _spelt_alike(left: str, right: str) -> bool:
+    # "William" and "Williams" are two names, though one letter makes the difference.
+    return left == right or (
+        left.removesuffix("s") != right.removesuffix("s") and SequenceMatcher(None, left, right).ratio() >= _SPELLING
+    )
 
 
 def is_name(text: str) -> bool:
@@ -183,15 +204,20 @@ def _initials_fit(one: list[str], two: list[str]) -> bool:
 
 
 def family_name_of(short: str, long: str) -> bool:
-    """Whether `short` is one capitalised word that ends the longer proper name `long` ("Einstein", "Albert Einstein")."""
-    whole = tokens(long)
-    if len(tokens(short)) != 1 or not 2 <= len(whole) <= 4 or not (is_name(short) and is_name(long)):  # noqa: PLR2004
+    """Whether `short` is one capitalised word that ends the longer proper name `long` ("Einstein", "Albert Einstein").
+
+    Names of places, institutions and things, and anything with an acronym or a number in it, are left alone.
+    """
+    whole, alone = tokens(long), tokens(short)
+    if len(alone) != 1 or not 2 <= len(whole) <= 3 or not (is_name(short) and is_name(long)):  # noqa: PLR2004
         return False
-    given = [fold(word) for word in whole[:-1]]
+    given, family = [fold(word) for word in whole[:-1]], fold(whole[-1])
+    acronym = any(len(word) > 1 and word.isupper() for word in (*whole, *alone))
     return (
-        fold(whole[-1]) == fold(tokens(short)[0])
-        and not PLACE_WORDS.intersection(given)
-        and not (ARTICLES | PREPOSITIONS | {"of"}).intersection(given)
+        family == fold(alone[0])
+        and family not in INSTITUTIONS
+        and not (PLACE_WORDS | ARTICLES | PREPOSITIONS | {"of"}).intersection(given)
+        and not acronym
         and not any(word[0].isdigit() for word in whole)
     )
 
@@ -217,6 +243,9 @@ def _direction_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
             return "opposite directions"
     if ("by" in one) != ("by" in two):
         return "one is passive"
+    if one[:-1] == two[:-1] and {one[-1], two[-1]} <= PREPOSITIONS:
+        alike = any({one[-1], two[-1]} <= group for group in ALIKE_PREPOSITIONS)
+        return "" if alike or one == two else f'"{one[-1]}" is not "{two[-1]}"'
     turned = one[:1] == two[:1] and one[-1] != two[-1] and {one[-1], two[-1]} & {"from", "by"}
     return "opposite directions" if turned else ""
 

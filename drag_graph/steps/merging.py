@@ -1,7 +1,7 @@
 """Which entity names and which predicates of one subgraph are the same (design, section 5; measured in docs/merging.md).
 
-Names merge by their key, by acronym, by family name, and at last by embedding: cosine at or above a threshold, and no guard that
-knows better (`drag_graph.steps.guards`). The result does not depend on the order of the names.
+Names merge by their key, by acronym, by family name, and at last by embedding: cosine at or above a threshold, and no guard
+that knows better (`drag_graph.steps.guards`). The result does not depend on the order of the names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 from drag_graph.ports import Vectors
 from drag_graph.steps.guards import entities_differ, family_name_of, predicates_differ
 from drag_graph.steps.inflection import noun
-from drag_graph.steps.surface import abbreviates, acronym_aside, entity_key, fold, predicate_key, tokens
+from drag_graph.steps.surface import abbreviates, acronym_aside, entity_key, fold, predicate_key, spaced, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Thresholds:
 
 
 MEASURED: Mapping[str, Thresholds] = {
-    "sentence-transformers/all-MiniLM-L6-v2": Thresholds(entity=0.9, predicate=0.85),
-    "lexical": Thresholds(entity=0.9, predicate=0.85),
+    "sentence-transformers/all-MiniLM-L6-v2": Thresholds(entity=0.825, predicate=0.85),
+    "lexical": Thresholds(entity=0.65, predicate=0.8),
 }
 """What `bench/entity_merging.py` found best, by embedder."""
 UNMEASURED = Thresholds(entity=0.9, predicate=0.85)
@@ -96,8 +96,16 @@ def merge_entities(names: Sequence[str], vectors: Vectors, threshold: float) -> 
     return sorted(sorted(order[position] for position in group) for group in groups.all())
 
 
+def predicate_text(predicate: str) -> str:
+    """Return what is embedded for a predicate: a sentence, since a bare verb means little to a model of sentences."""
+    return f"X {spaced(predicate)} Y"
+
+
 def merge_predicates(predicates: Sequence[str], vectors: Vectors, threshold: float) -> list[list[int]]:
-    """Return the positions of `predicates` (distinct) in groups of one relation each; `vectors` holds a unit row a predicate."""
+    """Return the positions of `predicates` (distinct) in groups of one relation each.
+
+    `vectors` holds a unit row a predicate, of its `predicate_text`.
+    """
     order = sorted(range(len(predicates)), key=lambda position: predicates[position])
     ordered = [predicates[position] for position in order]
     groups = _Groups(len(ordered))

@@ -79,13 +79,31 @@ EMPTY = frozenset(
 TITLES = frozenset(
     """
     dr mr mrs ms miss prof professor sir dame lord lady president king queen prince princess emperor pope saint st general
-    colonel captain senator governor judge justice chancellor inc ltd llc corp corporation company co plc gmbh jr sr
+    colonel captain senator governor judge justice chancellor
+    """.split()  # noqa: SIM905
+)
+LEGAL_FORMS = frozenset("inc ltd llc corp corporation company co plc gmbh jr sr".split())  # noqa: SIM905
+DERIVATIONS = tuple("er or ist ing ian ism ship hood ful less ness ary ry y".split())  # noqa: SIM905
+ALIKE_PREPOSITIONS = (
+    {"in", "within", "inside", "at"},
+    {"to", "into", "toward", "towards"},
+    {"on", "upon", "onto"},
+    {"through", "via"},
+)
+INSTITUTIONS = frozenset(
+    """
+    army navy force university college institute academy party house senate congress parliament court bank church museum
+    school club team league cup prize award war battle river lake sea ocean street avenue road park county city town island
+    islands mountain mountains airport station bridge tower act law theory effect syndrome disease virus system program
+    project society association union council committee department office agency company times post news press olympics
+    games award awards festival empire dynasty republic kingdom bay
     """.split()  # noqa: SIM905
 )
 PLACE_WORDS = frozenset(
     """
     new old north south east west northern southern eastern western upper lower central great greater san santa saint st
-    los las el la le fort port mount mt lake cape united saudi sri hong tel rio costa puerto sierra
+    los las el la le fort port mount mt lake cape united saudi sri hong tel rio costa puerto sierra equatorial
+    democratic inner outer rhode nova papua
     """.split()  # noqa: SIM905
 )
 PRONOUNS = frozenset(

@@ -21,6 +21,25 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060\
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[+\u00b0%]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _EDGE_MARKS = " \t\n\"'`.,;:!?*_~|\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_BRITISH = tuple(
+    (re.compile(pattern), instead)
+    for pattern, instead in (
+        (r"(?<=[aeiou][a-z])our(?=s?$|ed$|ing$|less$|ful$|hood$|ite$|al$)|(?<=[bdlnptv])our(?=s?$|able$|al$)", "or"),
+        (r"(?<=[iet])tre(s?)$", r"ter\1"),
+        (r"ibre(s?)$", r"iber\1"),
+        (r"haem", "hem"),
+        (r"sulph", "sulf"),
+        (r"^oe(?=[ds])", "e"),
+        (r"isation(s?)$", r"ization\1"),
+        (r"^leuco", "leuko"),
+        (r"paed", "ped"),
+        (r"ageing$", "aging"),
+    )
+)
+_SPELT = {
+    "aeroplane": "airplane", "contour": "contour", "detour": "detour", "doughnut": "donut", "flour": "flour", "grey": "gray",
+    "hour": "hour", "hours": "hours", "four": "four", "pour": "pour", "sceptic": "skeptic", "tour": "tour", "your": "your",
+}  # fmt: skip
 _ASIDE = re.compile(r"^(?P<outer>[^()]+?)\s*\((?P<inner>[^()]+)\)$")
 _ACRONYM = re.compile(r"^(?:[A-Z][a-z]?\.?){1,7}[0-9]?s?$")
 
@@ -35,8 +54,8 @@ def clean(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Return the words and numbers of a text as they are written; hyphens, slashes and underscores separate."""
-    spaced = clean(text).replace("'s ", " ").removesuffix("'s").replace("_", " ")
-    joined = re.sub(r"\b(?:[A-Za-z]\.){2,}", lambda match: match.group().replace(".", ""), spaced)
+    words = clean(text).replace("'s ", " ").removesuffix("'s").replace("_", " ")
+    joined = re.sub(r"\b(?:[A-Za-z]\.){2,}", lambda match: match.group().replace(".", ""), words)
     return _TOKEN.findall(joined)
 
 
@@ -44,6 +63,15 @@ def fold(word: str) -> str:
     """Return a word in lower case without accents."""
     decomposed = unicodedata.normalize("NFD", word.casefold())
     return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+def spelling(word: str) -> str:
+    """Return a lower-case word in American spelling, as far as a few regular differences go."""
+    if word in _SPELT:
+        return _SPELT[word]
+    for pattern, instead in _BRITISH:
+        word = pattern.sub(instead, word)
+    return word
 
 
 def entity_words(text: str, common: frozenset[str] = frozenset()) -> tuple[str, ...]:
@@ -57,7 +85,7 @@ def entity_words(text: str, common: frozenset[str] = frozenset()) -> tuple[str, 
         written = written[1:]
     words = []
     for word in written:
-        folded = fold(word)
+        folded = spelling(fold(word))
         singular = noun(folded)
         named = word[:1].isupper() and not (folded in common or singular in common)
         words.append(folded if named else singular)
@@ -77,21 +105,29 @@ def entity_key(text: str, common: frozenset[str] = frozenset()) -> str:
     return joined or fold(clean(text))
 
 
+def spaced(predicate: str) -> str:
+    """Return a predicate as plain words: "locatedIn" and "located_in" are "located in"."""
+    return _CAMEL.sub(" ", clean(predicate)).replace("_", " ").lower()
+
+
 def predicate_words(text: str) -> tuple[str, ...]:
     """Return the plain forms of a predicate's words, without articles; "is located in" and "located in" are the same.
 
     A passive keeps its preposition, so "causes" and "is caused by" stay apart (`cause`, `cause_by`).
     """
-    spaced = _CAMEL.sub(" ", clean(text)).replace("n't", " not").replace("cannot", "can not")
-    folded = [fold(word) for word in tokens(spaced)]
-    plain = [verb(word) for word in folded if word not in ARTICLES]
+    folded = [fold(word) for word in tokens(spaced(text).replace("n't", " not").replace("cannot", "can not"))]
+    plain = [spelling(verb(word)) for word in folded if word not in ARTICLES]
     while len(plain) > 2 and plain[0] in AUXILIARIES and plain[-1] in PREPOSITIONS and folded[-2] != plain[-2]:  # noqa: PLR2004
         plain = plain[1:]
-    if len(plain) > 1 and plain[0] == "have" and plain[1] == "be":
+    if len(plain) > 1 and plain[0] == "have" and (plain[1] == "be" or _is_participle(folded[1], plain[1])):
         plain = plain[1:]
     if len(plain) > 1 and plain[0] == "do" and plain[1] == "not":
         plain = plain[1:]
     return tuple(plain)
+
+
+def _is_participle(written: str, plain: str) -> bool:
+    return written != plain and not written.endswith(("s", "ing"))
 
 
 def predicate_key(text: str) -> str:

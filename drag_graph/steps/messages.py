@@ -1,0 +1,30 @@
+"""How every prompt to a teacher is put together: chat messages, the question, numbered texts."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from drag_graph.model import LABELS, Query
+
+Plan = Literal["lean", "paper"]
+Messages = tuple[Mapping[str, str], ...]
+
+_SPACE = re.compile(r"\s+")
+
+
+def chat(system: str, user: str) -> Messages:
+    """Return a system and a user message."""
+    return ({"role": "system", "content": system}, {"role": "user", "content": user})
+
+
+def question(query: Query, *, blind: bool = False) -> str:
+    """Return the question, with its options on lines of their own unless `blind`."""
+    if blind or not query.options:
+        return query.text
+    labelled = (f"{label}. {option}" for label, option in zip(LABELS, query.options, strict=False))
+    return "\n".join((query.text, *labelled))
+
+
+def numbered(texts: Sequence[str]) -> str:
+    """Return one line a text, counted from 0; line breaks inside a text become spaces, so that a line is a text."""
+    return "\n".join(f"{position}. {_SPACE.sub(' ', text).strip()}" for position, text in enumerate(texts))
