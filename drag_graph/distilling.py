@@ -1,0 +1,198 @@
+"""Distilling one query: question -> evidence -> ranking -> triples -> canonical graph (design, section 5).
+
+The order of the steps, without I/O of its own. Both plans run the same stages: `lean` asks for many things at once, `paper`
+step by step as published.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from drag_graph import log
+from drag_graph.errors import MalformedReply, ReplyError
+from drag_graph.identity import sha256_of
+from drag_graph.model import Aggregation, Evidence, Query, Subgraph, TeacherCall, Triple
+from drag_graph.ports import Embedder, Teacher, TeacherReply, TeacherRequest
+from drag_graph.settings import Settings
+from drag_graph.steps import canonical, evidence, extract, rank, statements
+from drag_graph.steps.aggregate import aggregate
+from drag_graph.steps.complexity import complexity
+from drag_graph.steps.merging import thresholds_for
+
+DAYS_TO_LIVE = {"medical": 30}
+DEFAULT_DAYS_TO_LIVE = 90
+_DETERMINING = {
+    "plan",
+    "number_of_evidence",
+    "blind",
+    "extractor",
+    "ranking",
+    "alpha",
+    "top_k",
+    "strategy",
+    "merge",
+    "threshold",
+    "entity_similarity",
+    "predicate_similarity",
+}
+"""The settings that decide what a subgraph holds."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What distilling one query took; `cost_usd` counts only what was paid now."""
+
+    calls: int = 0
+    cached_calls: int = 0
+    cost_usd: float = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def book(self, reply: TeacherReply) -> None:
+        """Count one reply."""
+        self.calls += 1
+        if reply.cached:
+            self.cached_calls += 1
+            return
+        self.cost_usd += reply.call.cost_usd
+        self.tokens_in += reply.call.tokens_in
+        self.tokens_out += reply.call.tokens_out
+
+
+class Distillation:
+    """The steps for one query under fixed settings. Thread-safe."""
+
+    def __init__(self, settings: Settings, embedder: Embedder, teacher: Teacher) -> None:
+        self._settings = settings
+        self._embedder = embedder
+        self._teacher = teacher
+
+    def settings_hash(self, query: Query) -> str:
+        """Return the hash of everything that determines the query's subgraph besides its text (docs/adr/0002)."""
+        chosen = self._settings.model_dump(mode="json", include=_DETERMINING)
+        versions = {
+            "evidence": evidence.PROMPT_VERSIONS[self._settings.plan],
+            "scores": rank.PROMPT_VERSIONS[self._settings.plan],
+            "triples": extract.PROMPT_VERSIONS[self._settings.plan],
+            "patterns": extract.PATTERNS_MODEL,
+        }
+        return sha256_of(
+            {
+                "settings": chosen,
+                "versions": versions,
+                "teacher": self._teacher.fingerprint,
+                "embedder": self._embedder.name,
+                "domain": query.domain,
+            }
+        )
+
+    def distil(self, query: Query, ledger: Ledger) -> tuple[Subgraph, Aggregation]:
+        """Return the query's subgraph, without edges, and how the store is to aggregate it.
+
+        Raises ReplyError when a reply was unusable to the end (the query is to be quarantined), ModelError when the
+        teacher cannot be used at all, BudgetReached. `ledger` is filled as calls are made, also when an error is raised.
+        """
+        query = query.model_copy(update={"complexity": complexity(query.text, query.options)})
+        asking = _Asking(self._teacher, ledger)
+        k = rank.choose_k(query.domain, query.complexity, self._settings.top_k)
+        ranked, vector = self._evidence(query, asking, k)
+        extraction = self._triples(query, ranked, asking)
+        thresholds = thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
+        graph = canonical.build(query, extraction.triples, self._embedder.embed, thresholds, alpha=self._settings.alpha)
+        log.event("discarded", query=query.id, count=len(extraction.discarded) + len(graph.discarded))
+        aggregation = Aggregation(
+            strategy=self._settings.strategy, merge=self._settings.merge, threshold=self._settings.threshold, top_k=k
+        )
+        if self._settings.plan == "paper":
+            aggregation = _merged_statements(query, ranked, graph.triples, aggregation, asking)
+        now = datetime.now(UTC)
+        days = self._settings.days_to_live or DAYS_TO_LIVE.get(query.domain, DEFAULT_DAYS_TO_LIVE)
+        subgraph = Subgraph(
+            query=query,
+            settings_hash=self.settings_hash(query),
+            embedding=vector,
+            created_at=now.isoformat(timespec="seconds"),
+            expires_at=(now + timedelta(days=days)).isoformat(timespec="seconds"),
+            evidence=tuple(sorted(ranked, key=lambda item: item.position)),
+            entities=graph.entities,
+            triples=graph.triples,
+            calls=tuple(sorted(asking.calls.values(), key=lambda call: call.id)),
+        )
+        return subgraph, aggregation
+
+    def _evidence(self, query: Query, asking: "_Asking", k: int) -> tuple[tuple[Evidence, ...], tuple[float, ...]]:
+        """Return the ranked evidence, best first, and the query's vector."""
+        plan, blind, number = self._settings.plan, self._settings.blind, self._settings.number_of_evidence
+        reply = asking.ask(evidence.request(query, number=number, plan=plan, blind=blind))
+        found = evidence.read(reply, query, embed=self._embedder.embed)
+        short = evidence.missing(found, number, plan)
+        if short:
+            more = asking.ask(evidence.request(query, number=short, plan=plan, blind=blind, have=found))
+            found = evidence.read(more, query, have=found, embed=self._embedder.embed)
+        if not any(item.kept for item in found):
+            raise MalformedReply("the teacher gave no evidence", hint="Ask another teacher, or reword the question.")
+        scores: dict[str, float] = {}
+        if rank.candidates(found):
+            scores, _ = rank.read_scores(asking.ask(rank.scores_request(query, found, plan, blind=blind)), found)
+        vectors = self._embedder.embed([query.text, *(item.text for item in found)])
+        ranked = rank.rank(
+            found,
+            rank.cosines(vectors[0], vectors[1:]),
+            scores,
+            k=k,
+            alpha=rank.choose_alpha(query.domain, self._settings.alpha),
+            strategy=self._settings.ranking,
+        )
+        return ranked, tuple(float(value) for value in vectors[0])
+
+    def _triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
+        """Return the raw triples: the teacher's, and with `auto` those of `patterns` where it has none."""
+        extraction = extract.Extraction()
+        if self._settings.extractor != "patterns":
+            try:
+                for batch in extract.batches(ranked, self._settings.plan):
+                    request = extract.request(query, batch, self._settings.plan, blind=self._settings.blind)
+                    extraction += extract.read(asking.ask(request), batch)
+            except ReplyError:
+                if self._settings.extractor == "teacher":
+                    raise
+                log.event("patterns", query=query.id, reason="the teacher's triples were unusable")
+            if extraction.triples or self._settings.extractor == "teacher":
+                return extraction
+        extraction, call = extract.from_patterns(query, ranked, created_at=datetime.now(UTC).isoformat(timespec="seconds"))
+        if extraction.triples:
+            asking.calls[call.id] = call
+        return extraction
+
+
+class _Asking:
+    """Asks the teacher for one query, and keeps the records of its calls."""
+
+    def __init__(self, teacher: Teacher, ledger: Ledger) -> None:
+        self._teacher = teacher
+        self._ledger = ledger
+        self.calls: dict[str, TeacherCall] = {}
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        with log.timed(request.stage, request.query.id):
+            reply = self._teacher.ask(request)
+        self._ledger.book(reply)
+        self.calls[reply.call.id] = reply.call
+        return reply
+
+
+def _merged_statements(
+    query: Query, ranked: Sequence[Evidence], triples: Sequence[Triple], aggregation: Aggregation, asking: _Asking
+) -> Aggregation:
+    """Return the aggregation with the teacher's one sentence for each edge of several triples (the paper's appendix H)."""
+    edges, _ = aggregate(triples, ranked, aggregation)
+    several = statements.mergeable(edges)
+    if not several:
+        return aggregation
+    try:
+        merged, _ = statements.read(asking.ask(statements.request(query, several, triples)), several)
+    except ReplyError:
+        # The paper calls this step optional: the joined sentences say the same.
+        log.event("statements", query=query.id, reason="the teacher's sentences were unusable")
+        return aggregation
+    return aggregation.model_copy(update={"statements": merged})
