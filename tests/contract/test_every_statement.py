@@ -1,4 +1,4 @@
-"""Runs after the stores of this folder (its name sorts last): no statement is there that no test has executed."""
+"""Runs after the stores of this folder (its name sorts after theirs): no statement is there that no test has executed."""
 
 import pytest
 
