@@ -1,0 +1,12 @@
+// 3 Parallel edges: triples that say something of the same two entities
+// Two evidence may agree, or one may tell more than the other; the simple edge merges them. One row an ordered pair of entities,
+// the most triples first. Look at the graph, or at the table for what the evidence says.
+// Parameters: namespace, query_id
+MATCH (s:Entity)-[t:TRIPLE {namespace: $namespace, query_id: $query_id}]->(o:Entity)
+MATCH (e:Evidence {id: t.evidence_id})
+WITH s, o, t, e
+ORDER BY t.confidence DESC, t.id
+WITH s, o, collect(t) AS triples, collect(t.predicate + ' (' + toString(t.confidence) + ', ' + e.text + ')') AS said
+WHERE size(triples) > 1
+RETURN s AS subject, triples, o AS object, size(triples) AS number, said
+ORDER BY number DESC, subject.name, object.name

@@ -1,0 +1,12 @@
+// 6 Left out: triples that no simple edge is made of
+// Read from the evidence, but below the confidence threshold, beyond the best K, or from evidence that was not kept.
+// Parameters: namespace, query_id
+MATCH (s:Entity)-[t:TRIPLE {namespace: $namespace, query_id: $query_id}]->(o:Entity)
+WHERE NOT EXISTS {
+  MATCH (s)-[r:RELATED {namespace: $namespace, query_id: $query_id}]->(o)
+  WHERE t.id IN r.triple_ids
+}
+MATCH (e:Evidence {id: t.evidence_id})
+RETURN t.confidence AS confidence, s.name AS subject, t.predicate AS predicate, o.name AS object,
+  e.kept AS evidence_kept, e.reason AS reason, e.text AS evidence, t.id AS triple_id
+ORDER BY confidence DESC, triple_id
