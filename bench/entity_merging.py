@@ -19,13 +19,12 @@ from pathlib import Path
 from drag_graph.adapters.embedders import make_embedder
 from drag_graph.ports import Embedder, Vectors
 from drag_graph.settings import Settings
-from drag_graph.steps.merging import merge_entities, merge_predicates, predicate_text
+from drag_graph.steps.merging import merge_entities, merge_predicates, predicate_text, thresholds_for
 
 HERE = Path(__file__).resolve().parent
 THRESHOLDS = [round(0.50 + 0.025 * step, 3) for step in range(20)] + [1.01]
 LEAST_PRECISION = 0.99
 Merge = Callable[[Sequence[str], Vectors, float], list[list[int]]]
-EMBEDDED: dict[Merge, Callable[[str], str]] = {merge_entities: str, merge_predicates: predicate_text}
 
 
 @dataclass(frozen=True)
@@ -70,12 +69,17 @@ def held_out(pair: Pair) -> bool:
     return digest[0] % 2 == 1
 
 
+def embedded(text: str, embedder: Embedder, merge: Merge) -> str:
+    """Return what the product embeds for a name or a predicate."""
+    return predicate_text(text, thresholds_for(embedder.name).frame) if merge is merge_predicates else text
+
+
 def merged(pairs: Iterable[Pair], embedder: Embedder, merge: Merge, threshold: float) -> list[bool]:
     """Whether the product's own merging joins each pair."""
     joined = []
     for pair in pairs:
         texts = [pair.first, pair.second]
-        vectors = embedder.embed([EMBEDDED[merge](text) for text in texts])
+        vectors = embedder.embed([embedded(text, embedder, merge) for text in texts])
         joined.append(texts[0] == texts[1] or len(merge(texts, vectors, threshold)) == 1)
     return joined
 
@@ -111,7 +115,7 @@ def errors(pairs: Sequence[Pair], embedder: Embedder, merge: Merge, threshold: f
     said = merged(pairs, embedder, merge, threshold)
     for pair, yes in zip(pairs, said, strict=True):
         if yes != pair.same:
-            one, two = embedder.embed([EMBEDDED[merge](text) for text in (pair.first, pair.second)])
+            one, two = embedder.embed([embedded(text, embedder, merge) for text in (pair.first, pair.second)])
             cosine = float(one @ two)
             half = "held out" if held_out(pair) else "choosing"
             print(f"{'wrong ' if yes else 'missed'} {cosine:.3f} {pair.kind:11} {half:9} {pair.first} | {pair.second}")

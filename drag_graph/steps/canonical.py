@@ -46,7 +46,7 @@ def build(
     names = sorted({name for triple in resolved for name in (triple.subject, triple.object)})
     predicates = sorted({triple.predicate for triple in resolved})
     sentences = sorted({_sentence(triple) for triple in resolved})
-    texts = [query.text, *names, *(predicate_text(text) for text in predicates), *sentences]
+    texts = [query.text, *names, *(predicate_text(text, thresholds.frame) for text in predicates), *sentences]
     vectors = embed(texts)
     first, second = 1 + len(names), 1 + len(names) + len(predicates)
     entity_of = _entities(query, resolved, names, merge_entities(names, vectors[1:first], thresholds.entity))
@@ -90,13 +90,11 @@ def resolve_references(raw: Sequence[RawTriple]) -> tuple[list[RawTriple], list[
     discarded: list[str] = []
     for triple in raw:
         ends = []
-        for end in (triple.subject, triple.object):
-            name = (
-                last.get(triple.evidence_id, "")
-                if sounds_like_pronoun(end)
-                else _pointed(clean(end), named[triple.evidence_id])
-            )
-            ends.append(name)
+        for end, other in ((triple.subject, triple.object), (triple.object, triple.subject)):
+            if sounds_like_pronoun(end):
+                ends.append(last.get(triple.evidence_id, ""))
+            else:
+                ends.append(_pointed(clean(end), [name for name in named[triple.evidence_id] if name != clean(other)]))
         if not all(ends):
             discarded.append(f'"{_sentence(triple)}": a pronoun that stands for nothing in its evidence')
             continue

@@ -1,7 +1,7 @@
 """Triples: what is asked of the teacher about the kept evidence, and what becomes of its reply (design, section 5).
 
-`lean` asks once about all of it; `paper` asks about each evidence on its own (the paper's step 3). `from_patterns` reads triples
-by rules, without any model.
+`lean` asks once about all of it; `paper` asks about each evidence on its own (the paper's step 3). `from_patterns` reads
+triples by rules, without any model.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ _LEAN_SYSTEM = (
 _LEAN_USER = "{statements}"
 _PAPER_SYSTEM = (
     "You are an assistant in charge of extracting entity pairs and their relationships from the provided evidence statement. "
-    "Name every pair of entities that the statement relates, and describe each relationship with a short predicate. Use the same "
-    "name for the same entity and resolve pronouns. Rate each relationship with a confidence from 0 to 1 by how directly the "
-    "evidence supports it.\n"
+    "Name every pair of entities that the statement relates, and describe each relationship with a short predicate. Use the "
+    "same name for the same entity and resolve pronouns. Rate each relationship with a confidence from 0 to 1 by how directly "
+    "the evidence supports it.\n"
     'Reply with a JSON object {"triples": [{"subject": string, "predicate": string, "object": string, "confidence": number, '
     '"evidence": [integer], "subject_type": string, "object_type": string}]}; "evidence" is always [0], and a type is one of '
     "PERSON, ORG, CONCEPT, PROCESS, QUANTITY, LOCATION."

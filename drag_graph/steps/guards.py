@@ -74,7 +74,8 @@ def predicates_differ(first: str, second: str) -> str:
         or _negation_differs(one, two)
         or _direction_differs(one, two)
         or _opposed(only_one, only_two)
-        or _modality_differs(one, two)
+        or _comparison_differs(one, two)
+        or _says_too_little(one, two)
     )
 
 
@@ -250,10 +251,15 @@ def _direction_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
     return "opposite directions" if turned else ""
 
 
-def _modality_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
+def _comparison_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
     """Tell comparisons apart: "larger than" is the same only with the same words."""
     compared = "than" in one or "than" in two
     return "different comparisons" if compared and one != two else ""
+
+
+def _says_too_little(one: tuple[str, ...], two: tuple[str, ...]) -> str:
+    light = {("be",), ("have",), ("do",), ("can",)}
+    return "a bare auxiliary is near to everything" if one != two and (one in light or two in light) else ""
 
 
 def sounds_like_pronoun(text: str) -> bool:

@@ -50,7 +50,7 @@ def leaks(text: str, query: Query, gold: int | str | None = None) -> bool:
 
 
 def why(text: str, query: Query, gold: int | str | None = None) -> str:
-    """Return how a text gives the answer away, or "": it says that it is the answer, names an option's letter, or is an option."""
+    """Return how a text gives the answer away, or "": it says what the answer is, names an option's letter, or is an option."""
     if _VERDICT.search(text):
         return "says what the answer is"
     letter = _LETTER.search(text.strip())

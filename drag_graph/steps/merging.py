@@ -17,15 +17,20 @@ from drag_graph.steps.surface import abbreviates, acronym_aside, entity_key, fol
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Cosines in [0, 1] from which two entity names, or two predicates, are one."""
+    """Cosines in [0, 1] from which two entity names, or two predicates, are one.
+
+    `frame` is the sentence that a predicate is embedded in: a bare verb means little to a model of sentences, while an embedder
+    of spellings sees the likeness of the frames.
+    """
 
     entity: float
     predicate: float
+    frame: str = "X {} Y"
 
 
 MEASURED: Mapping[str, Thresholds] = {
     "sentence-transformers/all-MiniLM-L6-v2": Thresholds(entity=0.825, predicate=0.85),
-    "lexical": Thresholds(entity=0.65, predicate=0.8),
+    "lexical": Thresholds(entity=0.65, predicate=0.8, frame="{}"),
 }
 """What `bench/entity_merging.py` found best, by embedder."""
 UNMEASURED = Thresholds(entity=0.9, predicate=0.85)
@@ -39,6 +44,7 @@ def thresholds_for(embedder_name: str, entity: float | None = None, predicate: f
     return Thresholds(
         entity=measured.entity if entity is None else entity,
         predicate=measured.predicate if predicate is None else predicate,
+        frame=measured.frame,
     )
 
 
@@ -96,9 +102,9 @@ def merge_entities(names: Sequence[str], vectors: Vectors, threshold: float) -> 
     return sorted(sorted(order[position] for position in group) for group in groups.all())
 
 
-def predicate_text(predicate: str) -> str:
-    """Return what is embedded for a predicate: a sentence, since a bare verb means little to a model of sentences."""
-    return f"X {spaced(predicate)} Y"
+def predicate_text(predicate: str, frame: str) -> str:
+    """Return what is embedded for a predicate."""
+    return frame.format(spaced(predicate))
 
 
 def merge_predicates(predicates: Sequence[str], vectors: Vectors, threshold: float) -> list[list[int]]:

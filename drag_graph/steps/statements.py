@@ -16,8 +16,8 @@ LONGEST = 1_000
 
 # Appendix H, word for word, and the shape of the request and of the reply.
 _SYSTEM = (
-    "You are an assistant in charge of combining the provided statements into one summarized statement. Be concise without losing "
-    "any of the information.\n"
+    "You are an assistant in charge of combining the provided statements into one summarized statement. Be concise without "
+    "losing any of the information.\n"
     "Each numbered line holds the statements of one pair. Reply with a JSON object "
     '{"statements": [{"pair": integer, "statement": string}]}, one entry a line; "pair" is its number.'
 )
