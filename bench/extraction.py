@@ -2,9 +2,9 @@
 
     python bench/extraction.py --data FOLDER
 
-FOLDER holds text2kgbench.jsonl (gold triples and recorded outputs), qasc.jsonl and
-entailmentbank_arc.jsonl (evidence sentences). Rows are split in two halves by the hash of their
-id: rules were tuned looking at half A only in the counts, and both halves are reported.
+FOLDER holds text2kgbench.jsonl (gold triples and recorded outputs) and the files named in SETS
+(evidence sentences). Rows are split in two halves by the hash of their
+id, and each half is reported.
 
     --rules          precision by rule against the gold triples, half A, and half B
     --sample N       print N triples of each rule with their sentences, to be judged by a reader
@@ -24,6 +24,7 @@ from drag_graph.evaluation.extraction import MATCHINGS, Matching, Triple, clean,
 from drag_graph.steps.patterns import ExtractedTriple, extract
 
 SYSTEMS = ("patterns", "patterns>=0.7", "vicuna-13b", "alpaca-lora-13b")
+FLOOR = 0.7
 SETS = (
     ("qasc", "evidence_llm"),
     ("qasc", "evidence"),
@@ -57,7 +58,7 @@ def as_tuple(triple: ExtractedTriple) -> Triple:
 
 def predicted(row: dict[str, Any], system: str) -> list[Triple]:
     if system.startswith("patterns"):
-        floor = 0.7 if ">=" in system else 0.0
+        floor = FLOOR if ">=" in system else 0.0
         read_triples = (triple for text in row["evidence"] for triple in extract(text))
         return [as_tuple(triple) for triple in read_triples if triple.confidence >= floor]
     recorded = row["llm_outputs"].get(system) or {}
@@ -98,16 +99,20 @@ def sentences_of(folder: Path) -> dict[str, list[tuple[str, str]]]:
 def coverage_table(folder: Path) -> None:
     print(
         "\n| sentences | half | number | with a triple | triples a sentence | content words kept | "
-        "kept where read | length of joined triples |"
+        "kept where read | kept at confidence >= 0.7 | length of joined triples |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name, texts in sentences_of(folder).items():
         for part in ("A", "B"):
             chosen = [text for where, text in texts if where == part]
-            figures = coverage((text, [as_tuple(t) for t in extract(text)]) for text in chosen)
+            read_texts = [(text, extract(text)) for text in chosen]
+            figures = coverage((text, [as_tuple(t) for t in triples]) for text, triples in read_texts)
+            strong = coverage(
+                (text, [as_tuple(t) for t in triples if t.confidence >= FLOOR]) for text, triples in read_texts
+            )
             print(
                 f"| {name} | {part} | {figures.sentences} | {100 * figures.read:.1f} % | {figures.triples:.2f} | "
-                f"{100 * figures.kept:.1f} % | {100 * figures.kept_where_read:.1f} % | {figures.length:.2f} |"
+                f"{100 * figures.kept:.1f} % | {100 * figures.kept_where_read:.1f} % | {100 * strong.kept:.1f} % | {figures.length:.2f} |"
             )
 
 
@@ -152,8 +157,9 @@ def sample(folder: Path, number: int) -> None:
 
 def judged(folder: Path, path: Path) -> None:
     verdicts: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
-    right, read_count = Counter[str](), Counter[str]()
+    right, read_count, frequency = Counter[str](), Counter[str](), Counter[str]()
     for digest, _, _, triple in judged_items(folder):
+        frequency[triple.rule] += 1
         if digest in verdicts:
             read_count[triple.rule] += 1
             right[triple.rule] += verdicts[digest]
@@ -162,6 +168,9 @@ def judged(folder: Path, path: Path) -> None:
         smoothed = (right[rule] + 1) / (number + 2)
         print(f"| {rule} | {right[rule]} / {number} | {100 * right[rule] / number:.0f} % | {smoothed:.2f} |")
     total = sum(read_count.values())
+    weighted = sum(frequency[rule] * right[rule] / number for rule, number in read_count.items())
+    share = weighted / sum(frequency[rule] for rule in read_count)
+    print(f"\nWeighted by how often each rule reads in these texts: {100 * share:.0f} %.")
     print(f"\n{total} of {len(verdicts)} verdicts are about triples that are still read.")
 
 

@@ -43,6 +43,13 @@ def of_copula(tokens: list[Token]) -> bool:
     return place > 0 and copula(tokens[place : group_end(tokens, place)])
 
 
+def expletive(group: list[Token], rest: list[Token]) -> bool:
+    """Tell whether "it" stands for what follows: "it is hard to fly"; no subject can be named."""
+    head = next((token for token in rest if token.tag != "A"), None)
+    later = any(token.tag == "T" or token.low == "that" for token in rest)
+    return copula(group) and head is not None and head.tag == "J" and later
+
+
 def means_clause(group: list[Token], rest: list[Token]) -> bool:
     """Tell whether a clause follows, as in "melting means a solid becomes a liquid": it stays whole."""
     return group[-1].low in {"means", "mean", "meant"} and starts_clause(rest)
@@ -87,9 +94,11 @@ def strip_discourse(tokens: list[Token]) -> list[Token]:
     while start < len(tokens):
         token = tokens[start]
         comma = start + 1 < len(tokens) and tokens[start + 1].tag == ","
-        if token.tag in {",", ";", ":", "C"} or ((token.tag == "A" or token.low in _TIMES) and comma) or token.low == "then":
+        aside = comma and (token.tag == "A" or token.low in _TIMES)
+        following = tokens[start + 1].low if start + 1 < len(tokens) else ""
+        if token.tag in {",", ";", ":", "C"} or token.low == "then" or aside:
             start += 1
-        elif token.low == "for" and tokens[start + 1 : start + 2] and tokens[start + 1].low == "example":
+        elif (comma and token.low in {"no", "yes"}) or (token.low, following) == ("for", "example"):
             start += 2
         else:
             break
@@ -146,7 +155,8 @@ def possessed(subject: list[Token]) -> tuple[list[Token], list[Token]]:
     plain = not marks or all(t.tag not in {"P", "G", "T"} for t in subject[: marks[-1]])
     if marks and plain and 0 < marks[-1] < len(subject) - 1:
         owned = subject[marks[-1] + 1 :]
-        if len(owned) <= MAX_OWNED and not any(t.tag == "P" for t in owned):
+        named = all(token.capital for token in owned)
+        if len(owned) <= MAX_OWNED and not named and not any(t.tag == "P" for t in owned):
             return subject[: marks[-1]], owned
     place = next((i for i, token in enumerate(subject) if token.low == "of"), 0)
     head = trim(subject[:place])

@@ -49,7 +49,8 @@ class Context:
         if self.tokens[index - 1].tag in {"D", "P", "T", "J"}:
             return False
         kinds = verb.inflections
-        return THIRD in kinds or (PAST in kinds and PARTICIPLE not in kinds)
+        agrees = THIRD in kinds and not plural(self.tokens[index - 1])
+        return agrees or (PAST in kinds and PARTICIPLE not in kinds)
 
     def look_ahead(self) -> None:
         for index in range(len(self.tokens) - 1, -1, -1):
@@ -74,7 +75,7 @@ class Context:
         if self.tokens[index - 1].low == "then":
             return "D" if not self.stands_alone(index) else "O"
         saying = self.tokens[index - 1].low.startswith(_SAYING)
-        if (previous in {"G", "B"} and not saying) or (previous in {"F", "G", "B"} and not self.ahead[index + 1]):
+        if previous in {"G", "B", "F"} and not saying and (previous != "F" or not self.ahead[index + 1]):
             return "D"
         if previous in {"P", "C", "T", ","} or (previous == "S" and self.tokens[index - 1].low != "so"):
             return "D" if not self.stands_alone(index) else "O"

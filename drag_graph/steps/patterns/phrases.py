@@ -251,7 +251,7 @@ class Segmenter:
         self._open(kind, self.tokens[index:cut], self.tokens[cut:end])
         return end
 
-    def _step(self, index: int) -> int:  # noqa: PLR0911  one return a kind of token
+    def _step(self, index: int) -> int:  # noqa: C901, PLR0911  one return a kind of token
         tokens, token = self.tokens, self.tokens[index]
         following = _at(tokens, index + 1)
         if token.tag == "R" or (token.tag == "P" and following is not None and following.tag == "R"):
@@ -267,6 +267,9 @@ class Segmenter:
                 self.segments[-1].body.append(token)
                 return 1
             return self._to("relative", index, _until(tokens, index + 1))
+        if token.tag == "S" and following is not None and following.tag == "T":
+            self.segments[-1].body.extend(tokens[index : index + 2])
+            return index + 2
         if token.tag == "S":
             return self._to("condition", index, _until(tokens, index), marker=1)
         if token.tag == ";":
@@ -341,9 +344,10 @@ class Segmenter:
                 self._open("infinitive", [current.marker[0], head])
                 return start + 1
             return self._to("bare", start, len(tokens))
-        if head.tag == "G" and current.kind == "gerund":
+        earlier = next((one for one in reversed(self.segments) if one.kind != "preposition"), current)
+        if head.tag == "G" and earlier.kind == "gerund":
             if current.body:
-                self._open("gerund", [current.marker[0], head])
+                self._open("gerund", [earlier.marker[0], head])
             else:
                 current.marker.extend(tokens[index : start + 1])
             return start + 1
@@ -359,7 +363,7 @@ class Segmenter:
         if (head.tag in {"E", "G"} and not lone) or (head.tag == "A" and self._participle(start)):
             return self._to("participle", start, _until(tokens, start))
         end = _until(tokens, start)
-        listed = any(t.tag == "C" for t in tokens[start:]) and not self._lone(start, end)
+        listed = self._listed(start)
         articles = sum(one.tag == "," and other.low in w.ARTICLES for one, other in pairwise(tokens[index:]))
         if head.low in w.ARTICLES | w.POSSESSIVES and not listed and current.body and articles == 1:
             return self._to("apposition", start, end)
@@ -373,11 +377,20 @@ class Segmenter:
             return False
         return token.tag == "G" or after is None or after.tag in {"P", "T", "A", ","}
 
-    def _lone(self, start: int, end: int) -> bool:
-        """Whether no conjunction comes right after the next comma, so that this is no list."""
-        after = _at(self.tokens, end + 1)
-        inside = any(token.tag == "C" for token in self.tokens[start:end])
-        return not inside and (after is None or after.tag != "C")
+    def _listed(self, start: int) -> bool:
+        """Whether a list goes on at `start`: noun phrases and commas up to a conjunction."""
+        for index in range(start, len(self.tokens)):
+            token = self.tokens[index]
+            if token.tag == "C":
+                return not starts_verb(self.tokens[index + 1 :]) and not starts_clause(self.tokens[index + 1 :])
+            if token.tag in FINITE | {"R", "S", "E", "T", ";"} or (token.tag == "," and self._breaks(index + 1)):
+                return False
+        return False
+
+    def _breaks(self, index: int) -> bool:
+        """Whether what follows a comma is no noun phrase."""
+        token = _at(self.tokens, index)
+        return token is None or token.tag in {"P", "E", "G", "R", "S", "A"}
 
 
 def segments(tokens: list[Token]) -> list[Segment]:

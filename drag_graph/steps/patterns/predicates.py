@@ -7,8 +7,8 @@ from drag_graph.steps.patterns.context import NOMINAL
 from drag_graph.steps.patterns.phrases import Segment, coordinated, copula, trim
 from drag_graph.steps.patterns.text import Token
 
-MAX_PREDICATE = 9
-MAX_CARRIED = 4
+MAX_PREDICATE = 12
+MAX_CARRIED = 5
 MAX_PIECES = 10
 MAX_HEAD = 5
 MIN_LINKED = 3
@@ -17,6 +17,7 @@ _LIGHT_VERBS = w.lexicon("light_verbs")
 _LIGHT_NOUNS = frozenset(
     ["care", "place", "part", "advantage", "use", "account", "birth", "rise", "way", "root", "hold", "sense"]
 )
+_CAUSING = ("caus", "allow", "enabl", "requir", "forc", "lead", "led", "persuad", "tell", "told", "ask", "want", "need")
 _NAMING = frozenset({"called", "named", "known", "termed", "titled", "entitled"})
 
 
@@ -129,7 +130,9 @@ def _spread(predicate: list[Token], body: list[Token], rule: str) -> list[Piece]
     return [Piece(predicate, member, rule) for member in coordinated(body)]
 
 
-def _object(group: list[Token], body: list[Token], *, following: str | None, rule: str) -> tuple[list[Piece], list[Token]]:
+def _object(  # noqa: C901  one case a kind of object
+    group: list[Token], body: list[Token], *, following: str | None, rule: str
+) -> tuple[list[Piece], list[Token]]:
     """Return the pieces of the direct object, and what later predicates start with."""
     more = following is not None
     verbs = [token for token in group if token.tag not in {"A", "N"}]
@@ -147,6 +150,9 @@ def _object(group: list[Token], body: list[Token], *, following: str | None, rul
         cut = len(body)
     verb, kept = body[cut:], body[:cut]
     found: list[Piece] = []
+    if following == "to" and verbs and verbs[-1].low.startswith(_CAUSING):
+        # "Heat causes water to evaporate" does not say that heat causes water.
+        return [], group + (kept if len(kept) <= MAX_PREDICATE // 2 else carried(kept))
     place = next((i for i, token in enumerate(kept) if token.low == "of" and i), 0)
     listed = any(token.tag in {",", "C"} for token in kept[:place])
     if rule == "copula" and 0 < place <= MAX_HEAD and not listed and trim(kept[place + 1 :]):
@@ -166,12 +172,32 @@ def _object(group: list[Token], body: list[Token], *, following: str | None, rul
     return found, prefix
 
 
+def _ranges(parts: list[Segment]) -> list[Segment]:
+    """Keep together what means little apart: "from year to year", "from 5 to 10"."""
+    kept: list[Segment] = []
+    for part in parts:
+        last = kept[-1] if kept else None
+        starts = last is not None and last.marker[:1] != [] and last.marker[0].low == "from"
+        ends = part.kind == "preposition" and part.marker[0].low in {"to", "until", "till"} and part.body
+        if last is not None and starts and ends and _vague(last.body, part.body):
+            kept[-1] = Segment(last.kind, last.marker, last.body + part.marker + part.body)
+        else:
+            kept.append(part)
+    return kept
+
+
+def _vague(start: list[Token], end: list[Token]) -> bool:
+    numbers = any(token.tag == "#" for token in start + end)
+    other = any(token.low in {"another", "other", "others", "next"} for token in end)
+    return numbers or other or [token.low for token in start] == [token.low for token in end]
+
+
 def _marker(parts: list[Segment]) -> str | None:
     """Return the first word of the second segment; None where there is none."""
     return parts[1].marker[0].low if len(parts) > 1 and parts[1].marker else None
 
 
-def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C901  one loop over the segments
+def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C901, PLR0912  one loop over the segments
     """Return what a verb group says by its object, prepositional phrases, infinitives and gerunds.
 
     Args:
@@ -181,17 +207,23 @@ def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C9
     rule = _group_rule(group)
     found: list[Piece] = []
     prefix = group
-    parts = [part for part in parts if part.body or part.marker]
+    parts = _ranges([part for part in parts if part.body or part.marker])
     start = 0
     if parts and parts[0].kind == "object":
         found, prefix = _object(group, parts[0].body, following=_marker(parts), rule=rule)
         start = 1
     base = prefix
+    verbal: tuple[Token, list[Token]] | None = None
     for index in range(start, len(parts)):
         part = parts[index]
         if part.kind == "object":
             continue
         before = parts[index - 1]
+        if part.kind in {"infinitive", "gerund"}:
+            # "by pulling X and pumping Y": both hang on what stands before the first.
+            if verbal is not None and part.marker[0] is verbal[0]:
+                prefix = verbal[1]
+            verbal = (part.marker[0], prefix)
         link = prefix
         if part.kind == "infinitive" and index and before.kind == "preposition":
             link = prefix + before.marker + before.body
@@ -205,8 +237,12 @@ def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C9
         if not trim(body):
             # "to survive": the verb itself is the object.
             if part.kind == "preposition" or not part.marker[1:]:
+                if found and index == len(parts) - 1:
+                    # "to put on": a preposition without an object belongs to the verb.
+                    found[-1].thing = found[-1].thing + [Token(t.text, t.low, tag="n") for t in part.marker]
                 continue
-            predicate, body = predicate[:-1], part.marker[-1:]
+            cut = len(part.marker) - 1
+            predicate, body = predicate[:-cut], part.marker[-cut:]
         name = _phrase_rule(rule, part, first=index == 0)
         cut = _reduced(body) if rule == "copula" and index + 1 < len(parts) else len(body)
         found += _spread(predicate, body[:cut], name)

@@ -8,6 +8,7 @@ from drag_graph.steps.patterns.clauses import (
     FREE,
     HANGING,
     antecedent_of,
+    expletive,
     helpers,
     leading_phrase,
     lowered,
@@ -130,6 +131,8 @@ class SentenceReader:
         if not own and group[0].low == "there":
             self._existential(group[1:], rest, depth)
             return
+        if [token.low for token in own] == ["it"] and expletive(group, rest):
+            return
         subjects = self._subjects(own, subject, depth, one=singular(tokens[place]))
         if not subjects:
             return
@@ -191,7 +194,7 @@ class SentenceReader:
             cut = 1 if head[0].tag in {"P", "T"} else 0
             self.emit(subject, group + head[:cut], head[cut:] + part.marker + part.body, "condition")
 
-    def _hanging(  # noqa: C901  one branch a construction
+    def _hanging(  # noqa: C901, PLR0912  one branch a construction
         self,
         part: Segment,
         earlier: list[Segment],
@@ -203,6 +206,9 @@ class SentenceReader:
         subject = subjects[0] if len(subjects) == 1 else together(subjects)
         said_of_subject = copula(group) and (before is None or before.kind == "object")
         antecedent = subject if said_of_subject or before is None or not before.body else antecedent_of(before.body)
+        if said_of_subject and before is not None and part.kind == "apposition":
+            name = antecedent_of(before.body)
+            antecedent = name if len(name) < len(trim(before.body)) and name[0].capital else subject
         body = part.body
         if part.kind == "verb":
             for one in subjects:
@@ -381,9 +387,6 @@ def extract(passage: str) -> list[ExtractedTriple]:
     The same text always gives the same triples. Nothing is raised whatever the text is; a text
     without a statement (empty, a list, a question, noise) gives an empty list. Time grows
     linearly with the text, of which the first text.MAX_CHARACTERS characters are read.
-
-    Args:
-        passage: one or more sentences.
     """
     found: list[ExtractedTriple] = []
     previous: list[Token] | None = None

@@ -12,15 +12,15 @@ mark as itself.
 from drag_graph.steps.patterns import words as w
 from drag_graph.steps.patterns.context import FINITE, NOMINAL, adjective, plural
 from drag_graph.steps.patterns.text import Token
-from drag_graph.steps.patterns.verb_tagging import TO_NOUN, VerbTagger
+from drag_graph.steps.patterns.verb_tagging import DO_FORMS, TO_NOUN, VerbTagger
 from drag_graph.steps.patterns.verbs import BASE, PAST, THIRD, forms, listed
 
 # In a text of capitals, a capital says nothing: share of words, and words at least.
 SHOUTED = 0.7
 MIN_SHOUTED = 3
 MIN_ADVERB = 5
+_TWO_WORDS = frozenset({("because", "of"), ("due", "to"), ("prior", "to"), ("owing", "to"), ("according", "to")})
 MARKS = frozenset({",", ";", ":", "(", ")", "[", "]", "?", "-", "–", "—"})  # noqa: RUF001
-_DO_FORMS = frozenset({"do", "does", "did", "don't", "doesn't", "didn't"})
 
 
 def _closed(tokens: list[Token], index: int, *, shouting: bool) -> str:
@@ -47,7 +47,7 @@ def _closed(tokens: list[Token], index: int, *, shouting: bool) -> str:
         return "n" if noun else "M"
     if low in {"have", "do"} and _after_helper(tokens, index):
         return "B"
-    if (low, following) in {("because", "of"), ("prior", "to")}:
+    if (low, following) in _TWO_WORDS:
         return "P"
     if (low, following) == ("if", "any"):
         return "A"
@@ -85,7 +85,7 @@ def _after_helper(tokens: list[Token], index: int) -> bool:
     index -= 1
     while index >= 0 and tokens[index].tag in {"A", "N"}:
         index -= 1
-    return index >= 0 and (tokens[index].tag in {"T", "M"} or tokens[index].low in _DO_FORMS)
+    return index >= 0 and (tokens[index].tag in {"T", "M"} or tokens[index].low in DO_FORMS)
 
 
 def _adverb(low: str) -> bool:

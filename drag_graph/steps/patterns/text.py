@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from drag_graph.steps.patterns.words import ABBREVIATIONS, FUNCTION_WORDS, MONTHS
 
-MAX_CHARACTERS = 200_000
+MAX_CHARACTERS = 100_000
 """What is read of one passage; the rest of a longer one is not looked at."""
 MAX_TOKENS = 80
 """A longer sentence is read in pieces of at most this many tokens."""
 MAX_QUOTED = 12
-AFTER_MONTH = 3
+THREE_WORDS = 3
 
 # No nested repetition: each alternative consumes at least one character and cannot give it back
 # in more than one way, so that scanning is linear.
@@ -92,7 +92,7 @@ def _merge_dates(tokens: list[Token]) -> list[Token]:
         if (
             token.low in MONTHS
             and token.capital
-            and len(window) == AFTER_MONTH
+            and len(window) == THREE_WORDS
             and window[0].text[:1].isdigit()
             and window[1].low == ","
             and window[2].text.isdigit()
@@ -128,6 +128,20 @@ def _merge_quotes(tokens: list[Token]) -> list[Token]:
                 merged.append(trailing)
             index = close + 1
             continue
+        index += 1
+    return merged
+
+
+def _merge_as_well_as(tokens: list[Token]) -> list[Token]:
+    """Make one conjunction of "as well as"."""
+    merged: list[Token] = []
+    index = 0
+    while index < len(tokens):
+        if [token.low for token in tokens[index : index + THREE_WORDS]] == ["as", "well", "as"]:
+            merged.append(Token("and", "and", tag="C"))
+            index += THREE_WORDS
+            continue
+        merged.append(tokens[index])
         index += 1
     return merged
 
@@ -174,7 +188,7 @@ def sentences(passage: str) -> list[list[Token]]:
             found.append(current)
             current = []
         found.append(current)
-    prepared = (_merge_quotes(_merge_dates(tokens)) for tokens in found)
+    prepared = (_merge_as_well_as(_merge_quotes(_merge_dates(tokens))) for tokens in found)
     return [piece for tokens in prepared for piece in _pieces(tokens)]
 
 

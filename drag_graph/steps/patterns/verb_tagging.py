@@ -9,6 +9,9 @@ from drag_graph.steps.patterns.text import Token
 from drag_graph.steps.patterns.verbs import BASE, GERUND, PARTICIPLE, PAST, THIRD, Forms, forms
 
 # "to" after these is a preposition, so that what follows is no infinitive.
+# Verbs that are nouns too, but seldom after a plural: "polar bears live in".
+_LIKELY = frozenset({"live", "move", "need", "use", "fly", "swim", "hunt", "feed", "form", "help", "grow", "run"})
+DO_FORMS = frozenset({"do", "does", "did", "don't", "doesn't", "didn't"})
 TO_NOUN = w.lexicon("to_noun")
 _ONE = frozenset({"this", "that", "each", "either", "neither"})
 _SOME = frozenset({"these", "those", "some", "many", "most", "few", "several", "all", "both"})
@@ -25,7 +28,7 @@ class VerbTagger(Context):
         token = self.tokens[index]
         low = self.tokens[place].low if place >= 0 else ""
         kinds = verb.inflections
-        if left in {"T", "M"} or (left == "X" and low in w.DO):
+        if left in {"T", "M"} or (left == "X" and low in DO_FORMS):
             return self._after_to(index, place, left, verb)
         if left in {"X", "Z"}:
             if low in w.HAVE:
@@ -43,12 +46,16 @@ class VerbTagger(Context):
             following = self.next_token(index)
             # "Light travels fast": an adjective alone before a verb is the subject.
             alone = place == 0 and following is not None and following.tag in {"D", "P", "A", "J"}
+            only = not self.ahead[index + 1] and self.finite_behind(index) is None
+            alone = alone or (only and place > 0 and self.tokens[place - 1].low == "of")
             if left == "#" or (kinds & {BASE, THIRD} and not (alone and THIRD in kinds)):
                 return self._noun(token)
         if GERUND in kinds:
             return "G"
         if left == "R" and PARTICIPLE in kinds and place > 0 and self.tokens[place - 1].tag == "P":
             return "J"
+        if left == "R" and THIRD in kinds and not verb.pure and self._base_next(index):
+            return "n"
         if left in {"R", "O"}:
             return "F" if kinds & {BASE, THIRD, PAST} else "E"
         if left == "C":
@@ -152,13 +159,19 @@ class VerbTagger(Context):
             return "F"
         return self._present(index, place, verb) if not done or left == "," else self._late(index, verb)
 
+    def _base_next(self, index: int) -> bool:
+        """Tell whether a base form comes next: "honey, which bears eat"."""
+        verb = self.verbs[index + 1] if index + 1 < len(self.tokens) else None
+        return verb is not None and BASE in verb.inflections and not self.tokens[index + 1].tag
+
     def _verb_next(self, index: int) -> bool:
         """Tell whether the next word is the verb and this its subject: "polar bears live in"."""
         if index + 2 >= len(self.tokens) or self.tokens[index + 1].tag:
             return False
         verb = self.verbs[index + 1]
         after = self.tokens[index + 2].tag
-        return verb is not None and BASE in verb.inflections and after in {"P", "D", "T", "A"}
+        likely = self.tokens[index + 1].low in _LIKELY or (verb is not None and verb.pure)
+        return verb is not None and likely and BASE in verb.inflections and after in {"P", "D", "T", "A"}
 
     def _second_clause(self, index: int) -> bool:
         """Whether only a noun phrase stands between a conjunction and this past form."""

@@ -36,7 +36,7 @@ DETERMINERS = ARTICLES | lexicon("determiners")
 STANDALONE = lexicon("standalone")
 
 SUBJECT_PRONOUNS = frozenset({"it", "they", "he", "she", "we", "you", "i", "this", "these"})
-RESOLVABLE = frozenset({"it", "they", "he", "she", "this", "these"})
+RESOLVABLE = frozenset({"it", "they", "he", "she"})
 POSSESSIVES = frozenset({"its", "his", "her", "their"})
 PRONOUNS = lexicon("pronouns")
 
