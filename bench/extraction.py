@@ -107,12 +107,11 @@ def coverage_table(folder: Path) -> None:
             chosen = [text for where, text in texts if where == part]
             read_texts = [(text, extract(text)) for text in chosen]
             figures = coverage((text, [as_tuple(t) for t in triples]) for text, triples in read_texts)
-            strong = coverage(
-                (text, [as_tuple(t) for t in triples if t.confidence >= FLOOR]) for text, triples in read_texts
-            )
+            strong = coverage((text, [as_tuple(t) for t in triples if t.confidence >= FLOOR]) for text, triples in read_texts)
             print(
                 f"| {name} | {part} | {figures.sentences} | {100 * figures.read:.1f} % | {figures.triples:.2f} | "
-                f"{100 * figures.kept:.1f} % | {100 * figures.kept_where_read:.1f} % | {100 * strong.kept:.1f} % | {figures.length:.2f} |"
+                f"{100 * figures.kept:.1f} % | {100 * figures.kept_where_read:.1f} % | "
+                f"{100 * strong.kept:.1f} % | {figures.length:.2f} |"
             )
 
 
