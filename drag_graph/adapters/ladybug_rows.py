@@ -6,7 +6,7 @@ their own (`metadata`, `snapshot`, the lines of an answer) are kept as JSON.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from drag_graph.errors import StoreError
@@ -140,6 +140,16 @@ def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
         rows["save_answers_queries"] += [{"answer_id": answer.id, "id": id_} for id_ in _distinct(answer.query_ids)]
         rows["save_answers_evidence"] += [{"answer_id": answer.id, "id": id_} for id_ in _distinct(shown)]
     return rows
+
+
+def evidence_links(answers: Iterable[Row], evidence_ids: Collection[str]) -> list[Row]:
+    """Return the links from stored answers to those of `evidence_ids` that they were shown."""
+    return [
+        {"answer_id": answer["id"], "id": id_}
+        for answer in answers
+        for id_ in _distinct(line["ref"] for line in json.loads(answer["line_json"]) if line["kind"] == "evidence")
+        if id_ in evidence_ids
+    ]
 
 
 def subgraph_of(namespace: str, head: Row, parts: dict[str, list[Row]]) -> Subgraph:

@@ -272,6 +272,14 @@ class LadybugStore:
             if heads:
                 session.run(name, namespace=self._namespace, queries=heads)
         self._write_rows(session, rows.subgraph_rows(wanted.values()))
+        for id_ in replaced:
+            self._relink_answers(session, wanted[id_])
+
+    def _relink_answers(self, session: Session, subgraph: Subgraph) -> None:
+        """Link the answers to a replaced query to that evidence they were shown which is there again."""
+        again = {item.id for item in subgraph.evidence}
+        found = session.run("relink_answers", query_id=subgraph.query.id)
+        self._write_rows(session, {"save_answers_evidence": rows.evidence_links(found, again)})
 
     def _aggregate(self, session: Session, query_ids: Sequence[str], aggregation: Aggregation) -> None:
         """Make the simple edges of queries that have none."""

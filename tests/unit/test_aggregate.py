@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drag_graph.model import Aggregation
@@ -33,6 +33,7 @@ def test_confidences_are_merged(merge, confidences, wanted):
     assert merge_confidence(confidences, merge) == pytest.approx(wanted, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(confidences=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_merges_keep_to_their_range_and_order(confidences):
     highest, mean, any_right = (merge_confidence(confidences, merge) for merge in ("max", "mean", "noisy-or"))
@@ -117,30 +118,32 @@ def test_a_teachers_statement_replaces_the_joined_one():
     assert [edge.statement for edge in edges] == ["a is b", "A is, in short, C."]
 
 
-@given(graph=subgraphs("default"), settings=aggregations())
-def test_what_holds_of_any_multigraph(graph, settings):
-    edges, kind = aggregate(graph.triples, graph.evidence, settings)
+@settings(deadline=None)
+@given(graph=subgraphs("default"), chosen=aggregations())
+def test_what_holds_of_any_multigraph(graph, chosen):
+    edges, kind = aggregate(graph.triples, graph.evidence, chosen)
     kept = {item.id for item in graph.evidence if item.kept}
     taking_part = {triple.id: triple for triple in graph.triples if triple.evidence_id in kept}
-    everything, _ = aggregate(graph.triples, graph.evidence, settings.model_copy(update={"threshold": 0.0, "top_k": 10_000}))
+    everything, _ = aggregate(graph.triples, graph.evidence, chosen.model_copy(update={"threshold": 0.0, "top_k": 10_000}))
     assert kind == ("evidence_only" if not taking_part else "simple" if edges else "multigraph")
     merged = [id_ for edge in everything for id_ in edge.triple_ids]
     assert sorted(merged) == sorted(taking_part), "each triple that takes part is in exactly one edge"
     assert [edge.rank for edge in edges] == list(range(len(edges)))
-    assert len(edges) <= settings.top_k
-    strong = [edge for edge in everything if edge.confidence >= settings.threshold - TOLERANCE]
-    assert [edge.id for edge in edges] == [edge.id for edge in strong[: settings.top_k]]
+    assert len(edges) <= chosen.top_k
+    strong = [edge for edge in everything if edge.confidence >= chosen.threshold - TOLERANCE]
+    assert [edge.id for edge in edges] == [edge.id for edge in strong[: chosen.top_k]]
     for edge in edges:
         members = [taking_part[id_] for id_ in edge.triple_ids]
         assert {(item.subject_id, item.object_id) for item in members} == {(edge.subject_id, edge.object_id)}
         assert edge.support == len(members)
         assert set(edge.evidence_ids) == {item.evidence_id for item in members}
         assert min(item.confidence for item in members) <= edge.confidence + 1e-12
-        if settings.strategy == "predicate":
+        if chosen.strategy == "predicate":
             assert len({item.predicate_key for item in members}) == 1
-    assert (edges, kind) == aggregate(graph.triples[::-1], graph.evidence[::-1], settings), "the input's order is no matter"
+    assert (edges, kind) == aggregate(graph.triples[::-1], graph.evidence[::-1], chosen), "the input's order is no matter"
 
 
+@settings(deadline=None)
 @given(items=st.lists(st.integers(0, 5)))
 def test_distinct_keeps_the_first_of_each(items):
     found = distinct(items)

@@ -1,7 +1,7 @@
 import hashlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drag_graph.identity import canonical_text, content_id, query_id, sha256_of
@@ -29,12 +29,14 @@ def test_other_words_or_marks_make_another_question(text):
     assert query_id("n", text) != query_id("n", "What is it?")
 
 
+@settings(deadline=None)
 @given(text=texts)
 def test_the_canonical_form_of_a_latin_text_is_stable(text):
     once = canonical_text(text.encode("latin-1", "ignore").decode("latin-1"))
     assert canonical_text(once) == once
 
 
+@settings(deadline=None)
 @given(parts=st.lists(texts, min_size=2, max_size=4))
 def test_parts_are_framed(parts):
     """Neither joining two parts nor leaving an empty one out gives the same id."""
@@ -69,6 +71,7 @@ def test_a_text_that_no_encoding_has_still_gets_an_id():
     assert len(sha256_of("\ud800")) == 64
 
 
+@settings(deadline=None)
 @given(document=st.dictionaries(texts.filter(str.isprintable), st.one_of(st.integers(), texts, st.none()), max_size=5))
 def test_the_hash_of_a_document_does_not_depend_on_its_order(document):
     backwards = dict(reversed(document.items()))

@@ -1,7 +1,7 @@
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drag_graph import queries
@@ -129,6 +129,7 @@ def test_only_the_loader_makes_a_statement(tmp_path):
         Statement("loose", "neo4j", "RETURN 1", frozenset(), tmp_path)
 
 
+@settings(deadline=None)
 @given(text=st.text(string.printable + "$`'\"/*\n", max_size=80))
 def test_no_literal_hides_a_parameter_after_it(tmp_path_factory, text):
     """Whatever stands in a quoted literal, the parameter after it is found and none within it is."""
