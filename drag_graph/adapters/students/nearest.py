@@ -21,6 +21,8 @@ TEMPERATURES = {"minilm": (0.09, 0.12), "lexical": (0.09, 0.12)}
 """What divides the scores before the softmax, with and without lines, by embedder family (other ones count as `minilm`);
 calibrated by `bench/nearest_variants.py` on its tuning halves."""
 CONTEXT_WINDOW = 1 << 20
+DECIMALS = 6
+"""Scores are rounded to so many: the digits behind depend on the order of sums, and ties must be ties on any machine."""
 
 
 class NearestStudent:
@@ -61,7 +63,7 @@ class NearestStudent:
         lines = [plain_words(line.text) for line in prompt.lines]
         if not prompt.options:
             return self._open_answer(prompt.question, lines)
-        scores = self._scores(prompt.question, prompt.options, lines)
+        scores = self._scores(prompt.question, prompt.options, lines).round(DECIMALS)
         probabilities = softmax(scores, self._aided if lines else self._unaided)
         best = int(np.argmax(probabilities))
         return StudentReply(
@@ -75,7 +77,7 @@ class NearestStudent:
         if not lines:
             return StudentReply(text="", label=None, confidence=0.0)
         vectors = self._embedder.embed([question, *lines]).astype(np.float64)
-        cosines = vectors[1:] @ vectors[0]
+        cosines = (vectors[1:] @ vectors[0]).round(DECIMALS)
         best = int(np.argmax(cosines))
         return StudentReply(text=lines[best], label=None, confidence=float(np.clip(cosines[best], 0.0, 1.0)))
 

@@ -1,0 +1,357 @@
+"""The students that are models: behind a scripted server, and in this process with weights made in the test."""
+
+import logging
+import math
+
+import numpy as np
+import pytest
+
+from drag_graph.adapters.students.litellm import DEFAULT_CONTEXT_WINDOW, LiteLLMStudent
+from drag_graph.adapters.students.transformers import TransformersStudent
+from drag_graph.errors import (
+    ContextOverflow,
+    MalformedReply,
+    ModelAccessDenied,
+    ModelUnavailable,
+    RefusedReply,
+    TruncatedReply,
+    UnknownModel,
+)
+from drag_graph.model import LABELS
+from drag_graph.testing.server import Fault, Say, ScriptedServer
+from drag_graph.testing.students import LINES, OPTIONS, StudentContract, make_prompt
+
+
+def told(*alternatives, token=None):
+    """Log-probabilities of one token: (token, probability) pairs, the first of which was said."""
+    entries = [{"token": text, "logprob": math.log(value), "bytes": None} for text, value in alternatives]
+    return {**(entries[0] if token is None else {"token": token, "logprob": -0.1}), "top_logprobs": entries}
+
+
+@pytest.fixture
+def server():
+    with ScriptedServer() as running:
+        yield running
+
+
+@pytest.fixture
+def remote(server):
+    return LiteLLMStudent("scripted", base_url=server.url, api_key="any", timeout=60)
+
+
+class TestLiteLLM(StudentContract):
+    @pytest.fixture
+    def student(self, remote):
+        return remote
+
+
+class TestLiteLLMWithoutLogprobs(StudentContract):
+    @pytest.fixture
+    def student(self, server, remote):
+        def letter(request):
+            return Say("The answer is (A)." if "[OPTIONS]" in request.prompt else "It evaporates.")
+
+        server.always("student", letter)
+        return remote
+
+
+def test_the_likeliest_letter_is_chosen_with_and_without_space(server, remote):
+    content = [told((" B", 0.5), ("A", 0.2), (" A", 0.1), ("the", 0.1), ("C", 0.05))]
+    server.script("student", Say(" B", logprobs={"content": content}))
+    reply = remote.answer(make_prompt(remote))
+    total = 0.5 + 0.2 + 0.1 + 0.05
+    assert reply.label == "B"
+    assert reply.probabilities == pytest.approx([0.3 / total, 0.5 / total, 0.05 / total, 0])
+    assert reply.confidence == reply.probabilities[1]
+
+
+def test_the_letter_of_the_answer_counts_and_no_article(server, remote):
+    tokens = [
+        told(("A", 0.4), ("The", 0.5)),
+        told((" liquid", 0.9)),
+        told((" so", 0.9)),
+        told((" (", 0.9)),
+        told(("A", 0.7), ("B", 0.2), ("D", 0.1)),
+    ]
+    server.script("student", Say("A liquid so the answer is (A", logprobs={"content": tokens}))
+    reply = remote.answer(make_prompt(remote))
+    assert reply.probabilities == pytest.approx([0.7, 0.2, 0, 0.1])
+
+
+def test_without_logprobs_the_letter_is_read_and_the_confidence_is_the_documented_constant(server, remote):
+    server.script("student", Say("I think the answer is (B)."))
+    reply = remote.answer(make_prompt(remote))
+    assert (reply.label, reply.text, reply.confidence, reply.probabilities) == ("B", OPTIONS[1], 0.5, ())
+    assert server.count("student") == 1
+
+
+def test_a_reply_without_letter_is_asked_again_once(server, remote):
+    server.script("student", Say("Hard to say."), Say("c)"))
+    reply = remote.answer(make_prompt(remote))
+    assert reply.label == "C"
+    first, second = server.of("student")
+    assert len(second.body["messages"]) == len(first.body["messages"]) + 2
+    assert "letter" in second.body["messages"][-1]["content"]
+
+
+def test_an_empty_reply_is_asked_again_without_an_empty_turn(server, remote):
+    server.script("student", Say("<think>hm"), Say("B"))
+    assert remote.answer(make_prompt(remote)).label == "B"
+    assert [message["role"] for message in server.of("student")[1].body["messages"]] == ["system", "user"]
+
+
+def test_no_letter_twice_is_no_label(server, remote):
+    server.script("student", Say("Hard to say."), Say("Impossible."))
+    reply = remote.answer(make_prompt(remote))
+    assert (reply.label, reply.text, reply.confidence) == (None, "Hard to say.", 0.0)
+    assert server.count("student") == 2
+
+
+def test_a_server_that_rejects_logprobs_is_asked_without(server, remote):
+    server.script("student", Fault(400, message="logprobs are not supported"), Say("B"), Say("B"))
+    assert remote.answer(make_prompt(remote)).label == "B"
+    assert remote.answer(make_prompt(remote)).label == "B"
+    assert ["logprobs" in request.body for request in server.of("student")] == [True, False, False]
+
+
+def test_the_student_sees_the_prompt_and_is_asked_at_temperature_0(server, remote):
+    prompt = make_prompt(remote)
+    remote.answer(prompt)
+    (request,) = server.of("student")
+    assert request.body["temperature"] == 0
+    assert request.body["messages"][0]["role"] == "system"
+    assert "Do not fabricate information." in request.body["messages"][0]["content"]
+    assert all(text in request.prompt for _, text in LINES)
+
+
+def test_an_open_question_is_answered_without_thoughts(server, remote):
+    tokens = [told(("Water", 0.25)), told((" boils", 1.0))]
+    server.script("student", Say("<think>hm</think>Water boils", logprobs={"content": tokens}))
+    reply = remote.answer(make_prompt(remote, options=()))
+    assert reply.text == "Water boils"
+    assert reply.confidence == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("say", "error"),
+    [
+        (Say("", finish_reason="length"), TruncatedReply),
+        (Say(""), MalformedReply),
+        (Say("", refusal="I will not"), RefusedReply),
+    ],
+)
+def test_an_open_question_without_an_answer_is_an_error(server, remote, say, error):
+    server.script("student", say)
+    with pytest.raises(error):
+        remote.answer(make_prompt(remote, options=()))
+
+
+def test_a_refused_choice_is_an_error(server, remote):
+    server.script("student", Say("", refusal="I will not"))
+    with pytest.raises(RefusedReply):
+        remote.answer(make_prompt(remote))
+
+
+def test_a_refused_key_names_the_students_variable():
+    with ScriptedServer(key="right") as server:
+        student = LiteLLMStudent("scripted", base_url=server.url, api_key="wrong")
+        with pytest.raises(ModelAccessDenied) as caught:
+            student.answer(make_prompt(student))
+    assert "DRAG_GRAPH_STUDENT_API_KEY" in caught.value.hint
+
+
+def test_the_context_window_comes_from_the_local_map_or_is_given(server):
+    assert LiteLLMStudent("gpt-4o-mini").context_window == 128_000
+    assert LiteLLMStudent("never-heard-of", base_url=server.url).context_window == DEFAULT_CONTEXT_WINDOW
+    assert LiteLLMStudent("gpt-4o-mini", context_window=1000).context_window == 1000
+
+
+# -- transformers
+
+
+def save_model(folder, *, max_length=512, replaced=None, template=None):
+    """Save a tiny Llama with random weights and a byte-level tokenizer, as `from_pretrained` wants them."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE(vocab={token: place for place, token in enumerate([*alphabet, "<s>", "</s>"])}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    if replaced:
+        tokenizer.normalizer = normalizers.Sequence([normalizers.Replace(old, new) for old, new in replaced.items()])
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", model_max_length=max_length)
+    fast.chat_template = template
+    fast.save_pretrained(folder)
+    torch.manual_seed(7)
+    config = LlamaConfig(
+        vocab_size=len(fast),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=4096,
+        bos_token_id=fast.bos_token_id,
+        eos_token_id=None,
+        initializer_range=0.5,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def plain_model(tmp_path_factory):
+    return save_model(tmp_path_factory.mktemp("plain"), max_length=4096)
+
+
+@pytest.fixture(scope="module")
+def chat_model(tmp_path_factory):
+    template = (
+        "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>{% endfor %}"
+        "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+    )
+    return save_model(tmp_path_factory.mktemp("chat"), max_length=4096, template=template)
+
+
+@pytest.fixture(scope="module")
+def userless_model(tmp_path_factory):
+    template = (
+        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+        "<s>{{ messages[0]['content'] }}</s>"
+    )
+    return save_model(tmp_path_factory.mktemp("userless"), max_length=4096, template=template)
+
+
+@pytest.fixture(scope="module")
+def long_letters_model(tmp_path_factory):
+    """A tokenizer to which the letters A to D are one to four tokens."""
+    return save_model(tmp_path_factory.mktemp("letters"), max_length=4096, replaced={"B": "qz", "C": "xyz", "D": "vwxy"})
+
+
+class TestTransformers(StudentContract):
+    @pytest.fixture
+    def student(self, plain_model):
+        return TransformersStudent(plain_model, device="cpu")
+
+
+class TestTransformersChat(StudentContract):
+    @pytest.fixture
+    def student(self, chat_model):
+        return TransformersStudent(chat_model, device="cpu")
+
+
+def plain_probabilities(folder, text, continuations):
+    """Compute each option by itself, without padding: the log-probability of its tokens after the text."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    totals = []
+    for continuation in continuations:
+        ids = tokenizer(text + continuation, add_special_tokens=False).input_ids
+        start = len(tokenizer(text, add_special_tokens=False).input_ids)
+        with torch.inference_mode():
+            found = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), dim=-1)
+        totals.append(sum(float(found[place - 1, ids[place]]) for place in range(start, len(ids))))
+    weights = np.exp(np.array(totals) - max(totals))
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("fixture", ["plain_model", "long_letters_model"])
+def test_letters_are_scored_as_one_by_one(request, fixture):
+    folder = request.getfixturevalue(fixture)
+    student = TransformersStudent(folder, device="cpu")
+    prompt = make_prompt(student)
+    reply = student.answer(prompt)
+    wanted = plain_probabilities(folder, prompt.text, [f" {letter}" for letter in "ABCD"])
+    assert reply.probabilities == pytest.approx(wanted, abs=1e-4)
+    assert max(wanted) - min(wanted) > 0.01
+    assert reply.label == LABELS[int(wanted.argmax())]
+
+
+def test_a_chat_template_is_put_around_the_prompt(chat_model):
+    student = TransformersStudent(chat_model, device="cpu")
+    prompt = make_prompt(student)
+    system, user = prompt.text.removeprefix("[SYSTEM]\n").split("\n\n", 1)
+    text = f"<s>system\n{system}</s><s>user\n{user}</s><s>assistant\n"
+    assert student.answer(prompt).probabilities == pytest.approx(plain_probabilities(chat_model, text, "ABCD"), abs=1e-4)
+
+
+def test_a_template_without_a_system_role_gets_one_message(userless_model):
+    student = TransformersStudent(userless_model, device="cpu")
+    prompt = make_prompt(student)
+    text = f"<s>{prompt.text.removeprefix('[SYSTEM]' + chr(10))}</s>"
+    assert student.answer(prompt).probabilities == pytest.approx(plain_probabilities(userless_model, text, "ABCD"), abs=1e-4)
+
+
+def test_a_prompt_that_is_too_long_is_refused_with_sizes(plain_model):
+    student = TransformersStudent(plain_model, device="cpu", context_window=2000)
+    prompt = make_prompt(student)
+    small = TransformersStudent(plain_model, device="cpu", context_window=50)
+    with pytest.raises(ContextOverflow, match="has room for 50"):
+        small.answer(prompt)
+
+
+def test_the_context_window_is_the_smaller_of_model_and_tokenizer(tmp_path, plain_model):
+    assert TransformersStudent(plain_model, device="cpu").context_window == 4096
+    assert TransformersStudent(save_model(tmp_path, max_length=300), device="cpu").context_window == 300
+
+
+def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
+    student = TransformersStudent(str(tmp_path), device="cpu")
+    with pytest.raises(UnknownModel, match="cannot be loaded") as caught:
+        student.count_tokens("water")
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("quantisation", ["8bit", "4bit"])
+def test_quantisation_without_hardware_is_said_aloud(plain_model, caplog, quantisation):
+    with caplog.at_level(logging.WARNING):
+        student = TransformersStudent(plain_model, device="cpu", quantisation=quantisation)
+    assert student.running_on == "cpu"
+    assert quantisation in caplog.text
+
+
+class Memory:
+    """Stands in for the loader: out of memory for the settings named, then the real model on the CPU."""
+
+    def __init__(self, load, *full):
+        self.load, self.full, self.tried = load, full, []
+
+    def __call__(self, source, *, rung, device, trust_remote_code):
+        import torch
+
+        self.tried.append(rung)
+        if rung in self.full:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return self.load(source, rung="cpu", device="cpu", trust_remote_code=trust_remote_code)
+
+
+@pytest.mark.parametrize("options", [OPTIONS, ()])
+def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkeypatch, caplog, options):
+    from drag_graph.adapters.students import transformers as module
+
+    memory = Memory(module._load, "none", "8bit")
+    monkeypatch.setattr(module, "_load", memory)
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
+    student = TransformersStudent(plain_model, device="cuda", quantisation="auto")
+    with caplog.at_level(logging.WARNING):
+        reply = student.answer(make_prompt(student, options=options))
+    assert memory.tried == ["none", "8bit", "4bit"]
+    assert student.running_on == "4bit"
+    assert caplog.text.count("out of memory") == 2
+    assert reply == TransformersStudent(plain_model, device="cpu").answer(make_prompt(student, options=options))
+
+
+def test_out_of_memory_everywhere_is_an_error_in_words(plain_model, monkeypatch):
+    from drag_graph.adapters.students import transformers as module
+
+    memory = Memory(module._load, "none", "cpu")
+    monkeypatch.setattr(module, "_load", memory)
+    monkeypatch.setattr(module, "find_spec", lambda name: None if name == "bitsandbytes" else object())
+    student = TransformersStudent(plain_model, device="cuda")
+    with pytest.raises(ModelUnavailable, match="memory"):
+        student.answer(make_prompt(student))
+    assert memory.tried == ["none", "cpu"]
