@@ -7,7 +7,9 @@ What was measured of ladybug 0.22 and is held to here:
 - One transaction writes at a time; a second writing connection crashes the engine. So there is one, behind a lock. Reading
   connections see committed data only and are safe beside it, each for one thread at a time.
 - After a write that failed (a full disk) the engine aborts the whole process when it is closed. So such an engine is never
-  closed: it takes no further writes, and the next process replays the log up to the torn end, which nobody was told is stored.
+  closed: it takes no further writes, and its log is cut back to the end of the last transaction.
+- A log whose end is torn (a kill between two pages) is refused, unless the engine is told to replay it up to there. It is told
+  so: nobody heard that the torn transaction is stored. A copy of the log is kept, should the damage be another one.
 """
 
 import ctypes
@@ -21,7 +23,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from drag_graph.adapters.ladybug_errors import CHECKPOINT_RACE, LOCK, TORN_LOG, WRITE_FAILURE, translate
+from drag_graph.adapters.ladybug_errors import (
+    CHECKPOINT_RACE,
+    COMMITTED,
+    LOCK,
+    RECOVERY_PENDING,
+    TORN_LOG,
+    WRITE_FAILURE,
+    translate,
+)
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.log import event
 from drag_graph.queries import load
@@ -62,6 +72,7 @@ class Engine:
         self.version = 0
         """Grows with every write of this process: what a cache of what was read is checked against."""
         self._key = key
+        self._log = Path(f"{location}.wal")
         self._database = database
         self._users = 1
         self._write_lock = threading.Lock()
@@ -104,7 +115,7 @@ class Engine:
             if self._writer is None:
                 self._writer = self._connect()
             session = Session(self._writer, self.location)
-            committed = False
+            committed, log_size = False, self._log_size()
             try:
                 session.execute("BEGIN TRANSACTION")
                 yield session
@@ -113,6 +124,8 @@ class Engine:
             except StoreError as error:
                 if WRITE_FAILURE.search(str(error.__cause__)):
                     self._failure = str(error)
+                    if not COMMITTED.search(str(error.__cause__)) and self._log_size() > log_size:
+                        os.truncate(self._log, log_size)
                 raise
             finally:
                 self.version += 1
@@ -171,9 +184,10 @@ class Engine:
 
     def _lacking_space(self) -> bool:
         folder = os.statvfs(Path(self.location).parent)
-        log = Path(f"{self.location}.wal")
-        wanted = SPARE_BYTES + 4 * (log.stat().st_size if log.exists() else 0)
-        return folder.f_bavail * folder.f_frsize < wanted
+        return folder.f_bavail * folder.f_frsize < SPARE_BYTES + 4 * self._log_size()
+
+    def _log_size(self) -> int:
+        return self._log.stat().st_size if self._log.exists() else 0
 
     def _roll_back(self) -> None:
         # The engine has rolled back by itself where a statement failed; then there is nothing left to roll back.
@@ -187,12 +201,12 @@ def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
     Waits up to `timeout` seconds for a lock that another process holds, then raises StoreLocked. Raises StoreUnfit for what
     is no store or may not be used, StoreUnavailable for a full disk.
     """
+    _require_file(path, read_only=read_only)
     key = os.path.realpath(path)
     with _engines_lock:
         engine = _engines.get(key)
         if engine is not None:
             return engine.share(read_only=read_only)
-        _require_file(path, read_only=read_only)
         if not read_only and not path.exists():
             _create(path)
         database = _open(path, read_only=read_only, timeout=timeout)
@@ -224,14 +238,19 @@ def _open(path: Path, *, read_only: bool, timeout: float) -> Any:
     while True:
         try:
             return ladybug.Database(str(path), read_only=read_only, **options)
-        except (RuntimeError, IndexError, MemoryError) as error:
+        except RuntimeError as error:
             message, cause = str(error), error
+        except (ValueError, IndexError, OverflowError) as error:
+            # What the engine's own reading of a broken file runs into.
+            raise StoreUnfit(f"{path} is damaged", hint="Restore it from a backup, or name another file by --store.") from error
         waited = time.monotonic() - start
         if TORN_LOG.search(message) and not options:
             _keep_torn_log(path, read_only=read_only)
             options = {"throw_on_wal_replay_failure": False}
             continue
-        patience = timeout if LOCK.search(message) else RACE_SECONDS if read_only and CHECKPOINT_RACE.search(message) else 0.0
+        patience = timeout if LOCK.search(message) or RECOVERY_PENDING.search(message) else 0.0
+        if read_only and CHECKPOINT_RACE.search(message):
+            patience = min(RACE_SECONDS, timeout)
         if waited >= patience:
             raise translate(message, str(path)) from cause
         time.sleep(min(pause, max(patience - waited, 0.0)))
@@ -240,6 +259,8 @@ def _open(path: Path, *, read_only: bool, timeout: float) -> Any:
 
 def _require_file(path: Path, *, read_only: bool) -> None:
     """Refuse what the engine would misread or misname. Only looks at the names: opening the file could drop our lock."""
+    if "\0" in str(path):
+        raise StoreUnfit(f"{str(path)!r} cannot be a file's name", hint="Name another file by --store.")
     try:
         if path.is_dir():
             raise StoreUnfit(f"{path} is a folder; an embedded store is a file", hint=f"Name a file: {path / 'graph.lbug'}")
@@ -254,9 +275,8 @@ def _require_file(path: Path, *, read_only: bool) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             if not os.access(path.parent, os.W_OK | os.X_OK):
                 raise StoreUnfit(f"the folder {path.parent} may not be written to", hint="Check its permissions.")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise StoreUnfit(f"{path} cannot be a store: {reason}", hint="Name another file by --store.") from error
+    except OSError as error:
+        raise StoreUnfit(f"{path} cannot be a store: {error.strerror}", hint="Name another file by --store.") from error
 
 
 def _create(path: Path) -> None:

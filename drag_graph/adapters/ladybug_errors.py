@@ -9,10 +9,14 @@ _OTHER_FILE = "Name another file by --store."
 _RESTORE = "Restore it from a backup, or name another file by --store."
 
 LOCK = re.compile(r"Could not set lock")
+RECOVERY_PENDING = re.compile(r"recovery is pending")
+"""A reader met a file that a writer is just checkpointing, or was killed while it did."""
 CHECKPOINT_RACE = re.compile(r"may be checkpointing")
 """A reader met a file in the middle of another process's checkpoint, or a truncated one."""
-TORN_LOG = re.compile(r"the WAL file is corrupted")
+TORN_LOG = re.compile(r"WAL file is corrupted|Corrupted wal file|Reading past the end of the file .*\.wal")
 """The log ends in a record that was never completed."""
+COMMITTED = re.compile(r"committed successfully")
+"""A transaction is in the log for good, although what came after it failed."""
 WRITE_FAILURE = re.compile(r"Cannot write to file|checkpoint failed|No space left|File too large")
 """The engine could not write to its files, and so must not be closed or written to again."""
 MISSING_TABLE = re.compile(r"Table \w+ does not exist")
@@ -32,6 +36,12 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
         StoreUnfit,
         "was written by another version of the engine",
         "Install the version of ladybug that wrote it.",
+    ),
+    (
+        RECOVERY_PENDING,
+        StoreUnavailable,
+        "is being written, or its writer was killed",
+        "Try again; if no writer runs, open it once for writing (`drag-graph db status`).",
     ),
     (CHECKPOINT_RACE, StoreUnfit, "is damaged or truncated", _RESTORE),
     (re.compile(f"{TORN_LOG.pattern}|outside the database file"), StoreUnfit, "is damaged or truncated", _RESTORE),
