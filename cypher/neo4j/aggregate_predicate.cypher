@@ -5,7 +5,7 @@
 // returns: nothing
 UNWIND $query_ids AS query_id
 MATCH (q:Query {id: query_id})
-USING INDEX q:Query(id)
+USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 CALL (q) {
   MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)
@@ -14,7 +14,7 @@ CALL (q) {
 }
 CALL (q, kept) {
   MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
-  USING INDEX t:TRIPLE(namespace, query_id)
+  USING INDEX SEEK t:TRIPLE(namespace, query_id)
   WHERE t.evidence_id IN kept
   WITH s, o, t
   ORDER BY t.rank, t.id

@@ -3,5 +3,5 @@
 // returns: nothing
 UNWIND $query_ids AS id
 MATCH ()-[r:RELATED {namespace: $namespace, query_id: id}]->()
-USING INDEX r:RELATED(namespace, query_id)
+USING INDEX SEEK r:RELATED(namespace, query_id)
 DELETE r

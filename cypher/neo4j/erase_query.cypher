@@ -2,6 +2,7 @@
 // parameters: namespace, query_id
 // returns: one row: queries (how many went)
 MATCH (q:Query {id: $query_id})
+USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 DETACH DELETE q
 RETURN count(*) AS queries

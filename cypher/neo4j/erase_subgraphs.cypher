@@ -4,19 +4,19 @@
 UNWIND $query_ids AS id
 CALL (id) {
   MATCH (n:Evidence {namespace: $namespace, query_id: id})
-  USING INDEX n:Evidence(namespace, query_id)
+  USING INDEX SEEK n:Evidence(namespace, query_id)
   DETACH DELETE n
   RETURN count(*) AS evidence
 }
 CALL (id) {
   MATCH (n:Entity {namespace: $namespace, query_id: id})
-  USING INDEX n:Entity(namespace, query_id)
+  USING INDEX SEEK n:Entity(namespace, query_id)
   DETACH DELETE n
   RETURN count(*) AS entities
 }
 CALL (id) {
   MATCH (n:TeacherCall {namespace: $namespace, query_id: id})
-  USING INDEX n:TeacherCall(namespace, query_id)
+  USING INDEX SEEK n:TeacherCall(namespace, query_id)
   DETACH DELETE n
   RETURN count(*) AS calls
 }

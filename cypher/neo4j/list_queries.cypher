@@ -12,11 +12,11 @@ RETURN q.id AS id, q.text AS text, q.options AS options, q.domain AS domain, q.g
   COUNT { (q)-[:HAS_EVIDENCE]->() } AS evidence,
   COUNT {
     MATCH ()-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->()
-    USING INDEX t:TRIPLE(namespace, query_id)
+    USING INDEX SEEK t:TRIPLE(namespace, query_id)
   } AS triples,
   COUNT {
     MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
-    USING INDEX r:RELATED(namespace, query_id)
+    USING INDEX SEEK r:RELATED(namespace, query_id)
   } AS edges,
   q.created_at AS created_at
 ORDER BY id

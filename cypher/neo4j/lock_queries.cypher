@@ -5,7 +5,7 @@
 UNWIND $query_ids AS id
 WITH id ORDER BY id
 MATCH (q:Query {id: id})
-USING INDEX q:Query(id)
+USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 SET q.status = q.status
 WITH q

@@ -3,14 +3,14 @@
 // returns: one row a query that is stored: query, calls, evidence, entities, triples, edges
 UNWIND $query_ids AS id
 MATCH (q:Query {id: id})
-USING INDEX q:Query(id)
+USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 RETURN
   [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, q.embedding,
    q.created_at, q.expires_at] AS query,
   COLLECT {
     MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
-    USING INDEX c:TeacherCall(namespace, query_id)
+    USING INDEX SEEK c:TeacherCall(namespace, query_id)
     RETURN [c.id, c.stage, c.model, c.prompt_version, c.request_sha256, c.response_sha256, c.tokens_in, c.tokens_out,
       c.cost_usd, c.latency_ms, c.created_at]
   } AS calls,
@@ -25,12 +25,12 @@ RETURN
   } AS entities,
   COLLECT {
     MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
-    USING INDEX t:TRIPLE(namespace, query_id)
+    USING INDEX SEEK t:TRIPLE(namespace, query_id)
     RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_id, t.rank, s.id, s.name, o.id, o.name]
   } AS triples,
   COLLECT {
     MATCH (s)-[r:RELATED {namespace: $namespace, query_id: q.id}]->(o)
-    USING INDEX r:RELATED(namespace, query_id)
+    USING INDEX SEEK r:RELATED(namespace, query_id)
     RETURN [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.rank, s.id, s.name, o.id,
       o.name]
   } AS edges

@@ -2,9 +2,11 @@
 // parameters: namespace, query_ids
 // returns: nothing
 UNWIND $query_ids AS query_id
-MATCH (:Query {id: query_id})<-[:ANSWERS]-(a:Answer)
+MATCH (q:Query {id: query_id})<-[:ANSWERS]-(a:Answer)
+USING INDEX SEEK q:Query(id)
 UNWIND a.evidence_ids AS id
 MATCH (e:Evidence {id: id})
+USING INDEX SEEK e:Evidence(id)
 WHERE e.namespace = $namespace AND e.query_id = query_id
 MERGE (a)-[r:USED]->(e)
 ON CREATE SET r.namespace = $namespace

@@ -3,5 +3,5 @@
 // returns: nothing
 UNWIND $queries AS properties
 MATCH (q:Query {id: properties.id})
-USING INDEX q:Query(id)
+USING INDEX SEEK q:Query(id)
 SET q = properties

@@ -9,6 +9,7 @@ WITH a, row
 CALL (a, row) {
   UNWIND row[1] AS id
   MATCH (q:Query {id: id})
+  USING INDEX SEEK q:Query(id)
   WHERE q.namespace = $namespace
   MERGE (a)-[r:ANSWERS]->(q)
   ON CREATE SET r.namespace = $namespace
@@ -16,6 +17,7 @@ CALL (a, row) {
 CALL (a, row) {
   UNWIND row[2] AS id
   MATCH (e:Evidence {id: id})
+  USING INDEX SEEK e:Evidence(id)
   WHERE e.namespace = $namespace
   MERGE (a)-[r:USED]->(e)
   ON CREATE SET r.namespace = $namespace

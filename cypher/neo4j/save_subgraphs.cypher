@@ -5,7 +5,7 @@
 // returns: nothing
 UNWIND $subgraphs AS g
 MATCH (q:Query {id: g[0]})
-USING INDEX q:Query(id)
+USING INDEX SEEK q:Query(id)
 CALL (g) {
   UNWIND g[1] AS c
   CREATE (call:TeacherCall {

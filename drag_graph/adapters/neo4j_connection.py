@@ -1,6 +1,7 @@
 """A connection to Neo4j (design, section 4): managed transactions, retries within a deadline, bookmarks, errors in words."""
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -194,6 +195,6 @@ def check_uri(uri: str) -> None:
 
 def _check_version(agent: str, location: str) -> None:
     product, _, version = agent.partition("/")
-    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-    if product != "Neo4j" or numbers < OLDEST:
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if product != "Neo4j" or numbers is None or (int(numbers[1]), int(numbers[2])) < OLDEST:
         raise StoreUnfit(f"{location} runs {agent or 'an unknown server'}", hint="Use Neo4j 5.26 or newer.")

@@ -51,11 +51,10 @@ def explain(error: BaseException, location: str, timeout: float) -> StoreError:
 def _unreachable(error: BaseException, where: str, timeout: float) -> StoreError:
     from neo4j import exceptions as neo4j_errors
 
-    if isinstance(error, neo4j_errors.UnsupportedServerProduct):
-        return StoreUnfit(f"{where}: that server is not one the driver can speak to", hint="Use Neo4j 5.26 or newer.")
-    if isinstance(error, neo4j_errors.ConfigurationError):
+    hopeless = hopeless_reason(error)
+    if hopeless is None and isinstance(error, neo4j_errors.ConfigurationError):
         return StoreUnavailable(f"{where}: the driver refuses to connect so ({type(error).__name__})", hint=CREDENTIALS)
-    what, hint = hopeless_reason(error) or (_reason(error, timeout), START)
+    what, hint = hopeless or (_reason(error, timeout), START)
     return StoreUnavailable(f"{where} cannot be reached: {what}", hint=hint)
 
 
@@ -71,7 +70,10 @@ def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
                 "Name the Bolt port (7687 by default) in --store / NEO4J_URI; 7474 is that of the browser.",
             )
         if kind in ("BoltHandshakeError", "BoltProtocolError", "UnsupportedServerProduct"):
-            return "what listens there does not speak Bolt", "Check the port in --store / NEO4J_URI (7687 by default)."
+            return (
+                "what listens there does not speak Bolt as Neo4j does",
+                "Check the port in --store / NEO4J_URI (7687 by default), and that it is Neo4j 5.26 or newer.",
+            )
         if isinstance(cause, ssl.SSLError):
             return (
                 "the encrypted connection failed",
@@ -84,9 +86,8 @@ def is_passing(error: BaseException) -> bool:
     """Whether a first connection that failed so is worth another try."""
     from neo4j import exceptions as neo4j_errors
 
-    if isinstance(error, neo4j_errors.UnsupportedServerProduct) or hopeless_reason(error):
-        return False
-    return isinstance(error, neo4j_errors.DriverError | neo4j_errors.Neo4jError) and error.is_retryable()
+    retryable = isinstance(error, neo4j_errors.DriverError | neo4j_errors.Neo4jError) and error.is_retryable()
+    return retryable and hopeless_reason(error) is None
 
 
 def _refusal(error: BaseException, where: str) -> StoreError:

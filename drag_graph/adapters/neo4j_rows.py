@@ -4,6 +4,7 @@ The order of the fields here is the order of the positions there.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call
 EDGE = ("id", "statement", "predicates", "confidence", "support", "triple_ids", "evidence_ids", "rank")
 ENDS = ("subject_id", "subject", "object_id", "object")
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _ANSWER_JSON = frozenset({"lines", "line_json", "snapshot", "edge_ids", "evidence_ids"})
 
 
@@ -172,7 +174,9 @@ def _values(item: Value, names: Sequence[str]) -> list[Any]:
 
 
 def _json(document: Any) -> str:
-    return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    """Return JSON that people can read in Neo4j Browser; escaped only where it holds half a character, which has no UTF-8."""
+    text = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text if text.isascii() or not _HALF_CHARACTER.search(text) else json.dumps(document, sort_keys=True)
 
 
 def _damaged(what: str) -> StoreUnfit:

@@ -186,7 +186,7 @@ class Neo4jStore:
 
     def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
         found = self._read(lambda work: work.rows("list_queries", namespace=self._namespace, limit=limit, offset=offset))
-        return [QuerySummary(id_, text, tuple(options), *rest) for id_, text, options, *rest in found]
+        return [QuerySummary(id_, text, tuple(options or ()), *rest) for id_, text, options, *rest in found]
 
     def counts(self) -> dict[str, int]:
         return dict(self._read(lambda work: work.rows("counts", namespace=self._namespace)))

@@ -1,0 +1,342 @@
+"""What the Neo4j store does when the server is away, restarts, breaks off, is none, or does not let us in."""
+
+import contextlib
+import os
+import signal
+import socket
+import socketserver
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from drag_graph.adapters.neo4j_server import running_server, server_status, start_server, stop_server
+from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.model import Aggregation
+from drag_graph.testing.builders import DEFAULT_TRIPLES, expected, make_answer, make_subgraph
+from drag_graph.testing.contract.base import assert_same, records_of
+
+pytestmark = pytest.mark.neo4j
+
+PLAIN = Aggregation()
+PASSWORD = "a-password-for-this-test"
+WRONG = "not-the-password-1"
+TRIPLES = (*DEFAULT_TRIPLES, *((f"thing {n}", "is_part_of", f"thing {n + 1}", 0.9, n % 3) for n in range(15)))
+
+
+def store_at(uri, *, username="neo4j", password="", timeout=2.0, **more):
+    return Neo4jStore(uri, username=username, password=password, timeout=timeout, **more)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def everything(error):
+    """Everything that an error and what caused it could show anybody."""
+    return "".join(traceback.format_exception(error)) + str(getattr(error, "hint", ""))
+
+
+@contextlib.contextmanager
+def listener(talk):
+    """Listen on a port; `talk(connection)` has each conversation."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            talk(self.request)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        server.block_on_close = False
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
+class Proxy:
+    """Passes bytes on to a server until it breaks off: before what the client sends next but `cut_after`, or instead of the
+    reply to the next commit."""
+
+    COMMIT = b"\x00\x02\xb0\x12\x00\x00"
+
+    def __init__(self, uri):
+        host, port = uri.removeprefix("bolt://").split(":")
+        self.target = (host, int(port))
+        self.cut_after = None
+        self.cut_commit = False
+        self.committed = False
+        self.cuts = 0
+
+    def __call__(self, client):
+        with socket.create_connection(self.target) as server:
+            to_client = threading.Thread(target=self._pump, args=(server, client, self._cuts_reply), daemon=True)
+            to_client.start()
+            self._pump(client, server, self._cuts_request)
+            to_client.join()
+
+    def _pump(self, source, target, cuts):
+        with contextlib.suppress(OSError):  # the other direction has closed them
+            while data := source.recv(1 << 20):
+                if cuts(data):
+                    self.cuts += 1
+                    break
+                target.sendall(data)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def _cuts_request(self, data):
+        self.committed = self.cut_commit and self.COMMIT in data
+        if self.cut_after is None:
+            return False
+        self.cut_after -= 1
+        if self.cut_after >= 0:
+            return False
+        self.cut_after = None
+        return True
+
+    def _cuts_reply(self, data):
+        if not self.committed:
+            return False
+        self.committed = self.cut_commit = False
+        return True
+
+
+class TestNobodyThere:
+    def test_nothing_listens(self):
+        port = free_port()
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable, match="nothing listens there") as caught, store_at(f"bolt://127.0.0.1:{port}"):
+            pass
+        assert 1.0 < time.monotonic() - began < 10.0  # it was waited for, and given up
+        assert caught.value.retryable
+        assert "db up" in caught.value.hint
+
+    def test_nothing_listens_for_a_cluster_address(self):
+        with pytest.raises(StoreUnavailable, match="nothing listens there"):
+            store_at(f"neo4j://127.0.0.1:{free_port()}", timeout=0.5).counts()
+
+    def test_a_host_that_does_not_exist_is_not_waited_for(self):
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable, match=r"host name is not known|cannot be resolved"):
+            store_at("bolt://no-such-host.invalid:7687", timeout=5.0).migrate()
+        assert time.monotonic() - began < 30.0
+
+    @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
+    def test_a_port_that_speaks_http(self, scheme):
+        def talk(connection):
+            connection.recv(1024)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+        began = time.monotonic()
+        with listener(talk) as address, pytest.raises(StoreUnavailable, match="speaks HTTP") as caught:
+            store_at(f"{scheme}://{address}", timeout=60).counts()
+        assert time.monotonic() - began < 10.0
+        assert "7687" in caught.value.hint
+
+    def test_a_port_that_speaks_something_else(self):
+        def talk(connection):
+            connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+            connection.recv(1024)
+
+        with listener(talk) as address, pytest.raises(StoreUnavailable, match="does not speak Bolt"):
+            store_at(f"bolt://{address}", timeout=60).counts()
+
+    def test_a_port_that_says_nothing(self):
+        def talk(connection):
+            while connection.recv(1024):
+                pass
+
+        with listener(talk) as address, pytest.raises(StoreUnavailable, match="did not answer within 1 s"):
+            store_at(f"bolt://{address}", timeout=1).counts()
+
+    def test_a_port_that_hangs_up(self):
+        with listener(lambda connection: connection.recv(1)) as address, pytest.raises(StoreUnavailable, match="broke off"):
+            store_at(f"bolt://{address}", timeout=1).counts()
+
+    def test_encryption_that_the_server_does_not_have(self):
+        def talk(connection):
+            connection.recv(1024)
+            connection.sendall(b"no TLS here at all\n")
+
+        with listener(talk) as address, pytest.raises(StoreUnavailable, match="encrypted") as caught:
+            store_at(f"bolt+s://{address}", timeout=60).counts()
+        assert "bolt://" in caught.value.hint
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        "uri", ["http://127.0.0.1:7474", "bolt://", "bolt://host:none", "bolt://host:99999", "graph.lbug", ""]
+    )
+    def test_what_is_no_address_is_refused_at_once(self, uri):
+        with pytest.raises(ConfigurationError, match="address"):
+            store_at(uri)
+
+    def test_a_password_in_the_address_is_refused_and_not_shown(self):
+        with pytest.raises(ConfigurationError) as caught:
+            store_at(f"neo4j://somebody:{WRONG}@127.0.0.1:7687")
+        assert WRONG not in everything(caught.value)
+        assert "NEO4J_PASSWORD" in caught.value.hint
+
+    def test_the_location_is_the_address_and_the_database(self):
+        store = store_at("bolt://127.0.0.1:7687", password=WRONG, database="graphs")
+        assert store.location == "bolt://127.0.0.1:7687 (database graphs)"
+        assert WRONG not in repr(store)
+
+
+class TestCredentials:
+    def test_a_wrong_password_stops_at_once_and_names_the_variables(self, neo4j_address):
+        uri, username, _ = neo4j_address
+        began = time.monotonic()
+        with pytest.raises(StoreError) as caught:
+            store_at(uri, username=username, password=WRONG, timeout=60).counts()
+        assert time.monotonic() - began < 20.0
+        assert "NEO4J_USERNAME" in caught.value.hint
+        assert "NEO4J_PASSWORD" in caught.value.hint
+        assert caught.value.exit_code == 3
+        assert WRONG not in everything(caught.value)
+
+    def test_no_password(self, neo4j_address):
+        uri, username, _ = neo4j_address
+        with pytest.raises(StoreError, match="asks for a password, and none is set") as caught:
+            store_at(uri, username=username, timeout=60).counts()
+        assert "NEO4J_PASSWORD" in caught.value.hint
+
+    def test_no_such_database(self, neo4j_address):
+        uri, username, password = neo4j_address
+        with (
+            pytest.raises(StoreUnfit, match="no such database") as caught,
+            store_at(uri, username=username, password=password, database="nowhere", timeout=60),
+        ):
+            pass
+        assert "NEO4J_DATABASE" in caught.value.hint
+        assert password not in everything(caught.value)
+
+
+class TestConnectionsThatBreak:
+    @pytest.fixture
+    def proxied(self, neo4j_address, request):
+        """A store behind a proxy, the proxy, and the same namespace seen directly."""
+        uri, username, password = neo4j_address
+        proxy = Proxy(uri)
+        namespace = f"faults-{request.node.name}-{time.time_ns()}"
+        with (
+            listener(proxy) as address,
+            store_at(uri, username=username, password=password, namespace=namespace, timeout=30) as direct,
+        ):
+            direct.migrate()
+            with store_at(f"bolt://{address}", username=username, password=password, namespace=namespace, timeout=20) as store:
+                yield store, proxy, direct
+            for row in direct.list_queries(limit=1000):
+                direct.erase_query(row.id)
+
+    @pytest.mark.parametrize("messages", range(5))
+    def test_a_save_that_is_cut_off_is_repeated_whole(self, proxied, messages):
+        store, proxy, direct = proxied
+        graphs = [make_subgraph(number, namespace=store.namespace) for number in range(3)]
+        store.counts()
+        proxy.cut_after = messages
+        assert store.save(graphs, PLAIN) == ["created"] * 3
+        assert proxy.cuts == 1
+        assert_same(direct.read([graph.query.id for graph in graphs]), [expected(graph, PLAIN) for graph in graphs])
+        assert direct.counts()["Query"] == 3
+        assert direct.verify() == []
+
+    def test_a_commit_whose_end_is_not_heard_of_is_reported_as_done(self, proxied):
+        """The server commits, its reply is lost: the repetition finds the work done, and says what was done all the same."""
+        store, proxy, direct = proxied
+        graph = make_subgraph(namespace=store.namespace)
+        store.counts()
+        proxy.cut_commit = True
+        assert store.save([graph], PLAIN) == ["created"]
+        assert direct.counts()["TRIPLE"] == len(graph.triples)
+        proxy.cut_commit = True
+        assert store.save([make_subgraph(namespace=store.namespace, settings_hash="other")], PLAIN) == ["replaced"]
+        proxy.cut_commit = True
+        store.save_answers([make_answer(1, [graph], namespace=store.namespace)])
+        assert direct.counts()["Answer"] == 1
+        proxy.cut_commit = True
+        gone = store.erase_query(graph.query.id)
+        assert (gone["Query"], gone["Answer"], gone["Evidence"]) == (1, 1, 4)
+        assert proxy.cuts == 4
+        assert sum(direct.counts().values()) == 0
+
+
+@pytest.mark.slow
+class TestRestart:
+    BATCH = 3
+    BATCHES = 400
+
+    def test_what_was_said_is_true_after_a_stop_and_a_kill(self, tmp_path):
+        """Two writers overlap and go on while the server is stopped, and then killed, and comes back each time."""
+        home = tmp_path / "home"
+        with running_server("5.26", home, password=PASSWORD) as server:
+            ports = {"bolt_port": server.bolt_port, "http_port": server.http_port}
+            with store_at(server.bolt_address, password=PASSWORD, timeout=90) as store, ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda _: store_at(server.bolt_address, password=PASSWORD).migrate(), range(2)))
+                assert all(migration.applied_at for migration in store.migrations())
+                enough = threading.Event()
+                writers = [pool.submit(self._write, store, order, enough) for order in (1, -1)]
+                for stop in (stop_server, kill):
+                    self._wait_for_more(store)
+                    stop(home)
+                    start_server("5.26", home, password=PASSWORD, **ports)
+                self._wait_for_more(store)
+                enough.set()
+                told = [writer.result() for writer in writers]
+                self._check(store, told)
+                before = records_of(store)
+                stop_server(home)
+                self._check_down(server.bolt_address)
+                start_server("5.26", home, password=PASSWORD, **ports)
+                assert records_of(store) == before
+
+    def _batches(self):
+        graphs = [make_subgraph(number, triples=TRIPLES) for number in range(self.BATCH * self.BATCHES)]
+        return [graphs[start : start + self.BATCH] for start in range(0, len(graphs), self.BATCH)]
+
+    def _write(self, store, order, enough):
+        told = {}
+        for batch in self._batches()[::order]:
+            if enough.is_set():
+                break
+            told |= dict(zip([graph.query.id for graph in batch], store.save(batch, PLAIN), strict=True))
+            time.sleep(0.05)
+        return told
+
+    def _wait_for_more(self, store, seconds=120):
+        began = store.counts()["Query"]
+        deadline = time.monotonic() + seconds
+        while store.counts()["Query"] < began + 4 * self.BATCH:
+            assert time.monotonic() < deadline, "the writers stand still"
+            time.sleep(0.2)
+
+    def _check(self, store, told):
+        wanted = {graph.query.id: expected(graph, PLAIN) for batch in self._batches() for graph in batch}
+        for one in told:
+            assert_same(store.read(list(one)), [wanted[id_] for id_ in one])
+        assert store.counts()["Query"] == len({id_ for one in told for id_ in one})
+        for id_ in told[0].keys() & told[1].keys():
+            assert sorted([told[0][id_], told[1][id_]]) == ["created", "unchanged"]
+        assert store.verify() == []
+
+    def _check_down(self, uri):
+        with pytest.raises(StoreUnavailable, match="nothing listens there"):
+            store_at(uri, password=PASSWORD, timeout=1).save([make_subgraph("down")], PLAIN)
+        with pytest.raises(StoreUnavailable):
+            store_at(uri, password=PASSWORD, timeout=1).read(["0" * 32])
+
+
+def kill(home):
+    """End a server as a power cut would."""
+    status = server_status(home)
+    os.kill(status.pid, signal.SIGKILL)
+    while server_status(home).running:
+        time.sleep(0.05)

@@ -1,0 +1,266 @@
+"""What the contract suite does not ask of the store in Neo4j: its plans, its vector index, big batches, and its silence."""
+
+import random
+import subprocess
+import sys
+import uuid
+
+import neo4j
+import numpy as np
+import pytest
+
+from drag_graph.adapters.neo4j_connection import _check_version
+from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.model import Aggregation
+from drag_graph.queries import load
+from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
+from drag_graph.testing.contract.base import assert_same
+
+pytestmark = pytest.mark.neo4j
+
+PLAIN = Aggregation()
+MERGING = {"merge": "noisy-or", "threshold": 0.7, "top_k": 15, "statements": {}}
+SCANS = {
+    "AllNodesScan",
+    "NodeByLabelScan",
+    "NodeIndexScan",
+    "UndirectedAllRelationshipsScan",
+    "DirectedAllRelationshipsScan",
+} | {f"{way}{kind}Scan" for way in ("Directed", "Undirected") for kind in ("RelationshipType", "RelationshipIndex")}
+
+
+@pytest.fixture
+def open_store(neo4j_address):
+    uri, username, password = neo4j_address
+    stores = []
+
+    def open_(namespace=None):
+        store = Neo4jStore(uri, username=username, password=password, namespace=namespace or f"tests-{uuid.uuid4().hex[:12]}")
+        stores.append(store)
+        store.migrate()
+        return store
+
+    yield open_
+    for store in stores:
+        for id_ in store.match_ids("query", "", limit=10_000):
+            store.erase_query(id_)
+        store.close()
+
+
+@pytest.fixture
+def store(open_store):
+    return open_store()
+
+
+@pytest.fixture
+def driver(neo4j_address):
+    uri, username, password = neo4j_address
+    with neo4j.GraphDatabase.driver(uri, auth=(username, password), notifications_min_severity="OFF") as driver:
+        yield driver
+
+
+def operators(plan):
+    yield plan
+    for child in plan.get("children", ()):
+        yield from operators(child)
+
+
+PLANNED = {
+    "read_subgraphs": {},
+    "settings_hashes": {},
+    "lock_queries": {},
+    "erase_edges": {},
+    "erase_subgraphs": {},
+    "aggregate_pair": MERGING,
+    "aggregate_predicate": MERGING,
+    "relink_answers": {},
+}
+
+
+class TestPlans:
+    """Work on one query costs the same however many are stored."""
+
+    @pytest.mark.parametrize("name", PLANNED)
+    def test_a_query_is_found_by_index_at_a_cost_of_its_own(self, store, driver, name):
+        graphs = [make_subgraph(number, namespace=store.namespace) for number in range(200)]
+        store.save(graphs[:20], PLAIN)
+        store.save_answers([make_answer(n, [graph], namespace=store.namespace) for n, graph in enumerate(graphs[:20])])
+        few = self._profile(driver, name, store.namespace, graphs[7].query.id)
+        store.save(graphs[20:], PLAIN)
+        many = self._profile(driver, name, store.namespace, graphs[7].query.id)
+        assert many == few
+        assert 0 < few < 1000
+
+    def _profile(self, driver, name, namespace, query_id):
+        """Return the database hits of the statement, executed and undone, having checked its operators."""
+        text, values = load(name, "neo4j").bind(namespace=namespace, query_ids=[query_id], **PLANNED[name])
+        with driver.session() as session, session.begin_transaction() as transaction:
+            if name.startswith("aggregate"):
+                transaction.run(*load("erase_edges", "neo4j").bind(namespace=namespace, query_ids=[query_id])).consume()
+            plan = transaction.run(f"PROFILE {text}", values).consume().profile
+            transaction.rollback()
+        found = list(operators(plan))
+        kinds = {operator["operatorType"].split("@")[0] for operator in found}
+        assert not kinds & SCANS, kinds
+        assert any("IndexSeek" in kind for kind in kinds), kinds
+        return sum(operator["args"].get("DbHits", 0) for operator in found)
+
+
+class TestNearest:
+    DIMENSION = 16
+
+    def _filled(self, store, count, seed, dimension=DIMENSION):
+        chance = np.random.default_rng(seed)
+        vectors = chance.normal(size=(count, dimension))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        graphs = [
+            make_subgraph(n, namespace=store.namespace, triples=(), evidence=1, dropped=(), embedding=vector.tolist())
+            for n, vector in enumerate(vectors)
+        ]
+        store.save(graphs, PLAIN)
+        return [graph.query.id for graph in graphs], vectors
+
+    def test_the_nearest_of_many_are_those_of_a_full_comparison(self, open_store):
+        """Two namespaces share the index; each finds its own, the one of a tenth of the size too."""
+        big, small = open_store(), open_store()
+        for store, count in ((big, 500), (small, 50)):
+            ids, vectors = self._filled(store, count, seed=count)
+            for vector in vectors[:25]:
+                noisy = vector + np.random.default_rng(1).normal(scale=0.1, size=self.DIMENSION)
+                cosines = vectors @ noisy / np.linalg.norm(noisy)
+                best = np.argsort(-cosines)[:5]
+                found = store.nearest_queries(noisy.tolist(), 5)
+                assert [id_ for id_, _ in found] == [ids[index] for index in best]
+                assert [cosine for _, cosine in found] == pytest.approx(cosines[best].tolist(), abs=1e-5)
+
+    def test_namespaces_may_have_vectors_of_other_lengths(self, open_store):
+        short, long = open_store(), open_store()
+        short_ids, short_vectors = self._filled(short, 12, seed=1, dimension=8)
+        long_ids, long_vectors = self._filled(long, 12, seed=2, dimension=24)
+        assert short.nearest_queries(short_vectors[3].tolist(), 1)[0][0] == short_ids[3]
+        assert long.nearest_queries(long_vectors[4].tolist(), 1)[0][0] == long_ids[4]
+        assert short.nearest_queries(long_vectors[4].tolist(), 3) == []
+
+    def test_a_vector_of_zeros_is_near_to_nothing(self, store):
+        """The embedder's vector of a text without a word in it."""
+        ids, vectors = self._filled(store, 3, seed=4)
+        zero = make_subgraph("zero", namespace=store.namespace, embedding=[0.0] * self.DIMENSION)
+        store.save([zero], PLAIN)
+        assert store.nearest_queries([0.0] * self.DIMENSION, 9) == [(id_, 0.0) for id_ in sorted([*ids, zero.query.id])]
+        found = dict(store.nearest_queries(vectors[0].tolist(), 9))
+        assert found[zero.query.id] == 0.0
+        assert found[ids[0]] == pytest.approx(1.0, abs=1e-5)
+
+
+class TestBatches:
+    def test_a_batch_of_many_statements_is_one_transaction(self, store):
+        graphs = random_subgraphs(120, namespace=store.namespace, seed=21)
+        again = graphs[60].triples or graphs[61].triples
+        clash = make_subgraph("clash", namespace=store.namespace)
+        stolen = clash.triples[0].model_copy(update={"id": again[0].id})
+        taken = clash.model_copy(update={"triples": (stolen,)})
+        store.save(graphs[60:62], PLAIN)
+        before = store.counts()
+        with pytest.raises(StoreError, match="id is taken"):
+            store.save([*graphs[:60], *graphs[62:], taken], PLAIN)
+        assert store.counts() == before
+        assert store.save(graphs, PLAIN).count("created") == 118
+        assert_same(store.read([graph.query.id for graph in graphs]), [expected(graph, PLAIN) for graph in graphs])
+        assert store.verify() == []
+
+    def test_more_records_than_a_page(self, store):
+        store.save([make_subgraph(number, namespace=store.namespace) for number in range(230)], PLAIN)
+        graph = store.read([make_subgraph(0, namespace=store.namespace).query.id])[0]
+        store.save_answers([make_answer(number, [graph], namespace=store.namespace) for number in range(210)])
+        ids = [(record.get("label") or record["type"], record["id"]) for record in store.records()]
+        assert len(set(ids)) == len(ids) == sum(store.counts().values())
+
+    @pytest.mark.parametrize("twin", ["evidence", "entities", "triples", "calls"])
+    def test_two_things_of_one_id_are_refused(self, store, twin):
+        graph = make_subgraph(namespace=store.namespace)
+        first, second, *rest = getattr(graph, twin)
+        doubled = graph.model_copy(update={twin: (first, second, *rest, second.model_copy(update={"id": first.id}))})
+        with pytest.raises(StoreError, match="twice"):
+            store.save([doubled], PLAIN)
+        assert sum(store.counts().values()) == 0
+
+    def test_what_belongs_to_another_query_is_refused(self, store):
+        graph = make_subgraph(namespace=store.namespace)
+        strange = graph.entities[0].model_copy(update={"query_id": "other"})
+        with pytest.raises(StoreError, match="of query other"):
+            store.save([graph.model_copy(update={"entities": (strange, *graph.entities[1:])})], PLAIN)
+
+    def test_half_a_character_is_kept_in_metadata_and_refused_in_a_text(self, store):
+        graph = make_subgraph(namespace=store.namespace)
+        odd = graph.query.model_copy(update={"metadata": {"half": "a\ud83d", "whole": "\U0001f9ea"}})
+        store.save([graph.model_copy(update={"query": odd})], PLAIN)
+        assert store.read([odd.id])[0].query.metadata == odd.metadata
+        bad = make_subgraph("bad", namespace=store.namespace)
+        broken = bad.evidence[0].model_copy(update={"text": "a\ud83d"})
+        before = store.counts()
+        with pytest.raises(StoreError, match="half a character"):
+            store.save([bad.model_copy(update={"evidence": (broken, *bad.evidence[1:])})], PLAIN)
+        assert store.counts() == before
+
+    def test_evidence_that_comes_back_is_linked_to_its_answer_again(self, store):
+        graph = make_subgraph(namespace=store.namespace)
+        store.save([graph], PLAIN)
+        shown = graph.kept_evidence[0]
+        answer = make_answer(1, [graph], namespace=store.namespace, refs=[("evidence", shown.id)])
+        store.save_answers([answer])
+        store.save([make_subgraph(namespace=store.namespace, settings_hash="settings-2")], PLAIN)
+        assert store.counts()["USED"] == 1
+        assert [row["evidence_id"] for row in store.audit_walk(answer.id)] == [shown.id]
+
+    def test_a_node_that_somebody_changed_is_not_misread(self, store, driver):
+        graph = make_subgraph(namespace=store.namespace)
+        store.save([graph], PLAIN)
+        text = load("replace_queries", "neo4j").text
+        driver.execute_query(text, {"queries": [{"id": graph.query.id, "namespace": store.namespace, "text": "alone"}]})
+        with pytest.raises(StoreUnfit, match="not as drag-graph wrote it"):
+            store.read([graph.query.id])
+
+
+class TestUse:
+    def test_a_closed_store_says_so(self, neo4j_address):
+        uri, username, password = neo4j_address
+        with Neo4jStore(uri, username=username, password=password) as store:
+            store.migrations()
+        with pytest.raises(StoreUnavailable, match="closed"):
+            store.migrations()
+
+    @pytest.mark.parametrize("agent", ["Neo4j/5.25.1", "Neo4j/4.4.40", "Memgraph/3.1", "", "Neo4j/dev"])
+    def test_other_servers_are_refused(self, agent):
+        with pytest.raises(StoreUnfit):
+            _check_version(agent, "bolt://somewhere:7687")
+
+    @pytest.mark.parametrize("agent", ["Neo4j/5.26.0", "Neo4j/5.27-aura", "Neo4j/2026.08.1"])
+    def test_these_are_not(self, agent):
+        assert _check_version(agent, "bolt://somewhere:7687") is None
+
+    def test_nothing_is_printed_and_nothing_warned_of(self, neo4j_address):
+        """Neither what the server has to remark on our statements, nor what the driver logs of a server that is away."""
+        uri, username, password = neo4j_address
+        namespace = f"silent-{random.randrange(10**9)}"
+        code = f"""
+from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.errors import StoreUnavailable
+from drag_graph.model import Aggregation
+from drag_graph.testing.builders import make_answer, make_subgraph
+with Neo4jStore({uri!r}, username={username!r}, password={password!r}, namespace={namespace!r}) as store:
+    store.migrate()
+    graph = make_subgraph(namespace={namespace!r}, embedding=[1.0, 0.0])
+    store.save([graph], Aggregation())
+    store.save_answers([make_answer(1, [graph], namespace={namespace!r})])
+    store.nearest_queries([1.0, 0.5], 1), store.verify(), store.counts(), list(store.records()), store.list_answers()
+    store.erase_query(graph.query.id)
+try:
+    Neo4jStore("neo4j://127.0.0.1:1", password="x", timeout=0.5).counts()
+except StoreUnavailable:
+    pass
+"""
+        done = subprocess.run(
+            [sys.executable, "-X", "dev", "-W", "error", "-c", code], capture_output=True, text=True, timeout=120
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
