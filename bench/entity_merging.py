@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from drag_graph.adapters.embedders import make_embedder
 from drag_graph.ports import Embedder, Vectors
 from drag_graph.settings import Settings
@@ -74,13 +76,18 @@ def embedded(text: str, embedder: Embedder, merge: Merge) -> str:
     return predicate_text(text, thresholds_for(embedder.name).frame) if merge is merge_predicates else text
 
 
-def merged(pairs: Iterable[Pair], embedder: Embedder, merge: Merge, threshold: float) -> list[bool]:
+def rows_of(pairs: Sequence[Pair], embedder: Embedder, merge: Merge) -> dict[str, Vectors]:
+    """Return the vector of each text, all embedded in one call."""
+    texts = sorted({text for pair in pairs for text in (pair.first, pair.second)})
+    return dict(zip(texts, embedder.embed([embedded(text, embedder, merge) for text in texts]), strict=True))
+
+
+def merged(pairs: Iterable[Pair], rows: dict[str, Vectors], merge: Merge, threshold: float) -> list[bool]:
     """Whether the product's own merging joins each pair."""
     joined = []
     for pair in pairs:
-        texts = [pair.first, pair.second]
-        vectors = embedder.embed([embedded(text, embedder, merge) for text in texts])
-        joined.append(texts[0] == texts[1] or len(merge(texts, vectors, threshold)) == 1)
+        vectors = np.stack([rows[pair.first], rows[pair.second]])
+        joined.append(pair.first == pair.second or len(merge([pair.first, pair.second], vectors, threshold)) == 1)
     return joined
 
 
@@ -97,11 +104,12 @@ def sweep(title: str, pairs: Sequence[Pair], embedder: Embedder, merge: Merge) -
     """Print the table of one kind of pair and return the chosen threshold."""
     choosing = [pair for pair in pairs if not held_out(pair)]
     reporting = [pair for pair in pairs if held_out(pair)]
+    rows_by_text = rows_of(pairs, embedder, merge)
     print(f"\n{title}: {len(choosing)} pairs choose, {len(reporting)} report ({embedder.name})\n")
     print("| threshold | precision | recall | F1 | held out: precision | recall | F1 |\n|---|---|---|---|---|---|---|")
     rows = []
     for threshold in THRESHOLDS:
-        chosen, reported = (score(half, merged(half, embedder, merge, threshold)) for half in (choosing, reporting))
+        chosen, reported = (score(half, merged(half, rows_by_text, merge, threshold)) for half in (choosing, reporting))
         rows.append((threshold, chosen, reported))
         figures = " | ".join(f"{value:.3f}" for half in (chosen, reported) for value in (half.precision, half.recall, half.f1))
         print(f"| {threshold if threshold <= 1 else 'none'} | {figures} |")
@@ -112,11 +120,11 @@ def sweep(title: str, pairs: Sequence[Pair], embedder: Embedder, merge: Merge) -
 
 
 def errors(pairs: Sequence[Pair], embedder: Embedder, merge: Merge, threshold: float) -> None:
-    said = merged(pairs, embedder, merge, threshold)
+    rows = rows_of(pairs, embedder, merge)
+    said = merged(pairs, rows, merge, threshold)
     for pair, yes in zip(pairs, said, strict=True):
         if yes != pair.same:
-            one, two = embedder.embed([embedded(text, embedder, merge) for text in (pair.first, pair.second)])
-            cosine = float(one @ two)
+            cosine = float(rows[pair.first] @ rows[pair.second])
             half = "held out" if held_out(pair) else "choosing"
             print(f"{'wrong ' if yes else 'missed'} {cosine:.3f} {pair.kind:11} {half:9} {pair.first} | {pair.second}")
 

@@ -20,7 +20,7 @@ _VERDICT = re.compile(
     r"|\b(?:therefore|thus|hence|so),?\s+(?:the\s+)?(?:answer|option|choice)\b",
     re.IGNORECASE,
 )
-_LETTER = re.compile(r"\b(?:option|choice|answer)\s+\(?([A-Z])\)?(?![\w'])|^\(?([A-Z])\)?[.:)]\s|^\(?([A-Z])\)?\.?$")
+_LETTER = re.compile(r"\b(?i:option|choice|answer)\s+\(?([A-Z])\)?(?![\w'])|^\(?([A-Z])\)?[.:)]\s|^\(?([A-Z])\)?\.?$")
 _BARE = 0.9
 """Share of an evidence's words that an option makes up from which the evidence is practically only the option."""
 
