@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
 if TYPE_CHECKING:
-    from drag_graph.pipeline import RunReport
-
     from drag_graph.asking import AnswersReport, Asked
     from drag_graph.model import Subgraph
+    from drag_graph.pipeline import RunReport
     from drag_graph.ports import Problem, QuerySummary
 
     from .answers import AuditFormat, ShowFormat
@@ -30,6 +30,14 @@ SHORT = 12
 def console() -> Console:
     """Return the console for results (stdout)."""
     return Console(highlight=False)
+
+
+def _table(*columns: str, wrapped: str = "", title: str = "") -> Table:
+    """Return a table whose columns stay on one line, but for the one that may wrap."""
+    table = Table(title=title or None, box=SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(name, no_wrap=name != wrapped, overflow="fold", ratio=1 if name == wrapped else None)
+    return table
 
 
 def document(value: Any) -> None:
@@ -100,7 +108,7 @@ def settings(values: Mapping[str, Any], origins: Mapping[str, str], *, as_json: 
     if as_json:
         document({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
         return
-    table = Table("setting", "value", "from")
+    table = Table("setting", "value", "from", box=SIMPLE_HEAD)
     for name, value in values.items():
         origin = origins[name]
         style = "" if origin == "default" else "bold"
@@ -113,7 +121,7 @@ def run(report: "RunReport", *, as_json: bool) -> None:
     if as_json:
         document(report.document())
         return
-    table = Table("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
+    table = _table("query", "source", "status", "evidence", "triples", "edges", "calls", "cost", wrapped="source")
     for result in report.queries:
         calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else str(result.calls)
         numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")
@@ -156,7 +164,7 @@ def answers(report: "AnswersReport", *, as_json: bool) -> None:
     if as_json:
         document(report.document())
         return
-    table = Table("answer", "source", "label", "text", "confidence", "correct")
+    table = _table("answer", "source", "label", "text", "confidence", "correct", wrapped="text")
     for asked in report.answers:
         given = asked.answer
         verdict = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}[given.correct]
@@ -179,7 +187,7 @@ def listing(queries: Sequence["QuerySummary"], *, as_json: bool) -> None:
     if as_json:
         document([asdict(query) for query in queries])
         return
-    table = Table("query", "question", "domain", "graph", "evidence", "triples", "edges")
+    table = _table("query", "question", "domain", "graph", "evidence", "triples", "edges", wrapped="question")
     for query in queries:
         counts = (str(query.evidence), str(query.triples), str(query.edges))
         table.add_row(query.id[:SHORT], escape(query.text), query.domain, query.graph, *counts)
@@ -194,7 +202,7 @@ def problems(found: Sequence["Problem"], *, as_json: bool) -> None:
     if not found:
         console().print("[green]Nothing wrong: every triple has its evidence and teacher call.[/green]")
         return
-    table = Table("check", "id", "what is wrong")
+    table = Table("check", "id", "what is wrong", box=SIMPLE_HEAD)
     for problem in found:
         table.add_row(problem.check, problem.id, escape(problem.message))
     console().print(table)
@@ -268,16 +276,16 @@ def subgraph(value: "Subgraph", form: "ShowFormat", output: Path | None) -> None
 def _subgraph_tables(value: "Subgraph") -> None:
     out = console()
     out.print(f"[bold]{escape(value.query.text)}[/bold]  {value.query.id}  graph: {value.graph}")
-    edges = Table("rank", "subject", "predicate", "object", "confidence", "support", title="Edges")
+    edges = Table("rank", "subject", "predicate", "object", "confidence", "support", title="Edges", box=SIMPLE_HEAD)
     for edge in value.usable_edges:
         words = (escape(edge.subject), escape(", ".join(edge.predicates)), escape(edge.object))
         edges.add_row(str(edge.rank), *words, f"{edge.confidence:.2f}", str(edge.support))
-    evidence = Table("rank", "evidence", "framing", "cosine", "teacher's score", "kept", title="Evidence")
+    evidence = Table("rank", "evidence", "framing", "cosine", "score", "kept", title="Evidence", box=SIMPLE_HEAD)
     for item in sorted(value.evidence, key=lambda entry: entry.rank):
         judged = "" if item.llm_score is None else f"{item.llm_score:g}"
         kept = "yes" if item.kept else escape(f"no: {item.reason}")
         evidence.add_row(str(item.rank), escape(item.text), item.framing, f"{item.cosine:.2f}", judged, kept)
-    calls = Table("stage", "model", "tokens in", "tokens out", "cost", "latency", title="Teacher calls")
+    calls = Table("stage", "model", "tokens in", "tokens out", "cost", "latency", title="Calls", box=SIMPLE_HEAD)
     for call in value.calls:
         numbers = (str(call.tokens_in), str(call.tokens_out), f"${call.cost_usd:.4f}", f"{call.latency_ms} ms")
         calls.add_row(call.stage, escape(call.model), *numbers)

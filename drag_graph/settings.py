@@ -172,7 +172,16 @@ def process_environment() -> Mapping[str, str]:
 
 
 def prepare_libraries() -> None:
-    """Tell the model libraries to stay off the network unless the user has said otherwise; call before importing them."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    """Set what the model libraries read when they are imported, unless the user has set it; call before importing them.
+
+    They stay off the network for what they need not fetch, read no .env file behind the user's back, and let a processor go
+    instead of spinning on it (with other work on the machine, spinning made a small batch of embeddings 8 times slower).
+    """
+    for name, value in {
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "LITELLM_MODE": "PRODUCTION",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "OMP_WAIT_POLICY": "PASSIVE",
+    }.items():
+        os.environ.setdefault(name, value)
