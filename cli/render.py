@@ -232,7 +232,7 @@ def _audit_tree(values: dict[str, Any]) -> None:
         gone = "" if line["live"] else " [red](no longer in the graph)[/red]"
         branch = tree.add(f"{line['n']}. {escape(line['text'])}{gone}")
         if line["kind"] == "evidence":
-            _evidence_branch(branch, line["evidence"], line["call"])
+            branch.add(f"evidence [dim]{_judged(line['evidence'])}, {_call(line['call'])}[/dim]")
         for triple in line["triples"]:
             words = f"{triple['subject']} | {triple['predicate']} | {triple['object']}"
             leaf = branch.add(
@@ -246,9 +246,12 @@ def _audit_tree(values: dict[str, Any]) -> None:
 
 
 def _evidence_branch(branch: Tree, evidence: Mapping[str, Any], call: Mapping[str, Any] | None) -> None:
-    judged = "" if evidence["llm_score"] is None else f", teacher's score {evidence['llm_score']:g}"
-    rank = f"rank {evidence['rank']}, cosine {evidence['cosine']:.2f}{judged}"
-    branch.add(f"evidence {escape(evidence['text'])} [dim]{rank}, {_call(call)}[/dim]")
+    branch.add(f"evidence {escape(evidence['text'])} [dim]{_judged(evidence)}, {_call(call)}[/dim]")
+
+
+def _judged(evidence: Mapping[str, Any]) -> str:
+    score = "" if evidence["llm_score"] is None else f", teacher's score {evidence['llm_score']:g}"
+    return f"rank {evidence['rank']}, cosine {evidence['cosine']:.2f}{score}"
 
 
 def _call(call: Mapping[str, Any] | None) -> str:

@@ -1,8 +1,10 @@
 """What is wrong is said in one sentence with the right exit code; the rest of the work is done; nothing is half-written."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -98,7 +100,9 @@ def test_a_store_that_another_process_holds(cli, tmp_path, monkeypatch):
         "import sys, pathlib\nfrom drag_graph.adapters.ladybug_store import LadybugStore\n"
         "store = LadybugStore(pathlib.Path('g.lbug')); store.migrate(); print('open', flush=True); sys.stdin.read()"
     )
-    holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    holder = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment, **pipes)
     try:
         assert holder.stdout.readline() == b"open\n"
         monkeypatch.setenv("DRAG_GRAPH_STORE_TIMEOUT", "1")
