@@ -172,7 +172,8 @@ class Engine:
         import ladybug
 
         try:
-            return ladybug.Connection(self._database)
+            # The statements are small: sharing one out among threads costs more than it saves.
+            return ladybug.Connection(self._database, num_threads=1)
         except RuntimeError as error:
             raise translate(str(error), self.location) from error
 
