@@ -6,6 +6,10 @@ servers that run already.
 """
 
 import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +19,7 @@ from drag_graph.adapters.neo4j_server.releases import release_of
 from drag_graph.errors import ConfigurationError
 
 PASSWORD = "a-password-for-tests"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 EXISTING = [uri for uri in os.environ.get("DRAG_GRAPH_TEST_NEO4J", "").split(",") if uri]
 
 
@@ -45,10 +50,36 @@ def neo4j_address(request, tmp_path_factory):
         yield from _address(request.param, tmp_path_factory)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def neo4j_lts(_first_server):
     """(address, user name, password) of the long-term-support Neo4j alone."""
     return _first_server
+
+
+@pytest.fixture(scope="session")
+def neo4j_examples(neo4j_lts, tmp_path_factory):
+    """The namespace of that Neo4j which holds the example questions, distilled and answered by the command line."""
+    uri, user, password = neo4j_lts
+    namespace = f"examples-{secrets.token_hex(4)}"
+    settings = {"STORE": uri, "NAMESPACE": namespace, "EMBEDDER": "lexical"}
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("DRAG_GRAPH_", "NEO4J_"))},
+        **{f"DRAG_GRAPH_{name}": value for name, value in settings.items()},
+        "PYTHONPATH": str(EXAMPLES.parent),
+        "NEO4J_USERNAME": user,
+        "NEO4J_PASSWORD": password,
+    }
+    questions = str(EXAMPLES / "questions.jsonl")
+    curated = f"curated:{EXAMPLES / 'curated.jsonl'}"
+    for arguments in (["distill", questions, "--teacher", curated], ["ask", "--file", questions, "--mode", "combined"]):
+        subprocess.run(
+            [sys.executable, "-m", "drag_graph", *arguments],
+            env=environment,
+            cwd=tmp_path_factory.mktemp("examples"),
+            check=True,
+            capture_output=True,
+        )
+    return namespace
 
 
 def _address(version, tmp_path_factory):

@@ -1,4 +1,4 @@
-"""Driving Neo4j Browser as a user does: connect, drop files, run commands, look. For the tests and for the pictures of the docs.
+"""Driving Neo4j Browser as a user does: connect, drop files, run commands, look. For the tests and the pictures of the docs.
 
 Browser (5.24) takes files by drag and drop alone, so a drop is made of the file's real bytes.
 """
@@ -14,9 +14,13 @@ from playwright.sync_api import expect, sync_playwright
 FOLDER = Path(__file__).parents[2] / "docs" / "browser"
 STYLE = FOLDER / "drag-graph.grass"
 SAVED_QUERIES = FOLDER / "drag-graph-saved-queries.zip"
+SCRIPTS = "drag-graph"
+"""The folder of the saved queries in Browser's Favorites."""
+
 PATIENCE = 30_000
 """How long is waited for anything, in milliseconds."""
 
+# Chromium's own talk with its maker is off: a test looks at the server on this machine alone.
 _ARGUMENTS = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
 _DROP = """([name, content]) => {
   const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0));
@@ -28,6 +32,11 @@ _DROP = """([name, content]) => {
 }"""
 
 
+def title(path):
+    """The name of a saved query in the Favorites: its first line."""
+    return path.read_text().partition("\n")[0].removeprefix("//").strip()
+
+
 class Neo4jBrowser:
     """A page of Neo4j Browser that is connected to a server."""
 
@@ -35,7 +44,7 @@ class Neo4jBrowser:
         self.page = page
 
     def connect(self, http, bolt, user, password):
-        """Open the page and fill in its form."""
+        """Open the page of the server at `http` (host:port) and fill in its form."""
         self.page.goto(f"http://{http}/browser/")
         self.page.locator('[data-testid="bolt-scheme-select"]').select_option("bolt://")
         self.page.fill('[data-testid="boltaddress"]', bolt.partition("://")[2])
@@ -43,35 +52,56 @@ class Neo4jBrowser:
         self.page.fill('[data-testid="password"]', password)
         self.page.click('[data-testid="connect"]')
         expect(self.page.get_by_text("You are connected as user")).to_be_visible()
+        expect(self.frames).to_have_count(2)  # a welcome frame comes on top
+
+    @property
+    def frames(self):
+        """What was run and what came of it, newest first."""
+        return self.page.locator('[data-testid="frame"]')
 
     @property
     def frame(self):
-        """The newest frame: a command and what came of it."""
-        return self.page.locator('[data-testid="frame"]').first
+        """The newest frame."""
+        return self.frames.first
 
     def run(self, command):
-        """Put the command into the editor in place of what is there, run it, and return its frame."""
-        before = self.frame.get_attribute("id")
+        """Paste the command into the editor, run it, and return its frame. (Typed braces would be closed by the editor.)"""
+        before = self.frames.count()
+        self.page.evaluate("text => navigator.clipboard.writeText(text)", command)
         self.page.locator('[data-testid="activeEditor"] .monaco-editor').first.click()
         self.page.keyboard.press("Control+A")
-        self.page.keyboard.press("Delete")
-        self.page.keyboard.insert_text(command)
+        self.page.keyboard.press("Control+V")
         self.page.keyboard.press("Control+Enter")
-        return before
+        expect(self.frames).to_have_count(before + 1)
+        return self.frame
 
     def drop(self, path):
         """Drop a file on the page."""
         self.page.evaluate(_DROP, [path.name, base64.b64encode(path.read_bytes()).decode()])
 
+    def open_saved_queries(self):
+        """Open the Favorites and in them the folder of the saved queries."""
+        self.page.click('[data-testid="navigationFavorites"]')
+        self.page.click(f'[data-testid="expandFolder-{SCRIPTS}"]')
+
+    def run_saved(self, name):
+        """Run a saved query of the open drawer by its button; returns its frame."""
+        before = self.frames.count()
+        item = self.page.locator('[data-testid="savedScriptListItem"]').filter(has_text=name)
+        item.locator('[data-testid^="savedScriptsButton"], [data-testid^="contextMenu"], span').last.click()
+        expect(self.frames).to_have_count(before + 1)
+        return self.frame
+
 
 @contextlib.contextmanager
-def chromium_page(width=1400, height=900):
-    """A page in a real Chromium: the system's (CHROMIUM, or on PATH), else playwright's own."""
+def chromium_page(width=1280, height=900):
+    """A page in a real Chromium: the one that CHROMIUM names, or on PATH, else playwright's own."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     arguments = [*_ARGUMENTS, "--no-sandbox"] if os.geteuid() == 0 else _ARGUMENTS
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
-        page = browser.new_page(viewport={"width": width, "height": height})
+        page = browser.new_page(viewport={"width": width, "height": height}, permissions=["clipboard-read", "clipboard-write"])
         page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
         yield page
         browser.close()

@@ -1,4 +1,4 @@
-// 0 Start here: namespace, newest query, newest answer
+// 00 Start here
 // Sets the four parameters that the other queries use: the newest query of the namespace, its newest answer, and the evidence
 // that is ranked first. For another namespace, change 'default' here. For another query, answer or evidence, set one by hand:
 //   :param query_id => '...'

@@ -1,4 +1,4 @@
-// 1 What is stored: queries by status, with their sizes
+// 01 Queries by status
 // One row a query: status (complete, quarantined ...), what its graph is made of, how much hangs on it, how often it was answered.
 // Parameters: namespace
 MATCH (q:Query)

@@ -1,10 +1,12 @@
-// 2 Explore a query: its evidence, entities and simple edges
+// 02 Explore a query
+// The evidence that was kept, and the graph made of it. Every entity hangs on the query by MENTIONS, which is left out for a clear
+// picture; click an entity and expand it to see that, and the triples behind the simple edges.
 // Parameters: namespace, query_id
 MATCH (q:Query {id: $query_id})
 WHERE q.namespace = $namespace
 OPTIONAL MATCH has = (q)-[:HAS_EVIDENCE]->(e:Evidence WHERE e.kept)
 WITH q, collect(has) AS evidence
-OPTIONAL MATCH mentions = (q)-[:MENTIONS]->(:Entity)
-WITH q, evidence, collect(mentions) AS entities
+OPTIONAL MATCH (q)-[:MENTIONS]->(n:Entity)
+WITH q, evidence, collect(n) AS entities
 OPTIONAL MATCH related = ()-[:RELATED {namespace: $namespace, query_id: q.id}]->()
-RETURN q, evidence, entities, collect(related) AS simple_edges
+RETURN q AS query, evidence, entities, collect(related) AS simple_edges

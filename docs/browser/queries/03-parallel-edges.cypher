@@ -1,4 +1,4 @@
-// 3 Parallel edges: triples that say something of the same two entities
+// 03 Parallel edges
 // Two evidence may agree, or one may tell more than the other; the simple edge merges them. One row an ordered pair of entities,
 // the most triples first. Look at the graph, or at the table for what the evidence says.
 // Parameters: namespace, query_id

@@ -1,4 +1,4 @@
-// 4 Weakest edges: what the teacher was least sure of
+// 04 Weakest edges
 // The 25 simple edges of the namespace with the least confidence (then the least support), with the evidence to judge them by.
 // Parameters: namespace
 MATCH (s:Entity)-[r:RELATED]->(o:Entity)

@@ -1,4 +1,4 @@
-// 5 Best supported edges: what several triples agree on
+// 05 Best supported edges
 // The 25 simple edges of the namespace that merge the most triples (then the most confident), with their evidence.
 // Parameters: namespace
 MATCH (s:Entity)-[r:RELATED]->(o:Entity)

@@ -1,4 +1,4 @@
-// 7 Audit an answer: the graph that it rests on
+// 07 Audit an answer
 // Answer -> shown evidence -> teacher call, and shown edges -> their triples -> evidence -> teacher call, as stored now. What the
 // answer was shown when it was given is kept in the answer itself: drag-graph audit ANSWER_ID.
 // Parameters: namespace, answer_id

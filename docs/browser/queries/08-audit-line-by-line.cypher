@@ -1,23 +1,27 @@
-// 8 Audit an answer, line by line
-// One row a triple of a shown edge, and a shown evidence: which statement it is from, which teacher call made it, at what price.
+// 08 Audit line by line
+// One row a shown evidence, and one a triple of each shown edge: the evidence behind it, the teacher call that made it, its price.
+// What a later refresh has taken away has no row here; the record kept with the answer has it: drag-graph audit ANSWER_ID.
 // Parameters: namespace, answer_id
 MATCH (a:Answer {id: $answer_id})
 WHERE a.namespace = $namespace
 CALL (a) {
-  UNWIND a.evidence_ids AS id
-  MATCH (e:Evidence {id: id})-[:GENERATED_BY]->(c:TeacherCall)
-  RETURN 'evidence' AS kind, e.text AS shown, null AS triple, e.score AS confidence, e, c
+  UNWIND range(0, size(a.evidence_ids) - 1) AS position
+  MATCH (e:Evidence {id: a.evidence_ids[position]})-[:GENERATED_BY]->(c:TeacherCall)
+  RETURN 0 AS part, position, 'evidence' AS kind, e.text AS shown, null AS t, e, c
   UNION ALL
   WITH a
-  UNWIND a.edge_ids AS id
-  OPTIONAL MATCH ()-[r:RELATED {id: id}]->()
-  UNWIND coalesce(r.triple_ids, [id]) AS triple_id
-  MATCH (s)-[t:TRIPLE {id: triple_id}]->(o)
+  UNWIND range(0, size(a.edge_ids) - 1) AS position
+  OPTIONAL MATCH ()-[r:RELATED {id: a.edge_ids[position]}]->()
+  // Where the raw triples were shown (no edge was confident enough), edge_ids are the ids of triples.
+  UNWIND coalesce(r.triple_ids, [a.edge_ids[position]]) AS triple_id
+  MATCH ()-[t:TRIPLE {id: triple_id}]->()
   MATCH (e:Evidence {id: t.evidence_id})
   MATCH (c:TeacherCall {id: t.call_id})
-  RETURN 'edge' AS kind, coalesce(r.statement, s.name + ' ' + t.predicate + ' ' + o.name) AS shown,
-    '[' + s.name + '] ' + t.predicate + ' [' + o.name + ']' AS triple, t.confidence AS confidence, e, c
+  RETURN 1 AS part, position, 'edge' AS kind, coalesce(r.statement, t.predicate) AS shown, t, e, c
 }
-RETURN kind, shown, triple, confidence, e.text AS evidence, e.rank AS rank, c.model AS model, c.stage AS stage,
-  c.tokens_in AS tokens_in, c.tokens_out AS tokens_out, c.cost_usd AS cost_usd, e.id AS evidence_id, c.id AS call_id
-ORDER BY kind, shown, triple
+RETURN kind, shown,
+  startNode(t).name + ' ' + t.predicate + ' ' + endNode(t).name AS triple, t.confidence AS confidence,
+  e.text AS evidence, e.rank AS evidence_rank, e.score AS evidence_score,
+  c.model AS model, c.stage AS stage, c.tokens_in AS tokens_in, c.tokens_out AS tokens_out, c.cost_usd AS cost_usd,
+  e.id AS evidence_id, c.id AS call_id
+ORDER BY part, position, confidence DESC, t.id

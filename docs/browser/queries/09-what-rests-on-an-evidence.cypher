@@ -1,4 +1,4 @@
-// 9 An evidence and all that rests on it
+// 09 What rests on an evidence
 // Its query and teacher call, the triples read from it, the simple edges made of those, and the answers that were shown it or them.
 // Parameters: namespace, evidence_id
 MATCH (e:Evidence {id: $evidence_id})

@@ -1,4 +1,4 @@
-// 10 What it cost: teacher calls by model and stage
+// 10 Cost of teacher calls
 // Parameters: namespace
 MATCH (c:TeacherCall)
 WHERE c.namespace = $namespace

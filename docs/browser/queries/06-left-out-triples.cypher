@@ -1,4 +1,4 @@
-// 6 Left out: triples that no simple edge is made of
+// 06 Left-out triples
 // Read from the evidence, but below the confidence threshold, beyond the best K, or from evidence that was not kept.
 // Parameters: namespace, query_id
 MATCH (s:Entity)-[t:TRIPLE {namespace: $namespace, query_id: $query_id}]->(o:Entity)
