@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelUnavailable, UnknownModel
+from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelError, ModelUnavailable, UnknownModel
 from drag_graph.ports import Embedder, Vectors
 from drag_graph.settings import Settings, prepare_libraries, process_environment
 
@@ -308,41 +308,42 @@ class LiteLLMEmbedder(_Remembering):
     def _request(self, texts: list[str]) -> Vectors:
         prepare_libraries()
         import litellm
+        from openai import OpenAIError
 
-        failures = litellm.exceptions
-        busy = (
-            failures.APIConnectionError,
-            failures.BadGatewayError,
-            failures.InternalServerError,
-            failures.RateLimitError,
-            failures.ServiceUnavailableError,
-            failures.Timeout,
-        )
-        for attempt in range(self._retries + 1):
+        # It would print advice to stdout, which belongs to our own output.
+        litellm.suppress_debug_info = True
+        # One retry loop only, ours: for embeddings LiteLLM reads `max_retries=0` as not given and takes this instead.
+        litellm.DEFAULT_MAX_RETRIES = 0
+        for wait in (*(min(60.0, 2.0**attempt) for attempt in range(self._retries)), None):
             try:
                 reply = litellm.embedding(model=self._model, input=texts, **self._parameters())
-            except (failures.AuthenticationError, failures.PermissionDeniedError) as error:
-                raise ModelAccessDenied(
-                    f"the embedding model {self._model!r} refused the key", hint="Set its key, such as OPENAI_API_KEY."
-                ) from error
-            except busy as error:
-                if attempt == self._retries:
-                    raise ModelUnavailable(
-                        f"the embedding model {self._model!r} cannot be reached: {_first_line(error)}",
-                        hint="Check --embedder and DRAG_GRAPH_EMBEDDER_BASE_URL, or use --embedder lexical.",
-                    ) from error
-                self._sleep(min(60.0, 2.0**attempt))
-            except (failures.NotFoundError, failures.BadRequestError) as error:
-                raise UnknownModel(
-                    f"the embedding model {self._model!r} was not accepted: {_first_line(error)}",
-                    hint="Use auto, lexical, minilm, a folder, or a name that LiteLLM knows.",
-                ) from error
+            except OpenAIError as error:  # the root of every error that LiteLLM raises
+                refusal = self._refusal(error)
+                if wait is None or not refusal.retryable:
+                    raise refusal from error
+                self._sleep(wait)
             else:
                 return self._vectors_of(reply, len(texts))
-        raise AssertionError("unreachable")
+        raise AssertionError("the last try returns or raises")
+
+    def _refusal(self, error: Exception) -> ModelError:
+        """Return our own error for one of LiteLLM's, by its HTTP status."""
+        status = getattr(error, "status_code", None)
+        if status in {401, 403}:
+            return ModelAccessDenied(
+                f"the embedding model {self._model!r} refused the key", hint="Set its key, such as OPENAI_API_KEY."
+            )
+        if status in {400, 404, 422}:
+            return UnknownModel(
+                f"the embedding model {self._model!r} was not accepted: {_first_line(error)}",
+                hint="Use auto, lexical, minilm, a folder, or a name that LiteLLM knows.",
+            )
+        return ModelUnavailable(
+            f"the embedding model {self._model!r} cannot be reached: {_first_line(error)}",
+            hint="Check --embedder and DRAG_GRAPH_EMBEDDER_BASE_URL, or use --embedder lexical.",
+        )
 
     def _parameters(self) -> dict[str, Any]:
-        # One retry loop only: LiteLLM's own and the client's are off.
         parameters: dict[str, Any] = {"timeout": self._timeout, "num_retries": 0, "max_retries": 0, "encoding_format": "float"}
         if self._base_url:
             parameters["api_base"] = self._base_url
@@ -380,6 +381,8 @@ def make_embedder(settings: Settings) -> Embedder:
     `lexical`. Raises MissingExtra when an in-process model is asked for and its packages are not installed.
     """
     chosen = settings.embedder.strip()
+    if not chosen:
+        raise ConfigurationError("no embedder is named", hint="Use auto, lexical, minilm, a folder, or a LiteLLM name.")
     if chosen == "auto":
         chosen = "minilm" if all(find_spec(package) for package in ("sentence_transformers", MINILM_PACKAGE)) else "lexical"
     if chosen == "lexical":
@@ -388,6 +391,4 @@ def make_embedder(settings: Settings) -> Embedder:
         return SentenceTransformerEmbedder(MINILM)
     if chosen.startswith(LOCAL_PREFIX) or Path(chosen).expanduser().is_dir():
         return SentenceTransformerEmbedder(chosen)
-    if not chosen:
-        raise ConfigurationError("no embedder is named", hint="Use auto, lexical, minilm, a folder, or a LiteLLM name.")
     return LiteLLMEmbedder(chosen, base_url=settings.embedder_base_url)

@@ -1,0 +1,301 @@
+"""The contract of every embedder, on all three; LiteLLM's speaks to a loopback server."""
+
+import json
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from drag_graph.adapters import embedders
+from drag_graph.adapters.embedders import (
+    MINILM,
+    LexicalEmbedder,
+    LiteLLMEmbedder,
+    SentenceTransformerEmbedder,
+    make_embedder,
+)
+from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelUnavailable, UnknownModel
+from drag_graph.settings import Settings
+
+LEXICAL = LexicalEmbedder(64)
+
+
+class Server(ThreadingHTTPServer):
+    """An OpenAI-compatible embeddings endpoint; `statuses` are answered first, one a request."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.statuses = []
+        self.requests = []
+        self.short = False
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append((self.headers["Authorization"], body))
+        status = self.server.statuses.pop(0) if self.server.statuses else 200
+        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        rows = [(LEXICAL.embed([text])[0] * 3.0).tolist() for text in texts]
+        data = [{"object": "embedding", "index": place, "embedding": row} for place, row in enumerate(rows)]
+        # In reverse, as the index says what belongs to what.
+        data = data[::-1][: 1 if self.server.short else None]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        good = {"object": "list", "data": data, "model": body["model"], "usage": usage}
+        document = good if status == 200 else {"error": {"message": "no", "type": "x", "code": str(status)}}
+        payload = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, *_args):
+        """Stay quiet."""
+
+
+@pytest.fixture
+def server():
+    with Server() as running:
+        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return SentenceTransformerEmbedder()
+
+
+@pytest.fixture(params=["lexical", "minilm", "litellm"])
+def embedder(request):
+    if request.param == "lexical":
+        return LexicalEmbedder()
+    if request.param == "minilm":
+        return request.getfixturevalue("minilm")
+    return LiteLLMEmbedder("a-model", base_url=request.getfixturevalue("server").url)
+
+
+def test_rows_are_unit_vectors_in_the_order_of_the_texts(embedder):
+    vectors = embedder.embed(["plants take in carbon dioxide", "the stock market fell", "plants take in carbon dioxide"])
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (3, embedder.dimension)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
+    assert (vectors[0] == vectors[2]).all()
+    near = embedder.embed(["a plant takes in carbon dioxide"])[0]
+    assert near @ vectors[0] > near @ vectors[1]
+
+
+def test_blank_texts_are_zero_rows_and_no_texts_an_empty_array(embedder):
+    vectors = embedder.embed(["", "  \n", "text", "?!"])
+    assert not vectors[:2].any()
+    assert np.linalg.norm(vectors[2:], axis=1) == pytest.approx([1, 1], abs=1e-5)
+    assert embedder.embed([]).shape == (0, embedder.dimension)
+
+
+def test_the_same_call_gives_the_same_bits_and_a_copy(embedder):
+    texts = ["one text", "another text, somewhat longer than the first"]
+    first = embedder.embed(texts)
+    first[0] = 0
+    again = embedder.embed(texts)
+    assert again[0].any()
+    assert (embedder.embed(texts) == again).all()
+
+
+def test_threads_get_the_same_vectors(embedder):
+    texts = [[f"text number {number}", "a shared text"] for number in range(8)]
+    alone = [embedder.embed(pair) for pair in texts]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(embedder.embed, texts))
+    assert all(np.allclose(one, two, atol=1e-6) for one, two in zip(alone, together, strict=True))
+
+
+def test_tokens_are_counted(embedder):
+    assert embedder.count_tokens("") == 0
+    few, many = embedder.count_tokens("plants grow"), embedder.count_tokens("plants grow " * 400)
+    assert 2 <= few <= 4
+    assert many >= 700
+    assert embedder.count_tokens("plants grow") == few
+
+
+def test_a_name_is_its_own(embedder):
+    assert embedder.name
+    assert embedder.name != LEXICAL.name
+
+
+def test_lexical_vectors_are_the_same_in_another_process():
+    code = (
+        "from drag_graph.adapters.embedders import LexicalEmbedder as E; print(E(16).embed(['Zürich cells']).tobytes().hex())"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert outputs == {LexicalEmbedder(16).embed(["Zürich cells"]).tobytes().hex() + "\n"}
+
+
+def test_lexical_sees_inflections_and_not_meaning():
+    cells, cell, car, auto = LexicalEmbedder().embed(["cells", "cell", "car", "automobile"])
+    assert cells @ cell > 0.7
+    assert abs(car @ auto) < 0.2
+
+
+def test_lexical_weighs_function_words_down():
+    one, two, three = LexicalEmbedder().embed(["the melting of the ice", "melting ice", "the end of the road"])
+    assert one @ two > 0.8
+    assert one @ three < 0.3
+
+
+def test_lexical_counts_words_and_marks():
+    assert LexicalEmbedder().count_tokens("Ice, it melts!") == 5
+
+
+def test_lexical_needs_a_dimension():
+    with pytest.raises(ConfigurationError):
+        LexicalEmbedder(0)
+
+
+def test_minilm_has_its_public_name_and_counts_without_its_model():
+    fresh = SentenceTransformerEmbedder()
+    assert (fresh.name, fresh.dimension) == (MINILM, 384)
+    assert fresh.count_tokens("Photosynthesis happens in chloroplasts.") > 4
+    assert fresh._model is None
+
+
+def test_minilm_knows_meaning(minilm):
+    car, auto, tree = minilm.embed(["car", "automobile", "tree"])
+    assert car @ auto > 0.7 > car @ tree
+
+
+def test_a_folder_is_named_by_what_lies_in_it(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    (tmp_path / "two" / "model.safetensors").write_bytes(b"weights")
+    first, second = (SentenceTransformerEmbedder(str(tmp_path / name)).name for name in ("one", "two"))
+    assert first.startswith("sentence-transformers:one@")
+    assert first.partition("@")[2] != second.partition("@")[2]
+    assert str(tmp_path) not in first
+
+
+def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
+    (tmp_path / "config.json").write_text("no json")
+    with pytest.raises(UnknownModel, match="cannot be loaded"):
+        SentenceTransformerEmbedder(str(tmp_path)).embed(["text"])
+
+
+def test_a_missing_extra_names_the_command(monkeypatch):
+    monkeypatch.setattr(embedders, "find_spec", lambda _name: None)
+    with pytest.raises(MissingExtra) as caught:
+        SentenceTransformerEmbedder()
+    assert caught.value.hint == "pip install 'drag-graph[local]'"
+    assert make_embedder(Settings(embedder="auto")).name.startswith("lexical")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "kind"),
+    [
+        ("auto", SentenceTransformerEmbedder), ("minilm", SentenceTransformerEmbedder), ("lexical", LexicalEmbedder),
+        ("sentence-transformers/all-mpnet-base-v2", SentenceTransformerEmbedder), ("text-embedding-3-small", LiteLLMEmbedder),
+        ("ollama/nomic-embed-text", LiteLLMEmbedder),
+    ],
+)  # fmt: skip
+def test_the_setting_chooses(chosen, kind):
+    assert isinstance(make_embedder(Settings(embedder=chosen)), kind)
+
+
+def test_a_blank_setting_is_an_error():
+    with pytest.raises(ConfigurationError):
+        make_embedder(Settings(embedder=" "))
+
+
+def test_a_folder_in_the_setting_is_a_local_model(tmp_path):
+    assert isinstance(make_embedder(Settings(embedder=str(tmp_path))), SentenceTransformerEmbedder)
+
+
+def test_choosing_imports_nothing_heavy():
+    code = (
+        "import sys; from drag_graph.adapters.embedders import make_embedder; from drag_graph.settings import Settings;"
+        "make_embedder(Settings(embedder='auto')); make_embedder(Settings(embedder='a-model'));"
+        "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'litellm') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": "."})
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_server_is_asked_in_batches_with_one_key(server, monkeypatch):
+    monkeypatch.setattr(LiteLLMEmbedder, "batch", 2)
+    embedder = LiteLLMEmbedder("a-model", base_url=server.url, api_key="secret")
+    assert embedder.embed(["a", "b", "c", "a"]).shape == (4, 64)
+    assert [len(body["input"]) for _, body in server.requests] == [1, 2, 1]
+    assert {key for key, _ in server.requests} == {"Bearer secret"}
+    embedder.embed(["a", "b", "c", "a"])
+    assert len(server.requests) == 3
+
+
+def test_a_busy_server_is_asked_again_after_waiting(server):
+    waits = []
+    server.statuses = [503, 429, 500]
+    embedder = LiteLLMEmbedder("a-model", base_url=server.url, sleep=waits.append)
+    assert embedder.dimension == 64
+    assert waits == [1.0, 2.0, 4.0]
+    assert len(server.requests) == 4
+
+
+def test_a_server_that_stays_busy_is_given_up(server):
+    server.statuses = [503] * 9
+    embedder = LiteLLMEmbedder("a-model", base_url=server.url, retries=2, sleep=lambda _: None)
+    with pytest.raises(ModelUnavailable, match="cannot be reached"):
+        embedder.embed(["text"])
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(401, ModelAccessDenied), (403, ModelAccessDenied), (404, UnknownModel), (400, UnknownModel)]
+)
+def test_what_will_not_get_better_is_not_tried_again(server, status, error):
+    server.statuses = [status] * 3
+    with pytest.raises(error):
+        LiteLLMEmbedder("a-model", base_url=server.url, sleep=lambda _: None).embed(["text"])
+    assert len(server.requests) == 1
+
+
+def test_nobody_there_is_unavailable(server):
+    url = server.url
+    server.server_close()
+    embedder = LiteLLMEmbedder("a-model", base_url=url.replace("127.0.0.1", "127.0.0.2"), retries=0, timeout=5)
+    with pytest.raises(ModelUnavailable):
+        embedder.embed(["text"])
+
+
+def test_too_few_vectors_are_refused(server):
+    server.short = True
+    with pytest.raises(ModelUnavailable, match="1 vectors for 2 texts"):
+        LiteLLMEmbedder("a-model", base_url=server.url).embed(["a", "b"])
+
+
+def test_the_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(embedders, "REMEMBERED_ROWS", 3)
+    embedder = LexicalEmbedder(8)
+    for number in range(5):
+        embedder.embed([f"text {number}", "more"])
+    assert embedder._rows <= 3
+    assert len(embedder._calls) == 1
