@@ -11,9 +11,13 @@ WITH s, t, o
 MATCH (e:Evidence {id: t.evidence_id})
 WITH s, t, o, e.kept AS kept
 WHERE kept
+// In this order the floats are summed to the same bits as by the other engine. The engine orders only under a LIMIT.
+WITH s, t, o
+ORDER BY t.rank, t.id
+LIMIT 1000000000
 WITH
   s.id AS source, s.name AS subject, o.id AS target, o.name AS object, max(t.confidence) AS highest,
-  list_sort(collect(t.confidence)) AS confidences, list_sort(collect(1.0 - t.confidence)) AS doubts, count(*) AS support,
+  collect(t.confidence) AS confidences, collect(1.0 - t.confidence) AS doubts, count(*) AS support,
   collect({rank: t.rank, id: t.id, predicate: t.predicate, evidence_id: t.evidence_id}) AS triples
 WITH
   source + '-' + target AS id, source, subject, target, object, support, triples,

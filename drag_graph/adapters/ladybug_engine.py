@@ -109,7 +109,7 @@ class Engine:
     def writing(self) -> Iterator[Session]:
         """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError."""
         if self.read_only:
-            raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it without --read-only.")
+            raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
         with self._write_lock:
             self._require_writable()
             if self._writer is None:
