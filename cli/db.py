@@ -36,7 +36,8 @@ def up(
 ) -> None:
     """Start a real Neo4j on this machine without Docker (Java and Maven; the first time fetches it).
 
-    The password is NEO4J_PASSWORD, or one that is made and printed once. Then: --store bolt://127.0.0.1:7687
+    The password is NEO4J_PASSWORD, or one that is made, printed and kept in the server's folder. Then:
+    --store bolt://127.0.0.1:7687
 
     Example: NEO4J_PASSWORD=… drag-graph db up
     """

@@ -7,9 +7,11 @@ from typing import Any
 
 from drag_graph.adapters import neo4j_server
 from drag_graph.adapters.neo4j_server import ServerStatus
+from drag_graph.errors import ConfigurationError
 from drag_graph.settings import Settings, process_environment
 
 DEFAULT_HOME = Path(".drag-graph/neo4j")
+_PASSWORD_FILE = "password"  # noqa: S105 - the name of a file
 
 
 def server_up(
@@ -23,21 +25,40 @@ def server_up(
 ) -> dict[str, Any]:
     """Start the server, or report the one that runs; return what a person needs to use it.
 
-    Without a password in the settings one is made and returned, this once. Raises as `start_server` does.
+    Without a password in the settings one is made, kept in the home's `password` file (for this user only) and used again
+    the next time. Raises as `start_server` does.
     """
+    home = home or DEFAULT_HOME
     given = settings.neo4j_password.get_secret_value()
-    password = given or secrets.token_urlsafe(12)
+    password = given or _kept_password(home)
     started = neo4j_server.start_server(
         version,
-        home or DEFAULT_HOME,
+        home,
         password=password,
         bolt_port=bolt_port,
         http_port=http_port,
         environment=process_environment(),
         on_progress=on_progress,
     )
-    fresh = {} if given or started.already_running else {"password": password, "next": f"export NEO4J_PASSWORD={password}"}
-    return {**_describe(started), "username": started.username, **fresh}
+    shown = {} if given else {"password": password, "next": f"export NEO4J_PASSWORD={password}"}
+    return {**_describe(started), "username": started.username, **shown}
+
+
+def _kept_password(home: Path) -> str:
+    """Return the password that was made for this home, making it the first time."""
+    path = home / _PASSWORD_FILE
+    try:
+        if path.exists():
+            return path.read_text(encoding="ascii").strip()
+        home.mkdir(parents=True, exist_ok=True)
+        password = secrets.token_urlsafe(12)
+        path.touch(mode=0o600)
+        path.write_text(password + "\n", encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"the server's password cannot be kept in {path}", hint="Set NEO4J_PASSWORD, or give another --home."
+        ) from error
+    return password
 
 
 def server_down(home: Path | None) -> dict[str, Any]:
