@@ -21,6 +21,9 @@ from drag_graph.model import LABELS
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from drag_graph.testing.students import LINES, OPTIONS, StudentContract, make_prompt
 
+# Pydantic complains about a type of LiteLLM's own when the first reply is read.
+pytestmark = pytest.mark.filterwarnings("ignore:Item .* on TypedDict class:UserWarning")
+
 
 def told(*alternatives, token=None):
     """Log-probabilities of one token: (token, probability) pairs, the first of which was said."""

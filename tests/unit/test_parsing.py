@@ -27,6 +27,7 @@ LETTERS = st.sampled_from("ABCD")
         ("The letter of the best option is B.", "B"),
         ("Answer: **(D)** air", "D"),
         ("Answer: C", "C"),
+        ("The answer is (C", "C"),
         ("I would choose option B because it is wet", "B"),
         ("I choose A.", "A"),
         ("The answer is A because iron rusts", "A"),

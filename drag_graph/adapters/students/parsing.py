@@ -22,7 +22,7 @@ _OPTION_PREFIX = re.compile(r"^\(?[A-Za-z][).:]\s+")
 _ANNOUNCED = re.compile(
     r"\b(?i:answer|choice|option|choose|pick|select|letter)\b(?i:\s+(?:of|for)\s+the\s+[\w ]{1,30}?)?"
     r"(?i:\s+(?:is|would be|should be|option|choice|letter|answer)\b)*\s*[:=\-]?\s*"
-    r"(?:[\(\[\"'{]\s*([A-Za-z])\s*[\)\]\"'}]|([A-Za-z])\)|([A-Z])(?![\w'])"
+    r"(?:[\(\[\"'{]\s*([A-Za-z])\s*(?:[\)\]\"'}]|\Z)|([A-Za-z])\)|([A-Z])(?![\w'])"
     # "The answer is A liquid": an article (or, with nine options, the pronoun I), unless a reason follows.
     r"(?!(?<=[AI])\s+(?!because|since|as\b|for\b|due|and\b|which\b|but\b|with\b)[a-z]))",
 )
