@@ -1,8 +1,8 @@
 """`distill --dry-run`: the calls, tokens and price of a distillation, without making one.
 
 The evidence prompt of each query is counted as it would be sent. What depends on replies is taken from the constants below:
-they are assumptions about the length of replies, not measurements, so the range is wide, from `LOW` to `HIGH` times the expected
-value.
+they are assumptions about the length of replies, not measurements, so the range is wide, from `LOW` to `HIGH` times the
+expected value.
 """
 
 from collections.abc import Iterable

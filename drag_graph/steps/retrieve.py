@@ -8,7 +8,7 @@ from drag_graph.model import Subgraph
 NEIGHBOURS = 5
 """How many stored queries are looked at for a new question."""
 DEFAULT_RELEVANCE = 0.5
-RELEVANCE = {"lexical": 0.25}
+RELEVANCE = {"lexical": 0.4}
 """Cosine from which a stored query is relevant, by embedder family; measured by `bench/relevance.py`, see docs/asking.md."""
 
 
