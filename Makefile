@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Trust what the machine trusts: behind a company's proxy the bundled certificates are not enough.
+export UV_SYSTEM_CERTS ?= true
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt
 
 .DEFAULT_GOAL := help

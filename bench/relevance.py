@@ -20,7 +20,8 @@ from drag_graph.bootstrap import make_embedder
 from drag_graph.settings import load_settings
 
 FILLERS = re.compile(
-    r"^(what|which|who|where|when|how|why|in what|on what)\b\s*(is|are|does|do|can|of these|of the following)?\s*", re.IGNORECASE
+    r"^(what|which|who|where|when|how|why|in what|on what)\b\s*(is|are|does|do|can|of these|of the following)?\s*",
+    re.IGNORECASE,
 )
 OTHERS = ("medqa_us", "webquestions", "2wiki_questions", "hotpotqa")
 
