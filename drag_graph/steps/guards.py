@@ -54,7 +54,7 @@ _EXCLUDED = _opposites()
 
 def entities_differ(first: str, second: str) -> str:
     """Return why two entity names cannot be one thing, or ""."""
-    one, two = entity_words(first), entity_words(second)
+    one, two = (tuple(noun(word) for word in entity_words(name)) for name in (first, second))
     only_one, only_two = _difference(one, two)
     return (
         numbers_differ(first, second)
@@ -162,6 +162,8 @@ def _names_differ(first: str, second: str) -> str:
     if not (is_name(first) and is_name(second)):
         return ""
     one, two = _name_words(first), _name_words(second)
+    if one != two and {clean(first), clean(second)} == {clean(first).upper(), clean(second).upper()}:
+        return "different acronyms"
     if one == two or _initials_fit(one, two):
         return ""
     if len(one) == len(two) and all(_spelt_alike(left, right) for left, right in zip(one, two, strict=True)):
@@ -188,10 +190,9 @@ def _spelt_alike(left: str, right: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Whether every word of a text that can be is capitalised, as in a proper name."""
-    words = [
-        word for word in tokens(text) if word[0].isalpha() and fold(word) not in ARTICLES | PREPOSITIONS | {"of", "and", "de"}
-    ]
+    """Whether every word of a text that can be is capitalised, as in a proper name; "Jong-un" is one word."""
+    words = [word.lstrip("('\"") for word in clean(text).split()]
+    words = [word for word in words if word[:1].isalpha() and fold(word) not in ARTICLES | PREPOSITIONS | {"of", "and", "de"}]
     return bool(words) and all(word[0].isupper() for word in words)
 
 
@@ -210,6 +211,8 @@ def family_name_of(short: str, long: str) -> bool:
     Names of places, institutions and things, and anything with an acronym or a number in it, are left alone.
     """
     whole, alone = tokens(long), tokens(short)
+    if "," in long:  # "London, England" is no family
+        return False
     if len(alone) != 1 or not 2 <= len(whole) <= 3 or not (is_name(short) and is_name(long)):  # noqa: PLR2004
         return False
     given, family = [fold(word) for word in whole[:-1]], fold(whole[-1])
@@ -225,13 +228,11 @@ def family_name_of(short: str, long: str) -> bool:
 
 def _narrower(one: tuple[str, ...], two: tuple[str, ...], only_one: list[str], only_two: list[str]) -> str:
     """Tell a name from one that it contains: with more content words it is a kind or a part of it, not the same."""
-    if only_one and only_two:
+    empty = EMPTY | TITLES | PREPOSITIONS | {"of", "and", "or"}
+    extra_one, extra_two = ([word for word in words if word not in empty] for words in (only_one, only_two))
+    if extra_one and extra_two:
         return ""
-    extra = [
-        word
-        for word in (*only_one, *only_two)
-        if word not in EMPTY and word not in TITLES and word not in PREPOSITIONS | {"of"}
-    ]
+    extra = extra_one + extra_two
     if extra:
         return f'only one has "{extra[0]}"'
     return "" if only_one or only_two or sorted(one) == sorted(two) else "different words"

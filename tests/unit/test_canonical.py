@@ -63,6 +63,19 @@ def test_a_family_name_joins_only_where_it_is_one_person():
     assert len(merge_entities(names, LEXICAL.embed(names), 0.95)) == 4
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("London, England", "England"),
+        ("Kim Jong-un", "Kim Jong-il"),
+        ("CGTU", "CGT"),
+        ("trade in currency", "currency trade report"),
+    ],
+)
+def test_names_that_real_passages_put_side_by_side_stay_apart(first, second):
+    assert len(merge_entities([first, second], LEXICAL.embed(["one text"] * 2), 0.5)) == 2
+
+
 def test_guards_hold_however_near_the_vectors_are():
     names = ["type 1 diabetes", "type 2 diabetes", "hot water", "cold water"]
     same = LEXICAL.embed(["one text"] * 4)
@@ -251,7 +264,7 @@ def measured(embedder, name):
 @pytest.mark.parametrize(
     ("make", "name", "precision", "recall"),
     [
-        (LexicalEmbedder, "entity_pairs", 0.98, 0.66),
+        (LexicalEmbedder, "entity_pairs", 0.98, 0.59),
         (LexicalEmbedder, "predicate_pairs", 0.98, 0.43),
         (SentenceTransformerEmbedder, "entity_pairs", 0.98, 0.78),
         (SentenceTransformerEmbedder, "predicate_pairs", 0.98, 0.60),
