@@ -1,6 +1,7 @@
 """A connection to Neo4j (design, section 4): managed transactions, retries within a deadline, bookmarks, errors in words."""
 
 import logging
+import random
 import re
 import threading
 import time
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 from drag_graph.adapters.neo4j_errors import CREDENTIALS, explain, is_passing
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.log import event
 from drag_graph.queries import load
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 OLDEST = (5, 26)
+_SCHEMA_TRIES = 3
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 2.0
 
@@ -78,7 +81,7 @@ class Neo4jConnection:
                 self._driver = self._make_driver()
             try:
                 with self._explained():
-                    agent = self._first_answer(self._driver)
+                    agent = self._first_answer()
                 _check_version(agent, self.location)
             except BaseException:
                 self._driver.close()
@@ -95,37 +98,77 @@ class Neo4jConnection:
             driver.close()
 
     def read(self, work: Callable[[Work], Result]) -> Result:
-        """Run `work` in a read transaction; repeated, with the driver's pauses, while the server is away."""
-        with self._explained(), self._session() as session:
-            return session.execute_read(lambda transaction: work(Work(transaction)))
+        """Run `work` in a read transaction. Repeated, like `write`, while the server is away."""
+
+        def once() -> Result:
+            with self._session() as session:
+                return session.execute_read(lambda transaction: work(Work(transaction)))
+
+        self.open()
+        with self._explained():
+            return self._repeated(once)
 
     def write(self, work: Callable[[Work], Result]) -> Result:
-        """Run `work` in one write transaction. `work` must leave the same when it runs twice.
+        """Run `work` in one write transaction, and again after a failure that passes; it must leave the same when run twice.
 
-        The driver repeats what failed for a passing reason. It does not repeat a commit whose end it did not hear of; since
-        our writes may be repeated, that is done here. Raises IdTaken when a uniqueness constraint refused the write.
+        A commit whose end was not heard of is repeated, too: every write here may be. Raises IdTaken when a uniqueness
+        constraint refused the write.
         """
-        from neo4j.exceptions import ConstraintError, IncompleteCommit
+        from neo4j.exceptions import ConstraintError
 
-        deadline = time.monotonic() + self._timeout
-        while True:
+        def once() -> Result:
+            with self._session() as session:
+                return session.execute_write(lambda transaction: work(Work(transaction)))
+
+        self.open()
+        with self._explained():
             try:
-                with self._explained(), self._session() as session:
-                    try:
-                        return session.execute_write(lambda transaction: work(Work(transaction)))
-                    except ConstraintError as error:
-                        raise IdTaken(str(explain(error, self.location, self._timeout))) from error
-            except StoreUnavailable as error:
-                if not isinstance(error.__cause__, IncompleteCommit) or time.monotonic() > deadline:
+                return self._repeated(once)
+            except ConstraintError as error:
+                raise IdTaken(str(explain(error, self.location, self._timeout))) from error
+
+    def change_schema(self, text: str) -> None:
+        """Execute one statement of a migration, which says IF NOT EXISTS.
+
+        Of two processes that migrate at once, both may find it missing; the slower one is told so, and its next try finds it.
+        """
+        for _ in range(_SCHEMA_TRIES):
+            try:
+                return self.write(lambda work: work.migrate(text))
+            except StoreError as error:
+                if not str(getattr(error.__cause__, "code", "")).endswith("AlreadyExists"):
                     raise
+        return self.write(lambda work: work.migrate(text))
 
     def _session(self) -> "Session":
-        self.open()
         driver = self._driver
         if driver is None:
             raise StoreUnavailable(f"the connection to {self.location} is closed")
         # One bookmark manager for all sessions: on a cluster, too, every read sees this process's earlier writes.
-        return driver.session(database=self._database, bookmark_manager=driver.execute_query_bookmark_manager)
+        return driver.session(
+            database=self._database, bookmark_manager=driver.execute_query_bookmark_manager, max_transaction_retry_time=0
+        )
+
+    def _repeated(self, once: Callable[[], Result]) -> Result:
+        """Return what `once` returns; repeat it, within the deadline, after failures that pass.
+
+        The driver's own repetition doubles its pauses without bound: a server that is back after ten seconds would be tried
+        again after thirty. So it is told to try once (`max_transaction_retry_time`), and the pauses are ours.
+        """
+        from neo4j.exceptions import DriverError, Neo4jError
+
+        deadline = time.monotonic() + self._timeout
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return once()
+            except (DriverError, Neo4jError) as error:
+                if not is_passing(error) or time.monotonic() + pause > deadline:
+                    raise
+                event("store_repeats", status=type(error).__name__, pause_ms=round(1000 * pause))
+            # Writers that ran into each other must not do so again in step.
+            time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _make_driver(self) -> "Driver":
         import neo4j
@@ -139,28 +182,21 @@ class Neo4jConnection:
                 auth=(username, password) if password else None,
                 connection_timeout=self._timeout,
                 connection_acquisition_timeout=self._timeout,
-                max_transaction_retry_time=self._timeout,
                 notifications_min_severity="OFF",
                 telemetry_disabled=True,
                 user_agent="drag-graph",
             )
 
-    def _first_answer(self, driver: "Driver") -> str:
+    def _first_answer(self) -> str:
         """Return the name and version of the server as soon as it answers a statement."""
-        from neo4j.exceptions import DriverError, Neo4jError
-
         text, parameters = load("ping", "neo4j").bind()
-        deadline = time.monotonic() + self._timeout
-        pause = _FIRST_PAUSE
-        while True:
-            try:
-                with driver.session(database=self._database, max_transaction_retry_time=0) as session:
-                    return session.execute_read(lambda transaction: transaction.run(text, parameters).consume().server.agent)
-            except (DriverError, Neo4jError) as error:
-                if not is_passing(error) or time.monotonic() + pause > deadline:
-                    raise
-            time.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+
+        def once() -> str:
+            with self._session() as session:
+                agent: str = session.execute_read(lambda transaction: transaction.run(text, parameters).consume().server.agent)
+                return agent
+
+        return self._repeated(once)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

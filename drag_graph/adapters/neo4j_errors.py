@@ -83,9 +83,11 @@ def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether a first connection that failed so is worth another try."""
+    """Whether what failed so is worth another try, given that it may be done twice."""
     from neo4j import exceptions as neo4j_errors
 
+    if isinstance(error, neo4j_errors.IncompleteCommit):
+        return True
     retryable = isinstance(error, neo4j_errors.DriverError | neo4j_errors.Neo4jError) and error.is_retryable()
     return retryable and hopeless_reason(error) is None
 

@@ -86,7 +86,7 @@ class Neo4jStore:
     def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
         """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS."""
         for text in statements:
-            self._connection.write(lambda work, text=text: work.migrate(text))  # type: ignore[misc]
+            self._connection.change_schema(text)
         self._connection.read(lambda work: work.run("await_indexes", seconds=int(max(self._timeout, 1))))
         values = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
         self._connection.write(lambda work: work.run("record_migration", **values, applied_at=migration.applied_at))
