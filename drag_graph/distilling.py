@@ -124,11 +124,13 @@ class Distillation:
         """Return the ranked evidence, best first, and the query's vector."""
         plan, blind, number = self._settings.plan, self._settings.blind, self._settings.number_of_evidence
         reply = asking.ask(evidence.request(query, number=number, plan=plan, blind=blind))
-        found = evidence.read(reply, query, embed=self._embedder.embed)
+        # People's own evidence is kept whatever its number; a model that says more than it was asked for is cut.
+        most = None if reply.call.model.startswith("curated:") else number
+        found = evidence.read(reply, query, number=most, embed=self._embedder.embed)
         short = evidence.missing(found, number, plan)
         if short:
             more = asking.ask(evidence.request(query, number=short, plan=plan, blind=blind, have=found))
-            found = evidence.read(more, query, have=found, embed=self._embedder.embed)
+            found = evidence.read(more, query, number=most, have=found, embed=self._embedder.embed)
         if not any(item.kept for item in found):
             raise MalformedReply("the teacher gave no evidence", hint="Ask another teacher, or reword the question.")
         scores: dict[str, float] = {}

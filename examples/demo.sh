@@ -17,8 +17,8 @@ run() {
 run distill "$here/questions.jsonl" --teacher "curated:$here/curated.jsonl"
 run show
 run ask --file "$here/questions.jsonl" --mode combined
-run ask "Which organ filters waste out of the blood and makes urine?" \
-  --option "The liver" --option "The kidney" --option "The spleen" --option "The pancreas" --explain
+run ask "Why do antibiotics not cure a common cold?" --option "Colds are caused by viruses" \
+  --option "Colds last too short a time" --option "Antibiotics lower fever" --option "Antibiotics need vitamins" --explain
 answer=$("$bin/drag-graph" ask "What mainly causes the tides of the oceans on Earth?" --option "The wind" \
   --option "The rotation of the Sun" --option "The gravity of the Moon" --option "Warm currents" --mode graph --json |
   "$bin/python" -c 'import json, sys; print(json.load(sys.stdin)["answer_id"])')
