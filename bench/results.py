@@ -3,7 +3,7 @@
     python bench/results.py --data FOLDER [--set qasc ...] [--rows N] [--store PATH|bolt://...] [--embedder minilm]
 
 FOLDER holds the sets as JSON lines (see drag_graph/evaluation/converters.py). Each set is distilled with the curated teacher
-(triples by `patterns`) into a namespace of its own and asked in every mode. Prints one Markdown table and what it was made with.
+(triples by `patterns`) into a namespace of its own and asked in every mode. Prints a Markdown table and what made it.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """How long `drag-graph --help` takes beside `python -c "import typer, rich"`, in turn, as whole processes.
 
-    python bench/startup.py [--runs 15]
+python bench/startup.py [--runs 15]
 """
 
 import argparse

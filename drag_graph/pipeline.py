@@ -64,7 +64,7 @@ class RunReport:
 
     def totals(self) -> dict[str, Any]:
         """Return counts by status, calls, tokens, cost in US dollars and seconds."""
-        counts = {status: sum(result.status == status for result in self.queries) for status in _STATUSES}
+        counts: dict[str, int] = {status: sum(result.status == status for result in self.queries) for status in _STATUSES}
         names = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out")
         sums = {name: sum(getattr(result, name) for result in self.queries) for name in names}
         cost = round(sum(result.cost_usd for result in self.queries), 6)
@@ -172,7 +172,7 @@ class Distiller:
                 log.event("quarantined", query=query.id, reason=type(error).__name__)
                 return QueryResult(query.id, query.source_id, "quarantined", error=str(error), **asdict(ledger))
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
-        return _counted(query, subgraph.model_copy(update={"edges": edges}), **asdict(ledger))
+        return _counted(query, subgraph.model_copy(update={"edges": edges}), ledger)
 
     def _wait(self, pending: "_Pending", report: RunReport) -> QueryResult:
         if pending.future is None:
@@ -203,9 +203,16 @@ class _Pending:
     result: QueryResult | None = None
 
 
-def _counted(query: Query, subgraph: Subgraph, **spent: Any) -> QueryResult:
-    counts = {"evidence": len(subgraph.kept_evidence), "triples": len(subgraph.triples), "edges": len(subgraph.edges)}
-    return QueryResult(query.id, query.source_id, "complete", **counts, **spent)
+def _counted(query: Query, subgraph: Subgraph, ledger: Ledger | None = None) -> QueryResult:
+    return QueryResult(
+        query.id,
+        query.source_id,
+        "complete",
+        evidence=len(subgraph.kept_evidence),
+        triples=len(subgraph.triples),
+        edges=len(subgraph.edges),
+        **asdict(ledger or Ledger()),
+    )
 
 
 def _windows(lines: Iterable[InputLine]) -> Iterator[list[InputLine]]:

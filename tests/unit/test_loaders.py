@@ -11,7 +11,8 @@ from drag_graph.errors import InputError, QueryInvalid
 
 
 def parse(*lines):
-    return list(parse_lines([line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines], namespace="default"))
+    encoded = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+    return list(parse_lines(encoded, namespace="default"))
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import re
 import pytest
 from prov.model import ProvDocument
 
+from drag_graph.errors import ConfigurationError, NotStored, StoreUnfit
 from drag_graph.model import Aggregation, Line
 from drag_graph.service.audit_page import audit_page
 from drag_graph.service.auditing import audit_document, full_id, stored_subgraph, subgraph_text
 from drag_graph.service.graph_page import graph_page
 from drag_graph.service.prov import prov_document
-from drag_graph.errors import ConfigurationError, NotStored, StoreUnfit
 from drag_graph.steps.audit import snapshot
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -23,7 +23,8 @@ HOSTILE = '<script>alert("x")</script>'
 def store():
     with DictStore() as store:
         store.migrate()
-        store.save([make_subgraph(HOSTILE, triples=[(HOSTILE, "causes", "b", 0.9, 0), (HOSTILE, "makes", "b", 0.8, 1)])], Aggregation())
+        triples = [(HOSTILE, "causes", "b", 0.9, 0), (HOSTILE, "makes", "b", 0.8, 1)]
+        store.save([make_subgraph(HOSTILE, triples=triples)], Aggregation())
         yield store
 
 
@@ -56,8 +57,6 @@ def test_the_audit_walks_from_answer_to_teacher_call(document):
 
 
 def test_a_line_that_is_gone_from_the_graph_is_marked(store, document):
-    (query_id,) = document["query_ids"]
-    (subgraph,) = store.read([query_id])
     changed = make_subgraph(HOSTILE, triples=[("other", "is", "thing", 0.9, 0)], settings_hash="another")
     assert store.save([changed], Aggregation()) == ["replaced"]
     after = audit_document(store, document["answer_id"])
