@@ -181,7 +181,6 @@ class Asker:
             candidates,
             count_tokens=self._student.count_tokens,
             token_budget=self._settings.token_budget,
-            drop_redundant=mode == "combined",
         )
         assembly = assemble(
             query.text,
