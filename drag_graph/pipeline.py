@@ -171,6 +171,9 @@ class Distiller:
             except ReplyError as error:
                 log.event("quarantined", query=query.id, reason=type(error).__name__)
                 return QueryResult(query.id, query.source_id, "quarantined", error=str(error), **asdict(ledger))
+            except (ModelError, StoreError, BudgetReached):
+                self._stop.set()  # before another worker begins what would end the same way
+                raise
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
         return _counted(query, subgraph.model_copy(update={"edges": edges}), ledger)
 

@@ -1,0 +1,180 @@
+"""The run over many queries: order, duplicates, what ends it and what does not, on the store in memory."""
+
+import threading
+
+import pytest
+
+from drag_graph.adapters.embedders import LexicalEmbedder
+from drag_graph.adapters.loaders import InputLine, make_query
+from drag_graph.errors import BudgetReached, MalformedReply, ModelAccessDenied, StoreUnavailable
+from drag_graph.identity import content_id
+from drag_graph.model import TeacherCall
+from drag_graph.pipeline import Distiller
+from drag_graph.ports import TeacherReply
+from drag_graph.settings import load_settings
+from drag_graph.testing.dict_store import DictStore
+
+
+class SayingTeacher:
+    """Says the same useful things of every question; counts calls and fails where it is told to."""
+
+    name = fingerprint = "saying"
+
+    def __init__(self, *, cached=False):
+        self.calls, self.failing, self.lock, self.cached = [], {}, threading.Lock(), cached
+
+    def ask(self, request):
+        with self.lock:
+            self.calls.append((request.query.text, request.stage))
+        for word, error in self.failing.items():
+            if word in request.query.text and request.stage == "evidence":
+                raise error
+        evidence = [f"{request.query.text} fact {number} is about thing {number}." for number in range(5)]
+        triple = {"subject": "thing", "predicate": "has", "object": "fact", "confidence": 0.9, "evidence": [0, 1]}
+        document = {
+            "evidence": {"evidence": evidence},
+            "scores": {"scores": [{"index": number, "score": 9 - number} for number in range(5)]},
+            "triples": {"triples": [triple, {**triple, "predicate": "names", "evidence": [0]}]},
+            "statements": {"statements": [{"pair": 0, "statement": "The thing has and names the fact."}]},
+        }[request.stage]
+        texts = "".join(message["content"] for message in request.messages)
+        id_ = content_id("default", "call", request.query.id, request.stage, texts)
+        facts = {"query_id": request.query.id, "stage": request.stage, "model": self.name, "prompt_version": "1"}
+        call = TeacherCall(id=id_, **facts, request_sha256="a", response_sha256="b", tokens_in=10, tokens_out=5, cost_usd=0.01)
+        return TeacherReply(request.schema.parse(document), call, cached=self.cached)
+
+    def close(self):
+        """Nothing to release."""
+
+
+@pytest.fixture
+def store():
+    with DictStore() as store:
+        store.migrate()
+        yield store
+
+
+@pytest.fixture
+def teacher():
+    return SayingTeacher()
+
+
+def run(store, teacher, *texts, **flags):
+    lines = [
+        InputLine(n, query=make_query(text, source_id=str(n))) if text else InputLine(n, problem="bad")
+        for n, text in enumerate(texts)
+    ]
+    settings = load_settings({"workers": 3, **flags})
+    return Distiller(settings, store, LexicalEmbedder(), teacher).run(lines)
+
+
+def test_results_come_in_the_order_of_the_input(store, teacher):
+    report = run(store, teacher, *[f"question {number}" for number in range(200)])
+    assert [result.source_id for result in report.queries] == [str(number) for number in range(200)]
+    assert report.exit_code == 0
+    assert report.totals()["cost_usd"] == pytest.approx(200 * 3 * 0.01)
+    assert store.counts()["Query"] == 200
+
+
+def test_a_repeated_question_is_skipped_and_names_the_first(store, teacher):
+    report = run(store, teacher, "Why?", "Who?", "why? ")
+    assert [result.status for result in report.queries] == ["complete", "complete", "skipped"]
+    assert report.queries[2].id == report.queries[0].id
+    assert report.queries[2].error == "the same question as 0"
+    assert len(teacher.calls) == 6
+
+
+def test_one_bad_query_is_quarantined_and_keeps_what_it_cost(store, teacher):
+    teacher.failing["bad"] = MalformedReply("prose instead of JSON", raw="prose")
+    report = run(store, teacher, "good one", "bad one", "", "good two")
+    assert [result.status for result in report.queries] == ["complete", "quarantined", "complete"]
+    assert report.queries[1].error == "prose instead of JSON"
+    assert [line.number for line in report.rejected] == [2]
+    assert report.exit_code == 1
+    assert store.counts()["Query"] == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(ModelAccessDenied("no key"), 4), (BudgetReached("spent"), 5), (StoreUnavailable("gone"), 3)]
+)
+def test_what_cannot_go_on_ends_the_run_and_the_rest_is_pending(store, teacher, error, code):
+    teacher.failing["last straw"] = error
+    texts = ["first", "second", "the last straw", *[f"after {number}" for number in range(100)]]
+    report = run(store, teacher, *texts, workers=1)
+    statuses = [result.status for result in report.queries]
+    assert len(statuses) == len(texts)
+    assert statuses[:3] == ["complete", "complete", "pending"]
+    assert statuses.count("pending") == 101
+    assert report.exit_code == code
+    assert report.stopped is error
+    again = run(store, SayingTeacher(), *texts)
+    assert {result.status for result in again.queries} == {"complete"}
+    assert [result.calls for result in again.queries][:4] == [0, 0, 3, 3]
+
+
+def test_cached_calls_cost_nothing(store):
+    report = run(store, SayingTeacher(cached=True), "Why?")
+    (result,) = report.queries
+    assert (result.calls, result.cached_calls, result.cost_usd) == (3, 3, 0.0)
+
+
+def test_the_paper_plan_asks_step_by_step(store, teacher):
+    run(store, teacher, "Why?", plan="paper", number_of_evidence=5, top_k=4)
+    stages = [stage for _, stage in teacher.calls]
+    assert stages[0] == "evidence"
+    assert stages.count("scores") == 1
+    assert stages.count("triples") == 4
+    assert stages[-1] == "statements"
+    (subgraph,) = store.read([store.list_queries()[0].id])
+    assert "The thing has and names the fact." in {edge.statement for edge in subgraph.edges}
+
+
+def test_the_lean_plan_makes_three_calls(store, teacher):
+    run(store, teacher, "Why?")
+    assert [stage for _, stage in teacher.calls] == ["evidence", "scores", "triples"]
+
+
+def test_patterns_alone_ask_for_no_triples_and_are_named_as_their_source(store, teacher):
+    run(store, teacher, "Why?", extractor="patterns")
+    assert [stage for _, stage in teacher.calls] == ["evidence", "scores"]
+    (subgraph,) = store.read([store.list_queries()[0].id])
+    assert subgraph.triples
+    models = {call.id: call.model for call in subgraph.calls}
+    assert {models[triple.call_id] for triple in subgraph.triples} == {"patterns/1"}
+
+
+def test_a_teacher_without_triples_falls_back_to_patterns_unless_told_not_to(store, teacher):
+    class Mute(SayingTeacher):
+        def ask(self, request):
+            if request.stage == "triples":
+                raise MalformedReply("no triples today")
+            return super().ask(request)
+
+    report = run(store, Mute(), "Why?")
+    assert report.queries[0].status == "complete"
+    assert report.queries[0].triples > 0
+    assert run(store, Mute(), "How?", extractor="teacher").queries[0].status == "quarantined"
+
+
+def test_evidence_is_ranked_and_every_triple_is_proven(store, teacher):
+    run(store, teacher, "Why?", top_k=3)
+    (subgraph,) = store.read([store.list_queries()[0].id])
+    assert [item.llm_score for item in subgraph.kept_evidence] == [9.0, 8.0, 7.0]
+    assert all(item.reason for item in subgraph.evidence if not item.kept)
+    assert store.unproven_triples() == []
+    assert subgraph.embedding
+    assert subgraph.expires_at > subgraph.created_at
+
+
+def test_memory_of_the_input_is_not_held(store, teacher):
+    drawn = []
+
+    def stream():
+        for number in range(1000):
+            drawn.append(number)
+            yield InputLine(number, query=make_query(f"question {number}"))
+
+    seen = []
+    distiller = Distiller(load_settings({"workers": 2}), store, LexicalEmbedder(), teacher)
+    distiller.run(stream(), on_result=lambda _cost: seen.append(len(drawn)))
+    assert seen[0] < 200
