@@ -1,8 +1,8 @@
 """Fixtures for all tests: a real Neo4j for the session, and an environment without settings of the developer's own.
 
 `neo4j_address` starts 5.26 LTS, and 2026 too where a Java 21 or newer is found; where Java or Maven is missing, the tests
-fail with the sentence that says how to get them. DRAG_GRAPH_TEST_NEO4J=bolt://…[,bolt://…] with DRAG_GRAPH_TEST_NEO4J_PASSWORD uses
-servers that run already.
+fail with the sentence that says how to get them. DRAG_GRAPH_TEST_NEO4J=bolt://…[,bolt://…] with
+DRAG_GRAPH_TEST_NEO4J_PASSWORD uses servers that run already.
 """
 
 import os

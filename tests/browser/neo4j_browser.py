@@ -21,7 +21,13 @@ PATIENCE = 30_000
 """How long is waited for anything, in milliseconds."""
 
 # Chromium's own talk with its maker is off: a test looks at the server on this machine alone.
-_ARGUMENTS = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
+_ARGUMENTS = [
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+]
 _DROP = """([name, content]) => {
   const bytes = Uint8Array.from(atob(content), letter => letter.charCodeAt(0));
   const transfer = new DataTransfer();
@@ -76,8 +82,10 @@ class Neo4jBrowser:
         return self.frame
 
     def drop(self, path):
-        """Drop a file on the page."""
+        """Drop a file on the page. A style sheet is shown in a frame."""
+        before = self.frames.count()
         self.page.evaluate(_DROP, [path.name, base64.b64encode(path.read_bytes()).decode()])
+        expect(self.frames).to_have_count(before + (path.suffix == ".grass"))
 
     def open_saved_queries(self):
         """Open the Favorites and in them the folder of the saved queries."""
@@ -88,7 +96,7 @@ class Neo4jBrowser:
         """Run a saved query of the open drawer by its button; returns its frame."""
         before = self.frames.count()
         item = self.page.locator('[data-testid="savedScriptListItem"]').filter(has_text=name)
-        item.locator('[data-testid^="savedScriptsButton"], [data-testid^="contextMenu"], span').last.click()
+        item.locator('[data-testid="savedScriptsButton-Run"]').click()
         expect(self.frames).to_have_count(before + 1)
         return self.frame
 

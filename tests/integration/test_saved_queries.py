@@ -233,18 +233,34 @@ def test_audit_an_answer(run, insect, answer):
     assert {source for source, _ in edges["GENERATED_BY"]} == nodes["Evidence"]
 
 
-def test_audit_line_by_line(run, store, answer):
+def test_audit_line_by_line(run, store, insect, answer):
     records = run("08", answer_id=answer.id)
     walk = store.audit_walk(answer.id)
+    kinds = {"evidence": "evidence", "edge": "triple"}
     assert Counter((item["kind"], item["evidence_id"], item["call_id"]) for item in records) == Counter(
-        (item["kind"], item["evidence_id"], item["call_id"]) for item in walk
+        (kinds[item["kind"]], item["evidence_id"], item["call_id"]) for item in walk
     )
-    kinds = [record["kind"] for record in records]
-    assert kinds == sorted(kinds, reverse=True)
-    assert [item["shown"] for item in records if item["kind"] == "evidence"] == [
-        line.text for line in answer.lines if line.kind == "evidence"
-    ]
-    assert all(item["triple"] and item["confidence"] is not None for item in records if item["kind"] == "edge")
+    shown = [line.text for line in answer.lines if line.kind == "evidence"]
+    assert [item["shown"] for item in records[: len(shown)]] == shown
+    texts = {item.id: item.text for item in insect.evidence}
+    merged = {id_: edge.statement for edge in insect.edges for id_ in edge.triple_ids}
+    triples = {
+        (
+            f"{item.subject} {item.predicate} {item.object}",
+            item.confidence,
+            texts[item.evidence_id],
+            merged[item.id],
+            item.call_id,
+        )
+        for item in insect.triples
+        if item.id in merged
+    }
+    for item in records[len(shown) :]:
+        assert (item["shown"], item["confidence"], item["read_from"], item["merged_into"], item["call_id"]) in triples
+    models = {call.id: (call.model, call.stage, call.tokens_in, call.cost_usd) for call in insect.calls}
+    assert all(
+        (item["model"], item["stage"], item["tokens_in"], item["cost_usd"]) == models[item["call_id"]] for item in records
+    )
 
 
 @pytest.mark.parametrize("number", ["07", "08"])
@@ -259,7 +275,7 @@ def test_audit_of_an_answer_that_was_shown_raw_triples(run, others, number):
         assert "RELATED" not in edges
     else:
         said = [f"{item.subject} {item.predicate} {item.object}" for item in raw.triples]
-        assert [record["triple"] for record in records] == said
+        assert [record["shown"] for record in records] == said
 
 
 def test_what_rests_on_an_evidence(run, insect, answer):

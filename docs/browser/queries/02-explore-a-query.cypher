@@ -5,8 +5,12 @@
 MATCH (q:Query {id: $query_id})
 WHERE q.namespace = $namespace
 OPTIONAL MATCH has = (q)-[:HAS_EVIDENCE]->(e:Evidence WHERE e.kept)
+WITH q, has, e
+ORDER BY e.rank
 WITH q, collect(has) AS evidence
 OPTIONAL MATCH (q)-[:MENTIONS]->(n:Entity)
 WITH q, evidence, collect(n) AS entities
-OPTIONAL MATCH related = ()-[:RELATED {namespace: $namespace, query_id: q.id}]->()
-RETURN q AS query, evidence, entities, collect(related) AS simple_edges
+OPTIONAL MATCH related = ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
+WITH q, evidence, entities, related, r
+ORDER BY r.rank
+RETURN collect(related) AS simple_edges, entities, q AS query, evidence

@@ -7,21 +7,19 @@ WHERE a.namespace = $namespace
 CALL (a) {
   UNWIND range(0, size(a.evidence_ids) - 1) AS position
   MATCH (e:Evidence {id: a.evidence_ids[position]})-[:GENERATED_BY]->(c:TeacherCall)
-  RETURN 0 AS part, position, 'evidence' AS kind, e.text AS shown, null AS t, e, c
+  RETURN 0 AS part, position, 'evidence' AS kind, e.text AS shown, null AS edge, null AS t, e, c
   UNION ALL
   WITH a
   UNWIND range(0, size(a.edge_ids) - 1) AS position
   OPTIONAL MATCH ()-[r:RELATED {id: a.edge_ids[position]}]->()
   // Where the raw triples were shown (no edge was confident enough), edge_ids are the ids of triples.
   UNWIND coalesce(r.triple_ids, [a.edge_ids[position]]) AS triple_id
-  MATCH ()-[t:TRIPLE {id: triple_id}]->()
+  MATCH (s)-[t:TRIPLE {id: triple_id}]->(o)
   MATCH (e:Evidence {id: t.evidence_id})
   MATCH (c:TeacherCall {id: t.call_id})
-  RETURN 1 AS part, position, 'edge' AS kind, coalesce(r.statement, t.predicate) AS shown, t, e, c
+  RETURN 1 AS part, position, 'triple' AS kind, s.name + ' ' + t.predicate + ' ' + o.name AS shown, r.statement AS edge, t, e, c
 }
-RETURN kind, shown,
-  startNode(t).name + ' ' + t.predicate + ' ' + endNode(t).name AS triple, t.confidence AS confidence,
-  e.text AS evidence, e.rank AS evidence_rank, e.score AS evidence_score,
+RETURN kind, shown, t.confidence AS confidence, CASE WHEN t IS NOT NULL THEN e.text END AS read_from, e.score AS evidence_score,
   c.model AS model, c.stage AS stage, c.tokens_in AS tokens_in, c.tokens_out AS tokens_out, c.cost_usd AS cost_usd,
-  e.id AS evidence_id, c.id AS call_id
+  edge AS merged_into, e.id AS evidence_id, c.id AS call_id
 ORDER BY part, position, confidence DESC, t.id
