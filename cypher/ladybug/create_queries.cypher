@@ -1,9 +1,9 @@
 // what: makes the nodes of new queries from maps of their properties
-// parameters: namespace, queries
+// parameters: rows
 // returns: nothing
-UNWIND $queries AS r
+UNWIND $rows AS r
 CREATE (:Query {
-  namespace: $namespace, id: r.id, text: r.text, `options`: r.`options`, domain: r.domain, complexity: r.complexity,
+  namespace: r.namespace, id: r.id, text: r.text, `options`: r.`options`, domain: r.domain, complexity: r.complexity,
   source_id: r.source_id, metadata: r.metadata, settings_hash: r.settings_hash, status: r.status,
   embedding: r.embedding, created_at: r.created_at, expires_at: r.expires_at,
   graph: '', call_ids: r.call_ids

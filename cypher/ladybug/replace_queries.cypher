@@ -1,9 +1,9 @@
 // what: gives stored queries new properties, by maps of them; their answers stay linked to them
-// parameters: namespace, queries
+// parameters: rows
 // returns: nothing
-UNWIND $queries AS r
+UNWIND $rows AS r
 MATCH (q:Query {id: r.id})
-WHERE q.namespace = $namespace
+WHERE q.namespace = r.namespace
 SET
   q.text = r.text, q.`options` = r.`options`, q.domain = r.domain, q.complexity = r.complexity, q.source_id = r.source_id,
   q.metadata = r.metadata, q.settings_hash = r.settings_hash, q.status = r.status, q.embedding = CAST(r.embedding AS DOUBLE[]),

@@ -1,8 +1,8 @@
 // what: links answers to those of their queries that are stored
-// parameters: namespace, rows
+// parameters: rows
 // returns: nothing
 UNWIND $rows AS r
 MATCH (a:Answer {id: r.answer_id})
 MATCH (q:Query {id: r.id})
-WHERE q.namespace = $namespace
-CREATE (a)-[:ANSWERS {namespace: $namespace}]->(q)
+WHERE q.namespace = r.namespace
+CREATE (a)-[:ANSWERS {namespace: r.namespace}]->(q)

@@ -1,11 +1,11 @@
 // what: writes evidence from maps of their properties with the links to their query and teacher call
-// parameters: namespace, rows
+// parameters: rows
 // returns: nothing
 UNWIND $rows AS r
 MATCH (q:Query {id: r.query_id})
 MATCH (c:TeacherCall {id: r.call_id})
-CREATE (q)-[:HAS_EVIDENCE {namespace: $namespace}]->(:Evidence {
-  namespace: $namespace, query_id: r.query_id, id: r.id, text: r.text, framing: r.framing, position: r.position,
+CREATE (q)-[:HAS_EVIDENCE {namespace: r.namespace}]->(:Evidence {
+  namespace: r.namespace, query_id: r.query_id, id: r.id, text: r.text, framing: r.framing, position: r.position,
   cosine: r.cosine, llm_score: r.llm_score, score: r.score, rank: r.rank, kept: r.kept, reason: r.reason,
   created_at: r.created_at
-})-[:GENERATED_BY {namespace: $namespace}]->(c)
+})-[:GENERATED_BY {namespace: r.namespace}]->(c)

@@ -1,11 +1,11 @@
 // what: writes the multigraph from maps of the edges' properties and the ids of their ends
-// parameters: namespace, rows
+// parameters: rows
 // returns: nothing
 // Two clauses: one with both nodes would be a scan and a join instead of two look-ups by primary key.
 UNWIND $rows AS r
 MATCH (s:Entity {id: r.subject_id})
 MATCH (o:Entity {id: r.object_id})
 CREATE (s)-[:TRIPLE {
-  namespace: $namespace, query_id: r.query_id, id: r.id, predicate: r.predicate, predicate_key: r.predicate_key,
+  namespace: r.namespace, query_id: r.query_id, id: r.id, predicate: r.predicate, predicate_key: r.predicate_key,
   confidence: r.confidence, evidence_id: r.evidence_id, call_id: r.call_id, rank: r.rank
 }]->(o)

@@ -21,6 +21,10 @@ COUNTED = (
     *("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "FROM_CHUNK", "PART_OF", "TRIPLE", "RELATED", "REFERS_TO", "ANSWERS", "USED"),
 )
 """The labels and relationship types of the design, section 3; the engine leaves out what is not there."""
+ROWS_AT_ONCE = 32
+HEADS_AT_ONCE = 4
+"""Rows unwound by one call; of queries, which carry vectors, fewer. The engine keeps the rows that a statement was first
+planned with and handles them again in every later call, so that one large batch would slow down each small one after it."""
 CHECKS = (
     ("verify_orphans", "orphan", "it belongs to no stored query"),
     ("verify_provenance", "no-provenance", "the evidence was made by no stored teacher call"),
@@ -187,10 +191,8 @@ class LadybugStore:
         with self._writing() as session:
             there = {row["id"] for row in session.run("save_answers_stored", answer_ids=_distinct(a.id for a in answers))}
             fresh = {answer.id: answer for answer in reversed(answers) if answer.id not in there}
-            if fresh:
-                written = [rows.answer_row(answer) for answer in fresh.values()]
-                session.run("save_answers", namespace=self._namespace, rows=written)
-                self._write_rows(session, rows.answer_links(fresh.values()))
+            written = {"save_answers": [rows.answer_row(answer) for answer in fresh.values()]}
+            self._write_rows(session, written | rows.answer_links(fresh.values()))
 
     def read_answer(self, answer_id: str) -> Answer | None:
         with self._reading() as session:
@@ -267,10 +269,9 @@ class LadybugStore:
         for id_ in replaced:
             for name in ("erase_subgraphs", "erase_subgraphs_entities", "erase_subgraphs_calls"):
                 session.run(name, namespace=self._namespace, query_id=id_)
-        for name, ids in (("create_queries", set(wanted) - set(replaced)), ("replace_queries", set(replaced))):
-            heads = [rows.query_row(subgraph) for id_, subgraph in wanted.items() if id_ in ids]
-            if heads:
-                session.run(name, namespace=self._namespace, queries=heads)
+        heads = {id_: rows.query_row(subgraph) for id_, subgraph in wanted.items()}
+        old, new = [heads[id_] for id_ in replaced], [head for id_, head in heads.items() if id_ not in replaced]
+        self._write_rows(session, {"create_queries": new, "replace_queries": old})
         self._write_rows(session, rows.subgraph_rows(wanted.values()))
         for id_ in replaced:
             self._relink_answers(session, wanted[id_])
@@ -295,10 +296,11 @@ class LadybugStore:
         self._write_rows(session, {"save_edges": edges, "mark_graphs": kinds})
 
     def _write_rows(self, session: Session, by_statement: dict[str, list[Row]]) -> None:
-        # The engine cannot unwind an empty list of maps.
+        """Run each statement over its rows, a few at a time, and not at all where there are none."""
         for name, items in by_statement.items():
-            if items:
-                session.run(name, namespace=self._namespace, rows=items)
+            step = HEADS_AT_ONCE if name in ("create_queries", "replace_queries") else ROWS_AT_ONCE
+            for start in range(0, len(items), step):
+                session.run(name, rows=[{**row, "namespace": self._namespace} for row in items[start : start + step]])
 
     def _history(self) -> list[Migration]:
         try:
