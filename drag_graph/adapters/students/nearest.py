@@ -17,7 +17,7 @@ Scores = NDArray[np.float64]
 
 PASSAGE_TOKENS = 200
 """Lines are joined into passages of at most so many tokens: an embedder reads about 256 and is silent about the rest."""
-TEMPERATURES = {"minilm": (0.15, 0.13), "lexical": (0.25, 1.0)}
+TEMPERATURES = {"minilm": (0.15, 0.13), "lexical": (0.25, 1.4)}
 """What divides the scores before the softmax, with and without lines, by embedder family (other ones count as `minilm`);
 calibrated by `bench/nearest_variants.py` on its tuning halves."""
 CONTEXT_WINDOW = 1 << 20
