@@ -34,9 +34,9 @@ def console() -> Console:
 
 def _table(*columns: str, wrapped: str = "", title: str = "") -> Table:
     """Return a table whose columns stay on one line, but for the one that may wrap."""
-    table = Table(title=title or None, box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=title or None, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name in columns:
-        table.add_column(name, no_wrap=name != wrapped, overflow="fold", ratio=1 if name == wrapped else None)
+        table.add_column(name, no_wrap=name != wrapped, overflow="fold")
     return table
 
 
@@ -121,7 +121,7 @@ def run(report: "RunReport", *, as_json: bool) -> None:
     if as_json:
         document(report.document())
         return
-    table = _table("query", "source", "status", "evidence", "triples", "edges", "calls", "cost", wrapped="source")
+    table = _table("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
     for result in report.queries:
         calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else str(result.calls)
         numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")

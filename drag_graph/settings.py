@@ -78,7 +78,7 @@ class Settings(BaseSettings):
     student_timeout: Annotated[float, Field(gt=0)] = 120.0
     quantisation: Literal["auto", "none", "8bit", "4bit"] = "auto"
     mode: Mode = "combined"
-    line_format: Literal["arrow", "sentence"] = "arrow"
+    line_format: Literal["arrow", "sentence"] = "sentence"
     token_budget: PositiveInt = Field(1024, description="Tokens of context lines that a student is shown.")
     relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant to a new question.")
 

@@ -1,0 +1,97 @@
+"""The README's transcript is what the commands print, and every command and setting that the docs name exists."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from drag_graph.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMANDS = [
+    "distill",
+    "ask",
+    "audit",
+    "show",
+    "export",
+    "config",
+    "db up",
+    "db down",
+    "db status",
+    "db migrate",
+    "db verify",
+    "db erase",
+]
+
+
+def transcript():
+    """Return (arguments, printed lines) of the commands that the README shows with their output."""
+    block = next(block for block in re.findall(r"```\n(.*?)```", README, re.DOTALL) if block.startswith("$ drag-graph"))
+    for part in re.split(r"^\$ ", block.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+        command, *printed = part.splitlines()
+        yield shlex.split(command)[1:], [line for line in printed if line.strip() and line != "..."]
+
+
+def plain(text):
+    """Return the words of an output without times, durations, lines of tables and trees, and breaks."""
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00|\d+\.\d s$", "TIME", text, flags=re.MULTILINE)
+    return " ".join(re.sub(r"[│├└─]+", " ", text).split())
+
+
+def test_the_transcript_is_what_the_commands_print(cli, monkeypatch, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = list(transcript())
+    assert [args[0] for args, _ in shown] == ["distill", "ask", "audit"]
+    for args, printed in shown:
+        done = cli(*args)
+        assert done.code == 0, done.err
+        got = plain(done.out)
+        blocks = plain("\n".join(printed)) if args[0] != "audit" else None
+        if blocks is not None:
+            assert blocks in got
+        else:
+            assert all(plain(line) in got for line in printed)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example_and_is_in_the_readme(cli, command):
+    done = cli(*command.split(), "--help")
+    assert done.code == 0
+    assert f"drag-graph {command}" in done.out.replace("\n", " ")
+    assert f"{command.split()[-1]}`" in README or f"`{command} " in README
+
+
+def test_every_flag_that_the_docs_name_exists(cli):
+    known = set()
+    for command in COMMANDS:
+        known |= set(re.findall(r"--[a-z][a-z-]+", cli(*command.split(), "--help").out))
+    for page in PAGES:
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if "drag-graph " in line and not line.lstrip().startswith(("python", "PYTHONPATH")):
+                for used in re.findall(r"drag-graph [^|`]*", line):
+                    unknown = set(re.findall(r"--[a-z][a-z-]+", used)) - known
+                    assert not unknown, f"{page.name}: {line}"
+
+
+def test_every_variable_that_the_docs_name_is_a_setting():
+    settings = {f"DRAG_GRAPH_{name.upper()}" for name in Settings.model_fields}
+    for page in PAGES:
+        named = set(re.findall(r"DRAG_GRAPH_[A-Z_]+[A-Z]", page.read_text(encoding="utf-8")))
+        assert {name for name in named if not name.startswith("DRAG_GRAPH_TEST")} <= settings, page.name
+
+
+def test_every_link_of_the_docs_leads_somewhere():
+    for page in [*PAGES, *sorted((ROOT / "docs" / "adr").glob("*.md"))]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_python_example_runs(cli, monkeypatch, tmp_path, capsys):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(compile(code, "README.md", "exec"), {})
+    assert "complete" in capsys.readouterr().out
