@@ -1,4 +1,4 @@
-"""A connection to Neo4j (design, section 4): managed transactions, retries within a deadline, bookmarks, errors in words."""
+"""A connection to Neo4j (design, section 4): transactions that are repeated within a deadline, bookmarks, errors in words."""
 
 import logging
 import random
@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ from drag_graph.log import event
 from drag_graph.queries import load
 
 if TYPE_CHECKING:
-    from neo4j import Driver, ManagedTransaction, Session
+    from neo4j import Driver, Transaction
 
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 OLDEST = (5, 26)
@@ -32,10 +33,14 @@ class IdTaken(StoreError):  # noqa: N818 - reads as what happened
 
 
 class Work:
-    """The statements of one transaction, by name."""
+    """The statements of one transaction, by name.
 
-    def __init__(self, transaction: "ManagedTransaction") -> None:
+    `perhaps_done` is true when the same work was to be committed before and that failed: it may have come through.
+    """
+
+    def __init__(self, transaction: "Transaction", *, perhaps_done: bool = False) -> None:
         self._transaction = transaction
+        self.perhaps_done = perhaps_done
 
     def rows(self, name: str, /, **parameters: Any) -> list[list[Any]]:
         """Execute the statement and return all its rows."""
@@ -47,9 +52,21 @@ class Work:
         text, bound = load(name, "neo4j").bind(**parameters)
         self._transaction.run(text, bound).consume()
 
+    def agent(self) -> str:
+        """Ask for a sign of life, and return the name and version of the server that gave it."""
+        text, bound = load("ping", "neo4j").bind()
+        return str(self._transaction.run(text, bound).consume().server.agent)
+
     def migrate(self, text: str) -> None:
         """Execute one statement of a migration."""
         self._transaction.run(text).consume()
+
+
+@dataclass
+class _Attempts:
+    """What is known of the earlier attempts at one write."""
+
+    perhaps_done: bool = False
 
 
 class Neo4jConnection:
@@ -99,14 +116,9 @@ class Neo4jConnection:
 
     def read(self, work: Callable[[Work], Result]) -> Result:
         """Run `work` in a read transaction. Repeated, like `write`, while the server is away."""
-
-        def once() -> Result:
-            with self._session() as session:
-                return session.execute_read(lambda transaction: work(Work(transaction)))
-
         self.open()
         with self._explained():
-            return self._repeated(once)
+            return self._repeated(lambda: self._transaction(work, access="READ"))
 
     def write(self, work: Callable[[Work], Result]) -> Result:
         """Run `work` in one write transaction, and again after a failure that passes; it must leave the same when run twice.
@@ -116,14 +128,11 @@ class Neo4jConnection:
         """
         from neo4j.exceptions import ConstraintError
 
-        def once() -> Result:
-            with self._session() as session:
-                return session.execute_write(lambda transaction: work(Work(transaction)))
-
+        attempts = _Attempts()
         self.open()
         with self._explained():
             try:
-                return self._repeated(once)
+                return self._repeated(lambda: self._transaction(work, access="WRITE", attempts=attempts))
             except ConstraintError as error:
                 raise IdTaken(str(explain(error, self.location, self._timeout))) from error
 
@@ -140,21 +149,39 @@ class Neo4jConnection:
                     raise
         return self.write(lambda work: work.migrate(text))
 
-    def _session(self) -> "Session":
-        driver = self._driver
+    def _transaction(self, work: Callable[[Work], Result], *, access: str, attempts: "_Attempts | None" = None) -> Result:
+        """Run `work` in one transaction and commit it, once.
+
+        Not by the driver's `execute_write`. That doubles its pauses without bound: a server that is back after ten seconds is
+        tried again after thirty. And when a statement fails, it gives the connection back before it ends the transaction;
+        where another thread has taken it by then, what is raised is not the statement's error (driver 6.4.1). So after an
+        error of the driver the transaction, which is rolled back by then, is left alone.
+        """
+        from neo4j.exceptions import DriverError, Neo4jError
+
+        driver, attempts = self._driver, attempts or _Attempts()
         if driver is None:
             raise StoreUnavailable(f"the connection to {self.location} is closed")
         # One bookmark manager for all sessions: on a cluster, too, every read sees this process's earlier writes.
-        return driver.session(
-            database=self._database, bookmark_manager=driver.execute_query_bookmark_manager, max_transaction_retry_time=0
-        )
+        bookmarks = driver.execute_query_bookmark_manager
+        with driver.session(database=self._database, bookmark_manager=bookmarks, default_access_mode=access) as session:
+            transaction = session.begin_transaction()
+            try:
+                result = work(Work(transaction, perhaps_done=attempts.perhaps_done))
+            except (DriverError, Neo4jError):
+                raise
+            except BaseException:
+                transaction.close()
+                raise
+            try:
+                transaction.commit()
+            except (DriverError, Neo4jError):
+                attempts.perhaps_done = True
+                raise
+            return result
 
     def _repeated(self, once: Callable[[], Result]) -> Result:
-        """Return what `once` returns; repeat it, within the deadline, after failures that pass.
-
-        The driver's own repetition doubles its pauses without bound: a server that is back after ten seconds would be tried
-        again after thirty. So it is told to try once (`max_transaction_retry_time`), and the pauses are ours.
-        """
+        """Return what `once` returns; repeat it, within the deadline, after failures that pass."""
         from neo4j.exceptions import DriverError, Neo4jError
 
         deadline = time.monotonic() + self._timeout
@@ -189,14 +216,7 @@ class Neo4jConnection:
 
     def _first_answer(self) -> str:
         """Return the name and version of the server as soon as it answers a statement."""
-        text, parameters = load("ping", "neo4j").bind()
-
-        def once() -> str:
-            with self._session() as session:
-                agent: str = session.execute_read(lambda transaction: transaction.run(text, parameters).consume().server.agent)
-                return agent
-
-        return self._repeated(once)
+        return self._repeated(lambda: self._transaction(lambda work: work.agent(), access="READ"))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

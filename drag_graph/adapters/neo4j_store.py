@@ -231,9 +231,9 @@ class Neo4jStore:
             ((_, evidence, entities, calls),) = work.rows("erase_subgraphs", namespace=self._namespace, query_ids=[query_id])
             ((queries,),) = work.rows("erase_query", **values)
             found = {"Query": queries, "Evidence": evidence, "Entity": entities, "TeacherCall": calls, "Answer": answers}
-            # After a commit whose end was not heard of, the second run finds nothing; the first one's numbers are true.
             for label, number in found.items():
-                gone[label] = max(number, gone.get(label, 0))
+                # The second time there is nothing left: the first one's numbers are true.
+                gone[label] = max(number, gone.get(label, 0)) if work.perhaps_done else number
             return gone
 
         return self._write(run)
@@ -299,8 +299,8 @@ class _Saving:
             outcomes, changed = self._plan(self.stored)
             replaced = sorted(changed.keys() & self.stored.keys())
         self._write(work, changed, replaced)
-        if self._outcomes:
-            # An earlier run may have been committed without our hearing of it; then this one found its work done.
+        if work.perhaps_done and self._outcomes:
+            # Then this run found its own work of before: what it did then is the answer.
             pairs = zip(self._outcomes, outcomes, strict=True)
             outcomes = [first if second == "unchanged" else second for first, second in pairs]
         self._outcomes = outcomes

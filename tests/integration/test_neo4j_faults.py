@@ -338,8 +338,10 @@ class TestRestart:
         assert store.counts()["Query"] == len(ids) == len(wanted)
         both = told[0].keys() & told[1].keys()
         assert both
-        for id_ in both:
-            assert sorted([told[0][id_], told[1][id_]]) == ["created", "unchanged"]
+        pairs = [sorted([told[0][id_], told[1][id_]]) for id_ in both]
+        assert all("created" in pair for pair in pairs), [(n, pair) for n, pair in zip(both, pairs, strict=True)]
+        # Both may say so only of a batch whose commit one did not hear the end of, and each of two stops has two writers.
+        assert pairs.count(["created", "created"]) <= 2 * 2 * self.BATCH
         assert store.verify() == []
 
     def _check_down(self, uri):
