@@ -10,7 +10,7 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from drag_graph.adapters.loaders import InputLine
+    from drag_graph.inputs import InputLine
     from drag_graph.settings import Settings
 
 TEACHER_PANEL = "Teacher"
@@ -131,8 +131,9 @@ def distill(
 
 
 def _input(file: Path | None, query: str | None, choices: list[str], settings: "Settings") -> "Iterator[InputLine]":
-    from drag_graph.adapters.loaders import InputLine, make_query, read_queries
+    from drag_graph.adapters.loaders import read_queries
     from drag_graph.errors import ConfigurationError, QueryInvalid
+    from drag_graph.inputs import InputLine, make_query
 
     if (file is None) == (query is None):
         raise ConfigurationError("give either a FILE of questions or one question with -q", hint="drag-graph distill --help")

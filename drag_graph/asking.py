@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any
 
 from drag_graph import log
-from drag_graph.adapters.loaders import InputLine, make_query
 from drag_graph.errors import ReplyError
+from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Answer, Query, Subgraph
 from drag_graph.ports import Embedder, GraphStore, Student
 from drag_graph.service.auditing import stored_subgraph

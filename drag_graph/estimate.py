@@ -8,7 +8,7 @@ expected value.
 from collections.abc import Iterable
 from typing import Any
 
-from drag_graph.adapters.loaders import InputLine
+from drag_graph.inputs import InputLine
 from drag_graph.model import Query
 from drag_graph.settings import Settings
 from drag_graph.steps import evidence, rank

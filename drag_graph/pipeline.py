@@ -14,9 +14,9 @@ from threading import Event
 from typing import Any, Literal
 
 from drag_graph import log
-from drag_graph.adapters.loaders import InputLine
 from drag_graph.distilling import Distillation, Ledger
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelError, ReplyError, StoreError
+from drag_graph.inputs import InputLine
 from drag_graph.model import Query, Subgraph
 from drag_graph.ports import Embedder, GraphStore, Teacher
 from drag_graph.settings import Settings

@@ -16,10 +16,10 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from drag_graph.adapters.loaders import make_query
 from drag_graph.adapters.tape import call_id, request_key
 from drag_graph.errors import InputError, QueryInvalid, ReplyError
 from drag_graph.identity import canonical_text, query_id, sha256_of
+from drag_graph.inputs import make_query
 from drag_graph.model import TeacherCall
 from drag_graph.ports import TeacherReply, TeacherRequest
 from drag_graph.wire import Reply, TripleItem, Words

@@ -5,9 +5,9 @@ import threading
 import pytest
 
 from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.adapters.loaders import InputLine, make_query
 from drag_graph.errors import BudgetReached, MalformedReply, ModelAccessDenied, StoreUnavailable
 from drag_graph.identity import content_id
+from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import TeacherCall
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import TeacherReply
