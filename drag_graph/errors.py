@@ -26,14 +26,29 @@ later can help (`retryable`).
     `-- Interrupted                   exit 130
 """
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the requests before an error took: how many a model answered, their tokens, and their price in US dollars."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+
+
 class DragGraphError(Exception):
-    """Root of the tree. `message` is one sentence; `hint` is what the user can do next, possibly empty."""
+    """Root of the tree. `message` is one sentence; `hint` is what the user can do next, possibly empty.
+
+    `spent` is what was paid on the way to the error, or None where nothing was.
+    """
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
+    spent: Spent | None = None
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

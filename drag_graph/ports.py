@@ -57,11 +57,16 @@ class TeacherRequest:
 
 @dataclass(frozen=True, slots=True)
 class TeacherReply:
-    """A validated reply with the record of its call. `cached` is true when it came from the tape (and so cost nothing)."""
+    """A validated reply with the record of its call.
+
+    `cached` is true when it came from the tape (and so cost nothing). `requests` is how many requests a model answered for it:
+    more than 1 where it had to be asked again, 0 where none was sent.
+    """
 
     payload: Reply
     call: TeacherCall
     cached: bool = False
+    requests: int = 1
 
 
 class Teacher(Protocol):
@@ -74,6 +79,10 @@ class Teacher(Protocol):
     @property
     def fingerprint(self) -> str:
         """What the settings hash is made of: the name, and for a file the hash of its content."""
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a model, live or recorded, that gives as many items as it is asked for; not what people wrote."""
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return a validated reply. Thread-safe.

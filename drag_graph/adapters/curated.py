@@ -65,6 +65,10 @@ class CuratedTeacher:
             return self._fingerprint
 
     @property
+    def is_model(self) -> bool:
+        return False
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """One sentence for each line, evidence or triple of the file that cannot be used, with its line's number."""
         self._index()
@@ -84,7 +88,7 @@ class CuratedTeacher:
             payload = request.schema.parse(_served(document, request))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"the curated file {self._path} was changed while it was in use") from error
-        return TeacherReply(payload, self._call(request, payload))
+        return TeacherReply(payload, self._call(request, payload), requests=0)
 
     def close(self) -> None:
         """Nothing is held open."""

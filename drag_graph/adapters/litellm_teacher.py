@@ -85,6 +85,10 @@ class LiteLLMTeacher:
         return self._model
 
     @property
+    def is_model(self) -> bool:
+        return True
+
+    @property
     def budget(self) -> Budget:
         """The budget that the calls are made under."""
         return self._budget

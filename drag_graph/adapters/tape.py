@@ -143,7 +143,7 @@ class Tape:
         except (ValidationError, KeyError, TypeError):
             _log.warning("an entry of the teacher tape does not have the expected form and is ignored", extra={"key": key})
             return None
-        return TeacherReply(payload, call, cached=True)
+        return TeacherReply(payload, call, cached=True, requests=0)
 
     def _open(self) -> BinaryIO:
         try:
@@ -279,6 +279,10 @@ class TapeTeacher:
     @property
     def fingerprint(self) -> str:
         return self.name
+
+    @property
+    def is_model(self) -> bool:
+        return True
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return the recorded reply. Raises ModelUnavailable when the tape has none to this request."""

@@ -385,7 +385,7 @@ class TestTapeAndBudget:
             again = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=tape, budget=budget).ask(request)
         assert server.count() == 1
         assert again.cached
-        assert replace(again, cached=False) == first
+        assert replace(again, cached=False, requests=1) == first
         assert budget.spent_usd == 0
         offline = TapeTeacher(tmp_path / "t.tape")
         assert offline.name == "gpt-4o-mini"

@@ -55,10 +55,11 @@ def test_what_was_recorded_is_found_by_the_same_and_a_later_opening(path):
     with Tape(path) as tape:
         assert tape.find(MODEL, request) is None
         kept = record(tape, request)
-        assert replace(tape.find(MODEL, request), cached=False) == kept
+        assert replace(tape.find(MODEL, request), cached=False, requests=1) == kept
     with Tape(path) as tape:
         found = tape.find(MODEL, request)
         assert found.cached
+        assert found.requests == 0
         assert found.call == kept.call
         assert found.payload == kept.payload
         assert found.payload.discarded, "what was discarded can still be shown"
@@ -260,6 +261,7 @@ class TestTapeTeacher:
             record(tape, request_for())
         teacher = TapeTeacher(path)
         assert teacher.name == MODEL
+        assert teacher.is_model
         assert teacher.ask(request_for()).cached
         with pytest.raises(ModelUnavailable, match="no reply for the stage 'evidence'") as caught:
             teacher.ask(request_for("Another?"))
