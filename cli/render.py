@@ -50,9 +50,9 @@ def write(text: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return
-    from drag_graph.files import write_lines
+    from drag_graph.files import write_text
 
-    write_lines(output, text.splitlines())
+    write_text(output, text)
     typer.echo(f"Wrote {output}", err=True)
 
 
@@ -63,13 +63,27 @@ def progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[float], No
     if quiet or not stderr.is_terminal:
         yield lambda _cost: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "-/s")
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.speed:.1f}/s", justify="right"),
+        Rate(),
         TextColumn("${task.fields[cost]:.4f}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
@@ -155,7 +169,7 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
     if explain:
         for option, probability in zip(asked.answer.options, asked.probabilities, strict=False):
             out.print(f"  {probability:6.3f}  {escape(option)}")
-    if asked.answer.lines:
+    if asked.answer.query_ids:
         out.print(f"Trace it back: [bold]drag-graph audit {asked.answer.id[:SHORT]}[/bold]")
 
 

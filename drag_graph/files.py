@@ -8,6 +8,11 @@ from pathlib import Path
 from drag_graph.errors import ConfigurationError
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text as `write_lines` does, with one line end at its end."""
+    write_lines(path, [text.removesuffix("\n")])
+
+
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write lines to `path` as UTF-8 in one step: a temporary file beside it, synced, then renamed onto it.
 
