@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from drag_graph import log
-from drag_graph.errors import MalformedReply, ReplyError
+from drag_graph.errors import DragGraphError, MalformedReply, ReplyError, Spent
 from drag_graph.identity import sha256_of
 from drag_graph.model import Aggregation, Evidence, Query, Subgraph, TeacherCall, Triple
 from drag_graph.ports import Embedder, Teacher, TeacherReply, TeacherRequest
@@ -50,13 +50,20 @@ class Ledger:
 
     def book(self, reply: TeacherReply) -> None:
         """Count one reply."""
-        self.calls += 1
         if reply.cached:
+            self.calls += 1
             self.cached_calls += 1
             return
-        self.cost_usd += reply.call.cost_usd
-        self.tokens_in += reply.call.tokens_in
-        self.tokens_out += reply.call.tokens_out
+        call = reply.call
+        self.pay(Spent(reply.requests, call.tokens_in, call.tokens_out, call.cost_usd))
+
+    def pay(self, spent: Spent | None) -> None:
+        """Count requests that were made, also those of an exchange that failed."""
+        if spent is not None:
+            self.calls += spent.calls
+            self.tokens_in += spent.tokens_in
+            self.tokens_out += spent.tokens_out
+            self.cost_usd += spent.cost_usd
 
 
 class Distillation:
@@ -125,7 +132,7 @@ class Distillation:
         plan, blind, number = self._settings.plan, self._settings.blind, self._settings.number_of_evidence
         reply = asking.ask(evidence.request(query, number=number, plan=plan, blind=blind))
         # People's own evidence is kept whatever its number; a model that says more than it was asked for is cut.
-        most = None if reply.call.model.startswith("curated:") else number
+        most = number if self._teacher.is_model else None
         found = evidence.read(reply, query, number=most, embed=self._embedder.embed)
         short = evidence.missing(found, number, plan)
         if short:
@@ -176,8 +183,12 @@ class _Asking:
         self.calls: dict[str, TeacherCall] = {}
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
-        with log.timed(request.stage, request.query.id):
-            reply = self._teacher.ask(request)
+        try:
+            with log.timed(request.stage, request.query.id):
+                reply = self._teacher.ask(request)
+        except DragGraphError as error:
+            self._ledger.pay(error.spent)
+            raise
         self._ledger.book(reply)
         self.calls[reply.call.id] = reply.call
         return reply

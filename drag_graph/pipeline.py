@@ -6,6 +6,7 @@ ends complete or quarantined with its reason, and what is complete is in the sto
 
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -15,7 +16,7 @@ from typing import Any, Literal
 
 from drag_graph import log
 from drag_graph.distilling import Distillation, Ledger
-from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelError, ReplyError, StoreError
+from drag_graph.errors import DragGraphError, Interrupted, ReplyError, StoreError
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query, Subgraph
 from drag_graph.ports import Embedder, GraphStore, Teacher
@@ -94,38 +95,58 @@ class Distiller:
         self._store = store
         self._distillation = Distillation(settings, embedder, teacher)
         self._stop = Event()
+        self._fatal: list[DragGraphError] = []
 
     def run(self, lines: Iterable[InputLine], on_result: Callable[[float], None] = lambda _cost: None) -> RunReport:
         """Distil every line and return what became of each, in the input's order.
 
         `on_result` is called after each query with the cost so far in US dollars. Nothing that goes wrong with one query
         stops the others; a model or store that cannot be used at all, the budget, or Ctrl-C end the run: what is in flight
-        is finished, the rest is `pending`, and `RunReport.stopped` says why.
+        is finished, the rest is `pending`, and `RunReport.stopped` says why. A second Ctrl-C abandons what is in flight and
+        raises KeyboardInterrupt.
         """
         report = RunReport()
         began = time.monotonic()
-        seen: dict[str, str] = {}
-        cost = 0.0
-        with ThreadPoolExecutor(self._settings.workers, thread_name_prefix="distil") as pool:
-            for pending in self._pipelined(pool, lines, report, seen):
-                result = self._wait(pending, report)
-                report.queries.append(result)
-                cost += result.cost_usd
-                on_result(cost)
-        report.seconds = time.monotonic() - began
+        pool = ThreadPoolExecutor(self._settings.workers, thread_name_prefix="distil")
+        try:
+            self._work(pool, _windows(lines), report, on_result)
+            pool.shutdown()
+        finally:
+            self._stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            report.seconds = time.monotonic() - began
         return report
 
-    def _pipelined(
-        self, pool: ThreadPoolExecutor, lines: Iterable[InputLine], report: RunReport, seen: dict[str, str]
-    ) -> Iterator["_Pending"]:
+    def _work(
+        self,
+        pool: ThreadPoolExecutor,
+        windows: Iterator[list[InputLine]],
+        report: RunReport,
+        on_result: Callable[[float], None],
+    ) -> None:
         """Submit ahead of what is waited for, by at most a window and the workers, so that input is streamed."""
-        ahead: list[_Pending] = []
-        limit = max(WINDOW, 2 * self._settings.workers)
-        for batch in _windows(lines):
-            ahead += self._submit(pool, batch, report, seen)
-            while len(ahead) > limit:
-                yield ahead.pop(0)
-        yield from ahead
+        waiting: deque[_Pending] = deque()
+        seen: dict[str, str] = {}
+        ahead = max(WINDOW, 2 * self._settings.workers)
+        cost = 0.0
+        more = True
+        while more or waiting:
+            try:
+                while more and len(waiting) <= ahead:
+                    batch = next(windows, None)
+                    more = batch is not None
+                    waiting.extend(self._submit(pool, batch or [], report, seen))
+                if waiting:
+                    result = self._wait(waiting[0], report)
+                    waiting.popleft()
+                    report.queries.append(result)
+                    cost += result.cost_usd
+                    on_result(cost)
+            except KeyboardInterrupt:
+                if isinstance(report.stopped, Interrupted):
+                    raise
+                hint = "The same command goes on from there."
+                self._end(report, Interrupted("interrupted; what is complete is stored", hint=hint))
 
     def _submit(
         self, pool: ThreadPoolExecutor, batch: list[InputLine], report: RunReport, seen: dict[str, str]
@@ -160,38 +181,30 @@ class Distiller:
             return {}
 
     def _one(self, query: Query) -> QueryResult:
-        """Distil one query (in a worker). Raises what ends the run."""
+        """Distil one query (in a worker). What ends the run is kept in `_fatal`, and the query is pending."""
         if self._stop.is_set():
             return QueryResult(query.id, query.source_id, "pending")
-        with log.timed("distil", query.id):
-            ledger = Ledger()
-            try:
+        ledger = Ledger()
+        try:
+            with log.timed("distil", query.id):
                 subgraph, aggregation = self._distillation.distil(query, ledger)
                 self._store.save([subgraph], aggregation)
-            except ReplyError as error:
-                log.event("quarantined", query=query.id, reason=type(error).__name__)
-                return QueryResult(query.id, query.source_id, "quarantined", error=str(error), **asdict(ledger))
-            except (ModelError, StoreError, BudgetReached):
-                self._stop.set()  # before another worker begins what would end the same way
-                raise
+        except ReplyError as error:
+            log.event("quarantined", query=query.id, reason=type(error).__name__)
+            return QueryResult(query.id, query.source_id, "quarantined", error=str(error), **asdict(ledger))
+        except DragGraphError as error:
+            self._fatal.append(error)
+            self._stop.set()  # before another worker begins what would end the same way
+            return QueryResult(query.id, query.source_id, "pending", **asdict(ledger))
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
         return _counted(query, subgraph.model_copy(update={"edges": edges}), ledger)
 
     def _wait(self, pending: "_Pending", report: RunReport) -> QueryResult:
-        if pending.future is None:
-            assert pending.result is not None
-            return pending.result
-        unfinished = QueryResult(pending.query.id, pending.query.source_id, "pending")
-        try:
-            return pending.future.result()
-        except KeyboardInterrupt:
-            self._end(
-                report, Interrupted("interrupted; what is complete is stored", hint="The same command goes on from there.")
-            )
-            return pending.future.result() if not pending.future.cancel() else unfinished
-        except (ModelError, StoreError, BudgetReached) as error:
-            self._end(report, error)
-            return unfinished
+        result = pending.result if pending.future is None else pending.future.result()
+        assert result is not None
+        if self._fatal:
+            self._end(report, self._fatal[0])
+        return result
 
     def _end(self, report: RunReport, error: DragGraphError) -> None:
         self._stop.set()

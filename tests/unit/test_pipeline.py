@@ -1,11 +1,13 @@
 """The run over many queries: order, duplicates, what ends it and what does not, on the store in memory."""
 
+import _thread
 import threading
+import time
 
 import pytest
 
 from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.errors import BudgetReached, MalformedReply, ModelAccessDenied, StoreUnavailable
+from drag_graph.errors import BudgetReached, InputError, Interrupted, MalformedReply, ModelAccessDenied, Spent, StoreUnavailable
 from drag_graph.identity import content_id
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import TeacherCall
@@ -19,6 +21,7 @@ class SayingTeacher:
     """Says the same useful things of every question; counts calls and fails where it is told to."""
 
     name = fingerprint = "saying"
+    is_model = True
 
     def __init__(self, *, cached=False):
         self.calls, self.failing, self.lock, self.cached = [], {}, threading.Lock(), cached
@@ -85,17 +88,26 @@ def test_a_repeated_question_is_skipped_and_names_the_first(store, teacher):
 
 
 def test_one_bad_query_is_quarantined_and_keeps_what_it_cost(store, teacher):
-    teacher.failing["bad"] = MalformedReply("prose instead of JSON", raw="prose")
+    failure = MalformedReply("prose instead of JSON", raw="prose")
+    failure.spent = Spent(calls=3, tokens_in=300, tokens_out=30, cost_usd=0.5)
+    teacher.failing["bad"] = failure
     report = run(store, teacher, "good one", "bad one", "", "good two")
     assert [result.status for result in report.queries] == ["complete", "quarantined", "complete"]
     assert report.queries[1].error == "prose instead of JSON"
+    assert (report.queries[1].calls, report.queries[1].cost_usd) == (3, 0.5)
     assert [line.number for line in report.rejected] == [2]
     assert report.exit_code == 1
     assert store.counts()["Query"] == 2
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(ModelAccessDenied("no key"), 4), (BudgetReached("spent"), 5), (StoreUnavailable("gone"), 3)]
+    ("error", "code"),
+    [
+        (ModelAccessDenied("no key"), 4),
+        (BudgetReached("spent"), 5),
+        (StoreUnavailable("gone"), 3),
+        (InputError("the curated file was changed"), 2),
+    ],
 )
 def test_what_cannot_go_on_ends_the_run_and_the_rest_is_pending(store, teacher, error, code):
     teacher.failing["last straw"] = error
@@ -178,3 +190,56 @@ def test_memory_of_the_input_is_not_held(store, teacher):
     distiller = Distiller(load_settings({"workers": 2}), store, LexicalEmbedder(), teacher)
     distiller.run(stream(), on_result=lambda _cost: seen.append(len(drawn)))
     assert seen[0] < 200
+
+
+@pytest.mark.parametrize("place", ["while waiting", "while rendering"])
+def test_ctrl_c_finishes_what_is_in_flight_and_reports_the_rest_as_pending(store, teacher, place):
+    texts = [f"question {number}" for number in range(60)]
+    shown = []
+
+    def on_result(_cost):
+        shown.append(1)
+        if place == "while rendering" and len(shown) == 3:
+            raise KeyboardInterrupt
+
+    lines = [InputLine(n, query=make_query(text)) for n, text in enumerate(texts)]
+    distiller = Distiller(load_settings({"workers": 1}), store, LexicalEmbedder(), teacher)
+    if place == "while waiting":
+        original = teacher.ask
+
+        def ask(request):
+            if request.query.text == "question 2" and request.stage == "evidence":
+                _thread.interrupt_main()
+                time.sleep(0.2)
+            return original(request)
+
+        teacher.ask = ask
+    report = distiller.run(lines, on_result=on_result)
+    statuses = [result.status for result in report.queries]
+    assert len(statuses) == len(texts)
+    assert statuses[:3] == ["complete"] * 3
+    assert statuses.count("pending") >= 50
+    assert isinstance(report.stopped, Interrupted)
+    assert report.exit_code == 130
+    assert len(teacher.calls) <= 3 * 10
+
+
+def test_a_failure_after_ctrl_c_does_not_hide_it(store, teacher):
+    interrupted = threading.Event()
+
+    class Failing(SayingTeacher):
+        def ask(self, request):
+            if request.query.text == "question 1":
+                assert interrupted.wait(10)
+                raise ModelAccessDenied("no key")
+            return super().ask(request)
+
+    def on_result(_cost):
+        if not interrupted.is_set():
+            interrupted.set()
+            raise KeyboardInterrupt
+
+    lines = [InputLine(n, query=make_query(f"question {n}")) for n in range(5)]
+    report = Distiller(load_settings({"workers": 1}), store, LexicalEmbedder(), Failing()).run(lines, on_result=on_result)
+    assert report.exit_code == 130
+    assert [result.status for result in report.queries] == ["complete", *["pending"] * 4]
