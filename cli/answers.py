@@ -85,6 +85,7 @@ def ask(
       drag-graph ask --file questions.jsonl --mode graph --json
     """
     from drag_graph.bootstrap import open_session
+    from drag_graph.errors import ConfigurationError, QueryInvalid
 
     from . import render
 
@@ -102,7 +103,7 @@ def ask(
         "log_json": log_json,
     }
     settings = options.settings_of(flags, verbose=verbose)
-    _one_source(text, file, query_id)
+    _one_source(text, file, query_id, option)
     with open_session(settings, create=False) as session:
         asker = session.asker()
         if file is not None:
@@ -114,8 +115,16 @@ def ask(
             with render.progress(line_count(file), quiet=json) as show_one:
                 report = asker.ask_all(lines, on_answer=show_one)
             render.answers(report, as_json=json)
+            if report.stopped:
+                raise report.stopped
             raise typer.Exit(report.exit_code)
-        asked = asker.ask_stored(query_id) if query_id else asker.ask_text(text or "", option or [])
+        if query_id:
+            asked = asker.ask_stored(query_id)
+        else:
+            try:
+                asked = asker.ask_text(text or "", option or [])
+            except QueryInvalid as error:
+                raise ConfigurationError(f"the question cannot be used: {error}", hint="Give a plain text.") from error
         render.answer(asked, as_json=json, explain=explain)
 
 
@@ -179,8 +188,10 @@ def show(
     render.subgraph(subgraph, ShowFormat.json if json else format, output)
 
 
-def _one_source(text: str | None, file: Path | None, query_id: str | None) -> None:
+def _one_source(text: str | None, file: Path | None, query_id: str | None, option: list[str] | None) -> None:
     from drag_graph.errors import ConfigurationError
 
     if sum(source is not None for source in (text, file, query_id)) != 1:
         raise ConfigurationError("give one of TEXT, --file and --query-id", hint="drag-graph ask --help")
+    if option and text is None:
+        raise ConfigurationError("--option belongs to a question given as TEXT", hint="drag-graph ask --help")

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from drag_graph import log
-from drag_graph.errors import ReplyError
+from drag_graph.errors import DragGraphError, Interrupted, ModelError, ReplyError
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Answer, Query, Subgraph
 from drag_graph.ports import Embedder, GraphStore, Student
@@ -40,7 +40,10 @@ class Asked:
     problem: str = ""
 
     def document(self, *, explain: bool = False) -> dict[str, Any]:
-        """Return the `ask --json` document (design, section 6); `explain` adds scores, probabilities and what was dropped."""
+        """Return the `ask --json` document (design, section 6); `explain` adds scores, probabilities and what was dropped.
+
+        `answer_id` is null where nothing stored was used: such an answer is not kept, for there is nothing to audit.
+        """
         given = self.answer
         lines = [
             {**line.model_dump(include={"n", "kind", "text", "ref"}), **({"score": line.score} if explain else {})}
@@ -54,7 +57,7 @@ class Asked:
             "context_tokens": self.context_tokens,
         }
         return {
-            "answer_id": given.id,
+            "answer_id": given.id if given.query_ids else None,
             "query_ids": list(given.query_ids),
             "answer": given.text,
             "label": given.label,
@@ -74,10 +77,13 @@ class AnswersReport:
 
     answers: list[Asked] = field(default_factory=list)
     rejected: list[tuple[int, str]] = field(default_factory=list)
+    stopped: DragGraphError | None = None
 
     @property
     def exit_code(self) -> int:
-        """0, or 1 when a line was rejected or a student failed on one."""
+        """0, 1 when a line was rejected or a student failed on one, or the code of what ended the asking early."""
+        if self.stopped is not None:
+            return self.stopped.exit_code
         return 1 if self.rejected or any(asked.problem for asked in self.answers) else 0
 
     def totals(self) -> dict[str, Any]:
@@ -102,7 +108,8 @@ class AnswersReport:
             for asked in self.answers
         ]
         rejected = [{"line": number, "reason": reason} for number, reason in self.rejected]
-        return {"answers": answers, "rejected": rejected, "totals": self.totals()}
+        stopped = str(self.stopped) if self.stopped else None
+        return {"answers": answers, "rejected": rejected, "totals": self.totals(), "stopped": stopped}
 
 
 class Asker:
@@ -127,20 +134,29 @@ class Asker:
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
         """Ask every line; a bad one, or one that the student fails on, is reported and the others go on.
 
-        `on_answer` is called after each answer with the cost so far in US dollars (0: students here cost nothing to us).
+        A student that cannot be used at all, or Ctrl-C, ends it: what was answered is kept, and `AnswersReport.stopped` says
+        why. `on_answer` is called after each answer with the cost so far in US dollars (0: a student's cost is not counted).
         """
         report = AnswersReport()
-        for batch in _batches(lines):
-            report.rejected += [(line.number, line.problem) for line in batch if line.query is None]
-            queries = [line.query for line in batch if line.query is not None]
-            stored = {subgraph.query.id: subgraph for subgraph in self._store.read([query.id for query in queries])}
-            asked = []
-            for query in queries:
-                own = [stored[query.id]] if query.id in stored else []
-                asked.append(self._try(query, own))
-                on_answer(0.0)
-            report.answers += self._keep(asked)
+        try:
+            for batch in _batches(lines):
+                report.rejected += [(line.number, line.problem) for line in batch if line.query is None]
+                self._ask_batch([line.query for line in batch if line.query is not None], report, on_answer)
+        except ModelError as error:
+            report.stopped = error
+        except KeyboardInterrupt:
+            report.stopped = Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
         return report
+
+    def _ask_batch(self, queries: list[Query], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
+        stored = {subgraph.query.id: subgraph for subgraph in self._store.read([query.id for query in queries])}
+        asked: list[Asked] = []
+        try:
+            for query in queries:
+                asked.append(self._try(query, [stored[query.id]] if query.id in stored else []))
+                on_answer(0.0)
+        finally:
+            report.answers += self._keep(asked)
 
     def _try(self, query: Query, own: list[Subgraph]) -> Asked:
         try:

@@ -53,8 +53,8 @@ def open_session(settings: Settings, *, create: bool = True) -> Session:
 
     With `create` false an embedded store that is not there is an error instead of a new, empty one.
     """
-    store = open_store(settings, create=create)
-    return Session(settings, store, make_embedder(settings))
+    embedder = make_embedder(settings)
+    return Session(settings, open_store(settings, create=create), embedder)
 
 
 def open_store(settings: Settings, *, create: bool = True, migrate: bool = True) -> GraphStore:

@@ -47,7 +47,8 @@ def make_answer(
     snapshot: dict[str, Any],
     stored: Sequence[str],
 ) -> Answer:
-    """Return the answer; its id is a hash of the question, the student, the mode, the lines shown and what was said.
+    """Return the answer; its id is a hash of the question, the right answer where one is known, the student, the mode, the
+    lines shown and what was said.
 
     So asking again with the same outcome gives the same answer, and another outcome another one. `stored` are the ids of the
     queries whose subgraphs were at hand; the answer rests on those that gave a line, or on the first when none was shown.
@@ -91,7 +92,8 @@ def no_answer(query: Query, *, student: str, created_at: str) -> Answer:
 
 def _answer_id(query: Query, student: str, mode: str, lines: tuple[Line, ...], text: str) -> str:
     shown = (f"{line.kind}:{line.ref}:{line.text}" for line in lines)
-    return content_id(query.namespace, "answer", query.id, student, mode, text, *shown)
+    gold = gold_text(query) or ""
+    return content_id(query.namespace, "answer", query.id, student, mode, text, gold, *shown)
 
 
 def _plain(text: str) -> str:
