@@ -5,6 +5,7 @@ line at a time.
 """
 
 import json
+import re
 import string
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ LINE_LIMIT = 4_000_000
 """Bytes of an input line."""
 _KNOWN = {"id", "question", "options", "answer", "domain"}
 _TEXT_CONTROLS = {"\t", "\n", "\r", "\f", "\v"}
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _BINARY = {"Cc", "Cs"}
 """Unicode categories that no question has: control characters and lone surrogates."""
 
@@ -52,13 +54,16 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
     if len(line) > LINE_LIMIT:
         raise QueryInvalid(f"the line is longer than {LINE_LIMIT:,} bytes")
     try:
-        document = json.loads(line.decode("utf-8"))
+        document = json.loads(line.decode("utf-8"), parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise QueryInvalid(f"not UTF-8 at byte {error.start}") from error
     except (ValueError, RecursionError) as error:
         raise QueryInvalid(f"not JSON: {error}") from error
     if not isinstance(document, dict):
         raise QueryInvalid("not a JSON object")
+    rest = {key: value for key, value in document.items() if key not in {"question", "options"}}
+    if _LONE_SURROGATE.search(json.dumps(rest, ensure_ascii=False)):
+        raise QueryInvalid("an id, answer or other key holds broken Unicode")
     return make_query(
         document.get("question"),
         document.get("options"),
@@ -95,6 +100,10 @@ def make_query(
         gold=_gold(answer, choices),
         metadata=metadata or {},
     )
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def _clean_text(value: Any, name: str) -> str:

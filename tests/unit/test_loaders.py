@@ -41,6 +41,10 @@ def parse(*lines):
         ({"question": "q", "options": ["a", "b"], "answer": "z"}, "neither"),
         ({"question": "q", "domain": "cooking"}, "domain must be one of"),
         (b"[" * 100_000, "not JSON"),
+        (b'{"question": "q", "score": NaN}', "NaN is no JSON number"),
+        (b'{"question": "q", "id": "\\ud800"}', "broken Unicode"),
+        (b'{"question": "q", "note": {"deep": ["\\udfff"]}}', "broken Unicode"),
+        (b'{"question": "q", "answer": "\\ud800"}', "broken Unicode"),
     ],
 )
 def test_a_bad_line_is_named_and_the_others_go_on(line, reason):
