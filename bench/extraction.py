@@ -175,7 +175,7 @@ def judged(folder: Path, path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the test data")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the sets")
     parser.add_argument("--rules", action="store_true", help="precision by rule against the gold triples")
     parser.add_argument("--sample", type=int, metavar="N", help="print N triples of each rule to be judged")
     parser.add_argument("--judgements", type=Path, nargs="?", const=JUDGEMENTS, help="precision by rule from verdicts")

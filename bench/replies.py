@@ -1,6 +1,6 @@
 """How many messy replies of real models yield a JSON object or list: by json.loads, by json-repair, and by ours.
 
-    python bench/replies.py --data ../shared/data
+    python bench/replies.py --data FOLDER
 
 Reads malformed_llm_json.jsonl. "Polluted" are those results in which a key or a value holds what is evidently not its own:
 a bracket on a line of its own, a blank line (prose after the JSON), or a record separator.
@@ -51,7 +51,7 @@ READERS: dict[str, Callable[[str], Any]] = {"json.loads": loads, "json_repair": 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with malformed_llm_json.jsonl")
+    parser.add_argument("--data", type=Path, required=True, help="folder with malformed_llm_json.jsonl")
     parser.add_argument("--fixtures", action="store_true", help="the rows that are no recorded model output, instead")
     options = parser.parse_args()
     file = options.data / "malformed_llm_json.jsonl"

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from drag_graph import __version__
 from drag_graph.adapters.loaders import read_queries
-from drag_graph.bootstrap import open_session
+from drag_graph.bootstrap import Session, open_session
 from drag_graph.evaluation import converters
 from drag_graph.model import MODES
 from drag_graph.settings import load_settings
+from drag_graph.steps import leakage
 
 
 def main() -> None:
@@ -55,6 +56,7 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
         totals = report.totals()
         assert totals["complete"] == totals["queries"], totals
         engine = "Neo4j" if settings.uses_neo4j else "embedded"
+        leak_share = leaking(session, questions, settings.namespace)
         for mode in MODES:
             session.settings = load_settings({**flags, "mode": mode})
             began = time.monotonic()
@@ -68,9 +70,18 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
                 f"| {row['prompt_tokens'] / row['n']:.1f} | {context:.1f} | {lines:.1f} | {seconds:.1f} |",
                 flush=True,
             )
-        for query in session.store.list_queries(limit=10**9):
-            if settings.uses_neo4j:
+        print(f"<!-- {name}: {100 * leak_share:.1f} % of the kept evidence gives the answer away -->")
+        if settings.uses_neo4j:
+            for query in session.store.list_queries(limit=10**9):
                 session.store.erase_query(query.id)
+
+
+def leaking(session: Session, questions: Path, namespace: str) -> float:
+    """Return the share of kept evidence that gives the answer away (steps/leakage.py)."""
+    queries = {line.query.id: line.query for line in read_queries(questions, namespace=namespace) if line.query}
+    subgraphs = session.store.read(list(queries))
+    reports = [leakage.report(subgraph.kept_evidence, queries[subgraph.query.id]) for subgraph in subgraphs]
+    return sum(len(report.reasons) for report in reports) / sum(report.total for report in reports)
 
 
 if __name__ == "__main__":

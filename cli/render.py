@@ -1,6 +1,7 @@
 """All output to people: rich tables and bars; and `--json`, one document on stdout."""
 
 import json as json_module
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -118,7 +119,8 @@ def fields(values: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def settings(values: Mapping[str, Any], origins: Mapping[str, str], *, as_json: bool) -> None:
-    """Print each setting with its value and origin."""
+    """Print each setting with its value and origin; a user and password inside an address are shown as stars."""
+    values = {name: _masked(value) for name, value in values.items()}
     if as_json:
         document({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
         return
@@ -128,6 +130,10 @@ def settings(values: Mapping[str, Any], origins: Mapping[str, str], *, as_json: 
         style = "" if origin == "default" else "bold"
         table.add_row(name, escape("" if value is None else str(value)), origin, style=style)
     console().print(table)
+
+
+def _masked(value: Any) -> Any:
+    return re.sub(r"(?<=://)[^/@\s]+@", "***@", value) if isinstance(value, str) else value
 
 
 def run(report: "RunReport", *, as_json: bool) -> None:

@@ -4,12 +4,10 @@ from pathlib import Path
 from typing import Self
 
 from drag_graph.asking import Asker
-from drag_graph.errors import ConfigurationError, StoreUnavailable
+from drag_graph.errors import StoreUnavailable
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import Embedder, GraphStore, Student, Teacher
 from drag_graph.settings import Settings
-
-_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
 class Session:
@@ -70,11 +68,6 @@ def open_store(settings: Settings, *, create: bool = True, migrate: bool = True)
 
 
 def _neo4j(settings: Settings) -> GraphStore:
-    scheme = settings.store.partition("://")[0].lower()
-    if scheme not in _SCHEMES:
-        raise ConfigurationError(
-            f"a store cannot be reached by {scheme}://", hint="Use bolt://HOST:PORT or neo4j://HOST:PORT, or a path."
-        )
     from drag_graph.adapters.neo4j_store import Neo4jStore
 
     return Neo4jStore(

@@ -8,6 +8,7 @@ from typing import Any
 from drag_graph.adapters import neo4j_server
 from drag_graph.adapters.neo4j_server import ServerStatus
 from drag_graph.errors import ConfigurationError
+from drag_graph.files import write_lines
 from drag_graph.settings import Settings, process_environment
 
 DEFAULT_HOME = Path(".drag-graph/neo4j")
@@ -48,17 +49,14 @@ def _kept_password(home: Path) -> str:
     """Return the password that was made for this home, making it the first time."""
     path = home / _PASSWORD_FILE
     try:
-        if path.exists():
-            return path.read_text(encoding="ascii").strip()
         home.mkdir(parents=True, exist_ok=True)
-        password = secrets.token_urlsafe(12)
-        path.touch(mode=0o600)
-        path.write_text(password + "\n", encoding="ascii")
+        if not path.exists():
+            write_lines(path, [secrets.token_urlsafe(12)])  # a temporary file, for this user only, renamed in one step
+        return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"the server's password cannot be kept in {path}", hint="Set NEO4J_PASSWORD, or give another --home."
         ) from error
-    return password
 
 
 def server_down(home: Path | None) -> dict[str, Any]:

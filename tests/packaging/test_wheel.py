@@ -45,15 +45,22 @@ def environment(home):
     return {**kept, "HOME": str(home)}
 
 
+def resources(folder, root):
+    """Every file below `folder` that is no Python, by its path from `root`."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in {".py", ".pyc"})
+    return {str(path.relative_to(root)) for path in files}
+
+
 def test_the_wheel_carries_statements_and_migrations(installed):
     bin_folder, home = installed
     code = "import drag_graph, pathlib; print(pathlib.Path(drag_graph.__file__).parent)"
     package = Path(run([bin_folder / "python", "-c", code], cwd=home, env=environment(home)).strip())
     for folder in ("cli", "cypher/common", "cypher/neo4j", "cypher/ladybug", "migrations/neo4j", "migrations/ladybug"):
         assert any((package / folder).iterdir()), folder
-    packed = {path.name for path in package.rglob("*.cypher")}
-    beside = {path.name for name in ("cypher", "migrations") for path in (ROOT / name).rglob("*.cypher")}
-    assert packed == beside
+    packed = resources(package, package)
+    wanted = resources(ROOT / "drag_graph", ROOT / "drag_graph")
+    assert packed == wanted | resources(ROOT / "cypher", ROOT) | resources(ROOT / "migrations", ROOT)
+    assert {"adapters/neo4j_server/Launcher.java", "adapters/neo4j_server/pom.xml"} <= packed
 
 
 def test_help_and_version(installed):
