@@ -118,9 +118,10 @@ def distill(
     settings = options.settings_of(flags, verbose=verbose)
     lines = _input(file, query, option or [], settings)
     if dry_run:
+        from drag_graph.bootstrap import make_pricing
         from drag_graph.estimate import estimate
 
-        render.estimate(estimate(settings, lines), as_json=json)
+        render.estimate(estimate(settings, lines, make_pricing(settings)), as_json=json)
         return
     with open_session(settings) as session, render.progress(line_count(file), quiet=json) as show:
         report = session.distiller().run(lines, on_result=show)

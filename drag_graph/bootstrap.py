@@ -5,9 +5,12 @@ from typing import Self
 
 from drag_graph.asking import Asker
 from drag_graph.errors import StoreUnavailable
+from drag_graph.estimate import Pricing
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import Embedder, GraphStore, Student, Teacher
 from drag_graph.settings import Settings
+
+_FILES = ("curated:", "tape:")
 
 
 class Session:
@@ -128,3 +131,12 @@ def make_teacher(settings: Settings) -> Teacher:
         budget=Budget(settings.budget_usd),
         timeout=settings.teacher_timeout,
     )
+
+
+def make_pricing(settings: Settings) -> Pricing | None:
+    """Return how the teacher's tokens are counted and paid, or None for a teacher that is a file."""
+    if settings.teacher.startswith(_FILES):
+        return None
+    from drag_graph.adapters.litellm_client import count_tokens, price_of
+
+    return Pricing(count_tokens, price_of)

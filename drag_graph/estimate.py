@@ -5,7 +5,8 @@ they are assumptions about the length of replies, not measurements, so the range
 expected value.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from drag_graph.inputs import InputLine
@@ -26,10 +27,18 @@ TOKENS_INSTRUCTION = {"lean": 90, "paper": 170}
 LOW, HIGH = 0.6, 1.6
 
 
-def estimate(settings: Settings, lines: Iterable[InputLine]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """How a teacher's tokens are counted and paid: by its tokenizer, and in US dollars or None where no price is known."""
+
+    count_tokens: Callable[[str, Sequence[Mapping[str, str]]], int]
+    price_of: Callable[[str, int, int], float | None]
+
+
+def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | None) -> dict[str, Any]:
     """Return queries, rejected lines, calls, tokens and the price in US dollars (expected, low, high) as a document.
 
-    Each question counts once. Files as teachers cost nothing. `price_known` is false where the model has no price in LiteLLM's
+    Each question counts once. `pricing` is None for files as teachers: they cost nothing. `price_known` is false where the model has no price in LiteLLM's
     map; the price is then given as 0.
     """
     totals = {"queries": 0, "rejected": 0, "calls": 0, "tokens_in": 0, "tokens_out": 0}
@@ -40,9 +49,10 @@ def estimate(settings: Settings, lines: Iterable[InputLine]) -> dict[str, Any]:
         elif line.query.id not in seen:
             seen.add(line.query.id)
             totals["queries"] += 1
-            for name, value in _of(settings, line.query).items():
+            for name, value in _of(settings, line.query, pricing).items():
                 totals[name] += value
-    price, known = _price(settings, totals["tokens_in"], totals["tokens_out"])
+    paid = pricing.price_of(settings.teacher, totals["tokens_in"], totals["tokens_out"]) if pricing else 0.0
+    price = paid or 0.0
     return {
         "teacher": settings.teacher,
         "plan": settings.plan,
@@ -50,46 +60,27 @@ def estimate(settings: Settings, lines: Iterable[InputLine]) -> dict[str, Any]:
         "price_usd": round(price, 4),
         "price_usd_low": round(price * LOW, 4),
         "price_usd_high": round(price * HIGH, 4),
-        "price_known": known,
+        "price_known": paid is not None,
         "how": "the first prompt of each query is counted, the length of replies is assumed (drag_graph/estimate.py)",
     }
 
 
-def _of(settings: Settings, query: Query) -> dict[str, int]:
+def _of(settings: Settings, query: Query, pricing: Pricing | None) -> dict[str, int]:
     """Return the calls and tokens of one query. A file is asked as often as a model, but has no tokens."""
     number = settings.number_of_evidence
     k = min(number, rank.choose_k(query.domain, complexity(query.text, query.options), settings.top_k))
-    batches = (k if settings.plan == "paper" else 1) if settings.extractor != "patterns" else 0
-    merging = settings.plan == "paper"
-    calls = 2 + batches + merging
-    if _is_file(settings):
+    paper = settings.plan == "paper"
+    batches = 0 if settings.extractor == "patterns" else (k if paper else 1)
+    calls = 2 + batches + paper
+    if pricing is None:
         return {"calls": calls}
     first = evidence.request(query, number=number, plan=settings.plan, blind=settings.blind)
+    asked = pricing.count_tokens(settings.teacher, first.messages)
     instruction = TOKENS_INSTRUCTION[settings.plan]
-    asked = _tokens(settings.teacher, first.messages)
-    tokens_in = asked + (instruction + number * TOKENS_EVIDENCE) + batches * instruction + bool(batches) * k * TOKENS_EVIDENCE
+    scoring = instruction + number * TOKENS_EVIDENCE
+    # Each triples prompt of the paper plan repeats the question.
+    reading = batches * (instruction + paper * asked // 2) + bool(batches) * k * TOKENS_EVIDENCE
     triples = round(k * TRIPLES_AN_EVIDENCE) * bool(batches)
-    tokens_out = number * (TOKENS_EVIDENCE_JSON + TOKENS_SCORE) + triples * TOKENS_TRIPLE
-    if merging:
-        tokens_in += instruction + triples * TOKENS_EVIDENCE // 2
-        tokens_out += triples * TOKENS_EVIDENCE // 4
-    return {"calls": calls, "tokens_in": tokens_in, "tokens_out": tokens_out}
-
-
-def _is_file(settings: Settings) -> bool:
-    return settings.teacher.startswith(("curated:", "tape:"))
-
-
-def _tokens(model: str, messages: Any) -> int:
-    from drag_graph.adapters.litellm_client import count_tokens
-
-    return count_tokens(model, [dict(message) for message in messages])
-
-
-def _price(settings: Settings, tokens_in: int, tokens_out: int) -> tuple[float, bool]:
-    if _is_file(settings):
-        return 0.0, True
-    from drag_graph.adapters.litellm_client import price_of
-
-    price = price_of(settings.teacher, tokens_in, tokens_out)
-    return (0.0, False) if price is None else (price, True)
+    merging = paper * (instruction + triples * TOKENS_EVIDENCE // 2)
+    replies = number * (TOKENS_EVIDENCE_JSON + TOKENS_SCORE) + triples * TOKENS_TRIPLE + paper * triples * TOKENS_EVIDENCE // 4
+    return {"calls": calls, "tokens_in": asked + scoring + reading + merging, "tokens_out": replies}
