@@ -38,8 +38,8 @@ class Pricing:
 def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | None) -> dict[str, Any]:
     """Return queries, rejected lines, calls, tokens and the price in US dollars (expected, low, high) as a document.
 
-    Each question counts once. `pricing` is None for files as teachers: they cost nothing. `price_known` is false where the model has no price in LiteLLM's
-    map; the price is then given as 0.
+    Each question counts once. `pricing` is None for files as teachers: they cost nothing. `price_known` is false where the
+    model has no price in LiteLLM's map; the price is then given as 0.
     """
     totals = {"queries": 0, "rejected": 0, "calls": 0, "tokens_in": 0, "tokens_out": 0}
     seen: set[str] = set()
