@@ -5,11 +5,9 @@ their own (`metadata`, `snapshot`, the lines of an answer) are kept as JSON.
 """
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from drag_graph.errors import StoreError
 from drag_graph.model import (
     Aggregation,
     Answer,
@@ -27,35 +25,6 @@ Row = dict[str, Any]
 
 QUERY_FIELDS = ("id", "namespace", "text", "options", "domain", "complexity", "source_id")
 SUBGRAPH_FIELDS = ("settings_hash", "status", "graph", "created_at", "expires_at")
-
-
-def check(subgraph: Subgraph, namespace: str) -> None:
-    """Refuse what must not be stored: raises StoreError that says of which query and why.
-
-    Every triple needs its evidence, teacher call and entities in the subgraph, every evidence its teacher call, and the query
-    the store's namespace. No id may come twice.
-    """
-    query = subgraph.query
-    if query.namespace != namespace:
-        raise StoreError(f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}")
-    calls, entities = {item.id for item in subgraph.calls}, {item.id for item in subgraph.entities}
-    evidence = {item.id for item in subgraph.evidence}
-    for part in (subgraph.calls, subgraph.evidence, subgraph.entities, subgraph.triples):
-        ids = Counter(item.id for item in part)
-        if len(ids) < len(part):
-            raise StoreError(f"query {query.id}: the id {ids.most_common(1)[0][0]} comes twice")
-    for item in subgraph.evidence:
-        if item.call_id not in calls:
-            raise StoreError(f"query {query.id}: evidence {item.id} has no teacher call {item.call_id}")
-    for triple in subgraph.triples:
-        for kind, id_, there in (
-            ("evidence", triple.evidence_id, evidence),
-            ("teacher call", triple.call_id, calls),
-            ("subject", triple.subject_id, entities),
-            ("object", triple.object_id, entities),
-        ):
-            if id_ not in there:
-                raise StoreError(f"query {query.id}: triple {triple.id} has no {kind} {id_}")
 
 
 def query_row(subgraph: Subgraph) -> Row:

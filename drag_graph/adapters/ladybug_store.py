@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from drag_graph import migrate
+from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
 from drag_graph.adapters.ladybug_engine import Engine, Row, Session, open_engine
 from drag_graph.adapters.ladybug_errors import MISSING_TABLE
 from drag_graph.adapters.ladybug_vectors import VectorIndex
-from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
 
@@ -25,15 +26,6 @@ ROWS_AT_ONCE = 32
 HEADS_AT_ONCE = 4
 """Rows unwound by one call; of queries, which carry vectors, fewer. The engine keeps the rows that a statement was first
 planned with and handles them again in every later call, so that one large batch would slow down each small one after it."""
-CHECKS = (
-    ("verify_orphans", "orphan", "it belongs to no stored query"),
-    ("verify_provenance", "no-provenance", "the evidence was made by no stored teacher call"),
-    ("verify_edges", "dangling-id", "the simple edge names a triple or an evidence that is not stored, or none"),
-    ("verify_answers", "dangling-answer", "the answer rests on a query that is not stored"),
-    ("verify_queries", "no-evidence", "the query has triples without any evidence"),
-    ("verify_duplicates", "duplicate", "two relationships have this id"),
-)
-"""Statement, name of the check, and what a hit means."""
 
 
 class LadybugStore:
@@ -105,8 +97,7 @@ class LadybugStore:
             )
 
     def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
-        for subgraph in subgraphs:
-            rows.check(subgraph, self._namespace)
+        checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
         with self._writing() as session:
@@ -185,9 +176,7 @@ class LadybugStore:
     def save_answers(self, answers: Sequence[Answer]) -> None:
         if not answers:
             return
-        foreign = next((answer for answer in answers if answer.namespace != self._namespace), None)
-        if foreign is not None:
-            raise StoreError(f"answer {foreign.id} is of namespace {foreign.namespace!r}, the store of {self._namespace!r}")
+        checks.check_answers(answers, self._namespace)
         with self._writing() as session:
             there = {row["id"] for row in session.run("save_answers_stored", answer_ids=_distinct(a.id for a in answers))}
             fresh = {answer.id: answer for answer in reversed(answers) if answer.id not in there}
@@ -239,14 +228,11 @@ class LadybugStore:
             return [row["id"] for row in session.run("unproven_triples", namespace=self._namespace)]
 
     def verify(self) -> list[Problem]:
-        found = {
-            Problem("unproven-triple", id_, "the triple has no stored evidence or teacher call"): None
-            for id_ in self.unproven_triples()
-        }
+        found: dict[Problem, None] = {}
         with self._reading() as session:
-            for name, check, message in CHECKS:
+            for name in checks.CHECKS:
                 for row in session.run(name, namespace=self._namespace):
-                    found[Problem(check, row["id"], message)] = None
+                    found[checks.problem(name, *row.values())] = None
         return list(found)
 
     def records(self) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from drag_graph.errors import StoreError, StoreUnfit
+from drag_graph.errors import StoreUnfit
 from drag_graph.model import Answer, Entity, Evidence, Line, Query, SimpleEdge, Subgraph, TeacherCall, Triple, Value
 
 Row = Sequence[Any]
@@ -38,47 +38,6 @@ ENDS = ("subject_id", "subject", "object_id", "object")
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _ANSWER_JSON = frozenset({"lines", "line_json", "snapshot", "edge_ids", "evidence_ids"})
-
-
-def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
-    """Refuse what must not be written: promise 4, foreign namespaces, and ids that two things of the batch have.
-
-    Raises StoreError, naming the query.
-    """
-    owners: dict[tuple[str, str], str] = {}
-    for subgraph in {(item.query.id, item.settings_hash): item for item in subgraphs}.values():
-        query = subgraph.query
-        if query.namespace != namespace:
-            raise StoreError(f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}")
-        _check_references(subgraph)
-        seen: set[tuple[str, str]] = set()
-        for item in _parts(subgraph):
-            key = (type(item).__name__, item.id)
-            if key in seen or owners.setdefault(key, query.id) != query.id:
-                raise StoreError(f"query {query.id}: the {key[0]} id {item.id} is there twice")
-            seen.add(key)
-
-
-def _check_references(subgraph: Subgraph) -> None:
-    query_id = subgraph.query.id
-    calls = {item.id for item in subgraph.calls}
-    evidence = {item.id for item in subgraph.evidence}
-    entities = {item.id for item in subgraph.entities}
-    for statement in subgraph.evidence:
-        if statement.call_id not in calls:
-            raise StoreError(f"query {query_id}: evidence {statement.id} has no teacher call")
-    for triple in subgraph.triples:
-        if triple.evidence_id not in evidence or triple.call_id not in calls:
-            raise StoreError(f"query {query_id}: triple {triple.id} has no evidence or no teacher call")
-        if triple.subject_id not in entities or triple.object_id not in entities:
-            raise StoreError(f"query {query_id}: triple {triple.id} has an end that is no entity of the subgraph")
-    for item in _parts(subgraph):
-        if item.query_id != query_id:
-            raise StoreError(f"query {query_id}: {type(item).__name__} {item.id} is of query {item.query_id}")
-
-
-def _parts(subgraph: Subgraph) -> tuple[TeacherCall | Evidence | Entity | Triple, ...]:
-    return (*subgraph.calls, *subgraph.evidence, *subgraph.entities, *subgraph.triples)
 
 
 def query_properties(subgraph: Subgraph) -> dict[str, Any]:

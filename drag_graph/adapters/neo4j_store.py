@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Self, TypeVar
 
 from drag_graph import migrate
+from drag_graph.adapters import checks
 from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_connection import IdTaken, Neo4jConnection, Work
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
-from drag_graph.errors import StoreError, StoreUnfit
+from drag_graph.errors import StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
 
@@ -18,16 +19,6 @@ IDS_A_STATEMENT = 500
 RECORDS_A_PAGE = 100
 NEIGHBOURS = 10
 """The least that the vector index is asked for: it misses some of the very nearest when asked for fewer."""
-
-_CHECKS = (
-    ("unproven_triples", "unproven-triple", "the triple has no stored evidence or teacher call"),
-    ("verify_orphans", "orphan", "the {0} belongs to no stored query"),
-    ("verify_provenance", "no-provenance", "the evidence was made by no stored teacher call"),
-    ("verify_edges", "dangling-id", "the simple edge names a triple or evidence that is not stored"),
-    ("verify_duplicates", "duplicate", "the id is there more than once ({0})"),
-    ("verify_answers", "dangling-id", "the answer is to a query that is not stored any more"),
-    ("verify_queries", "no-evidence", "the query has triples, but no evidence"),
-)
 
 
 class Neo4jStore:
@@ -128,7 +119,7 @@ class Neo4jStore:
     # ---- subgraphs
 
     def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
-        rows.check(subgraphs, self._namespace)
+        checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
         saving = _Saving(self._namespace, subgraphs, aggregation)
@@ -194,9 +185,7 @@ class Neo4jStore:
     # ---- answers
 
     def save_answers(self, answers: Sequence[Answer]) -> None:
-        foreign = next((answer for answer in answers if answer.namespace != self._namespace), None)
-        if foreign is not None:
-            raise StoreError(f"answer {foreign.id} is of namespace {foreign.namespace!r}, the store of {self._namespace!r}")
+        checks.check_answers(answers, self._namespace)
         if not answers:
             return
         written = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
@@ -245,9 +234,9 @@ class Neo4jStore:
 
     def verify(self) -> list[Problem]:
         problems = []
-        for name, check, message in _CHECKS:
+        for name in checks.CHECKS:
             found = self._read(lambda work, name=name: work.rows(name, namespace=self._namespace))  # type: ignore[misc]
-            problems += [Problem(check, str(row[0]), message.format(*row[1:])) for row in found]
+            problems += [checks.problem(name, str(row[0]), *row[1:]) for row in found]
         return problems
 
     def records(self) -> Iterator[dict[str, Any]]:

@@ -12,8 +12,9 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from drag_graph import migrate
+from drag_graph.adapters.checks import check, check_answers, problem
 from drag_graph.adapters.records import answer_records, subgraph_records
-from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
 from drag_graph.testing.builders import expected
@@ -89,9 +90,8 @@ class DictStore:
             content.embedder = (name, dimension)
 
     def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
+        check(subgraphs, self._namespace)
         with self._content() as content:
-            for subgraph in subgraphs:
-                _refuse_unproven(subgraph, self._namespace)
             return [self._save_one(content, subgraph, aggregation) for subgraph in subgraphs]
 
     @staticmethod
@@ -137,9 +137,8 @@ class DictStore:
         return counts
 
     def save_answers(self, answers: Sequence[Answer]) -> None:
+        check_answers(answers, self._namespace)
         with self._content() as content:
-            if any(answer.namespace != self._namespace for answer in answers):
-                raise StoreError(f"the store is of namespace {self._namespace!r}, an answer is not")
             for answer in answers:
                 content.answers.setdefault(answer.id, answer)
 
@@ -177,10 +176,12 @@ class DictStore:
             return sorted(id_ for subgraph in content.subgraphs.values() for id_ in _unproven(subgraph))
 
     def verify(self) -> list[Problem]:
-        problems = [Problem("unproven-triple", id_, "the triple has no evidence or call") for id_ in self.unproven_triples()]
+        problems = [problem("unproven_triples", id_) for id_ in self.unproven_triples()]
         with self._content() as content:
             for subgraph in content.subgraphs.values():
                 problems.extend(_inconsistencies(subgraph))
+            loose = (answer for answer in content.answers.values() if set(answer.query_ids) - content.subgraphs.keys())
+            problems.extend(problem("verify_answers", answer.id) for answer in loose)
         return problems
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -221,21 +222,6 @@ class _Locked:
         self.database.lock.release()
 
 
-def _refuse_unproven(subgraph: Subgraph, namespace: str) -> None:
-    query = subgraph.query
-    if query.namespace != namespace:
-        raise StoreError(f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}")
-    unproven = _unproven(subgraph)
-    entities, calls = {item.id for item in subgraph.entities}, {item.id for item in subgraph.calls}
-    loose = [item.id for item in subgraph.triples if {item.subject_id, item.object_id} - entities]
-    unmade = [item.id for item in subgraph.evidence if item.call_id not in calls]
-    if unproven or loose or unmade:
-        raise StoreError(f"query {query.id}: {[*unproven, *loose, *unmade]} lack their evidence, teacher call or entity")
-    ids = [item.id for item in subgraph.triples]
-    if len(ids) != len(set(ids)):
-        raise StoreError(f"query {query.id}: an id of a triple is there twice")
-
-
 def _unproven(subgraph: Subgraph) -> list[str]:
     evidence, calls = {item.id for item in subgraph.evidence}, {item.id for item in subgraph.calls}
     return [item.id for item in subgraph.triples if item.evidence_id not in evidence or item.call_id not in calls]
@@ -245,13 +231,13 @@ def _inconsistencies(subgraph: Subgraph) -> Iterator[Problem]:
     triples, calls = {item.id for item in subgraph.triples}, {item.id for item in subgraph.calls}
     for entity in subgraph.entities:
         if entity.query_id != subgraph.query.id:
-            yield Problem("orphan", entity.id, "the entity belongs to no stored query")
-    for edge in subgraph.edges:
-        if not triples.issuperset(edge.triple_ids):
-            yield Problem("dangling-id", edge.id, "the edge names a triple that is not stored")
+            yield problem("verify_orphans", entity.id, "Entity")
     for evidence in subgraph.evidence:
         if evidence.call_id not in calls:
-            yield Problem("no-provenance", evidence.id, "the evidence was made by no stored call")
+            yield problem("verify_provenance", evidence.id)
+    for edge in subgraph.edges:
+        if not triples.issuperset(edge.triple_ids):
+            yield problem("verify_edges", edge.id)
 
 
 def _walk(subgraph: Subgraph, kind: str, ref: str) -> Iterator[dict[str, Any]]:

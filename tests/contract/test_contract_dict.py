@@ -41,7 +41,11 @@ class TestDictStore(GraphStoreContract):
                 database.history[:] = newer if flaw == "newer" else [replace(history[0], checksum="changed"), *history[1:]]
             else:
                 content = database.namespaces[namespace]
-                content.subgraphs = {id_: FLAWED[flaw](graph) for id_, graph in content.subgraphs.items()}
+                if flaw == "dangling_answer":
+                    gone = {"query_ids": ("missing",)}
+                    content.answers = {id_: answer.model_copy(update=gone) for id_, answer in content.answers.items()}
+                else:
+                    content.subgraphs = {id_: FLAWED[flaw](graph) for id_, graph in content.subgraphs.items()}
             yield
             database.history[:] = history
 
@@ -59,5 +63,6 @@ FLAWED = {
     "evidence_gone": _with("triples", evidence_id="missing"),
     "call_gone": _with("triples", call_id="missing"),
     "orphan": _with("entities", query_id="missing"),
+    "provenance_gone": _with("evidence", call_id="missing"),
     "dangling_edge": _with("edges", triple_ids=("missing",)),
 }

@@ -19,8 +19,16 @@ Tamper = Callable[[str, str], AbstractContextManager[None]]
 """Fixture `tamper`: do what a name of `FLAWS` or `HISTORY_FLAWS` says to a namespace, behind the back of the store, which is
 closed while the context is entered and left. Leaving it takes a flaw of the history back."""
 
-FLAWS = ("evidence_gone", "call_gone", "orphan", "dangling_edge")
-"""Triples' evidence ids, triples' call ids, queries' links to entities, edges' triple ids: each lead nowhere."""
+FLAWS = {
+    "evidence_gone": "unproven-triple",
+    "call_gone": "unproven-triple",
+    "orphan": "orphan",
+    "provenance_gone": "no-provenance",
+    "dangling_edge": "dangling-id",
+    "dangling_answer": "dangling-answer",
+}
+"""Triples' evidence ids, triples' call ids, queries' links to entities, evidence's links to calls, edges' triple ids, answers'
+query ids: each lead nowhere. With the one check of `verify` that finds it."""
 
 HISTORY_FLAWS = ("newer", "changed")
 """A migration with a version that the code does not know; another checksum of the first migration."""

@@ -181,17 +181,26 @@ class StoreContract(Contract):
 
     @pytest.mark.parametrize("flaw", FLAWS)
     def test_a_tampered_store_is_found_out(self, open_store: OpenStore, tamper: Tamper, namespace: str, flaw: str) -> None:
-        graph = make_subgraph(namespace=namespace)
+        graph = expected(make_subgraph(namespace=namespace), PLAIN)
+        answer = make_answer(1, [graph], namespace=namespace)
         with open_store(namespace) as store:
             store.save([graph], PLAIN)
+            store.save_answers([answer])
         with tamper(flaw, namespace):
             pass
+        triples = [item.id for item in graph.triples]
+        broken = {
+            "orphan": [item.id for item in graph.entities],
+            "provenance_gone": [item.id for item in graph.evidence],
+            "dangling_edge": [edge.id for edge in graph.edges],
+            "dangling_answer": [answer.id],
+        }
         with open_store(namespace) as store:
             problems = store.verify()
-            assert problems
-            assert all(problem.check and problem.id and problem.message for problem in problems)
-            unproven = sorted(item.id for item in graph.triples) if flaw in ("evidence_gone", "call_gone") else []
-            assert store.unproven_triples() == unproven
+            assert {problem.check for problem in problems} == {FLAWS[flaw]}
+            assert sorted(problem.id for problem in problems) == sorted(broken.get(flaw, triples))
+            assert len({problem.message for problem in problems}) == 1
+            assert store.unproven_triples() == ([] if flaw in broken else sorted(triples))
 
     def test_equal_content_gives_equal_records_however_it_was_written(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(6, namespace=namespace, seed=9)

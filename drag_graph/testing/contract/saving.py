@@ -1,5 +1,6 @@
 """Writing whole subgraphs, and reading, listing and counting them."""
 
+import math
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,8 @@ from drag_graph.testing.contract.schema import LABELS, TYPES
 PLAIN = Aggregation()
 THREADS = 4
 MEGABYTE = 1_000_000
+
+Flaw = Callable[[Subgraph], Subgraph]
 
 
 def _without_evidence(graph: Subgraph) -> Subgraph:
@@ -39,8 +42,30 @@ def _unmade_evidence(graph: Subgraph) -> Subgraph:
     return graph.model_copy(update={"evidence": (*graph.evidence[:-1], last)})
 
 
-def _repeated_triple(graph: Subgraph) -> Subgraph:
-    return graph.model_copy(update={"triples": (*graph.triples, graph.triples[0])})
+def _repeated(part: str) -> Flaw:
+    def flaw(graph: Subgraph) -> Subgraph:
+        first, second, *rest = getattr(graph, part)
+        return graph.model_copy(update={part: (first, second, *rest, second.model_copy(update={"id": first.id}))})
+
+    flaw.__name__ = f"repeated_{part}"
+    return flaw
+
+
+def _of_another_query(part: str) -> Flaw:
+    def flaw(graph: Subgraph) -> Subgraph:
+        first, *rest = getattr(graph, part)
+        return graph.model_copy(update={part: (first.model_copy(update={"query_id": "other"}), *rest)})
+
+    flaw.__name__ = f"{part}_of_another_query"
+    return flaw
+
+
+def _with_a_number_that_is_none(graph: Subgraph) -> Subgraph:
+    return graph.model_copy(update={"query": graph.query.model_copy(update={"metadata": {"deep": [math.nan]}})})
+
+
+def _with_a_score_that_is_none(graph: Subgraph) -> Subgraph:
+    return graph.model_copy(update={"evidence": tuple(item.model_copy(update={"score": math.inf}) for item in graph.evidence)})
 
 
 def _elsewhere(graph: Subgraph) -> Subgraph:
@@ -52,8 +77,13 @@ def _with_triple(graph: Subgraph, **change: str) -> Subgraph:
     return graph.model_copy(update={"triples": (*graph.triples[:-1], last)})
 
 
-FLAWED = (_without_evidence, _without_call, _without_subject, _without_object, _unmade_evidence, _repeated_triple, _elsewhere)
-Flaw = Callable[[Subgraph], Subgraph]
+PARTS = ("calls", "evidence", "entities", "triples")
+FLAWED = (
+    *(_without_evidence, _without_call, _without_subject, _without_object, _unmade_evidence, _elsewhere),
+    *(_repeated(part) for part in PARTS),
+    *(_of_another_query(part) for part in PARTS),
+    *(_with_a_number_that_is_none, _with_a_score_that_is_none),
+)
 
 
 class SavingContract(Contract):
@@ -173,6 +203,23 @@ class SavingContract(Contract):
         assert records_of(store) == before
         assert store.unproven_triples() == []
         assert store.save([*good, replacing], PLAIN) == ["created", "created", "replaced"]
+
+    @pytest.mark.parametrize("part", PARTS)
+    def test_an_id_that_two_subgraphs_of_a_batch_share_is_refused(self, store: GraphStore, namespace: str, part: str) -> None:
+        one, two = (make_subgraph(number, namespace=namespace) for number in (1, 2))
+        taken = getattr(one, part)[0].id
+        shared = [item.model_copy(update={"id": taken}) if n == 0 else item for n, item in enumerate(getattr(two, part))]
+        loose = {"evidence": (), "triples": ()} if part in ("calls", "evidence", "entities") else {}
+        with pytest.raises(StoreError, match="twice"):
+            store.save([one, two.model_copy(update={**loose, part: tuple(shared)})], PLAIN)
+        assert list(store.records()) == []
+
+    def test_every_subgraph_of_a_batch_is_looked_at(self, store: GraphStore, namespace: str) -> None:
+        graph = make_subgraph(namespace=namespace)
+        for order in ([graph, _without_evidence(graph)], [_without_evidence(graph), graph]):
+            with pytest.raises(StoreError):
+                store.save(order, PLAIN)
+        assert list(store.records()) == []
 
     def test_what_was_saved_is_there_after_reopening(self, open_store: OpenStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace)

@@ -1,0 +1,110 @@
+"""What every store refuses to write, and what its `verify` looks for: one table and one set of rules for all adapters.
+
+Everything here raises StoreError in words before anything is sent to an engine.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from drag_graph.errors import StoreError
+from drag_graph.model import Answer, Entity, Evidence, Subgraph, TeacherCall, Triple
+from drag_graph.ports import Problem
+
+CHECKS = {
+    "unproven_triples": ("unproven-triple", "the triple has no stored evidence or teacher call"),
+    "verify_orphans": ("orphan", "the {0} belongs to no stored query"),
+    "verify_provenance": ("no-provenance", "the evidence was made by no stored teacher call"),
+    "verify_edges": ("dangling-id", "the simple edge names a triple or an evidence that is not stored, or none"),
+    "verify_answers": ("dangling-answer", "the answer rests on a query that is not stored"),
+    "verify_queries": ("no-evidence", "the query has triples, but no evidence"),
+    "verify_duplicates": ("duplicate", "the id is there more than once ({0})"),
+}
+"""By statement: the name of the check, and what a row (an id, and for some a label or type) means."""
+
+_MEND = "Mend what it came from; nothing was written."
+
+
+def problem(statement: str, id_: str, *words: object) -> Problem:
+    """Return what a row of a statement of `CHECKS` says. `words` are what the row holds besides the id."""
+    name, message = CHECKS[statement]
+    return Problem(name, id_, message.format(*words))
+
+
+def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
+    """Refuse what must not be written. Raises StoreError, naming the query.
+
+    Every triple needs its evidence, teacher call and entities in its subgraph, every evidence its teacher call (promise 4),
+    each part the id of its query, and the query the store's namespace. No id may be of two things, within a subgraph or across
+    the batch; and what is kept as JSON, and every number, must be what JSON can say.
+    """
+    owners: dict[tuple[str, str], str] = {}
+    for subgraph in subgraphs:
+        query = subgraph.query
+        if query.namespace != namespace:
+            raise StoreError(f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}", hint=_MEND)
+        _check_references(subgraph)
+        _check_numbers(subgraph)
+        seen: set[tuple[str, str]] = set()
+        for item in _parts(subgraph):
+            key = (type(item).__name__, item.id)
+            if key in seen or owners.setdefault(key, query.id) != query.id:
+                raise StoreError(f"query {query.id}: the {key[0]} id {item.id} is there twice", hint=_MEND)
+            seen.add(key)
+
+
+def check_answers(answers: Iterable[Answer], namespace: str) -> None:
+    """Refuse answers of another namespace, and numbers that JSON has not. Raises StoreError, naming the answer."""
+    for answer in answers:
+        if answer.namespace != namespace:
+            raise StoreError(f"answer {answer.id} is of namespace {answer.namespace!r}, the store of {namespace!r}", hint=_MEND)
+        _check_json(f"the snapshot of answer {answer.id}", answer.snapshot)
+        if not all(math.isfinite(line.score) for line in answer.lines):
+            raise StoreError(f"answer {answer.id}: the score of a line is no number", hint=_MEND)
+
+
+def _check_references(subgraph: Subgraph) -> None:
+    query_id = subgraph.query.id
+    calls = {item.id for item in subgraph.calls}
+    evidence = {item.id for item in subgraph.evidence}
+    entities = {item.id for item in subgraph.entities}
+    for statement in subgraph.evidence:
+        if statement.call_id not in calls:
+            raise StoreError(f"query {query_id}: evidence {statement.id} has no teacher call {statement.call_id}", hint=_MEND)
+    for triple in subgraph.triples:
+        for kind, id_, there in (
+            ("evidence", triple.evidence_id, evidence),
+            ("teacher call", triple.call_id, calls),
+            ("subject", triple.subject_id, entities),
+            ("object", triple.object_id, entities),
+        ):
+            if id_ not in there:
+                raise StoreError(f"query {query_id}: triple {triple.id} has no {kind} {id_}", hint=_MEND)
+    for item in _parts(subgraph):
+        if item.query_id != query_id:
+            raise StoreError(f"query {query_id}: {type(item).__name__} {item.id} is of query {item.query_id}", hint=_MEND)
+
+
+def _check_numbers(subgraph: Subgraph) -> None:
+    query_id = subgraph.query.id
+    _check_json(f"the metadata of query {query_id}", subgraph.query.metadata)
+    if not all(map(math.isfinite, _numbers(subgraph))):
+        raise StoreError(f"query {query_id}: a score, cost or vector is no number", hint=_MEND)
+
+
+def _check_json(what: str, document: Any) -> None:
+    try:
+        json.dumps(document, allow_nan=False)
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"{what} cannot be kept as JSON: {error}", hint=_MEND) from error
+
+
+def _numbers(subgraph: Subgraph) -> Iterator[float]:
+    yield from subgraph.embedding
+    yield from (item.score for item in subgraph.evidence)
+    yield from (item.cost_usd for item in subgraph.calls)
+
+
+def _parts(subgraph: Subgraph) -> tuple[TeacherCall | Evidence | Entity | Triple, ...]:
+    return (*subgraph.calls, *subgraph.evidence, *subgraph.entities, *subgraph.triples)
