@@ -247,7 +247,10 @@ class GraphStore(Protocol):
         """Return how many of each label and relationship type there are: keys as in the design, section 3, all present."""
 
     def save_answers(self, answers: Sequence[Answer]) -> None:
-        """Write answers with their links in one transaction; an answer that is there already stays as it is."""
+        """Write answers with their links in one transaction; an answer that is there already stays as it is.
+
+        An answer to a query that is not stored (any more) is not kept: what was erased must not come back with it.
+        """
 
     def read_answer(self, answer_id: str) -> Answer | None:
         """Return the answer with its snapshot, or None."""

@@ -4,11 +4,13 @@ Everything here raises StoreError in words before anything is sent to an engine.
 """
 
 import json
+import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from drag_graph.errors import StoreError
+from drag_graph.log import event
 from drag_graph.model import Answer, Entity, Evidence, Subgraph, TeacherCall, Triple
 from drag_graph.ports import Problem
 
@@ -62,6 +64,12 @@ def check_answers(answers: Iterable[Answer], namespace: str) -> None:
         _check_json(f"the snapshot of answer {answer.id}", answer.snapshot)
         if not all(math.isfinite(line.score) for line in answer.lines):
             raise StoreError(f"answer {answer.id}: the score of a line is no number", hint=_MEND)
+
+
+def tell_dropped(number: int) -> None:
+    """Log that so many answers were not kept, because a query that they rest on was erased in the meantime."""
+    if number:
+        event("answers_dropped", level=logging.WARNING, count=number, reason="query_erased")
 
 
 def _check_references(subgraph: Subgraph) -> None:

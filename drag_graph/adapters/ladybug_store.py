@@ -179,7 +179,10 @@ class LadybugStore:
         checks.check_answers(answers, self._namespace)
         with self._writing() as session:
             there = {row["id"] for row in session.run("save_answers_stored", answer_ids=_distinct(a.id for a in answers))}
-            fresh = {answer.id: answer for answer in reversed(answers) if answer.id not in there}
+            stored = self._settings_hashes(session, (id_ for answer in answers for id_ in answer.query_ids)).keys()
+            kept = [answer for answer in answers if stored >= set(answer.query_ids)]
+            checks.tell_dropped(len(answers) - len(kept))
+            fresh = {answer.id: answer for answer in reversed(kept) if answer.id not in there}
             written = {"save_answers": [rows.answer_row(answer) for answer in fresh.values()]}
             self._write_rows(session, written | rows.answer_links(fresh.values()))
 

@@ -191,7 +191,17 @@ class Neo4jStore:
         written = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
         # Of two answers with one id the first stays; sorting is stable.
         once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
-        self._write(lambda work: work.run("save_answers", namespace=self._namespace, answers=once))
+        query_ids = sorted({id_ for _, ids, _ in once for id_ in ids})
+
+        def run(work: Work) -> None:
+            # Under the lock nobody can erase what an answer rests on before the answer is there to be erased with it.
+            locked = _hashes(work, "lock_queries", self._namespace, query_ids)
+            kept = [row for row in once if locked.keys() >= set(row[1])]
+            checks.tell_dropped(len(once) - len(kept))
+            if kept:
+                work.run("save_answers", namespace=self._namespace, answers=kept)
+
+        self._write(run)
 
     def read_answer(self, answer_id: str) -> Answer | None:
         found = self._read(lambda work: work.rows("read_answer", namespace=self._namespace, answer_id=answer_id))

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from drag_graph import migrate
-from drag_graph.adapters.checks import check, check_answers, problem
+from drag_graph.adapters.checks import check, check_answers, problem, tell_dropped
 from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
@@ -139,7 +139,9 @@ class DictStore:
     def save_answers(self, answers: Sequence[Answer]) -> None:
         check_answers(answers, self._namespace)
         with self._content() as content:
-            for answer in answers:
+            kept = [answer for answer in answers if content.subgraphs.keys() >= set(answer.query_ids)]
+            tell_dropped(len(answers) - len(kept))
+            for answer in kept:
                 content.answers.setdefault(answer.id, answer)
 
     def read_answer(self, answer_id: str) -> Answer | None:

@@ -168,6 +168,32 @@ class AnswerContract(Contract):
         assert sum(store.erase_query(graph.query.id).values()) == 0
         assert store.verify() == []
 
+    def test_an_answer_that_comes_after_its_query_was_erased_is_not_kept(self, store: GraphStore, namespace: str) -> None:
+        one, two = _stored(store, namespace, 1), _stored(store, namespace, 2)
+        kept, bare = _answer(1, one, namespace), make_answer(2, [], namespace=namespace)
+        late = [_answer(3, two, namespace), make_answer(4, [one, two], namespace=namespace)]
+        store.erase_query(two.query.id)
+        before = records_of(store)
+        store.save_answers(late)
+        assert records_of(store) == before
+        store.save_answers([late[0], kept, late[1], bare])
+        assert {item.id for item in store.list_answers()} == {kept.id, bare.id}
+        assert two.kept_evidence[0].text not in str(list(store.records()))
+        assert store.verify() == []
+
+    def test_answers_beside_an_erasure_do_not_outlive_it(self, store: GraphStore, namespace: str) -> None:
+        other = _stored(store, namespace, "other")
+        for number in range(8):
+            graph = _stored(store, namespace)
+            batches = [[make_answer(f"{number}/{n}", [other, graph], namespace=namespace)] for n in range(3)]
+            with ThreadPoolExecutor(4) as pool:
+                saved = [pool.submit(store.save_answers, batch) for batch in batches]
+                erased = pool.submit(store.erase_query, graph.query.id)
+                for done in (*saved, erased):
+                    done.result()
+            assert store.list_answers() == []
+        assert store.verify() == []
+
     def test_an_erased_query_can_be_saved_again(self, store: GraphStore, namespace: str) -> None:
         graph = _stored(store, namespace)
         before = records_of(store)
