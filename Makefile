@@ -28,7 +28,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/uv
 demo: $(VENV)/.base  ## Distil the examples into an embedded store, ask, and print one full audit
 	@BIN=$(BIN) bash examples/demo.sh
 
-test: $(VENV)/.dev  ## Every test, on the embedded store and on a real Neo4j (Java and Maven needed; Docker is not)
+test: $(VENV)/.dev  ## All tests but `browser`, on the embedded store and a real Neo4j (Java, Maven; no Docker)
 	$(BIN)/python -m pytest -q -m 'not browser'
 
 unit: $(VENV)/.dev  ## The tests that need no server
@@ -39,7 +39,7 @@ check: $(VENV)/.dev  ## Lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-browser: $(VENV)/.dev  ## The pages and Neo4j Browser in a real Chromium (apt install chromium)
+browser: $(VENV)/.dev  ## Neo4j Browser in a real Chromium (apt install chromium)
 	$(BIN)/python -m pytest -q -m browser
 
 pins: | $(BIN)/uv  ## Make constraints.txt anew
