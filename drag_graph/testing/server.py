@@ -5,8 +5,9 @@
         ...  # a client with base URL server.url and any key
 
 Requests are told apart by the schema's name: that of `response_format`, else the one that the prompt names
-(`schema "evidence"`), else the request counts as one of a student. What is scripted for a name is used up in order; after it
-comes the default: a plausible, valid, deterministic reply made from the prompt. Every request is logged.
+(`schema "evidence"`), else the request counts as one of a student; those for embeddings count as `embeddings`. What is
+scripted for a name is used up in order; after it comes the default: a plausible, valid, deterministic reply made from the
+prompt. Every request is logged.
 """
 
 import hashlib
@@ -25,13 +26,17 @@ from typing import Any, Self
 from drag_graph.testing.plausible import DEFAULTS, answer_of, plausible_tokens
 
 STUDENT = "student"
+EMBEDDINGS = "embeddings"
 DIMENSION = 64
 _NAMED_SCHEMA = re.compile(r'schema "(\w+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Answer with `text` (a str as it is, else as JSON). `interval` drips the body, a byte every so many seconds."""
+    """Answer with `text`: a str as it is, else as JSON; for embeddings it is the whole body.
+
+    `interval` drips the body, a byte every so many seconds.
+    """
 
     text: Any
     finish_reason: str = "stop"
@@ -54,7 +59,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One logged request. `schema` is the reply's name, or `student`, or '' where the path has none; `at` is monotonic."""
+    """One logged request. `schema` is the reply's name, `student`, `embeddings`, or '' for another path; `at` is monotonic."""
 
     path: str
     schema: str
@@ -121,17 +126,22 @@ class ScriptedServer:
     def count(self, schema: str = "") -> int:
         """Return the number of logged chat requests, of one schema or of all."""
         with self._lock:
-            return sum(1 for request in self.requests if request.schema and schema in {"", request.schema})
+            chat = [request.schema for request in self.requests if request.schema not in {"", EMBEDDINGS}]
+            return chat.count(schema) if schema else len(chat)
 
     def of(self, schema: str) -> list[Request]:
         """Return the logged requests for one schema, in order of arrival."""
         with self._lock:
             return [request for request in self.requests if request.schema == schema]
 
-    def take(self, request: Request) -> Say | Fault:
-        """Log the request and return what it gets."""
+    def log(self, request: Request) -> None:
+        """Add the request to the log."""
         with self._lock:
             self.requests.append(request)
+
+    def take(self, request: Request) -> Say | Fault:
+        """Return what the request gets."""
+        with self._lock:
             queue = self._scripts[request.schema]
             chosen: Any = queue.popleft() if queue else self._functions.get(request.schema, _default)
         if callable(chosen):
@@ -140,6 +150,8 @@ class ScriptedServer:
 
 
 def _default(request: Request) -> Say:
+    if request.schema == EMBEDDINGS:
+        return Say(embeddings(request.body))
     if request.schema == STUDENT:
         text, logprobs = answer_of(request.prompt, wants_logprobs=bool(request.body.get("logprobs")))
         return Say(text, logprobs=logprobs)
@@ -192,22 +204,23 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length) or b"{}")
+        kind = EMBEDDINGS if self.path.endswith("/embeddings") else ""
+        schema = schema_of(body) if self.path.endswith("/chat/completions") else kind
+        request = Request(self.path, schema, body, dict(self.headers), time.monotonic())
+        self.scripted.log(request)
         if self.scripted.key and self.headers.get("Authorization") != f"Bearer {self.scripted.key}":
             self._send(401, _error("the key is wrong", code="invalid_api_key"))
-        elif self.path.endswith("/chat/completions"):
-            self._chat(body)
-        elif self.path.endswith("/embeddings"):
-            self.scripted.take(Request(self.path, "", body, dict(self.headers), time.monotonic()))
-            self._send(200, _embeddings(body))
+        elif schema:
+            self._reply(request)
         else:
             self._send(404, _error("no such path"))
 
-    def _chat(self, body: Mapping[str, Any]) -> None:
-        request = Request(self.path, schema_of(body), body, dict(self.headers), time.monotonic())
+    def _reply(self, request: Request) -> None:
         reply = self.scripted.take(request)
         time.sleep(self.scripted.delay + reply.delay)
         if isinstance(reply, Say):
-            self._send(200, _chat_completion(request, reply), interval=reply.interval)
+            document = reply.text if request.schema == EMBEDDINGS else _chat_completion(request, reply)
+            self._send(200, document, interval=reply.interval)
         elif reply.status:
             self._send(reply.status, _error(reply.message, code=reply.code), retry_after=reply.retry_after)
         else:
@@ -255,7 +268,8 @@ def _chat_completion(request: Request, reply: Say) -> dict[str, Any]:
     return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": usage}
 
 
-def _embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
+def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reply to a request for embeddings: hashed words, so that texts with common words are near each other."""
     texts = body.get("input", [])
     texts = [texts] if isinstance(texts, str) else texts
     data = [{"object": "embedding", "index": i, "embedding": _embedding(str(text))} for i, text in enumerate(texts)]
@@ -266,7 +280,7 @@ def _embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _embedding(text: str) -> list[float]:
     vector = [0.0] * DIMENSION
-    for word in re.findall(r"\w+", text.casefold()):
+    for word in re.findall(r"\w+", text.casefold()) or [text.strip()]:
         vector[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % DIMENSION] += 1.0
     length = sum(value * value for value in vector) ** 0.5
     return [value / length for value in vector] if length else vector
