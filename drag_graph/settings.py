@@ -45,6 +45,7 @@ class Settings(BaseSettings):
     # The embedder
     embedder: str = Field("auto", description="auto, lexical, minilm, a sentence-transformers folder, or a LiteLLM name.")
     embedder_base_url: str = ""
+    embedder_api_key: SecretStr = SecretStr("")
 
     # The teacher
     teacher: str = Field("gpt-4o-mini", description="A LiteLLM model name, curated:FILE or tape:FILE.")

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelError, ModelUnavailable, UnknownModel
+from drag_graph.adapters.litellm_errors import RequestRejected
+from drag_graph.errors import ConfigurationError, MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.ports import Embedder, Vectors
-from drag_graph.settings import Settings, prepare_libraries, process_environment
+from drag_graph.settings import Settings, prepare_libraries
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_DIMENSION = 384
@@ -266,8 +267,8 @@ def _load_tokenizer(source: str) -> Any:
 class LiteLLMEmbedder(_Remembering):
     """An embedding model behind LiteLLM, or any OpenAI-compatible server by `base_url`.
 
-    It waits and asks again when the server is busy or away: 2^n seconds (at most 60), at most `retries` times. What is embedded
-    leaves this machine, so a privacy filter has to stand before it.
+    A server that is busy or away is waited for as in `litellm_client.complete`; `timeout` is that of one attempt in seconds.
+    What is embedded leaves this machine, so a privacy filter has to stand before it.
     """
 
     batch = 128
@@ -279,16 +280,11 @@ class LiteLLMEmbedder(_Remembering):
         base_url: str = "",
         api_key: str = "",
         timeout: float = 60.0,
-        retries: int = 5,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         super().__init__()
-        self._model = f"openai/{model}" if base_url and "/" not in model else model
-        self._base_url = base_url
-        self._api_key = api_key
-        self._timeout = timeout
-        self._retries = retries
-        self._sleep = sleep
+        self._model = model
+        self._server: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "sleep": sleep}
         self._dimension = 0
 
     @property
@@ -306,68 +302,29 @@ class LiteLLMEmbedder(_Remembering):
         return np.concatenate([self._request(texts[start : start + self.batch]) for start in range(0, len(texts), self.batch)])
 
     def _request(self, texts: list[str]) -> Vectors:
-        prepare_libraries()
-        import litellm
-        from openai import OpenAIError
+        from drag_graph.adapters.litellm_client import embed
 
-        # It would print advice to stdout, which belongs to our own output.
-        litellm.suppress_debug_info = True
-        # One retry loop only, ours: for embeddings LiteLLM reads `max_retries=0` as not given and takes this instead.
-        litellm.DEFAULT_MAX_RETRIES = 0
-        for wait in (*(min(60.0, 2.0**attempt) for attempt in range(self._retries)), None):
-            try:
-                reply = litellm.embedding(model=self._model, input=texts, **self._parameters())
-            except OpenAIError as error:  # the root of every error that LiteLLM raises
-                refusal = self._refusal(error)
-                if wait is None or not refusal.retryable:
-                    raise refusal from error
-                self._sleep(wait)
-            else:
-                return self._vectors_of(reply, len(texts))
-        raise AssertionError("the last try returns or raises")
-
-    def _refusal(self, error: Exception) -> ModelError:
-        """Return our own error for one of LiteLLM's, by its HTTP status."""
-        status = getattr(error, "status_code", None)
-        if status in {401, 403}:
-            return ModelAccessDenied(
-                f"the embedding model {self._model!r} refused the key", hint="Set its key, such as OPENAI_API_KEY."
-            )
-        if status in {400, 404, 422}:
-            return UnknownModel(
-                f"the embedding model {self._model!r} was not accepted: {_first_line(error)}",
-                hint="Use auto, lexical, minilm, a folder, or a name that LiteLLM knows.",
-            )
-        return ModelUnavailable(
-            f"the embedding model {self._model!r} cannot be reached: {_first_line(error)}",
-            hint="Check --embedder and DRAG_GRAPH_EMBEDDER_BASE_URL, or use --embedder lexical.",
-        )
-
-    def _parameters(self) -> dict[str, Any]:
-        parameters: dict[str, Any] = {"timeout": self._timeout, "num_retries": 0, "max_retries": 0, "encoding_format": "float"}
-        if self._base_url:
-            parameters["api_base"] = self._base_url
-        if self._api_key:
-            parameters["api_key"] = self._api_key
-        elif self._base_url and "OPENAI_API_KEY" not in process_environment():
-            parameters["api_key"] = "none"  # a local server asks for no key, but the client insists on one
-        return parameters
-
-    def _vectors_of(self, reply: Any, expected: int) -> Vectors:
-        rows = sorted(reply.data, key=lambda entry: int(entry["index"]))
         try:
+            entries = embed(self._model, texts, **self._server)
+        except RequestRejected as error:  # no text of ours is odd enough for this: the model is none for embeddings
+            hint = "Use auto, lexical, minilm, a folder, or an embedding model that LiteLLM knows."
+            raise UnknownModel(f"the embedding model {self._model!r} was not accepted: {error}", hint=hint) from error
+        return self._vectors_of(entries, len(texts))
+
+    def _vectors_of(self, entries: list[Any], expected: int) -> Vectors:
+        try:
+            rows = sorted(entries, key=lambda entry: int(entry["index"]))
             vectors = np.array([entry["embedding"] for entry in rows], dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise ModelUnavailable(f"the embedding model {self._model!r} sent vectors of unequal lengths") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelUnavailable(f"the embedding model {self._model!r} sent no vectors of equal lengths") from error
         if vectors.shape[0] != expected or vectors.ndim != 2:  # noqa: PLR2004
-            raise ModelUnavailable(f"the embedding model {self._model!r} sent {len(rows)} vectors for {expected} texts")
+            raise ModelUnavailable(f"the embedding model {self._model!r} sent {len(entries)} vectors for {expected} texts")
         return vectors
 
     def _count(self, text: str) -> int:
-        prepare_libraries()
-        import litellm
+        from drag_graph.adapters.litellm_client import load_litellm
 
-        return int(litellm.token_counter(model=self._model, text=text))
+        return int(load_litellm().token_counter(model=self._model, text=text))
 
 
 def _first_line(error: BaseException) -> str:
@@ -391,4 +348,5 @@ def make_embedder(settings: Settings) -> Embedder:
         return SentenceTransformerEmbedder(MINILM)
     if chosen.startswith(LOCAL_PREFIX) or Path(chosen).expanduser().is_dir():
         return SentenceTransformerEmbedder(chosen)
-    return LiteLLMEmbedder(chosen, base_url=settings.embedder_base_url)
+    api_key = settings.embedder_api_key.get_secret_value()
+    return LiteLLMEmbedder(chosen, base_url=settings.embedder_base_url, api_key=api_key)

@@ -1,41 +1,31 @@
-"""One chat completion by LiteLLM, with the project's only retry loop (design, sections 7 and 8).
+"""One chat completion or embedding by LiteLLM, with the project's only retry loop (design, sections 7 and 8).
 
-Teacher and student share it. LiteLLM's own retries, telemetry and console output are off; it reads its local price map. No
-error message holds a key, a prompt or a reply: what a server said is looked at here and never passed on.
+Teacher, student and embedder share it. LiteLLM's own retries, telemetry and console output are off; it reads its local price
+map. No error message holds a key, a prompt or a reply: what a server said is never passed on (`litellm_errors`).
 """
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, Literal
 
-from drag_graph.errors import (
-    ContextOverflow,
-    DragGraphError,
-    ModelAccessDenied,
-    ModelUnavailable,
-    RefusedReply,
-    ReplyError,
-    UnknownModel,
-)
+from drag_graph import log
+from drag_graph.adapters.litellm_errors import Failure, Target, judge, unavailable
+from drag_graph.errors import ModelAccessDenied, UnknownModel
 from drag_graph.settings import prepare_libraries, process_environment
 
 RETRIES = 5
 RETRIES_UNREACHABLE = 3
 LONGEST_WAIT = 60.0
-LONGEST_RETRY_AFTER = 600.0
 _GRACE = 0.25
 _NO_KEY = "not-needed"
 _NOISY_LOGGERS = {"LiteLLM": logging.CRITICAL, "openai": logging.WARNING, "httpx": logging.WARNING, "httpcore": logging.WARNING}
 
-_log = logging.getLogger(__name__)
+Kind = Literal["completion", "embedding"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +46,6 @@ class Completion:
     raw: Mapping[str, Any] = field(repr=False)
     logprobs: Any = field(default=None, repr=False)
     refusal: str = ""
-
-
-class RequestRejected(ReplyError):  # noqa: N818
-    """The server would not take this request (HTTP 400, 413, 422): its form or size does not suit it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """What an attempt ran into. `error` is raised when it is final; `billed` says that the lost reply may have been charged."""
-
-    error: DragGraphError
-    retries: int = 0
-    retry_after: float | None = None
-    billed: bool = False
 
 
 def complete(
@@ -99,35 +75,75 @@ def complete(
     Raises ModelAccessDenied, UnknownModel, ModelUnavailable, ContextOverflow, RefusedReply (the provider's filter) and
     RequestRejected.
     """
+    call = {"messages": [dict(message) for message in messages], **parameters}
+    server = _Server(model, base_url, api_key, key_variable)
+    limits = _Limits(timeout, deadline, on_lost, sleep, clock)
+    response, latency_ms = _answer("completion", call, server, limits)
+    return _completion(response, resolve(model, base_url), latency_ms)
+
+
+def embed(
+    model: str,
+    texts: Sequence[str],
+    *,
+    base_url: str = "",
+    api_key: str = "",
+    timeout: float = 60.0,
+    key_variable: str = "DRAG_GRAPH_EMBEDDER_API_KEY",
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[Any]:
+    """Return what the model sent for the texts: mappings with `index` and `embedding`. Repeats and raises as `complete`."""
+    call = {"input": list(texts), "encoding_format": "float"}
+    response, _ = _answer("embedding", call, _Server(model, base_url, api_key, key_variable), _Limits(timeout, sleep=sleep))
+    return list(response.data or [])
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """The model and how it is reached, as the user named it."""
+
+    model: str
+    base_url: str
+    api_key: str = field(repr=False)
+    key_variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How long to try, and what to do between attempts (see `complete`)."""
+
+    timeout: float
+    deadline: float | None = None
+    on_lost: Callable[[bool], None] | None = None
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+
+def _answer(kind: Kind, call: Mapping[str, Any], server: _Server, limits: _Limits) -> tuple[Any, int]:
+    """Return LiteLLM's response and the milliseconds that the successful attempt took: the only retry loop."""
     litellm = load_litellm()
-    name = resolve(model, base_url)
-    check_access(name, base_url=base_url, api_key=api_key)
-    call = {
-        "model": name,
-        "messages": [dict(message) for message in messages],
-        "num_retries": 0,
-        "max_retries": 0,
-        "drop_params": True,
-        **parameters,
-        **_address(name, base_url, api_key),
-    }
-    end = None if deadline is None else clock() + deadline
+    name = resolve(server.model, server.base_url)
+    check_access(name, base_url=server.base_url, api_key=server.api_key)
+    target = Target(name, server.base_url, lambda: _key_names(name, server.base_url, server.key_variable))
+    fixed = {"model": name, "num_retries": 0, "max_retries": 0, "drop_params": True}
+    call = {**fixed, **call, **_address(server.base_url, server.api_key)}
+    end = None if limits.deadline is None else limits.clock() + limits.deadline
     attempt = 0
     while True:
-        limit = timeout if end is None else min(timeout, max(end - clock(), 0.001))
+        limit = limits.timeout if end is None else min(limits.timeout, max(end - limits.clock(), 0.001))
         started = time.monotonic()
-        outcome = _attempt(litellm, {**call, "timeout": limit}, limit, base_url, key_variable)
-        if not isinstance(outcome, _Failure):
-            return _completion(outcome, name, round((time.monotonic() - started) * 1000))
+        outcome = _attempt(getattr(litellm, kind), {**call, "timeout": limit}, limit, target)
+        if not isinstance(outcome, Failure):
+            return outcome, round((time.monotonic() - started) * 1000)
         wait = _wait(outcome, attempt)
-        again = attempt < outcome.retries and (end is None or clock() + wait < end)
-        if outcome.billed and on_lost is not None:
-            on_lost(again)
+        again = attempt < _retries(outcome) and (end is None or limits.clock() + wait < end)
+        if outcome.billed and limits.on_lost is not None:
+            limits.on_lost(again)
         if not again:
             raise outcome.error
         attempt += 1
-        _log.info("waiting for the model server", extra={"stage": "model", "attempt": attempt, "wait_s": wait})
-        sleep(wait)
+        log.event("waiting for the model server", stage=kind, attempt=attempt, wait_s=wait, status="retry")
+        limits.sleep(wait)
 
 
 def load_litellm() -> Any:
@@ -138,6 +154,7 @@ def load_litellm() -> Any:
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     litellm.disable_hf_tokenizer_download = True
+    litellm.DEFAULT_MAX_RETRIES = 0  # for embeddings LiteLLM takes this where it is told 0
     for name, level in _NOISY_LOGGERS.items():
         logger = logging.getLogger(name)
         if logger.level < level:  # these log prompts and replies at lower levels
@@ -207,14 +224,11 @@ def count_tokens(model: str, messages: Sequence[Mapping[str, str]]) -> int:
     return int(load_litellm().token_counter(model=model, messages=[dict(message) for message in messages]))
 
 
-def _address(name: str, base_url: str, api_key: str) -> dict[str, str]:
-    # A server of the user's own never gets a provider's key out of the environment.
-    address = {"api_base": base_url} if base_url else {}
-    if api_key:
-        address["api_key"] = api_key
-    elif base_url and name.startswith("openai/"):
-        address["api_key"] = _NO_KEY
-    return address
+def _address(base_url: str, api_key: str) -> dict[str, str]:
+    # A server of the user's own never gets a provider's key out of the environment, so it always gets one from here.
+    if base_url:
+        return {"api_base": base_url, "api_key": api_key or _NO_KEY}
+    return {"api_key": api_key} if api_key else {}
 
 
 def _missing_keys(model: str) -> list[str]:
@@ -233,16 +247,17 @@ def _key_names(model: str, base_url: str, key_variable: str) -> str:
     return " or ".join(sorted(names)) or f"{provider}_API_KEY"
 
 
-def _attempt(litellm: Any, call: Mapping[str, Any], limit: float, base_url: str, key_variable: str) -> Any:
-    """Make one request; return LiteLLM's response or a _Failure. A reply that drips past the limit is abandoned."""
+def _attempt(ask: Callable[..., Any], call: Mapping[str, Any], limit: float, target: Target) -> Any:
+    """Make one request; return LiteLLM's response or a Failure. A reply that drips past the limit is abandoned."""
     import httpx
+    import litellm
     import openai
 
     future: Future[Any] = Future()
 
     def work() -> None:
         try:
-            future.set_result(litellm.completion(**call))
+            future.set_result(ask(**call))
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
             future.set_exception(error)
 
@@ -251,111 +266,23 @@ def _attempt(litellm: Any, call: Mapping[str, Any], limit: float, base_url: str,
     try:
         return future.result(limit * 1.05 + _GRACE)
     except TimeoutError:
-        return _unavailable(call["model"], base_url, "no whole answer in time", billed=True)
+        return unavailable(target, "no whole answer in time", billed=True)
     except (openai.OpenAIError, httpx.HTTPError) as error:
-        return _judge(litellm, error, call["model"], base_url, key_variable)
+        return judge(litellm.exceptions, error, target)
 
 
-def _judge(litellm: Any, error: Exception, model: str, base_url: str, key_variable: str) -> _Failure:
-    """Decide what an error of LiteLLM means. Its text is only looked at: it can hold the prompt and the key."""
-    import httpx
-
-    kinds, status = litellm.exceptions, getattr(error, "status_code", None)
-    final = _final(kinds, error, model, base_url, key_variable)
-    if final is not None:
-        return _Failure(final)
-    if any(isinstance(link, httpx.ConnectError) for link in _chain(error)) or "Connection refused" in str(error):
-        return _unavailable(model, base_url, "it cannot be reached", retries=RETRIES_UNREACHABLE)
-    answered = _headers(error) is not None
-    if isinstance(error, kinds.Timeout) and not answered:
-        return _unavailable(model, base_url, "no answer in time", billed=True)
-    if isinstance(error, kinds.Timeout | kinds.RateLimitError) or status in {408, 409, 425} or (status or 500) >= 500:  # noqa: PLR2004
-        reason = f"it answers HTTP {status}" if answered else "the connection broke off or gave no usable answer"
-        return _unavailable(model, base_url, reason, retry_after=_retry_after(_headers(error)), billed=not answered)
-    return _Failure(RequestRejected(f"{_where(model, base_url)} rejected the request (HTTP {status})"))
+def _retries(failure: Failure) -> int:
+    if not failure.repeatable:
+        return 0
+    return RETRIES_UNREACHABLE if failure.unreachable else RETRIES
 
 
-def _final(kinds: Any, error: Exception, model: str, base_url: str, key_variable: str) -> DragGraphError | None:
-    """Return what to raise for an error that no repetition mends, or None."""
-    status, where, codes = getattr(error, "status_code", None), _where(model, base_url), _codes(error)
-    if isinstance(error, kinds.AuthenticationError) or status in {401, 403}:
-        hint = f"Set {_key_names(model, base_url, key_variable)} to a key that is valid there."
-        return ModelAccessDenied(f"{where} refused the key (HTTP {status})", hint=hint)
-    if isinstance(error, kinds.NotFoundError):
-        hint = "Check the model's name, and the base URL if one is given (it usually ends in /v1)."
-        return UnknownModel(f"{where} does not know the model {_shown(model, base_url)!r}", hint=hint)
-    if isinstance(error, kinds.ContextWindowExceededError) or "context_length_exceeded" in codes:
-        return ContextOverflow(f"the prompt is longer than {_shown(model, base_url)!r} takes")
-    if isinstance(error, kinds.ContentPolicyViolationError) or codes & {"content_policy_violation", "content_filter"}:
-        return RefusedReply(f"the content filter of {where} stopped the request")
-    if "insufficient_quota" in codes:
-        hint = "Top up the account or raise its limit, then run the same command again."
-        return ModelUnavailable(f"{where} says that the account's quota is used up", hint=hint)
-    return None
-
-
-def _unavailable(model: str, base_url: str, reason: str, *, retries: int = RETRIES, **rest: Any) -> _Failure:
-    retry_after = rest.get("retry_after")
-    if retry_after is not None and retry_after > LONGEST_RETRY_AFTER:
-        reason, retries = f"{reason} and asks to wait {retry_after:.0f} s", 0
-    hint = "Is it running, and is its address right? Finished work is kept: run the same command again to go on."
-    return _Failure(ModelUnavailable(f"{_where(model, base_url)} is not available: {reason}", hint=hint), retries, **rest)
-
-
-def _where(model: str, base_url: str) -> str:
-    if not base_url:
-        return f"the provider of {model!r}"
-    parts = urlsplit(base_url)  # without user, password, path and query, any of which can hold a secret
-    return f"the model server at {parts.hostname}{f':{parts.port}' if parts.port else ''}"
-
-
-def _shown(model: str, base_url: str) -> str:
-    return model.removeprefix("openai/") if base_url else model
-
-
-def _codes(error: BaseException) -> set[str]:
-    """Return the machine-readable codes that the server gave; LiteLLM keeps them only on the error underneath its own."""
-    return {str(code) for link in _chain(error) if (code := getattr(link, "code", None))}
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    link: BaseException | None = error
-    while link is not None:
-        yield link
-        link = link.__cause__ or link.__context__
-
-
-def _headers(error: Exception) -> Mapping[str, str] | None:
-    found = getattr(error, "litellm_response_headers", None)
-    if found is None:
-        found = getattr(getattr(error, "response", None), "headers", None)
-    return found or None
-
-
-def _retry_after(headers: Mapping[str, str] | None) -> float | None:
-    """Return the seconds that Retry-After asks for (a number or an HTTP date), or None."""
-    value = (headers or {}).get("retry-after", "").strip()
-    if not value:
-        return None
-    try:
-        return max(float(value), 0.0)
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
-
-
-def _wait(failure: _Failure, attempt: int) -> float:
+def _wait(failure: Failure, attempt: int) -> float:
     return failure.retry_after if failure.retry_after is not None else min(2.0**attempt, LONGEST_WAIT)
 
 
 def _completion(response: Any, model: str, latency_ms: int) -> Completion:
-    document = response.model_dump()
+    document = response.model_dump(warnings=False)  # pydantic's warning of an unusual reply shows the reply
     choice = (document.get("choices") or [{}])[0]
     message = choice.get("message") or {}
     usage = document.get("usage") or {}

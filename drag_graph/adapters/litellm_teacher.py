@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from drag_graph.adapters import litellm_client
 from drag_graph.adapters.budget import Budget
-from drag_graph.adapters.litellm_client import Completion, RequestRejected
+from drag_graph.adapters.litellm_client import Completion
+from drag_graph.adapters.litellm_errors import RequestRejected
 from drag_graph.adapters.replies import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.adapters.tape import Tape, call_id, request_key
 from drag_graph.errors import MalformedReply, RefusedReply, TruncatedReply

@@ -11,7 +11,8 @@ from email.utils import format_datetime
 import pytest
 
 from drag_graph.adapters.budget import Budget
-from drag_graph.adapters.litellm_client import RequestRejected, complete
+from drag_graph.adapters.litellm_client import complete
+from drag_graph.adapters.litellm_errors import RequestRejected
 from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
 from drag_graph.adapters.tape import Tape, TapeTeacher
 from drag_graph.errors import (
@@ -194,10 +195,22 @@ class TestTransport:
             LiteLLMTeacher("gpt-4o-mini").ask(evidence_request())
         assert "OPENAI_API_KEY" in caught.value.hint
 
-    def test_a_provider_key_does_not_go_to_another_server(self, server, teacher, monkeypatch):
-        monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-        teacher.ask(evidence_request())
-        assert SECRET not in json.dumps(dict(server.requests[0].headers))
+    @pytest.mark.parametrize(
+        ("model", "variable"),
+        [
+            ("gpt-4o-mini", "OPENAI_API_KEY"), ("openai/any", "OPENAI_API_KEY"), ("groq/any", "GROQ_API_KEY"),
+            ("deepseek/any", "DEEPSEEK_API_KEY"), ("mistral/any", "MISTRAL_API_KEY"), ("together_ai/any", "TOGETHERAI_API_KEY"),
+            ("openrouter/any/any", "OPENROUTER_API_KEY"), ("xai/any", "XAI_API_KEY"), ("anthropic/any", "ANTHROPIC_API_KEY"),
+            ("perplexity/any", "PERPLEXITYAI_API_KEY"), ("fireworks_ai/any", "FIREWORKS_AI_API_KEY"),
+        ],
+    )  # fmt: skip
+    def test_a_provider_key_does_not_go_to_another_server(self, server, model, variable, monkeypatch):
+        monkeypatch.setenv(variable, SECRET)
+        server.key = "right"
+        with pytest.raises((ModelAccessDenied, UnknownModel)):
+            LiteLLMTeacher(model, base_url=server.url, sleep=lambda _: None).ask(evidence_request())
+        assert server.requests
+        assert SECRET not in json.dumps([[request.path, dict(request.headers), request.body] for request in server.requests])
 
     def test_unknown_models(self, server, teacher):
         server.script("evidence", Fault(404, code="model_not_found"))

@@ -3,9 +3,7 @@
 import json
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -19,59 +17,25 @@ from drag_graph.adapters.embedders import (
     make_embedder,
 )
 from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelUnavailable, UnknownModel
-from drag_graph.settings import Settings
+from drag_graph.settings import Settings, load_settings
+from drag_graph.testing.server import EMBEDDINGS, Fault, Say, ScriptedServer, embeddings
 
+SECRET = "the-secret-key-4711"
 LEXICAL = LexicalEmbedder(64)
 
 
-class Server(ThreadingHTTPServer):
-    """An OpenAI-compatible embeddings endpoint; `statuses` are answered first, one a request."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.statuses = []
-        self.requests = []
-        self.short = False
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.requests.append((self.headers["Authorization"], body))
-        status = self.server.statuses.pop(0) if self.server.statuses else 200
-        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-        rows = [(LEXICAL.embed([text])[0] * 3.0).tolist() for text in texts]
-        data = [{"object": "embedding", "index": place, "embedding": row} for place, row in enumerate(rows)]
-        # In reverse, as the index says what belongs to what.
-        data = data[::-1][: 1 if self.server.short else None]
-        usage = {"prompt_tokens": 1, "total_tokens": 1}
-        good = {"object": "list", "data": data, "model": body["model"], "usage": usage}
-        document = good if status == 200 else {"error": {"message": "no", "type": "x", "code": str(status)}}
-        payload = json.dumps(document).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *_args):
-        """Stay quiet."""
+def unsorted_rows(request):
+    """In reverse and three times as long, as the index says what belongs to what."""
+    document = embeddings(request.body)
+    rows = [{**row, "embedding": [3.0 * value for value in row["embedding"]]} for row in document["data"]]
+    return Say({**document, "data": rows[::-1]})
 
 
 @pytest.fixture
 def server():
-    with Server() as running:
-        thread = threading.Thread(target=running.serve_forever, daemon=True)
-        thread.start()
+    with ScriptedServer() as running:
+        running.always(EMBEDDINGS, unsorted_rows)
         yield running
-        running.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -245,51 +209,89 @@ def test_the_server_is_asked_in_batches_with_one_key(server, monkeypatch):
     monkeypatch.setattr(LiteLLMEmbedder, "batch", 2)
     embedder = LiteLLMEmbedder("a-model", base_url=server.url, api_key="secret")
     assert embedder.embed(["a", "b", "c", "a"]).shape == (4, 64)
-    assert [len(body["input"]) for _, body in server.requests] == [1, 2, 1]
-    assert {key for key, _ in server.requests} == {"Bearer secret"}
+    assert [len(request.body["input"]) for request in server.of(EMBEDDINGS)] == [1, 2, 1]
+    assert {request.headers["Authorization"] for request in server.requests} == {"Bearer secret"}
     embedder.embed(["a", "b", "c", "a"])
     assert len(server.requests) == 3
 
 
+@pytest.mark.parametrize("model", ["a-model", "mistral/mistral-embed", "openai/a-model", "BAAI/bge-m3"])
+def test_no_key_of_a_provider_goes_to_another_server(server, model, monkeypatch):
+    for variable in ("OPENAI_API_KEY", "MISTRAL_API_KEY"):
+        monkeypatch.setenv(variable, SECRET)
+    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER_BASE_URL", server.url)
+    make_embedder(load_settings({"embedder": model})).embed(["text"])
+    assert len(server.requests) == 2
+    assert SECRET not in json.dumps([dict(request.headers) for request in server.requests])
+    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER_API_KEY", "its-own")
+    make_embedder(load_settings({"embedder": model})).embed(["text"])
+    assert server.requests[-1].headers["Authorization"] == "Bearer its-own"
+
+
 def test_a_busy_server_is_asked_again_after_waiting(server):
     waits = []
-    server.statuses = [503, 429, 500]
+    server.script(EMBEDDINGS, Fault(503), Fault(429, retry_after="7"), Fault(500), Fault())
     embedder = LiteLLMEmbedder("a-model", base_url=server.url, sleep=waits.append)
     assert embedder.dimension == 64
-    assert waits == [1.0, 2.0, 4.0]
-    assert len(server.requests) == 4
+    assert waits == [1.0, 7.0, 4.0, 8.0]
+    assert len(server.requests) == 5
 
 
-def test_a_server_that_stays_busy_is_given_up(server):
-    server.statuses = [503] * 9
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url, retries=2, sleep=lambda _: None)
-    with pytest.raises(ModelUnavailable, match="cannot be reached"):
+def test_a_server_that_stays_busy_is_given_up_and_not_quoted(server):
+    server.script(EMBEDDINGS, *[Fault(503, message=SECRET)] * 9)
+    embedder = LiteLLMEmbedder("a-model", base_url=server.url, sleep=lambda _: None)
+    with pytest.raises(ModelUnavailable, match="HTTP 503") as caught:
         embedder.embed(["text"])
-    assert len(server.requests) == 3
+    assert SECRET not in str(caught.value) + caught.value.hint
+    assert len(server.requests) == 6
 
 
 @pytest.mark.parametrize(
     ("status", "error"), [(401, ModelAccessDenied), (403, ModelAccessDenied), (404, UnknownModel), (400, UnknownModel)]
 )
 def test_what_will_not_get_better_is_not_tried_again(server, status, error):
-    server.statuses = [status] * 3
-    with pytest.raises(error):
+    server.script(EMBEDDINGS, *[Fault(status, message=SECRET)] * 3)
+    with pytest.raises(error) as caught:
         LiteLLMEmbedder("a-model", base_url=server.url, sleep=lambda _: None).embed(["text"])
+    assert SECRET not in str(caught.value) + caught.value.hint
+    assert caught.value.hint
     assert len(server.requests) == 1
 
 
-def test_nobody_there_is_unavailable(server):
-    url = server.url
-    server.server_close()
-    embedder = LiteLLMEmbedder("a-model", base_url=url.replace("127.0.0.1", "127.0.0.2"), retries=0, timeout=5)
-    with pytest.raises(ModelUnavailable):
+def test_a_refused_key_is_named(server):
+    server.key = "right"
+    with pytest.raises(ModelAccessDenied) as caught:
+        LiteLLMEmbedder("a-model", base_url=server.url).embed(["text"])
+    assert "DRAG_GRAPH_EMBEDDER_API_KEY" in caught.value.hint
+
+
+def test_nobody_there_is_unavailable():
+    waits = []
+    embedder = LiteLLMEmbedder("a-model", base_url="http://127.0.0.1:1/v1", timeout=5, sleep=waits.append)
+    with pytest.raises(ModelUnavailable, match="cannot be reached"):
         embedder.embed(["text"])
+    assert waits == [1, 2, 4]
 
 
 def test_too_few_vectors_are_refused(server):
-    server.short = True
+    server.always(EMBEDDINGS, lambda request: embeddings({"input": request.body["input"][:1]}))
     with pytest.raises(ModelUnavailable, match="1 vectors for 2 texts"):
         LiteLLMEmbedder("a-model", base_url=server.url).embed(["a", "b"])
+
+
+def test_vectors_of_unequal_lengths_are_refused(server):
+    rows = [{"object": "embedding", "index": place, "embedding": [1.0] * (place + 1)} for place in range(2)]
+    server.script(EMBEDDINGS, Say({**embeddings({"input": ["a", "b"]}), "data": rows}))
+    with pytest.raises(ModelUnavailable, match="no vectors of equal lengths"):
+        LiteLLMEmbedder("a-model", base_url=server.url)._request(["a", "b"])
+
+
+def test_the_server_of_the_tests_embeds_by_itself():
+    with ScriptedServer() as server:
+        near, far, same = LiteLLMEmbedder("a-model", base_url=server.url).embed(
+            ["green plants", "stock market", "plants green"]
+        )
+    assert near @ same > 0.99 > near @ far
 
 
 def test_the_memory_is_bounded(monkeypatch):

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from drag_graph.adapters.litellm_client import Completion, RequestRejected, complete, load_litellm
+from drag_graph.adapters.litellm_client import Completion, complete, load_litellm
+from drag_graph.adapters.litellm_errors import RequestRejected
 from drag_graph.adapters.students.parsing import parse_label, without_thoughts
 from drag_graph.errors import MalformedReply, RefusedReply, TruncatedReply
 from drag_graph.model import LABELS
