@@ -215,7 +215,10 @@ class GraphStore(Protocol):
         """Return the name and dimension of the embedder that filled this namespace, or None when nothing has."""
 
     def claim_embedder(self, name: str, dimension: int) -> None:
-        """Record the embedder on first use. Raises StoreUnfit, in words, when another one filled the namespace."""
+        """Record the embedder. Raises StoreUnfit, in words, when another one filled the namespace.
+
+        While no query is stored, another may claim the namespace; then it is the first `save` of this store that raises.
+        """
 
     def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
         """Write whole subgraphs and aggregate them, all in one transaction.

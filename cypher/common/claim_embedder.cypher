@@ -1,6 +1,11 @@
-// what: records which embedder fills the namespace, unless one is recorded
+// what: records which embedder fills the namespace, unless one is recorded and the namespace has a query. The first SET makes
+//     other claims wait
 // parameters: namespace, embedder, dimension
 // returns: one row: embedder, dimension (those that are recorded now)
 MERGE (i:StoreInfo {key: $namespace})
-ON CREATE SET i.namespace = $namespace, i.embedder = $embedder, i.dimension = $dimension
+SET i.namespace = $namespace
+WITH i, i.embedder IS NULL OR NOT EXISTS { MATCH (q:Query) WHERE q.namespace = $namespace AND q.id IS NOT NULL } AS is_free
+SET
+  i.embedder = CASE WHEN is_free THEN $embedder ELSE i.embedder END,
+  i.dimension = CASE WHEN is_free THEN $dimension ELSE i.dimension END
 RETURN i.embedder AS embedder, i.dimension AS dimension

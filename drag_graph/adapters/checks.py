@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from drag_graph.errors import StoreError
+from drag_graph.adapters.embedders import MINILM
+from drag_graph.errors import StoreError, StoreUnfit
 from drag_graph.log import event
 from drag_graph.model import Answer, Entity, Evidence, Subgraph, TeacherCall, Triple
 from drag_graph.ports import Problem
@@ -64,6 +65,22 @@ def check_answers(answers: Iterable[Answer], namespace: str) -> None:
         _check_json(f"the snapshot of answer {answer.id}", answer.snapshot)
         if not all(math.isfinite(line.score) for line in answer.lines):
             raise StoreError(f"answer {answer.id}: the score of a line is no number", hint=_MEND)
+
+
+def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: str) -> None:
+    """Raise StoreUnfit where another embedder (name, dimension) is recorded for `place` than the wanted one."""
+    if recorded != wanted:
+        raise StoreUnfit(
+            f"{place} was filled by the embedder {recorded[0]} ({recorded[1]} dimensions), not by {wanted[0]} ({wanted[1]})",
+            hint=f"Use --embedder {_flag(recorded[0])}, or another --namespace or --store.",
+        )
+
+
+def _flag(name: str) -> str:
+    """Return the value of --embedder that selects the embedder of that name."""
+    if name.startswith("lexical"):
+        return "lexical"
+    return "minilm" if name == MINILM else name
 
 
 def tell_dropped(number: int) -> None:

@@ -47,6 +47,8 @@ class LadybugStore:
         self._closed = False
         self._is_current = False
         self._vectors: VectorIndex | None = None
+        self._claimed: tuple[str, int] | None = None
+        """The embedder that this store claimed, until it has saved a query: till then another one may take the namespace."""
 
     @property
     def location(self) -> str:
@@ -86,21 +88,29 @@ class LadybugStore:
 
     def claim_embedder(self, name: str, dimension: int) -> None:
         there = self.embedder()
-        if there is None:
+        if there is not None and self._read_only:
+            checks.check_embedder(there, (name, dimension), self._place)
+        if there != (name, dimension):
             with self._writing() as session:
-                session.run("claim_embedder", namespace=self._namespace, embedder=name, dimension=dimension)
-            there = self.embedder()
-        if there != (name, dimension) and there is not None:
-            raise StoreUnfit(
-                f"{self.location} was filled by the embedder {there[0]} ({there[1]} dimensions), not by {name} ({dimension})",
-                hint=f"Use --embedder {there[0]}, or another --store or --namespace.",
-            )
+                self._claim(session, name, dimension)
+        self._claimed = (name, dimension)
+
+    def _claim(self, session: Session, name: str, dimension: int) -> None:
+        (found,) = session.run("claim_embedder", namespace=self._namespace, embedder=name, dimension=dimension)
+        checks.check_embedder((found["embedder"], found["dimension"]), (name, dimension), self._place)
+
+    @property
+    def _place(self) -> str:
+        return f"namespace {self._namespace!r} of {self.location}"
 
     def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
         with self._writing() as session:
+            claimed = self._claimed
+            if claimed:
+                self._claim(session, *claimed)
             stored = self._settings_hashes(session, [subgraph.query.id for subgraph in subgraphs])
             hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
             for subgraph in subgraphs:
@@ -110,6 +120,7 @@ class LadybugStore:
                     wanted[id_], hashes[id_] = subgraph, subgraph.settings_hash
             self._write(session, wanted, [id_ for id_ in wanted if id_ in stored])
             self._aggregate(session, list(wanted), aggregation)
+        self._claimed = None
         return outcomes
 
     def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:

@@ -42,6 +42,8 @@ class Neo4jStore:
         self._namespace = namespace
         self._timeout = timeout
         self._migrated = False
+        self._claimed: tuple[str, int] | None = None
+        """The embedder that this store claimed, until it has saved a query: till then another one may take the namespace."""
 
     @property
     def location(self) -> str:
@@ -104,17 +106,13 @@ class Neo4jStore:
         return (found[0][0], found[0][1]) if found else None
 
     def claim_embedder(self, name: str, dimension: int) -> None:
-        values = {"namespace": self._namespace, "embedder": name, "dimension": dimension}
-        recorded = self.embedder()  # mostly it is there, and a read does not wait for writers
-        if recorded is None:
-            ((*found,),) = self._write(lambda work: work.rows("claim_embedder", **values))
-            recorded = (found[0], found[1])
-        if recorded != (name, dimension):
-            raise StoreUnfit(
-                f"namespace {self._namespace!r} was filled with the embedder {recorded[0]!r} (dimension {recorded[1]}), "
-                f"not with {name!r} (dimension {dimension})",
-                hint="Use that embedder (--embedder), or another namespace.",
-            )
+        if self.embedder() != (name, dimension):  # mostly it is, and a read does not wait for writers
+            self._write(lambda work: self._claim(work, name, dimension))
+        self._claimed = (name, dimension)
+
+    def _claim(self, work: Work, name: str, dimension: int) -> None:
+        ((*found,),) = work.rows("claim_embedder", namespace=self._namespace, embedder=name, dimension=dimension)
+        checks.check_embedder((found[0], found[1]), (name, dimension), f"namespace {self._namespace!r} of {self.location}")
 
     # ---- subgraphs
 
@@ -126,12 +124,21 @@ class Neo4jStore:
         while True:
             before = saving.stored
             try:
-                return self._write(saving.run)
+                outcomes = self._write(lambda work: self._save(work, saving))
             except IdTaken:
                 # Another writer was faster with one of the queries: what it wrote shows in the next look. If nothing new shows,
                 # the id is taken for good.
                 if saving.stored == before:
                     raise
+            else:
+                self._claimed = None
+                return outcomes
+
+    def _save(self, work: Work, saving: "_Saving") -> list[SaveOutcome]:
+        claimed = self._claimed
+        if claimed:
+            self._claim(work, *claimed)
+        return saving.run(work)
 
     def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
         def run(work: Work) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from drag_graph import migrate
-from drag_graph.adapters.checks import check, check_answers, problem, tell_dropped
+from drag_graph.adapters.checks import check, check_answers, check_embedder, problem, tell_dropped
 from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
@@ -48,6 +48,7 @@ class DictStore:
         self.database = database or DictDatabase()
         self._namespace = namespace
         self._open = True
+        self._claimed: tuple[str, int] | None = None
 
     @property
     def location(self) -> str:
@@ -85,13 +86,20 @@ class DictStore:
 
     def claim_embedder(self, name: str, dimension: int) -> None:
         with self._content() as content:
-            if content.embedder not in (None, (name, dimension)):
-                raise StoreUnfit(f"the store was filled by the embedder {content.embedder}, not by {(name, dimension)}")
-            content.embedder = (name, dimension)
+            self._claim(content, (name, dimension))
+            self._claimed = (name, dimension)
+
+    def _claim(self, content: Content, wanted: tuple[str, int]) -> None:
+        if content.embedder is not None and content.subgraphs:
+            check_embedder(content.embedder, wanted, f"namespace {self._namespace!r}")
+        content.embedder = wanted
 
     def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
         check(subgraphs, self._namespace)
         with self._content() as content:
+            if self._claimed and subgraphs:
+                self._claim(content, self._claimed)
+                self._claimed = None
             return [self._save_one(content, subgraph, aggregation) for subgraph in subgraphs]
 
     @staticmethod

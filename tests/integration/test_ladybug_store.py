@@ -382,3 +382,15 @@ def test_the_nearest_are_found_anew_after_every_write(tmp_path):
         assert store.nearest_queries((1.0, 0.0), 1)[0][0] == graphs[0].query.id
         assert store.nearest_queries((1.0, 0.0, 0.0), 1) == []
         assert [cosine for _, cosine in store.nearest_queries((0.0, 0.0), 2)] == [0.0, 0.0]
+
+
+def test_of_two_stores_that_claim_an_empty_namespace_the_first_to_save_has_it(tmp_path):
+    path = tmp_path / "graph.lbug"
+    with opened(path) as one, opened(path) as two:
+        one.claim_embedder("first", 2)
+        two.claim_embedder("second", 2)
+        two.save([make_subgraph(1)], PLAIN)
+        with pytest.raises(StoreUnfit, match="second"):
+            one.save([make_subgraph(2)], PLAIN)
+        assert two.embedder() == ("second", 2)
+        assert [row.id for row in two.list_queries()] == [make_subgraph(1).query.id]

@@ -153,6 +153,19 @@ class TestNearest:
         assert found[ids[0]] == pytest.approx(1.0, abs=1e-5)
 
 
+class TestEmbedder:
+    def test_of_two_stores_that_claim_an_empty_namespace_the_first_to_save_has_it(self, open_store):
+        one = open_store()
+        two = open_store(one.namespace)
+        one.claim_embedder("first", 2)
+        two.claim_embedder("second", 2)
+        two.save([make_subgraph(1, namespace=two.namespace)], PLAIN)
+        with pytest.raises(StoreUnfit, match="second"):
+            one.save([make_subgraph(2, namespace=one.namespace)], PLAIN)
+        assert one.embedder() == ("second", 2)
+        assert [row.id for row in one.list_queries()] == [make_subgraph(1, namespace=one.namespace).query.id]
+
+
 class TestBatches:
     def test_a_batch_of_many_statements_is_one_transaction(self, store):
         graphs = random_subgraphs(120, namespace=store.namespace, seed=21)

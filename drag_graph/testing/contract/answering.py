@@ -189,8 +189,9 @@ class AnswerContract(Contract):
             with ThreadPoolExecutor(4) as pool:
                 saved = [pool.submit(store.save_answers, batch) for batch in batches]
                 erased = pool.submit(store.erase_query, graph.query.id)
-                for done in (*saved, erased):
+                for done in saved:
                     done.result()
+                erased.result()
             assert store.list_answers() == []
         assert store.verify() == []
 

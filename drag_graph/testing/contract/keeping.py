@@ -90,13 +90,53 @@ class StoreContract(Contract):
             assert store.embedder() is None
             store.claim_embedder("minilm", DIMENSION)
             store.claim_embedder("minilm", DIMENSION)
+            store.save([make_subgraph(namespace=namespace)], PLAIN)
         with open_store(namespace) as store:
             for name, dimension in (("lexical", DIMENSION), ("minilm", DIMENSION * 2)):
                 with pytest.raises(StoreUnfit, match="minilm"):
                     store.claim_embedder(name, dimension)
             assert store.embedder() == ("minilm", DIMENSION)
 
-    def test_of_embedders_that_claim_at_once_one_wins(self, store: GraphStore) -> None:
+    def test_an_empty_namespace_may_be_claimed_anew(self, open_store: OpenStore, namespace: str) -> None:
+        """A run that ends without a query, or whose queries were erased, pins nothing."""
+        graph = make_subgraph(namespace=namespace)
+        for name in ("lexical/1-1024", "another"):
+            with open_store(namespace) as store:
+                store.claim_embedder(name, DIMENSION)
+                assert store.embedder() == (name, DIMENSION)
+        with open_store(namespace) as store:
+            store.claim_embedder("minilm", DIMENSION * 2)
+            store.save([graph], PLAIN)
+            with pytest.raises(StoreUnfit):
+                store.claim_embedder("another", DIMENSION)
+            store.erase_query(graph.query.id)
+            store.claim_embedder("another", DIMENSION)
+            assert store.embedder() == ("another", DIMENSION)
+
+    @pytest.mark.parametrize(
+        ("name", "flag"),
+        [
+            ("lexical/1-1024", "lexical"),
+            ("sentence-transformers/all-MiniLM-L6-v2", "minilm"),
+            ("sentence-transformers/other", "sentence-transformers/other"),
+        ],
+    )
+    def test_the_refusal_names_the_flag_of_the_embedder(self, store: GraphStore, name: str, flag: str) -> None:
+        store.claim_embedder(name, DIMENSION)
+        store.save([make_subgraph(namespace=store.namespace)], PLAIN)
+        with pytest.raises(StoreUnfit, match=name) as caught:
+            store.claim_embedder("another", DIMENSION)
+        assert f"--embedder {flag}," in caught.value.hint
+        assert "--namespace" in caught.value.hint
+
+    def test_of_embedders_that_claim_at_once_one_is_recorded(self, store: GraphStore, namespace: str) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda name: store.claim_embedder(name, DIMENSION), ("a", "b", "c", "d")))
+        recorded = store.embedder()
+        assert recorded in [(name, DIMENSION) for name in ("a", "b", "c", "d")]
+        store.claim_embedder(*recorded)
+        store.save([make_subgraph(namespace=namespace)], PLAIN)
+
         def claim(name: str) -> str:
             try:
                 store.claim_embedder(name, DIMENSION)
@@ -106,7 +146,7 @@ class StoreContract(Contract):
 
         with ThreadPoolExecutor(4) as pool:
             winners = [name for name in pool.map(claim, ("a", "b", "c", "d")) if name]
-        assert [store.embedder()] == [(name, DIMENSION) for name in winners]
+        assert [(name, DIMENSION) for name in winners] == [recorded] == [store.embedder()]
 
     def test_the_nearest_queries_come_in_order_with_their_cosines(self, store: GraphStore, namespace: str) -> None:
         store.claim_embedder("of-tests", DIMENSION)
