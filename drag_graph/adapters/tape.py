@@ -22,7 +22,8 @@ from typing import Any, BinaryIO, Self
 
 from pydantic import ValidationError
 
-from drag_graph.errors import InputError, ModelUnavailable, StoreUnfit
+from drag_graph import log
+from drag_graph.errors import InputError, ReplyError, StoreUnfit
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import TeacherCall
 from drag_graph.ports import TeacherReply, TeacherRequest
@@ -33,8 +34,6 @@ _HEADER = json.dumps({"format": FORMAT, "version": VERSION}).encode() + b"\n"
 _LINE = re.compile(
     rb'\{"key": "([0-9a-f]{64})", "sha256": "([0-9a-f]{64})", ("model": ("(?:[^"\\]|\\.)*"), "record": .*)\}\n', re.DOTALL
 )
-
-_log = logging.getLogger(__name__)
 
 
 def canonical_request(model: str, request: TeacherRequest) -> dict[str, Any]:
@@ -141,7 +140,9 @@ class Tape:
             payload = request.schema.model_validate({**record["reply"], "discarded": tuple(record["discarded"])})
             call = TeacherCall.model_validate({**record["call"], "query_id": request.query.id, "id": call_id(request, key)})
         except (ValidationError, KeyError, TypeError):
-            _log.warning("an entry of the teacher tape does not have the expected form and is ignored", extra={"key": key})
+            _warn(
+                "an entry of the teacher tape does not have the expected form and is ignored", query=request.query.id, key=key
+            )
             return None
         return TeacherReply(payload, call, cached=True, requests=0)
 
@@ -150,7 +151,7 @@ class Tape:
             if not self._read_only:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: an append is one write of the whole line.
-            file = open(self.path, "rb" if self._read_only else "a+b", buffering=0)  # noqa: SIM115, PTH123
+            file = open(self.path, "rb" if self._read_only else "a+b", buffering=0, opener=_private)  # noqa: SIM115
         except FileNotFoundError as error:
             raise InputError(f"there is no teacher tape at {self.path}") from error
         except OSError as error:
@@ -197,7 +198,7 @@ class Tape:
         self._catch_up()
         size = os.fstat(self._file.fileno()).st_size
         if size > self._end:
-            _log.warning("the last line of the teacher tape was torn and is cut off", extra={"bytes": size - self._end})
+            _warn("the last line of the teacher tape was torn and is cut off", bytes=size - self._end)
             os.ftruncate(self._file.fileno(), self._end)
 
     def _catch_up(self) -> None:
@@ -243,7 +244,7 @@ class Tape:
 
     def _damage(self, what: str) -> None:
         self._damaged += 1
-        _log.warning("a line of the teacher tape %s and is ignored", what, extra={"damaged": self._damaged})
+        _warn(f"a line of the teacher tape {what} and is ignored", damaged=self._damaged)
 
     def _check_header(self, line: bytes) -> None:
         try:
@@ -258,6 +259,15 @@ class Tape:
             raise StoreUnfit(
                 f"the teacher tape {self.path} has version {version}; this drag-graph reads up to {VERSION}", hint=hint
             )
+
+
+def _warn(message: str, **fields: Any) -> None:
+    log.event(message, level=logging.WARNING, **fields)
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that, if it is new, only its owner can read: it holds questions."""
+    return os.open(path, flags, 0o600)
 
 
 class TapeTeacher:
@@ -285,12 +295,12 @@ class TapeTeacher:
         return True
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
-        """Return the recorded reply. Raises ModelUnavailable when the tape has none to this request."""
+        """Return the recorded reply. Raises ReplyError when the tape has none to this request."""
         for model in self._models:
             reply = self._tape.find(model, request)
             if reply is not None:
                 return reply
-        raise ModelUnavailable(
+        raise ReplyError(
             f"the teacher tape {self._tape.path} has no reply for the stage {request.stage!r} of query {request.query.id}",
             hint="It was recorded with other questions or settings: replay it with the same, or give a model as teacher.",
         )

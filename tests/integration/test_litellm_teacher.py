@@ -22,6 +22,7 @@ from drag_graph.errors import (
     ModelAccessDenied,
     ModelUnavailable,
     RefusedReply,
+    ReplyError,
     TruncatedReply,
     UnknownModel,
 )
@@ -403,7 +404,7 @@ class TestTapeAndBudget:
         offline = TapeTeacher(tmp_path / "t.tape")
         assert offline.name == "gpt-4o-mini"
         assert offline.ask(request) == again
-        with pytest.raises(ModelUnavailable, match="no reply"):
+        with pytest.raises(ReplyError, match="no reply"):
             offline.ask(request_for(question="Another one?"))
 
     def test_an_unusable_reply_is_not_recorded(self, server, tmp_path):

@@ -1,5 +1,6 @@
 import json
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -8,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from drag_graph.adapters.tape import Tape, TapeTeacher, call_id, request_key
-from drag_graph.errors import InputError, ModelUnavailable, StoreUnfit
+from drag_graph.errors import InputError, ReplyError, StoreUnfit
 from drag_graph.identity import query_id
 from drag_graph.model import Query, TeacherCall
 from drag_graph.ports import TeacherReply, TeacherRequest
@@ -120,6 +121,16 @@ def test_a_torn_end_is_ignored_by_readers_and_cut_off_by_the_next_writer(path, c
         assert tape.find(MODEL, second) is not None
     assert path.read_bytes() == content
     assert tape.damaged == 0
+
+
+def test_only_its_owner_can_read_it(path):
+    before = os.umask(0)
+    try:
+        with Tape(path) as tape:
+            record(tape, request_for())
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_torn_header_is_begun_anew(path):
@@ -263,7 +274,7 @@ class TestTapeTeacher:
         assert teacher.name == MODEL
         assert teacher.is_model
         assert teacher.ask(request_for()).cached
-        with pytest.raises(ModelUnavailable, match="no reply for the stage 'evidence'") as caught:
+        with pytest.raises(ReplyError, match="no reply for the stage 'evidence'") as caught:
             teacher.ask(request_for("Another?"))
         assert "Another" not in str(caught.value)
         teacher.close()
