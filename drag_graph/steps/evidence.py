@@ -1,6 +1,6 @@
 """Evidence: what is asked of the teacher, and what becomes of its reply (design, section 5; the paper's step 1 and appendix F).
 
-`lean` asks once for statements spread over the five framings. `paper` sends the published prompt; when near-duplicates leave
+`lean` asks once for statements spread over the five framings. `paper` asks as the published prompt does; when near-duplicates leave
 fewer than were asked for, it asks once more for the missing number and shows what is there.
 """
 
@@ -33,14 +33,14 @@ _LEAN_SYSTEM = (
     'Reply in JSON: {"evidence": [{"text": string, "framing": string}]}.'
 )
 _LEAN_USER = "{number} distinct one-sentence facts, spread over the framings {framings}.\n{question}"
-# The paper's appendix F, word for word, and the shape of the reply.
+# What the paper's appendix F asks for, in our words, and the shape of the reply.
 _PAPER_SYSTEM = (
-    "You are an assistant in charge of generating factual evidence statements that aid in solving the provided question. "
-    "Provide only the evidence statements with no additional remarks. Do not give the answer away directly.\n"
-    'Reply with a JSON object {{"evidence": [{{"text": string, "framing": string}}]}} with one entry for each evidence '
-    'statement; "framing" is one of {framings}.'
+    "Your task is to write factual statements that serve as evidence for solving a question. Write the statements only, without "
+    "any remarks around them, and never give the answer itself away.\n"
+    'Reply with a JSON object {{"evidence": [{{"text": string, "framing": string}}]}} with one entry for each evidence statement; '
+    '"framing" is one of {framings}.'
 )
-_PAPER_USER = "Generate {number} evidences that pertain to answering the following question: {question}"
+_PAPER_USER = "Write {number} evidence statements that help to answer this question: {question}"
 _PAPER_MORE = "\n\nThese evidences are there already; generate {number} that say something else:\n{have}"
 _SIMPLER_SYSTEM = 'Reply with JSON only: {"evidence": ["first fact", "second fact"]}.'
 _SIMPLER_USER = "Write {number} short facts about the subject of this question. Do not answer it.\n{question}"

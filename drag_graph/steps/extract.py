@@ -28,7 +28,7 @@ _LEAN_SYSTEM = (
 )
 _LEAN_USER = "{statements}"
 _PAPER_SYSTEM = (
-    "You are an assistant in charge of extracting entity pairs and their relationships from the provided evidence statement. "
+    "Your task is to find the entity pairs in an evidence statement, and how they are related. "
     "Name every pair of entities that the statement relates, and describe each relationship with a short predicate. Use the "
     "same name for the same entity and resolve pronouns. Rate each relationship with a confidence from 0 to 1 by how directly "
     "the evidence supports it.\n"

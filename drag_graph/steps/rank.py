@@ -42,7 +42,7 @@ _LEAN_SYSTEM = (
     'Reply in JSON: {"scores": [{"index": integer, "score": number}]}.'
 )
 _PAPER_SYSTEM = (
-    "You are an assistant in charge of ranking evidence statements by their relevance to the provided question. Order all "
+    "Your task is to rank evidence statements by how much they help to answer the question. Order all "
     "statements from the most to the least relevant, and give each a relevance score from 1 (irrelevant) to 10 (decisive) that "
     "agrees with that order.\n"
     'Reply with a JSON object {"scores": [{"index": integer, "score": number}]}, the most relevant statement first, with every '

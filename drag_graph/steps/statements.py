@@ -14,11 +14,11 @@ PROMPT_VERSION = "statements/1"
 LONGEST = 1_000
 """Characters of a statement that is used; a longer one is no summary."""
 
-# Appendix H, word for word, and the shape of the request and of the reply.
+# What appendix H asks for, in our words, and the shape of the request and of the reply.
 _SYSTEM = (
-    "You are an assistant in charge of combining the provided statements into one summarized statement. Be concise without "
-    "losing any of the information.\n"
-    "Each numbered line holds the statements of one pair. Reply with a JSON object "
+    "Each numbered line holds the statements about one pair of things. Make one short sentence of each line that still says all "
+    "that they say.\n"
+    "Reply with a JSON object "
     '{"statements": [{"pair": integer, "statement": string}]}, one entry a line; "pair" is its number.'
 )
 _SIMPLER_SYSTEM = (

@@ -20,12 +20,12 @@ def test_the_request_shows_the_options_unless_blind(plan):
     assert "carbon dioxide" not in texts(blind) + "".join(message["content"] for message in blind.simpler)
 
 
-def test_the_paper_plan_sends_the_published_prompt():
+def test_the_paper_plan_asks_what_the_published_prompt_asks():
     system, user = step.request(query(options=()), number=15, plan="paper").messages
-    assert "generating factual evidence statements that aid in solving the provided question" in system["content"]
-    assert user["content"] == (
-        "Generate 15 evidences that pertain to answering the following question: Which gas do plants take in?"
-    )
+    assert "never give the answer itself away" in system["content"]
+    assert "without any remarks" in system["content"]
+    assert user["content"].startswith("Write 15 evidence statements")
+    assert user["content"].endswith("Which gas do plants take in?")
 
 
 def test_the_gold_answer_is_never_sent():
