@@ -47,8 +47,7 @@ def make_answer(
     snapshot: dict[str, Any],
     stored: Sequence[str],
 ) -> Answer:
-    """Return the answer; its id is a hash of the question, the right answer where one is known, the student, the mode, the
-    lines shown and what was said.
+    """Return the answer; its id is a hash of the question, the right answer, the student, the mode, the lines and the reply.
 
     So asking again with the same outcome gives the same answer, and another outcome another one. `stored` are the ids of the
     queries whose subgraphs were at hand; the answer rests on those that gave a line, or on the first when none was shown.

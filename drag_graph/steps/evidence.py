@@ -1,7 +1,7 @@
 """Evidence: what is asked of the teacher, and what becomes of its reply (design, section 5; the paper's step 1 and appendix F).
 
-`lean` asks once for statements spread over the five framings. `paper` asks as the published prompt does; when near-duplicates leave
-fewer than were asked for, it asks once more for the missing number and shows what is there.
+`lean` asks once for statements spread over the five framings. `paper` asks as the published prompt does; when near-duplicates
+leave fewer than were asked for, it asks once more for the missing number and shows what is there.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,10 +35,10 @@ _LEAN_SYSTEM = (
 _LEAN_USER = "{number} distinct one-sentence facts, spread over the framings {framings}.\n{question}"
 # What the paper's appendix F asks for, in our words, and the shape of the reply.
 _PAPER_SYSTEM = (
-    "Your task is to write factual statements that serve as evidence for solving a question. Write the statements only, without "
-    "any remarks around them, and never give the answer itself away.\n"
-    'Reply with a JSON object {{"evidence": [{{"text": string, "framing": string}}]}} with one entry for each evidence statement; '
-    '"framing" is one of {framings}.'
+    "Your task is to write factual statements that serve as evidence for solving a question. Write the statements only, "
+    "without any remarks around them, and never give the answer itself away.\n"
+    'Reply with a JSON object {{"evidence": [{{"text": string, "framing": string}}]}} with one entry for each evidence '
+    'statement; "framing" is one of {framings}.'
 )
 _PAPER_USER = "Write {number} evidence statements that help to answer this question: {question}"
 _PAPER_MORE = "\n\nThese evidences are there already; generate {number} that say something else:\n{have}"

@@ -16,8 +16,8 @@ LONGEST = 1_000
 
 # What appendix H asks for, in our words, and the shape of the request and of the reply.
 _SYSTEM = (
-    "Each numbered line holds the statements about one pair of things. Make one short sentence of each line that still says all "
-    "that they say.\n"
+    "Each numbered line holds the statements about one pair of things. Make one short sentence of each line that still says "
+    "all that they say.\n"
     "Reply with a JSON object "
     '{"statements": [{"pair": integer, "statement": string}]}, one entry a line; "pair" is its number.'
 )

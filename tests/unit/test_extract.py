@@ -100,7 +100,7 @@ def test_only_edges_of_several_triples_are_merged_into_one_sentence():
     several = statements.mergeable([edge("x", 1, 0), edge("y", 2, 2), edge("z", 3, 1)])
     assert [one.id for one in several] == ["z", "y"]
     asked = statements.request(query(), several, [])
-    assert "Be concise without losing any of the information." in asked.messages[0]["content"]
+    assert "Make one short sentence of each line" in asked.messages[0]["content"]
     assert asked.messages[1]["content"] == "0. statement z\n1. statement y"
     answers = [{"pair": 1, "statement": "both  in one"}, {"pair": 1, "statement": "again"}, {"pair": 9, "statement": "none"}]
     merged, discarded = statements.read(reply("statements", answers), several)
