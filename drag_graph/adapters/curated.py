@@ -8,6 +8,7 @@ whatever number was asked for; scores and merged statements they gave none of, s
 import hashlib
 import json
 import logging
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from drag_graph import log
+from drag_graph.adapters.replies import clean
 from drag_graph.adapters.tape import call_id, request_key
 from drag_graph.errors import InputError, QueryInvalid, ReplyError
 from drag_graph.identity import canonical_text, query_id, sha256_of
@@ -29,9 +32,8 @@ CERTAIN = 1.0
 _MOST_PROBLEMS = 1000
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_LINE_MARKS = re.compile(r"[\t\n\r\x85]+")
 _words = TypeAdapter(Words)
-
-_log = logging.getLogger(__name__)
 
 
 class CuratedTeacher:
@@ -85,7 +87,7 @@ class CuratedTeacher:
             with self._path.open("rb") as file:
                 file.seek(position)
                 document = json.loads(file.readline().removeprefix(_BOM))
-            payload = request.schema.parse(_served(document, request))
+            payload = request.schema.parse(_served(_one_line(document), request))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"the curated file {self._path} was changed while it was in use") from error
         return TeacherReply(payload, self._call(request, payload), requests=0)
@@ -152,7 +154,7 @@ class CuratedTeacher:
     def _report(self, problem: str) -> None:
         if len(self._problems) < _MOST_PROBLEMS:
             self._problems.append(problem)
-            _log.warning("the curated file: %s", problem)
+            log.event("the curated file has an unusable part", level=logging.WARNING, file=self._path.name, problem=problem)
 
 
 def _keys_of(line: bytes) -> tuple[tuple[str, ...], list[str]]:
@@ -166,6 +168,7 @@ def _keys_of(line: bytes) -> tuple[tuple[str, ...], list[str]]:
     if not isinstance(document, dict):
         raise QueryInvalid("not a JSON object")
     query = make_query(document.get("question"), document.get("options"))
+    document = _one_line(document)
     evidence = document.get("evidence")
     if not isinstance(evidence, list):
         raise QueryInvalid('no list "evidence"')
@@ -174,6 +177,17 @@ def _keys_of(line: bytes) -> tuple[tuple[str, ...], list[str]]:
         raise QueryInvalid('the list "evidence" holds no text')
     problems += _triples(document, usable)[1]
     return (query_id("", query.text, query.options), query_id("", query.text)), problems
+
+
+def _one_line(value: Any) -> Any:
+    """Return a JSON value whose strings hold no control characters: they would reach the terminal that shows them."""
+    if isinstance(value, str):
+        return clean(_LINE_MARKS.sub(" ", value))
+    if isinstance(value, list):
+        return [_one_line(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _one_line(entry) for key, entry in value.items()}
+    return value
 
 
 def _usable_evidence(evidence: list[Any]) -> tuple[dict[int, str], list[str]]:

@@ -27,7 +27,7 @@ _LIKE_JSON = re.compile(r"""\{\s*(?:["'}\u201c]|[A-Za-z_]\w*["']?\s*:)|\[\s*(?:[
 _MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\]]', re.DOTALL)
 _QUOTE, _OPENING, _CLOSING = '"', ("{", "["), ("}", "]")
 _KEY = re.compile(r"\s*:")
-_NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+_NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _REFUSAL = re.compile(
     r"\W*(?:i\s*(?:'|\u2019)?\s*(?:a?m\s+)?(?:very\s+|so\s+|truly\s+|really\s+)?(?:sorry|afraid|unable|not able)\b"
     r"|(?:sorry|apologies|unfortunately)\b|my apologies|i apologi[sz]e"
@@ -72,6 +72,17 @@ def read(text: str, schema: type[R], *, finish_reason: str = "stop") -> R:
     raise Unreadable(reason or repaired_reason or "there is no JSON in the reply")
 
 
+def clean(value: Any) -> Any:
+    """Return a JSON value whose strings hold neither control characters nor halves of surrogate pairs."""
+    if isinstance(value, str):
+        return _NOT_TEXT.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [clean(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: clean(entry) for key, entry in value.items()}
+    return value
+
+
 def documents(text: str) -> Iterator[Any]:
     """Yield every JSON object or list that can be read out of `text`, the most trustworthy reading first."""
     yield from strict_documents(text)
@@ -114,7 +125,7 @@ def repaired_documents(text: str) -> Iterator[Any]:
             except ValueError:
                 continue
             if isinstance(document, Mapping | list) and document:
-                yield _clean(document)
+                yield clean(document)
 
 
 def looks_cut_off(text: str) -> bool:
@@ -289,7 +300,7 @@ def _loads(text: str) -> Any:
         value = json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_number, parse_float=_finite, strict=False)
     except ValueError:
         return None
-    return _clean(value)
+    return clean(value)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> Any:
@@ -308,17 +319,6 @@ def _no_number(name: str) -> None:
 def _finite(text: str) -> float | None:
     value = float(text)
     return value if abs(value) != float("inf") else None
-
-
-def _clean(value: Any) -> Any:
-    """Return a JSON value whose strings hold neither control characters nor halves of surrogate pairs."""
-    if isinstance(value, str):
-        return _NOT_TEXT.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_clean(entry) for entry in value]
-    if isinstance(value, dict):
-        return {key: _clean(entry) for key, entry in value.items()}
-    return value
 
 
 def _tokens(text: str, start: int = 0) -> Iterator[tuple[int, str]]:

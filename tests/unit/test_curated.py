@@ -50,6 +50,20 @@ def test_evidence_as_people_wrote_it(tmp_path):
     assert teacher.problems == ()
 
 
+def test_no_control_character_reaches_a_terminal(tmp_path):
+    texts = ["a\x1b[31m red\x9b2J\x07 text", "two\r\nlines\tand a tab", "half a pair \ud800"]
+    triple = {"subject": "an\x1b]0;x\x07end", "predicate": "is\x00", "object": "an\nend", "evidence": [0]}
+    path = tmp_path / "facts.jsonl"
+    path.write_text(json.dumps({"question": LINE["question"], "evidence": texts, "triples": [triple]}))
+    teacher = CuratedTeacher(path)
+    found = [item.text for item in teacher.ask(request_for("evidence")).payload.evidence]
+    assert found == ["a\ufffd[31m red\ufffd2J\ufffd text", "two lines and a tab", "half a pair \ufffd"]
+    (read,) = teacher.ask(request_for("triples", texts=tuple(found))).payload.triples
+    assert (read.subject, read.predicate, read.object) == ("an\ufffd]0;x\ufffdend", "is\ufffd", "an end")
+    assert read.evidence == (0,)
+    assert teacher.problems == ()
+
+
 def test_found_by_text_and_options_then_by_text_alone(tmp_path):
     without = {**LINE, "options": None, "evidence": ["without options"], "triples": []}
     teacher = CuratedTeacher(write(tmp_path, LINE, without, OTHER))
