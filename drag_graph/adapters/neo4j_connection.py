@@ -35,7 +35,7 @@ class IdTaken(StoreError):  # noqa: N818 - reads as what happened
 class Work:
     """The statements of one transaction, by name.
 
-    `perhaps_done` is true when the same work was to be committed before and that failed: it may have come through.
+    `perhaps_done` is true when the same work was committed before and nobody heard of its end: it may have come through.
     """
 
     def __init__(self, transaction: "Transaction", *, perhaps_done: bool = False) -> None:
@@ -157,7 +157,7 @@ class Neo4jConnection:
         where another thread has taken it by then, what is raised is not the statement's error (driver 6.4.1). So after an
         error of the driver the transaction, which is rolled back by then, is left alone.
         """
-        from neo4j.exceptions import DriverError, Neo4jError
+        from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
         driver, attempts = self._driver, attempts or _Attempts()
         if driver is None:
@@ -175,7 +175,8 @@ class Neo4jConnection:
                 raise
             try:
                 transaction.commit()
-            except (DriverError, Neo4jError):
+            except IncompleteCommit:
+                # The connection broke off with the commit under way. Any other error means that it was rolled back.
                 attempts.perhaps_done = True
                 raise
             return result

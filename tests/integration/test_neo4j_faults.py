@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from drag_graph.adapters.neo4j_connection import Neo4jConnection
 from drag_graph.adapters.neo4j_server import running_server, server_status, start_server, stop_server
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
@@ -66,11 +67,23 @@ def listener(talk):
             server.shutdown()
 
 
+def refusal(code):
+    """The Bolt message FAILURE with a code of Neo4j, under the names that the key has in older and newer versions."""
+
+    def packed(text):
+        return bytes([0xD0, len(text)]) + text.encode()
+
+    pairs = {"code": code, "neo4j_code": code, "message": "refused"}
+    body = b"\xb1\x7f" + bytes([0xA0 + len(pairs)]) + b"".join(packed(text) for pair in pairs.items() for text in pair)
+    return len(body).to_bytes(2, "big") + body + b"\x00\x00"
+
+
 class Proxy:
     """Passes bytes on to a server until it breaks off: before what the client sends next but `cut_after`, or instead of the
-    reply to the next commit."""
+    reply to the next commit. Where told to `refuse_commit`, it answers the next one itself, as a server that rolls back."""
 
     COMMIT = b"\x00\x02\xb0\x12\x00\x00"
+    REFUSAL = refusal("Neo.TransientError.General.OutOfMemory")
 
     def __init__(self, uri):
         host, port = uri.removeprefix("bolt://").split(":")
@@ -78,6 +91,7 @@ class Proxy:
         self.cut_after = None
         self.cut_commit = False
         self.committed = False
+        self.refuse_commit = False
         self.cuts = 0
 
     def __call__(self, client):
@@ -90,6 +104,10 @@ class Proxy:
     def _pump(self, source, target, cuts):
         with contextlib.suppress(OSError):  # the other direction has closed them
             while data := source.recv(1 << 20):
+                if self.refuse_commit and self.COMMIT in data:
+                    self.refuse_commit = False
+                    source.sendall(self.REFUSAL)
+                    continue
                 if cuts(data):
                     self.cuts += 1
                     break
@@ -273,6 +291,24 @@ class TestConnectionsThatBreak:
         assert (gone["Query"], gone["Answer"], gone["Evidence"]) == (1, 1, 4)
         assert proxy.cuts == 4
         assert sum(direct.counts().values()) == 0
+
+    @pytest.mark.parametrize(("fault", "perhaps"), [("refuse_commit", False), ("cut_commit", True)])
+    def test_only_a_commit_whose_end_is_not_heard_of_is_perhaps_done(self, neo4j_address, fault, perhaps):
+        uri, username, password = neo4j_address
+        proxy = Proxy(uri)
+        seen = []
+
+        def work(work):
+            work.agent()
+            seen.append(work.perhaps_done)
+
+        with listener(proxy) as address:
+            connection = Neo4jConnection(f"bolt://{address}", username=username, password=password, database=None, timeout=20)
+            connection.open()
+            setattr(proxy, fault, True)
+            connection.write(work)
+            connection.close()
+        assert seen == [False, perhaps]
 
 
 @pytest.mark.slow
