@@ -7,6 +7,7 @@ map. No error message holds a key, a prompt or a reply: what a server said is ne
 import logging
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -151,6 +152,8 @@ def load_litellm() -> Any:
     prepare_libraries()
     import litellm
 
+    # Pydantic's warnings of a reply with odd parts show these parts.
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     litellm.disable_hf_tokenizer_download = True
@@ -282,7 +285,7 @@ def _wait(failure: Failure, attempt: int) -> float:
 
 
 def _completion(response: Any, model: str, latency_ms: int) -> Completion:
-    document = response.model_dump(warnings=False)  # pydantic's warning of an unusual reply shows the reply
+    document = response.model_dump(warnings=False)
     choice = (document.get("choices") or [{}])[0]
     message = choice.get("message") or {}
     usage = document.get("usage") or {}
