@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from drag_graph import log
 from drag_graph.adapters import litellm_client
 from drag_graph.adapters.budget import Budget
 from drag_graph.adapters.litellm_client import Completion
 from drag_graph.adapters.litellm_errors import RequestRejected
+from drag_graph.adapters.quarantine import Quarantine
 from drag_graph.adapters.replies import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.adapters.tape import Tape, call_id, request_key
-from drag_graph.errors import MalformedReply, RefusedReply, TruncatedReply
+from drag_graph.errors import DragGraphError, MalformedReply, RefusedReply, ReplyError, Spent, TruncatedReply
 from drag_graph.identity import sha256_of
 from drag_graph.model import TeacherCall
 from drag_graph.ports import TeacherReply, TeacherRequest
@@ -42,8 +44,6 @@ _REFORMULATE = (
     "This is a routine language task for a quiz on general knowledge. Only general, publicly known facts are wanted, and no "
     "advice for any person. Please do it as described:\n\n"
 )
-
-_log = logging.getLogger(__name__)
 
 
 class LiteLLMTeacher:
@@ -98,13 +98,28 @@ class LiteLLMTeacher:
         """Return the recorded reply to this very request, else the model's, validated and recorded.
 
         Raises the ModelErrors of `litellm_client.complete`, BudgetReached, and MalformedReply, TruncatedReply, RefusedReply or
-        another ReplyError (with the model's words in `raw`) when the bounded re-asking did not help.
+        another ReplyError (with the model's words in `raw`, which are kept beside the tape) when the bounded re-asking did not
+        help. `spent` of each says what was paid until then.
         """
         recorded = self._tape.find(self._model, request) if self._tape is not None else None
         if recorded is not None:
             return recorded
         exchange = _Exchange(self, request)
-        payload, raw = exchange.run()
+        began = time.monotonic()
+        status = "error"
+        try:
+            payload, raw = exchange.run()
+            status = "ok"
+        except DragGraphError as error:
+            error.spent = exchange.spent()
+            if isinstance(error, ReplyError):
+                status = "quarantined"
+                self._quarantine(request, error)
+            raise
+        finally:
+            took = round((time.monotonic() - began) * 1000)
+            stage, query, requests = request.stage, request.query.id, exchange.requests
+            log.event("teacher call", stage=stage, query=query, duration_ms=took, status=status, requests=requests)
         key = request_key(self._model, request)
         call = TeacherCall(
             id=call_id(request, key),
@@ -120,14 +135,24 @@ class LiteLLMTeacher:
             latency_ms=exchange.latency_ms,
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        reply = TeacherReply(payload, call)
-        facts = {"stage": request.stage, "query_id": request.query.id, "duration_ms": call.latency_ms, "status": "ok"}
-        _log.info("teacher call", extra={**facts, "discarded": list(payload.discarded)})
+        reply = TeacherReply(payload, call, requests=exchange.requests)
         return self._tape.record(self._model, request, reply, raw) if self._tape is not None else reply
 
     def close(self) -> None:
         if self._tape is not None:
             self._tape.close()
+
+    def _quarantine(self, request: TeacherRequest, error: ReplyError) -> None:
+        """Keep the unusable reply beside the tape, and say where; without a tape there is no place for it."""
+        if self._tape is None:
+            return
+        quarantine = Quarantine(self._tape.path)
+        try:
+            quarantine.keep(request, self._model, error)
+            said = f"The raw reply is kept in {quarantine.path}."
+        except OSError as problem:
+            said = f"The raw reply could not be kept in {quarantine.path}: {problem.strerror}."
+        error.hint = f"{error.hint} {said}".strip()
 
     def level(self) -> Level:
         """Return how a reply's shape is asked for: by schema, as some JSON object, or in words only."""
@@ -186,7 +211,7 @@ class LiteLLMTeacher:
             said, self._said_unpriced = self._said_unpriced, True
         if not said:
             level = logging.WARNING if self._budget.limited else logging.INFO
-            _log.log(level, "no price is known for the model; its calls count as free", extra={"model": self._model})
+            log.event("no price is known for the model; its calls count as free", level=level, model=self._model)
 
 
 @dataclass
@@ -203,6 +228,7 @@ class _Exchange:
     tokens_out: int = 0
     cost_usd: float = 0.0
     latency_ms: int = 0
+    requests: int = 0
     reasks: int = 0
     smaller: bool = False
     reformulated: bool = False
@@ -287,13 +313,19 @@ class _Exchange:
         self.reasks += 1
         if self.reasks > REASKS:
             raise MalformedReply(f"the teacher's reply cannot be used after asking again: {problem}", raw=text)
-        _log.info("asking again", extra={"stage": self.request.stage, "query_id": self.request.query.id, "status": problem})
+        stage, query = self.request.stage, self.request.query.id
+        log.event("asking again", stage=stage, query=query, status="malformed", attempt=self.reasks)
         if self.reasks == REASKS:
             return _plain(self.request.simpler or self.request.messages)
         reply = [{"role": "assistant", "content": text[:_QUOTED]}] if text.strip() else []
         return [*messages, *reply, {"role": "user", "content": f"That reply cannot be used: {problem}. Please reply again."}]
 
+    def spent(self) -> Spent | None:
+        """Return what was paid so far, or None when no model has answered."""
+        return Spent(self.requests, self.tokens_in, self.tokens_out, self.cost_usd) if self.requests else None
+
     def _count(self, completion: Completion) -> None:
+        self.requests += 1
         self.tokens_in += completion.tokens_in
         self.tokens_out += completion.tokens_out
         self.cost_usd += completion.cost_usd

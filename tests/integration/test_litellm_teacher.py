@@ -1,15 +1,18 @@
 """The teacher against a scripted server, over real HTTP: every row of the failure table (design, section 8)."""
 
+import io
 import json
 import logging
 import threading
 import time
+import warnings
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 
+from drag_graph import log
 from drag_graph.adapters.budget import Budget
 from drag_graph.adapters.litellm_client import complete
 from drag_graph.adapters.litellm_errors import RequestRejected
@@ -284,8 +287,9 @@ class TestCutOff:
 
     def test_tokens_and_cost_are_summed(self, server, teacher):
         server.script("evidence", half({"evidence": FACTS}), fenced({"evidence": FACTS}))
-        call = teacher.ask(evidence_request()).call
-        assert server.count() == 2
+        reply = teacher.ask(evidence_request())
+        call = reply.call
+        assert server.count() == reply.requests == 2
         assert call.tokens_in == sum(plausible_tokens(request.prompt) for request in server.requests)
         assert call.cost_usd == pytest.approx(call.tokens_in * 1.5e-7 + call.tokens_out * 6e-7)
 
@@ -389,6 +393,47 @@ class TestMalformed:
         assert "twice" in reply.payload.discarded[0]
 
 
+class TestWhatIsWritten:
+    @pytest.fixture
+    def events(self, monkeypatch):
+        """What `--log-json` writes."""
+        logger, written = log.LOGGER, io.StringIO()
+        before = (logger.handlers[:], logger.level, logger.propagate)
+        with monkeypatch.context() as patched:
+            patched.setattr("sys.stderr", written)
+            log.configure("info", as_json=True)
+        yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
+        logger.handlers[:], logger.propagate = before[0], before[2]
+        logger.setLevel(before[1])
+
+    def test_a_call_has_its_fields(self, server, teacher, events):
+        server.script("evidence", Fault(503), Say("no"), Say({"evidence": FACTS}))
+        request = evidence_request()
+        teacher.ask(request)
+        server.script("evidence", *[Say("no")] * 3)
+        with pytest.raises(MalformedReply):
+            teacher.ask(evidence_request(count=5))
+        written = events()
+        calls = [entry for entry in written if entry["event"] == "teacher call"]
+        assert [(call["stage"], call["query"], call["status"], call["requests"]) for call in calls] == [
+            ("evidence", request.query.id, "ok", 2),
+            ("evidence", request.query.id, "quarantined", 3),
+        ]
+        assert all(call["duration_ms"] >= 0 for call in calls)
+        waiting = next(entry for entry in written if entry["event"] == "waiting for the model server")
+        assert (waiting["attempt"], waiting["wait_s"]) == (1, 1)
+        again = next(entry for entry in written if entry["event"] == "asking again")
+        assert (again["stage"], again["query"], again["status"]) == ("evidence", request.query.id, "malformed")
+
+    def test_an_odd_reply_is_not_shown(self, server, teacher):
+        """Of a reply with parts of another type than expected, pydantic would warn, and show them."""
+        server.script("evidence", Say({"evidence": FACTS}, logprobs={"content": [{"token": 4711, "logprob": "x"}]}))
+        with warnings.catch_warnings(record=True) as shown:
+            warnings.simplefilter("always")
+            teacher.ask(evidence_request())
+        assert not [warning for warning in shown if "4711" in str(warning.message)]
+
+
 class TestTapeAndBudget:
     def test_a_recorded_reply_is_never_paid_again(self, server, tmp_path):
         request = evidence_request()
@@ -413,6 +458,66 @@ class TestTapeAndBudget:
             with pytest.raises(MalformedReply):
                 LiteLLMTeacher("any", base_url=server.url, tape=tape).ask(evidence_request())
             assert len(tape) == 0
+
+    def test_an_unusable_reply_is_kept_beside_the_tape(self, server, tmp_path):
+        server.script("evidence", Say("no"), Say("no"), Say("Plants \u2028 are green."))
+        request = evidence_request()
+        with Tape(tmp_path / "t.tape") as tape:
+            teacher = LiteLLMTeacher("any", base_url=server.url, api_key=SECRET, tape=tape)
+            with pytest.raises(MalformedReply) as caught:
+                teacher.ask(request)
+            server.script("evidence", *[Say("I'm sorry, but I can't help with that.")] * 2)
+            with pytest.raises(RefusedReply):
+                teacher.ask(evidence_request(count=5))
+        path = tmp_path / "t.tape.quarantine.jsonl"
+        assert str(path) in caught.value.hint
+        assert path.stat().st_mode & 0o777 == 0o600
+        first, second = [json.loads(line) for line in path.read_text().splitlines()]
+        assert datetime.fromisoformat(first.pop("at")).tzinfo == UTC
+        assert first == {
+            "query_id": request.query.id,
+            "stage": "evidence",
+            "model": "any",
+            "error": str(caught.value),
+            "raw": "Plants \u2028 are green.",
+        }
+        assert second["raw"].startswith("I'm sorry")
+        assert SECRET not in path.read_text()
+
+    def test_a_quarantine_that_cannot_be_written_is_said(self, server, tmp_path):
+        server.script("evidence", *[Say("no")] * 3)
+        (tmp_path / "t.tape.quarantine.jsonl").mkdir()
+        with Tape(tmp_path / "t.tape") as tape, pytest.raises(MalformedReply) as caught:
+            LiteLLMTeacher("any", base_url=server.url, tape=tape).ask(evidence_request())
+        assert "could not be kept" in caught.value.hint
+
+    def test_what_was_spent_is_told_with_the_error(self, server, waits):
+        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, sleep=waits.append)
+        server.script("evidence", *[Say("Plants are green.")] * 3)
+        with pytest.raises(MalformedReply) as caught:
+            teacher.ask(evidence_request())
+        spent = caught.value.spent
+        assert spent.calls == 3
+        assert spent.tokens_in == sum(plausible_tokens(request.prompt) for request in server.requests)
+        assert spent.tokens_out == 3 * plausible_tokens("Plants are green.")
+        assert spent.cost_usd == pytest.approx(spent.tokens_in * 1.5e-7 + spent.tokens_out * 6e-7)
+        server.script("evidence", Say("no"), Fault(401))
+        with pytest.raises(ModelAccessDenied) as caught:
+            teacher.ask(evidence_request())
+        assert caught.value.spent.calls == 1
+        server.script("evidence", Fault(401))
+        with pytest.raises(ModelAccessDenied) as caught:
+            teacher.ask(evidence_request())
+        assert caught.value.spent is None
+
+    def test_what_was_spent_before_the_budget_ended_it(self, server):
+        budget = Budget(0.0031)  # room for one reply of at most 5000 tokens at $0.6 a million, but not for the next
+        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, budget=budget, max_tokens=5000)
+        server.script("evidence", Say("no " * 1000))
+        with pytest.raises(BudgetReached) as caught:
+            teacher.ask(evidence_request())
+        assert caught.value.spent.calls == 1
+        assert caught.value.spent.cost_usd == pytest.approx(budget.spent_usd)
 
     def test_the_key_is_not_on_the_tape(self, server, tmp_path):
         with Tape(tmp_path / "t.tape") as tape:
