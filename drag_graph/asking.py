@@ -215,7 +215,7 @@ class Asker:
             mode=mode,
             latency_ms=round((time.monotonic() - began) * 1000),
             created_at=_now(),
-            snapshot=snapshot(query.text, prompt.lines, subgraphs, blind=self._settings.blind),
+            snapshot=snapshot(query.text, prompt.lines, subgraphs),
             stored=[subgraph.query.id for subgraph in subgraphs],
         )
         dropped = tuple((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped))

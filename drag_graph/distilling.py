@@ -117,6 +117,7 @@ class Distillation:
         subgraph = Subgraph(
             query=query,
             settings_hash=self.settings_hash(query),
+            blind=self._settings.blind,
             embedding=vector,
             created_at=now.isoformat(timespec="seconds"),
             expires_at=(now + timedelta(days=days)).isoformat(timespec="seconds"),

@@ -161,13 +161,15 @@ class Subgraph(Value):
     """All that hangs on one query. `embedding` is the query's unit vector, empty where there is none.
 
     `graph` says what the lines for a student are made of: `simple` edges; the raw `multigraph`, because pruning would have left
-    nothing; or `evidence_only`, because no triple was read. `edges` is filled by the store's aggregation.
+    nothing; or `evidence_only`, because no triple was read. `blind` says whether the options were hidden from the teacher.
+    `edges` is filled by the store's aggregation.
     """
 
     query: Query
     settings_hash: str
     status: Literal["complete"] = "complete"
     graph: GraphKind = "simple"
+    blind: bool = False
     embedding: tuple[float, ...] = ()
     created_at: str = ""
     expires_at: str = ""

@@ -6,8 +6,8 @@ MATCH (q:Query {id: id})
 USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 RETURN
-  [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, q.embedding,
-   q.created_at, q.expires_at] AS query,
+  [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
+   q.embedding, q.created_at, q.expires_at] AS query,
   COLLECT {
     MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
     USING INDEX SEEK c:TeacherCall(namespace, query_id)

@@ -24,7 +24,7 @@ from drag_graph.model import (
 Row = dict[str, Any]
 
 QUERY_FIELDS = ("id", "namespace", "text", "options", "domain", "complexity", "source_id")
-SUBGRAPH_FIELDS = ("settings_hash", "status", "graph", "created_at", "expires_at")
+SUBGRAPH_FIELDS = ("settings_hash", "status", "graph", "blind", "created_at", "expires_at")
 
 
 def query_row(subgraph: Subgraph) -> Row:

@@ -16,7 +16,7 @@ from drag_graph.model import Answer, Entity, Evidence, Line, Query, SimpleEdge, 
 Row = Sequence[Any]
 
 QUERY = ("id", "text", "options", "domain", "complexity", "source_id", "metadata")
-SUBGRAPH = ("settings_hash", "status", "graph", "embedding", "created_at", "expires_at")
+SUBGRAPH = ("settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at")
 CALL = (
     "id",
     "stage",
@@ -51,6 +51,7 @@ def query_properties(subgraph: Subgraph) -> dict[str, Any]:
         "settings_hash": subgraph.settings_hash,
         "status": subgraph.status,
         "graph": "evidence_only",
+        "blind": subgraph.blind,
         "embedding": list(subgraph.embedding) or None,
         "created_at": subgraph.created_at,
         "expires_at": subgraph.expires_at,

@@ -5,7 +5,7 @@ from typing import Any
 
 from drag_graph.model import Answer, Subgraph, Value
 
-_OF_THE_QUERY = frozenset({"settings_hash", "status", "graph", "embedding", "created_at", "expires_at"})
+_OF_THE_QUERY = frozenset({"settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at"})
 _ENDS = frozenset({"subject_id", "subject", "object_id", "object"})
 
 
@@ -13,7 +13,9 @@ def subgraph_records(subgraph: Subgraph) -> Iterator[dict[str, Any]]:
     """Yield the nodes and edges of one query's subgraph, without its answers."""
     query, namespace = subgraph.query, subgraph.query.namespace
     own = subgraph.model_dump(mode="json", include=set(_OF_THE_QUERY))
-    yield node("Query", query.id, {**query.model_dump(mode="json", exclude={"gold"}), **own})
+    # Metadata is JSON already, and pydantic would change keys with half a character in them.
+    head = {**query.model_dump(mode="json", exclude={"gold", "metadata"}), "metadata": query.metadata}
+    yield node("Query", query.id, {**head, **own})
     for call in subgraph.calls:
         yield node("TeacherCall", call.id, _properties(call, namespace))
     for evidence in subgraph.evidence:

@@ -9,6 +9,9 @@ from drag_graph.ports import GraphStore
 _SHOWN = 10
 """How many ids are looked at when a short id is not unique."""
 
+_Rest = tuple[str, str, str, str]
+"""The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the id of the teacher call."""
+
 
 def full_id(store: GraphStore, kind: Literal["query", "answer"], prefix: str) -> str:
     """Return the one stored id that begins with `prefix`.
@@ -36,8 +39,8 @@ def stored_subgraph(store: GraphStore, prefix: str) -> Subgraph:
 def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
     """Return the audit of the answer whose id begins with `prefix` (design, section 6, `audit --json`).
 
-    It is what was recorded when the answer was given. `live` says for each shown line whether the graph still holds it
-    unchanged: `true`, or `false` after a refresh or tampering. Raises as `full_id` does.
+    It is what was recorded when the answer was given. `live` says for each shown line whether the graph still rests it on the
+    same triples, evidence texts and teacher calls: `true`, or `false` after a refresh or tampering. Raises as `full_id` does.
     """
     answer = store.read_answer(full_id(store, "answer", prefix))
     if answer is None:
@@ -64,15 +67,24 @@ def _facts(answer: Answer) -> dict[str, Any]:
     return answer.model_dump(mode="json", include=fields)
 
 
-def _standing(rows: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
-    return {(row["ref"], row.get("triple_id") or "", row["evidence_id"]) for row in rows if row.get("call_id")}
+def _standing(rows: list[dict[str, Any]]) -> dict[tuple[str, str], set[_Rest]]:
+    """Return what each shown (kind, ref) rests on in the graph now."""
+    found: dict[tuple[str, str], set[_Rest]] = {}
+    for row in rows:
+        rest = (row.get("triple_id") or "", row["evidence_id"], row["evidence_text"], row["call_id"])
+        found.setdefault((row["kind"], row["ref"]), set()).add(rest)
+    return found
 
 
-def _is_live(line: dict[str, Any], standing: set[tuple[str, str, str]]) -> bool:
+def _is_live(line: dict[str, Any], standing: dict[tuple[str, str], set[_Rest]]) -> bool:
     if line["kind"] == "evidence":
-        return (line["ref"], "", line["ref"]) in standing
-    wanted = {(line["ref"], triple["id"], triple["evidence"]["id"]) for triple in line["triples"]}
-    return wanted <= standing
+        wanted = {("", line["evidence"]["id"], line["evidence"]["text"], line["call"]["id"])}
+    else:
+        wanted = {
+            (triple["id"], triple["evidence"]["id"], triple["evidence"]["text"], triple["call"]["id"])
+            for triple in line["triples"]
+        }
+    return standing.get((line["kind"], line["ref"])) == wanted
 
 
 def subgraph_text(subgraph: Subgraph) -> str:

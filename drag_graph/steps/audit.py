@@ -12,7 +12,7 @@ from drag_graph.model import Evidence, Line, SimpleEdge, Subgraph, TeacherCall, 
 NO_FILTER = "none"
 
 
-def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph], *, blind: bool) -> dict[str, Any]:
+def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph]) -> dict[str, Any]:
     """Return everything that the audit of an answer needs, as a JSON document (see `audit --json` in the design).
 
     Raises StoreUnfit when a line has no edge or evidence behind it (promise 4): such an answer must not be given.
@@ -22,15 +22,15 @@ def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph]
         "question": question,
         "lines": [_line(line, by_query.get(line.query_id)) for line in lines],
         "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
-        "privacy": {"filter": NO_FILTER, "teacher_saw": _seen(subgraphs, blind=blind)},
+        "privacy": {"filter": NO_FILTER, "teacher_saw": _seen(subgraphs)},
     }
 
 
-def _seen(subgraphs: Iterable[Subgraph], *, blind: bool) -> list[dict[str, Any]]:
+def _seen(subgraphs: Iterable[Subgraph]) -> list[dict[str, Any]]:
     seen = []
     for subgraph in subgraphs:
         models = sorted({call.model for call in subgraph.calls})
-        options = () if blind else subgraph.query.options
+        options = () if subgraph.blind else subgraph.query.options
         question = subgraph.query.text
         seen.append({"query_id": subgraph.query.id, "models": models, "question": question, "options": list(options)})
     return seen

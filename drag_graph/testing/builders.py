@@ -78,6 +78,7 @@ def make_subgraph(
     settings_hash: str = "settings-1",
     embedding: Sequence[float] = (),
     extra_entities: Sequence[str] = (),
+    blind: bool = False,
 ) -> Subgraph:
     """Return a valid subgraph of the query of that number, as the pipeline would save it (without edges).
 
@@ -100,6 +101,7 @@ def make_subgraph(
     return Subgraph(
         query=query,
         settings_hash=settings_hash,
+        blind=blind,
         embedding=tuple(embedding),
         created_at=CREATED_AT,
         expires_at=EXPIRES_AT,
@@ -198,6 +200,7 @@ def random_subgraphs(count: int, *, namespace: str = "default", seed: int = 0) -
                 dropped=dropped,
                 settings_hash=f"settings-{seed}",
                 extra_entities=names[:1],
+                blind=chance.random() < 0.5,  # noqa: PLR2004 - half of them
             )
         )
     return result

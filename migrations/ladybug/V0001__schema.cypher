@@ -3,7 +3,7 @@
 // subgraph has.
 CREATE NODE TABLE Query (
   id STRING PRIMARY KEY, namespace STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE, source_id STRING,
-  metadata STRING, settings_hash STRING, status STRING, graph STRING, embedding DOUBLE[], created_at STRING,
+  metadata STRING, settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING,
   expires_at STRING, call_ids STRING[]
 );
 CREATE NODE TABLE Evidence (

@@ -37,7 +37,7 @@ def document(store):
         Line(n=1, kind="evidence", text=evidence.text, ref=evidence.id, query_id=summary.id),
         Line(n=2, kind="edge", text=edge.statement, ref=edge.id, query_id=summary.id),
     ]
-    kept = snapshot(subgraph.query.text, lines, [subgraph], blind=False)
+    kept = snapshot(subgraph.query.text, lines, [subgraph])
     answer = make_answer(1, [subgraph], lines=tuple(lines), snapshot=kept)
     store.save_answers([answer])
     return audit_document(store, answer.id[:6])
@@ -62,6 +62,53 @@ def test_a_line_that_is_gone_from_the_graph_is_marked(store, document):
     after = audit_document(store, document["answer_id"])
     assert [line["text"] for line in after["lines"]] == [line["text"] for line in document["lines"]]
     assert not after["lines"][1]["live"]
+
+
+def altered(subgraph, part, which, **change):
+    """Return the subgraph with that item of a part changed."""
+    items = [item.model_copy(update=change) if item.id == which else item for item in getattr(subgraph, part)]
+    return subgraph.model_copy(update={part: tuple(items)})
+
+
+@pytest.mark.parametrize(
+    ("what", "live"),
+    [
+        ("nothing", [True, True]),
+        ("evidence text", [False, True]),
+        ("evidence text of an edge", [True, False]),
+        ("evidence call", [False, True]),
+        ("triple call", [True, False]),
+        ("parallel triple", [True, False]),
+    ],
+)
+def test_a_line_that_was_tampered_with_is_marked(store, document, what, live):
+    shown, edge = document["lines"]
+    graphs = store.database.namespaces["default"].subgraphs
+    ((id_, subgraph),) = graphs.items()
+    other = next(call.id for call in subgraph.calls if call.id != shown["call"]["id"])
+    first, behind = edge["triples"][0], next(t["evidence"] for t in edge["triples"] if t["evidence"]["id"] != shown["ref"])
+    if what == "evidence text":
+        subgraph = altered(subgraph, "evidence", shown["ref"], text="somebody else's words")
+    elif what == "evidence text of an edge":
+        subgraph = altered(subgraph, "evidence", behind["id"], text="somebody else's words")
+    elif what == "evidence call":
+        subgraph = altered(subgraph, "evidence", shown["ref"], call_id=other)
+    elif what == "triple call":
+        subgraph = altered(subgraph, "triples", first["id"], call_id=shown["call"]["id"])
+    elif what == "parallel triple":
+        one = next(item for item in subgraph.triples if item.id == first["id"])
+        twin = one.model_copy(update={"id": "f" * 32, "predicate": "prevents", "predicate_key": "prevents"})
+        subgraph = subgraph.model_copy(update={"triples": (*subgraph.triples, twin)})
+    graphs[id_] = subgraph
+    store.aggregate([id_], Aggregation())
+    assert [line["live"] for line in audit_document(store, document["answer_id"])["lines"]] == live
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_the_audit_says_what_the_teacher_really_saw(blind):
+    subgraph = make_subgraph(1, blind=blind)
+    (seen,) = snapshot("q", [], [subgraph])["privacy"]["teacher_saw"]
+    assert seen["options"] == ([] if blind else list(subgraph.query.options))
 
 
 def test_the_page_is_complete_escaped_and_loads_nothing(document):
@@ -114,7 +161,7 @@ def test_a_line_with_nothing_behind_it_is_refused(store):
     for kind in ("evidence", "edge"):
         line = Line(n=1, kind=kind, text="made up", ref="f" * 32, query_id=subgraph.query.id)
         with pytest.raises(StoreUnfit, match="nothing behind it"):
-            snapshot("q", [line], [subgraph], blind=False)
+            snapshot("q", [line], [subgraph])
 
 
 def test_short_ids(store):

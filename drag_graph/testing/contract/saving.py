@@ -174,6 +174,7 @@ class SavingContract(Contract):
             evidence=2,
             dropped=(),
             settings_hash="settings-2",
+            blind=True,
         )
         fresh = make_subgraph("fresh", namespace=namespace)
         store.save([old, other], PLAIN)

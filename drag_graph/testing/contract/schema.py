@@ -1,7 +1,7 @@
 """The public contract of labels, types and properties (design, section 3), written down once more to test against."""
 
 NODES = {
-    "Query": "id text options domain complexity status created_at expires_at",
+    "Query": "id text options domain complexity status blind created_at expires_at",
     "Evidence": "id query_id text framing position cosine llm_score score rank kept created_at",
     "Entity": "id query_id name type",
     "TeacherCall": "id stage model prompt_version request_sha256 response_sha256 tokens_in tokens_out cost_usd latency_ms "
