@@ -1,7 +1,11 @@
 """The canonical export: equal content, equal bytes."""
 
 import json
+import math
 
+import pytest
+
+from drag_graph.errors import StoreUnfit
 from drag_graph.model import Aggregation
 from drag_graph.steps.export import VOLATILE, canonical_lines
 from drag_graph.testing.builders import make_answer, make_subgraph
@@ -40,3 +44,25 @@ def test_a_changed_confidence_shows():
     triple = next(record for record in records if record.get("type") == "TRIPLE")
     triple["properties"]["confidence"] = 0.123
     assert before != list(canonical_lines(records))
+
+
+def test_half_a_character_is_escaped_and_the_rest_stays_readable():
+    odd = {"half \ud83d": "a\udc00", "whole": "\U0001f9ea ü"}
+    subgraph = make_subgraph(1)
+    subgraph = subgraph.model_copy(update={"query": subgraph.query.model_copy(update={"metadata": odd})})
+    with DictStore() as store:
+        store.migrate()
+        store.save([subgraph], Aggregation())
+        lines = list(canonical_lines(store.records()))
+    (line,) = [line for line in lines if '"whole"' in line]
+    assert "\U0001f9ea ü" in line
+    assert json.loads(line.encode())["properties"]["metadata"] == odd
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_a_number_that_json_has_not_is_refused_in_words(number):
+    records = list(filled([1]).records())
+    triple = next(record for record in records if record.get("type") == "TRIPLE")
+    triple["properties"]["confidence"] = number
+    with pytest.raises(StoreUnfit, match=f"TRIPLE {triple['id']}"):
+        list(canonical_lines(records))
