@@ -59,8 +59,8 @@ class TeacherRequest:
 class TeacherReply:
     """A validated reply with the record of its call.
 
-    `cached` is true when it came from the tape (and so cost nothing). `requests` is how many requests a model answered for it:
-    more than 1 where it had to be asked again, 0 where none was sent.
+    `cached` is true when it came from the tape (and so cost nothing). `requests` is how many requests the teacher answered for
+    it: more than 1 where a model had to be asked again, 0 for a reply from the tape.
     """
 
     payload: Reply

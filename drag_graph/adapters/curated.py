@@ -90,7 +90,7 @@ class CuratedTeacher:
             payload = request.schema.parse(_served(_one_line(document), request))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f"the curated file {self._path} was changed while it was in use") from error
-        return TeacherReply(payload, self._call(request, payload), requests=0)
+        return TeacherReply(payload, self._call(request, payload))
 
     def close(self) -> None:
         """Nothing is held open."""

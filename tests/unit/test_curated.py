@@ -40,7 +40,7 @@ def test_evidence_as_people_wrote_it(tmp_path):
     assert [item.text for item in reply.payload.evidence] == LINE["evidence"]
     assert {item.framing for item in reply.payload.evidence} == {"unspecified"}
     assert not reply.cached
-    assert reply.requests == 0
+    assert reply.requests == 1
     assert not teacher.is_model
     call = reply.call
     assert (call.model, call.prompt_version, call.cost_usd, call.tokens_in) == ("curated:facts.jsonl", "curated", 0, 0)
