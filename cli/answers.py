@@ -174,7 +174,7 @@ def show(
       drag-graph show 9b1c --format html -o graph.html
     """
     from drag_graph.bootstrap import open_store
-    from drag_graph.service.auditing import stored_subgraph
+    from drag_graph.lookup import stored_subgraph
 
     from . import render
 

@@ -161,7 +161,7 @@ def erase(
     Example: drag-graph db erase --query-id 9b1c --yes
     """
     from drag_graph.bootstrap import open_store
-    from drag_graph.service.auditing import full_id
+    from drag_graph.lookup import full_id
 
     from . import render
 

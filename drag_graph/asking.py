@@ -13,9 +13,9 @@ from typing import Any
 from drag_graph import log
 from drag_graph.errors import DragGraphError, Interrupted, ModelError, ReplyError
 from drag_graph.inputs import InputLine, make_query
+from drag_graph.lookup import stored_subgraph
 from drag_graph.model import Answer, Query, Subgraph
 from drag_graph.ports import Embedder, GraphStore, Student
-from drag_graph.service.auditing import stored_subgraph
 from drag_graph.settings import Settings
 from drag_graph.steps import retrieve
 from drag_graph.steps.answer import make_answer, no_answer

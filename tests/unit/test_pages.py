@@ -7,9 +7,10 @@ import pytest
 from prov.model import ProvDocument
 
 from drag_graph.errors import ConfigurationError, NotStored, StoreUnfit
+from drag_graph.lookup import full_id, stored_subgraph
 from drag_graph.model import Aggregation, Line
 from drag_graph.service.audit_page import audit_page
-from drag_graph.service.auditing import audit_document, full_id, stored_subgraph, subgraph_text
+from drag_graph.service.auditing import audit_document, subgraph_text
 from drag_graph.service.graph_page import graph_page
 from drag_graph.service.prov import prov_document
 from drag_graph.steps.audit import snapshot

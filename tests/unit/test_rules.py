@@ -64,6 +64,15 @@ def test_steps_do_no_io():
         assert not {name for name in names if name.startswith("drag_graph.adapters")}, path
 
 
+CORE = ("model", "ports", "errors", "identity", "inputs", "lookup", "pipeline", "distilling", "asking", "estimate", "wire")
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_the_core_knows_ports_and_not_adapters(name):
+    names = set(imported(parsed(ROOT / "drag_graph" / f"{name}.py")))
+    assert not {module for module in names if module.startswith(("drag_graph.adapters", "drag_graph.service"))}
+
+
 def test_public_functions_of_the_product_are_documented():
     missing = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"

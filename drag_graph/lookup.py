@@ -1,0 +1,33 @@
+"""Finding what a person names by a short id."""
+
+from typing import Literal
+
+from drag_graph.errors import ConfigurationError, NotStored
+from drag_graph.model import Subgraph
+from drag_graph.ports import GraphStore
+
+_SHOWN = 10
+"""How many ids are looked at when a short id is not unique."""
+
+
+def full_id(store: GraphStore, kind: Literal["query", "answer"], prefix: str) -> str:
+    """Return the one stored id that begins with `prefix`.
+
+    Raises NotStored when there is none, ConfigurationError when several begin so.
+    """
+    prefix = prefix.strip().lower()
+    found = store.match_ids(kind, prefix, limit=_SHOWN) if prefix else []
+    if not found:
+        listing = "`drag-graph show` lists the queries." if kind == "query" else "`drag-graph ask` prints the id of its answer."
+        raise NotStored(f"no {kind} {prefix!r} in {store.location}", hint=listing)
+    if len(found) > 1 and prefix not in found:
+        raise ConfigurationError(f"{prefix!r} begins {len(found)} or more {kind} ids", hint="Give more digits of the id.")
+    return prefix if prefix in found else found[0]
+
+
+def stored_subgraph(store: GraphStore, prefix: str) -> Subgraph:
+    """Return the subgraph of the query whose id begins with `prefix`. Raises as `full_id` does."""
+    found = store.read([full_id(store, "query", prefix)])
+    if not found:
+        raise NotStored(f"query {prefix!r} went away while it was read", hint="Ask again.")
+    return found[0]
