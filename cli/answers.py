@@ -109,9 +109,9 @@ def ask(
         if file is not None:
             from drag_graph.adapters.loaders import read_queries
 
-            from .distill import line_count
+            from .distill import line_count, some
 
-            lines = read_queries(file, namespace=settings.namespace, domain=settings.domain)
+            lines = some(read_queries(file, namespace=settings.namespace, domain=settings.domain), file)
             with render.progress(line_count(file), quiet=json) as show_one:
                 report = asker.ask_all(lines, on_answer=show_one)
             render.answers(report, as_json=json)
@@ -151,7 +151,7 @@ def audit(
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
-    with open_store(settings, create=False) as graph:
+    with open_store(settings, create=False, read_only=True) as graph:
         document = audit_document(graph, answer_id)
     render.audit(document, AuditFormat.json if json else format, output)
 
@@ -174,15 +174,19 @@ def show(
       drag-graph show 9b1c --format html -o graph.html
     """
     from drag_graph.bootstrap import open_store
+    from drag_graph.errors import ConfigurationError
     from drag_graph.lookup import stored_subgraph
 
     from . import render
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
-    with open_store(settings, create=False) as graph:
+    if query_id is None and (output is not None or format in {ShowFormat.text, ShowFormat.html}):
+        raise ConfigurationError("without a QUERY_ID there is only the list, as table or --json", hint="drag-graph show --help")
+    with open_store(settings, create=False, read_only=True) as graph:
         if query_id is None:
-            render.listing(graph.list_queries(limit=limit), as_json=json or format is ShowFormat.json)
+            where = f"{graph.location}, namespace {graph.namespace}"
+            render.listing(graph.list_queries(limit=limit), where, as_json=json or format is ShowFormat.json)
             return
         subgraph = stored_subgraph(graph, query_id)
     render.subgraph(subgraph, ShowFormat.json if json else format, output)

@@ -1,5 +1,7 @@
 """The root command, and how errors end: one sentence, a next step, the right exit code."""
 
+import errno
+import os
 import sys
 from types import TracebackType
 from typing import Any
@@ -11,6 +13,7 @@ from drag_graph.errors import DragGraphError
 from . import answers, config, db, distill, export
 
 EXIT_INTERRUPTED = 130
+_OUTPUT_FAILS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 # Typer carries a Click of its own or uses the installed one, by version; this is the class that it really raises.
 UsageProblem: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
@@ -48,28 +51,50 @@ config.register(app)
 def main() -> None:
     """Run the command line and exit with its code; `--debug` shows the traceback of an error."""
     debug = "--debug" in sys.argv
-    code: object = 0
+    try:
+        code = _run(debug=debug)
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _OUTPUT_FAILS:
+            raise
+        code = _output_failed(error)
+    finally:
+        if not debug:
+            sys.excepthook = _explain_fault  # typer sets one of its own when an error passes it
+    sys.exit(code)
+
+
+def _run(*, debug: bool) -> int:
+    """Run the command and return its exit code; what it raises on purpose is said in a sentence."""
     try:
         code = app(standalone_mode=False, prog_name="drag-graph")
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("Interrupted. What was reported complete is stored; the same command goes on from there.", err=True)
-        code = EXIT_INTERRUPTED
+        return EXIT_INTERRUPTED
     except UsageProblem as error:
         error.show()
-        code = error.exit_code
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        sys.stderr.close()
+        return int(error.exit_code)
+    except SystemExit as stop:  # typer ends so, with code 1, when the reader of our output goes away
+        if isinstance(stop.__context__, OSError):
+            raise stop.__context__ from None
+        return stop.code if isinstance(stop.code, int) else 1
     except DragGraphError as error:
         if debug:
             raise
         typer.echo(f"Error: {error}", err=True)
         if error.hint:
             typer.echo(f"Next: {error.hint}", err=True)
-        code = error.exit_code
-    finally:
-        if not debug:
-            sys.excepthook = _explain_fault  # typer sets one of its own when an error passes it
-    sys.exit(code if isinstance(code, int) else 0)
+        return error.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _output_failed(error: OSError) -> int:
+    """Say that the output could not be written, unless its reader just went away, as `head` does; return the exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try, and fail, again at its end
+    if isinstance(error, BrokenPipeError):
+        return 0
+    typer.echo(f"Error: the output cannot be written: {error.strerror or type(error).__name__}", err=True)
+    return DragGraphError.exit_code
 
 
 def _explain_fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -2,11 +2,14 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import options
+
+if TYPE_CHECKING:
+    from drag_graph.ports import GraphStore
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -79,25 +82,37 @@ def status(
     Example: drag-graph db status --store bolt://127.0.0.1:7687
     """
     from drag_graph.bootstrap import open_store
+    from drag_graph.errors import StoreError
     from drag_graph.service.server import server_state
 
     from . import render
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
-    with open_store(settings, create=False, migrate=False) as graph:
-        migrations = graph.migrations()
-        pending = [item for item in migrations if not item.applied_at]
-        embedder = None if pending else graph.embedder()
-        document = {
-            "store": graph.location,
-            "namespace": graph.namespace,
-            "embedder": embedder[0] if embedder else None,
-            "migrations": {"applied": len(migrations) - len(pending), "pending": [item.name for item in pending]},
-            "counts": {} if pending else graph.counts(),
-            "server": server_state(home),
-        }
+    server = server_state(home)
+    try:
+        with open_store(settings, create=False, migrate=False, read_only=True) as graph:
+            document = _contents(graph)
+    except StoreError as error:
+        if not server["running"]:
+            raise
+        document = {"store": f"{error} ({error.hint})"}
+    document["server"] = server
     render.fields(document, as_json=json)
+
+
+def _contents(graph: "GraphStore") -> dict[str, Any]:
+    """Return what the store says of itself."""
+    migrations = graph.migrations()
+    pending = [item for item in migrations if not item.applied_at]
+    embedder = None if pending else graph.embedder()
+    return {
+        "store": graph.location,
+        "namespace": graph.namespace,
+        "embedder": embedder[0] if embedder else None,
+        "migrations": {"applied": len(migrations) - len(pending), "pending": [item.name for item in pending]},
+        "counts": {} if pending else graph.counts(),
+    }
 
 
 @app.command()
@@ -141,7 +156,7 @@ def verify(
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
-    with open_store(settings, create=False) as graph:
+    with open_store(settings, create=False, read_only=True) as graph:
         problems = graph.verify()
     render.problems(problems, as_json=json)
     raise typer.Exit(1 if problems else 0)
@@ -158,6 +173,9 @@ def erase(
 ) -> None:
     """Erase a query, its whole subgraph and every answer that rests on it.
 
+    The teacher tape is not touched: it keeps the replies, so that distilling the question again costs nothing. Delete
+    the tape's file too where the text itself must go.
+
     Example: drag-graph db erase --query-id 9b1c --yes
     """
     from drag_graph.bootstrap import open_store
@@ -170,6 +188,18 @@ def erase(
     with open_store(settings, create=False) as graph:
         whole = full_id(graph, "query", query_id)
         if not yes:
-            typer.confirm(f"Erase query {whole} from {graph.location}?", abort=True, err=True)
+            _confirm(f"Erase query {whole} from {graph.location}?")
         erased = graph.erase_query(whole)
     render.fields({"query_id": whole, "erased": erased}, as_json=json)
+
+
+def _confirm(question: str) -> None:
+    """Ask; raise ConfigurationError unless the answer is yes."""
+    from drag_graph.errors import ConfigurationError
+
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        agreed = False
+    if not agreed:
+        raise ConfigurationError("nothing was erased", hint="Say y, or give --yes.")

@@ -58,7 +58,8 @@ def distill(
     ] = False,
     tape: Annotated[str | None, typer.Option("--tape", help="The teacher tape's file.", rich_help_panel=TEACHER_PANEL)] = None,
     top_k: Annotated[
-        int | None, typer.Option("--top-k", "-k", min=1, help="Evidence and edges kept.", rich_help_panel=GRAPH_PANEL)
+        int | None,
+        typer.Option("--top-k", "-k", min=1, help="Evidence (at least 3) and edges kept.", rich_help_panel=GRAPH_PANEL),
     ] = None,
     domain: Annotated[
         options.Domain | None, typer.Option("--domain", help="For lines that name none.", rich_help_panel=GRAPH_PANEL)
@@ -139,12 +140,26 @@ def _input(file: Path | None, query: str | None, choices: list[str], settings: "
     if (file is None) == (query is None):
         raise ConfigurationError("give either a FILE of questions or one question with -q", hint="drag-graph distill --help")
     if file is not None:
-        return read_queries(file, namespace=settings.namespace, domain=settings.domain)
+        if choices:
+            raise ConfigurationError("--option belongs to a question given with -q", hint="drag-graph distill --help")
+        return some(read_queries(file, namespace=settings.namespace, domain=settings.domain), file)
     try:
         one = make_query(query, choices or None, domain=settings.domain, namespace=settings.namespace)
     except QueryInvalid as error:
         raise ConfigurationError(f"the question cannot be used: {error}", hint="Give a question of plain text.") from error
     return iter([InputLine(1, query=one)])
+
+
+def some(lines: "Iterator[InputLine]", file: Path) -> "Iterator[InputLine]":
+    """Return the lines as they are; raise InputError when there is none."""
+    from itertools import chain
+
+    from drag_graph.errors import InputError
+
+    first = next(lines, None)
+    if first is None:
+        raise InputError(f"{file} holds no question", hint='Give one JSON object a line, with a key "question".')
+    return chain([first], lines)
 
 
 def line_count(file: Path | None) -> int | None:

@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
         del format, debug
         settings = options.settings_of({"store": store, "namespace": namespace})
-        with open_store(settings, create=False) as graph:
+        with open_store(settings, create=False, read_only=True) as graph:
             lines = canonical_lines(graph.records(), full=full)
             if output is None:
                 for line in lines:

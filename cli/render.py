@@ -19,7 +19,7 @@ from rich.tree import Tree
 if TYPE_CHECKING:
     from drag_graph.asking import AnswersReport, Asked
     from drag_graph.model import Subgraph
-    from drag_graph.pipeline import RunReport
+    from drag_graph.pipeline import QueryResult, RunReport
     from drag_graph.ports import Problem, QuerySummary
 
     from .answers import AuditFormat, ShowFormat
@@ -28,9 +28,16 @@ SHORT = 12
 """Digits of an id in a table; every command takes a short id."""
 
 
+PIPED_WIDTH = 120
+"""Columns of a table that goes into a pipe or a file."""
+
+
 def console() -> Console:
     """Return the console for results (stdout)."""
-    return Console(highlight=False)
+    out = Console(highlight=False)
+    if not out.is_terminal and out.width < PIPED_WIDTH:
+        out = Console(highlight=False, width=PIPED_WIDTH)
+    return out
 
 
 def _table(*columns: str, wrapped: str = "", title: str = "") -> Table:
@@ -143,21 +150,29 @@ def run(report: "RunReport", *, as_json: bool) -> None:
         return
     table = _table("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
     for result in report.queries:
-        calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else str(result.calls)
-        numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")
-        colour = {"complete": "green", "quarantined": "red", "skipped": "yellow"}.get(result.status, "")
-        table.add_row(
-            result.id[:SHORT], escape(result.source_id), f"[{colour}]{result.status}[/]" if colour else result.status, *numbers
-        )
-    console().print(table)
-    for result in report.queries:
-        if result.error:
-            typer.echo(f"{result.id[:SHORT]} {result.status}: {result.error}", err=True)
+        if result.status != "pending":
+            _result_row(table, result)
+    if table.row_count:
+        console().print(table)
     for bad in report.rejected:
-        typer.echo(f"line {bad.number}: {bad.problem}", err=True)
+        typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
+    for result in report.queries:
+        name = f"line {result.line} ({result.source_id or result.id[:SHORT]})"
+        if result.error:
+            typer.echo(f"{name} {result.status}: {result.error}", err=True)
+        if result.notes:
+            typer.echo(f"{name}: {len(result.notes)} left out or done otherwise (--json lists why)", err=True)
     totals = report.totals()
     counts = ", ".join(f"{totals[name]} {name}" for name in ("complete", "quarantined", "skipped", "pending"))
+    counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""
     console().print(f"{counts}; {totals['calls']} calls, ${totals['cost_usd']:.4f}, {totals['seconds']:.1f} s")
+
+
+def _result_row(table: Table, result: "QueryResult") -> None:
+    calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else str(result.calls)
+    numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")
+    colour = {"complete": "green", "quarantined": "red", "skipped": "yellow"}[result.status]
+    table.add_row(result.id[:SHORT], escape(result.source_id[:24]), f"[{colour}]{result.status}[/]", *numbers)
 
 
 def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
@@ -170,13 +185,20 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
     out.print(f"[bold]{escape(label + asked.answer.text)}[/bold]")
     out.print(f"confidence {asked.answer.confidence:.2f}, mode {asked.answer.mode}, student {escape(asked.answer.student)}")
     for line in asked.answer.lines:
-        score = f" ({line.score:.3f})" if explain else ""
+        score = f" ({line.score:.3f})" if explain and asked.how == "nearest" else ""
         out.print(f"  {line.n}. {escape(line.text)}{score}", soft_wrap=True)
     if explain:
-        for option, probability in zip(asked.answer.options, asked.probabilities, strict=False):
-            out.print(f"  {probability:6.3f}  {escape(option)}")
+        _explanation(out, asked)
     if asked.answer.query_ids:
         out.print(f"Trace it back: [bold]drag-graph audit {asked.answer.id[:SHORT]}[/bold]")
+
+
+def _explanation(out: Console, asked: "Asked") -> None:
+    out.print(f"found by: {asked.how}; {asked.context_tokens} tokens of lines, {asked.answer.prompt_tokens} of prompt")
+    for option, probability in zip(asked.answer.options, asked.probabilities, strict=False):
+        out.print(f"  {probability:6.3f}  {escape(option)}")
+    for text, reason in asked.dropped:
+        out.print(f"  left out ({reason}): {escape(text)}", soft_wrap=True)
 
 
 def answers(report: "AnswersReport", *, as_json: bool) -> None:
@@ -202,10 +224,13 @@ def answers(report: "AnswersReport", *, as_json: bool) -> None:
     console().print(", ".join(f"{name} {value}" for name, value in report.totals().items()))
 
 
-def listing(queries: Sequence["QuerySummary"], *, as_json: bool) -> None:
-    """Print the stored queries."""
+def listing(queries: Sequence["QuerySummary"], where: str, *, as_json: bool) -> None:
+    """Print the stored queries; `where` names the store and namespace."""
     if as_json:
         document([asdict(query) for query in queries])
+        return
+    if not queries:
+        console().print(f"No query is stored in {escape(where)}.")
         return
     table = _table("query", "question", "domain", "graph", "evidence", "triples", "edges", wrapped="question")
     for query in queries:

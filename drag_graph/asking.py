@@ -216,7 +216,7 @@ class Asker:
             latency_ms=round((time.monotonic() - began) * 1000),
             created_at=_now(),
             snapshot=snapshot(query.text, prompt.lines, subgraphs),
-            stored=[subgraph.query.id for subgraph in subgraphs],
+            subgraphs=subgraphs,
         )
         dropped = tuple((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped))
         context = self._student.count_tokens(block(prompt.lines)) if prompt.lines else 0

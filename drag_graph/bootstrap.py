@@ -58,9 +58,13 @@ def open_session(settings: Settings, *, create: bool = True) -> Session:
     return Session(settings, open_store(settings, create=create), embedder)
 
 
-def open_store(settings: Settings, *, create: bool = True, migrate: bool = True) -> GraphStore:
-    """Open the store that the settings name, and apply pending migrations unless told otherwise. Close it after use."""
-    store = _neo4j(settings) if settings.uses_neo4j else _embedded(settings, create=create)
+def open_store(settings: Settings, *, create: bool = True, migrate: bool = True, read_only: bool = False) -> GraphStore:
+    """Open the store that the settings name, and apply pending migrations unless told otherwise. Close it after use.
+
+    `read_only` opens an embedded store without writing, so that it works on a file that may not be written and beside a
+    process that writes; pending migrations are then an error (StoreUnfit).
+    """
+    store = _neo4j(settings) if settings.uses_neo4j else _embedded(settings, create=create, read_only=read_only)
     if migrate:
         try:
             store.migrate()
@@ -83,7 +87,7 @@ def _neo4j(settings: Settings) -> GraphStore:
     )
 
 
-def _embedded(settings: Settings, *, create: bool) -> GraphStore:
+def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStore:
     path = Path(settings.store).expanduser()
     if not create and not path.exists():
         raise StoreUnavailable(
@@ -91,7 +95,7 @@ def _embedded(settings: Settings, *, create: bool) -> GraphStore:
         )
     from drag_graph.adapters.ladybug_store import LadybugStore
 
-    return LadybugStore(path, namespace=settings.namespace, timeout=settings.store_timeout)
+    return LadybugStore(path, namespace=settings.namespace, read_only=read_only, timeout=settings.store_timeout)
 
 
 def make_embedder(settings: Settings) -> Embedder:

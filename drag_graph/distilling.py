@@ -5,7 +5,7 @@ step by step as published.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from drag_graph import log
@@ -47,6 +47,8 @@ class Ledger:
     cost_usd: float = 0.0
     tokens_in: int = 0
     tokens_out: int = 0
+    notes: list[str] = field(default_factory=list)
+    """A sentence for each thing that was left out or done in another way than asked."""
 
     def book(self, reply: TeacherReply) -> None:
         """Count one reply."""
@@ -106,7 +108,7 @@ class Distillation:
         extraction = self._triples(query, ranked, asking)
         thresholds = thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
         graph = canonical.build(query, extraction.triples, self._embedder.embed, thresholds, alpha=self._settings.alpha)
-        log.event("discarded", query=query.id, count=len(extraction.discarded) + len(graph.discarded))
+        ledger.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
         aggregation = Aggregation(
             strategy=self._settings.strategy, merge=self._settings.merge, threshold=self._settings.threshold, top_k=k
         )
@@ -143,7 +145,10 @@ class Distillation:
             raise MalformedReply("the teacher gave no evidence", hint="Ask another teacher, or reword the question.")
         scores: dict[str, float] = {}
         if rank.candidates(found):
-            scores, _ = rank.read_scores(asking.ask(rank.scores_request(query, found, plan, blind=blind)), found)
+            reply = asking.ask(rank.scores_request(query, found, plan, blind=blind))
+            scores, discarded = rank.read_scores(reply, found)
+            for reason in discarded:
+                asking.note(f"discarded: {reason}")
         vectors = self._embedder.embed([query.text, *(item.text for item in found)])
         ranked = rank.rank(
             found,
@@ -166,7 +171,7 @@ class Distillation:
             except ReplyError:
                 if self._settings.extractor == "teacher":
                     raise
-                log.event("patterns", query=query.id, reason="the teacher's triples were unusable")
+                asking.note("the teacher's triples were unusable, so `patterns` read them")
             if extraction.triples or self._settings.extractor == "teacher":
                 return extraction
         extraction, call = extract.from_patterns(query, ranked, created_at=datetime.now(UTC).isoformat(timespec="seconds"))
@@ -182,6 +187,9 @@ class _Asking:
         self._teacher = teacher
         self._ledger = ledger
         self.calls: dict[str, TeacherCall] = {}
+
+    def note(self, sentence: str) -> None:
+        self._ledger.notes.append(sentence)
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         try:
@@ -207,6 +215,6 @@ def _merged_statements(
         merged, _ = statements.read(asking.ask(statements.request(query, several, triples)), several)
     except ReplyError:
         # The paper calls this step optional: the joined sentences say the same.
-        log.event("statements", query=query.id, reason="the teacher's sentences were unusable")
+        asking.note("the teacher's merged sentences were unusable, so they are joined")
         return aggregation
     return aggregation.model_copy(update={"statements": merged})

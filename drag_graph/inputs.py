@@ -143,8 +143,10 @@ def _clean_options(options: Any) -> tuple[str, ...]:
 
 
 def _gold(answer: Any, options: tuple[str, ...]) -> int | str | tuple[str, ...] | None:
-    if answer is None or isinstance(answer, bool):
-        return None if answer is None else str(answer).lower()
+    if answer is None:
+        return None
+    if isinstance(answer, bool):
+        answer = str(answer).lower()
     if isinstance(answer, (list, tuple)):
         return tuple(str(entry) for entry in answer)
     if not options:

@@ -9,7 +9,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from threading import Event
 from typing import Any, Literal
@@ -30,7 +30,10 @@ WINDOW = 64
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """What became of one input line. Counts are of kept evidence, triples and simple edges; `cost_usd` is what was paid now."""
+    """What became of one input line. Counts are of kept evidence, triples and simple edges; `cost_usd` is what was paid now.
+
+    `line` is the line's number in the input, `notes` has a sentence for each thing that was left out or done otherwise.
+    """
 
     id: str
     source_id: str
@@ -44,6 +47,8 @@ class QueryResult:
     error: str | None = None
     tokens_in: int = 0
     tokens_out: int = 0
+    line: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -75,9 +80,10 @@ class RunReport:
     def document(self) -> dict[str, Any]:
         """Return the `distill --json` document (design, section 6)."""
         names = ("id", "source_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error")
+        more = ("line", "notes")
         return {
             "run_id": self.run_id,
-            "queries": [{name: getattr(result, name) for name in names} for result in self.queries],
+            "queries": [{name: getattr(result, name) for name in names + more} for result in self.queries],
             "rejected": [{"line": line.number, "reason": line.problem} for line in self.rejected],
             "totals": self.totals(),
             "stopped": str(self.stopped) if self.stopped else None,
@@ -138,8 +144,7 @@ class Distiller:
                     waiting.extend(self._submit(pool, batch or [], report, seen))
                 if waiting:
                     result = self._wait(waiting[0], report)
-                    waiting.popleft()
-                    report.queries.append(result)
+                    report.queries.append(replace(result, line=waiting.popleft().line))
                     cost += result.cost_usd
                     on_result(cost)
             except KeyboardInterrupt:
@@ -152,20 +157,20 @@ class Distiller:
         self, pool: ThreadPoolExecutor, batch: list[InputLine], report: RunReport, seen: dict[str, str]
     ) -> list["_Pending"]:
         report.rejected += [line for line in batch if line.query is None]
-        queries = [line.query for line in batch if line.query is not None]
-        complete = self._complete(queries, report)
+        numbered = [(line.number, line.query) for line in batch if line.query is not None]
+        complete = self._complete([query for _, query in numbered], report)
         submitted = []
-        for query in queries:
+        for number, query in numbered:
             if query.id in seen:
                 first = seen[query.id] or query.id
                 repeated = QueryResult(query.id, query.source_id, "skipped", error=f"the same question as {first}")
-                submitted.append(_Pending(query, result=repeated))
+                submitted.append(_Pending(number, result=repeated))
                 continue
             seen[query.id] = query.source_id
             if query.id in complete:
-                submitted.append(_Pending(query, result=_counted(query, complete[query.id])))
+                submitted.append(_Pending(number, result=_counted(query, complete[query.id])))
             else:
-                submitted.append(_Pending(query, future=pool.submit(self._one, query)))
+                submitted.append(_Pending(number, future=pool.submit(self._one, query)))
         return submitted
 
     def _complete(self, queries: list[Query], report: RunReport) -> dict[str, Subgraph]:
@@ -214,7 +219,7 @@ class Distiller:
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    query: Query
+    line: int
     future: Future[QueryResult] | None = None
     result: QueryResult | None = None
 

@@ -8,8 +8,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from drag_graph.errors import ConfigurationError
@@ -29,10 +30,22 @@ PositiveInt = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
+def _address(value: str) -> str:
+    parts = urlsplit(value)
+    if value and (parts.scheme not in {"http", "https"} or not parts.hostname):
+        raise ValueError("must be an address such as http://HOST:PORT/v1")
+    return value
+
+
+BaseUrl = Annotated[str, AfterValidator(_address)]
+
+
 class Settings(BaseSettings):
     """What a run is made with. Unknown keys in `drag-graph.toml` are an error, not a surprise."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, toml_file=CONFIG_FILE, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, toml_file=CONFIG_FILE, extra="forbid", frozen=True
+    )
 
     # The store
     store: str = Field(DEFAULT_STORE, description="A path (embedded) or bolt://, neo4j:// (Neo4j).")
@@ -44,12 +57,12 @@ class Settings(BaseSettings):
 
     # The embedder
     embedder: str = Field("auto", description="auto, lexical, minilm, a sentence-transformers folder, or a LiteLLM name.")
-    embedder_base_url: str = ""
+    embedder_base_url: BaseUrl = ""
     embedder_api_key: SecretStr = SecretStr("")
 
     # The teacher
-    teacher: str = Field("gpt-4o-mini", description="A LiteLLM model name, curated:FILE or tape:FILE.")
-    teacher_base_url: str = ""
+    teacher: str = Field("gpt-4o-mini", min_length=1, description="A LiteLLM model name, curated:FILE or tape:FILE.")
+    teacher_base_url: BaseUrl = ""
     teacher_api_key: SecretStr = SecretStr("")
     teacher_timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds a call may take.")
     tape: str = Field("", description="The teacher tape; by default beside an embedded store.")
@@ -63,7 +76,7 @@ class Settings(BaseSettings):
     # Ranking and the graph
     ranking: Literal["weighted", "rank-sum"] = "weighted"
     alpha: Fraction | None = Field(None, description="Weight of the teacher's score; by default that of the domain.")
-    top_k: PositiveInt | None = Field(None, description="Evidence and edges kept (K); by default by domain and complexity.")
+    top_k: PositiveInt | None = Field(None, description="Evidence (at least 3) and edges kept (K).")
     domain: Domain | None = Field(None, description="For lines that do not name one.")
     strategy: Strategy = "pair"
     merge: Merge = "max"
@@ -73,8 +86,8 @@ class Settings(BaseSettings):
     days_to_live: PositiveInt | None = Field(None, description="By default 30 for medical questions, 90 for others.")
 
     # The student
-    student: str = Field("nearest", description="nearest, transformers:NAME_OR_PATH, or a LiteLLM model name.")
-    student_base_url: str = ""
+    student: str = Field("nearest", min_length=1, description="nearest, transformers:NAME_OR_PATH, or a LiteLLM model name.")
+    student_base_url: BaseUrl = ""
     student_api_key: SecretStr = SecretStr("")
     student_timeout: Annotated[float, Field(gt=0)] = 120.0
     quantisation: Literal["auto", "none", "8bit", "4bit"] = "auto"
@@ -154,7 +167,7 @@ def origins(flags: Mapping[str, Any] | None = None) -> dict[str, str]:
     in_file = set(_config_file(Settings)())
     result = {}
     for name in Settings.model_fields:
-        variable = next((key for key in os.environ if key.upper() == PREFIX + name.upper()), "")
+        variable = next((key for key in os.environ if key.upper() == PREFIX + name.upper() and os.environ[key]), "")
         neo4j = NEO4J_VARIABLES.get(name, "")
         if name in given:
             result[name] = "flag"

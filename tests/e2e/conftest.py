@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import sys
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def store(request, tmp_path, monkeypatch):
     uri, user, password = request.getfixturevalue("neo4j_lts")
     monkeypatch.setenv("NEO4J_USERNAME", user)
     monkeypatch.setenv("NEO4J_PASSWORD", password)
-    monkeypatch.setenv("DRAG_GRAPH_NAMESPACE", f"test-{tmp_path.name}")
+    monkeypatch.setenv("DRAG_GRAPH_NAMESPACE", f"test-{uuid.uuid4().hex}")
     return uri
 
 

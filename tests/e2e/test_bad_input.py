@@ -1,5 +1,6 @@
 """What is wrong is said in one sentence with the right exit code; the rest of the work is done; nothing is half-written."""
 
+import io
 import json
 import os
 import subprocess
@@ -51,7 +52,7 @@ def test_bad_lines_are_named_and_the_others_are_done(cli, store, tmp_path):
     assert [bad["line"] for bad in done.json["rejected"]] == [1, 3, 4, 5, 6]
     assert all(bad["reason"] for bad in done.json["rejected"])
     plain = cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", store)
-    assert "line 4: the question has 1,000,000 characters" in plain.err
+    assert "line 4 rejected: the question has 1,000,000 characters" in plain.err
 
 
 def test_a_question_that_the_curated_file_lacks_is_quarantined(cli, store, tmp_path):
@@ -222,3 +223,68 @@ def test_a_budget_of_nothing_stops_before_the_first_call(cli, teacher):
 def test_broken_settings(cli, tmp_path):
     (tmp_path / "drag-graph.toml").write_text("workers = 0\n", encoding="utf-8")
     one_sentence(cli("config"), 2)
+
+
+def test_an_empty_file_and_misplaced_flags_are_said_in_words(cli, tmp_path):
+    empty = write(tmp_path / "empty.jsonl", b"", b"  ")
+    teacher = curated_file(tmp_path / "c.jsonl", GOOD)
+    assert "holds no question" in one_sentence(cli("distill", empty, "--teacher", teacher), 2)
+    one_sentence(cli("distill", write(tmp_path / "q.jsonl", GOOD), "--option", "a", "--teacher", teacher), 2)
+    one_sentence(cli("show", "--format", "html"), 2)
+    one_sentence(cli("ask", "", "--store", "g.lbug"), 3)
+    assert cli("distill", tmp_path / "q.jsonl", "--teacher", teacher, "--store", "g.lbug").code == 0
+    assert "holds no question" in one_sentence(cli("ask", "--file", empty, "--store", "g.lbug"), 2)
+    for bad in ([""], ["What?", "--option", "one"], ["What?", "--option", "a", "--option", "a"]):
+        one_sentence(cli("ask", *bad, "--store", "g.lbug"), 2)
+    one_sentence(cli("ask", "--query-id", "a", "--option", "b", "--store", "g.lbug"), 2)
+
+
+@pytest.mark.parametrize("flag", ["--teacher-base-url", "--student-base-url"])
+def test_an_address_that_is_none_is_refused_at_once(cli, flag):
+    command = ["distill", "-q", "What?"] if "teacher" in flag else ["ask", "What?"]
+    assert "must be an address" in one_sentence(cli(*command, flag, "not a url"), 2)
+
+
+def test_discarded_triples_and_fall_backs_are_noted(cli, teacher):
+    good = {"subject": "the Moon", "predicate": "pulls", "object": "the oceans", "confidence": 0.9, "evidence": [0]}
+    teacher.script("triples", Say({"triples": [good, {**good, "confidence": 7}]}))
+    (query,) = distil(cli, teacher).json["queries"]
+    assert len(query["notes"]) == 1
+    assert "confidence" in query["notes"][0]
+    teacher.script("triples", *[Say("There are no triples in this.")] * 8)
+    done = cli(
+        "distill", "-q", "Who?", "--store", "g.lbug", "--teacher", "scripted", "--teacher-base-url", teacher.url, "--json"
+    )
+    assert any("patterns" in note for note in done.json["queries"][0]["notes"])
+
+
+def test_erase_asks_first(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    questions = write(tmp_path / "q.jsonl", GOOD)
+    assert cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", "g.lbug").code == 0
+    (query,) = cli("show", "--store", "g.lbug", "--json").json
+    assert "nothing was erased" in cli("db", "erase", "--query-id", query["id"], "--store", "g.lbug").err
+    assert len(cli("show", "--store", "g.lbug", "--json").json) == 1
+
+
+def test_a_blind_teacher_is_audited_as_blind(cli, teacher, tmp_path):
+    questions = write(tmp_path / "q.jsonl", GOOD)
+    flags = ["--store", "g.lbug", "--teacher", "scripted", "--teacher-base-url", teacher.url]
+    for blind in (["--blind"], []):
+        assert cli("distill", questions, *flags, *blind).code == 0
+        answer = cli("ask", "--file", questions, "--store", "g.lbug", "--json").json["answers"][0]["answer_id"]
+        (seen,) = cli("audit", answer, "--store", "g.lbug", "--json").json["privacy"]["teacher_saw"]
+        assert seen["options"] == ([] if blind else GOOD["options"])
+        assert all(option not in teacher.of("evidence")[-1].prompt for option in GOOD["options"]) is bool(blind)
+
+
+@pytest.mark.parametrize(("command", "code"), [("export | head -1", 0), ("show > /dev/full", 1)])
+def test_output_that_cannot_be_written(cli, tmp_path, command, code):
+    questions = write(tmp_path / "q.jsonl", GOOD)
+    assert cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", "g.lbug").code == 0
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "DRAG_GRAPH_STORE": "g.lbug"}
+    shell = f"set -o pipefail; {sys.executable} -m drag_graph {command}"
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert ("cannot be written" in done.stderr) is bool(code)

@@ -1,6 +1,7 @@
 """From a question to an audited answer, by the command line, on both stores."""
 
 import json
+import uuid
 
 import pytest
 
@@ -20,7 +21,8 @@ def test_distill_reports_every_line_in_order(distilled, questions):
     assert {query["status"] for query in distilled["queries"]} == {"complete"}
     for query in distilled["queries"]:
         assert set(query) == {
-            "id", "source_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error"
+            "id", "source_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error",
+            "line", "notes",
         }  # fmt: skip
         assert query["evidence"] >= 3
         assert query["triples"] >= 2
@@ -145,7 +147,7 @@ def test_the_stores_export_the_same_bytes(cli, tmp_path, questions, curated, neo
     uri, user, password = neo4j_lts
     monkeypatch.setenv("NEO4J_USERNAME", user)
     monkeypatch.setenv("NEO4J_PASSWORD", password)
-    monkeypatch.setenv("DRAG_GRAPH_NAMESPACE", f"same-{tmp_path.name}")
+    monkeypatch.setenv("DRAG_GRAPH_NAMESPACE", f"same-{uuid.uuid4().hex}")
     exports = []
     for address in (tmp_path / "graph.lbug", uri):
         assert cli("distill", questions, "--teacher", curated, "--store", address).code == 0

@@ -39,6 +39,7 @@ def parse(*lines):
         ({"question": "q", "options": [str(n) for n in range(27)]}, "27 options"),
         ({"question": "q", "options": ["a", "b"], "answer": 2}, "no index"),
         ({"question": "q", "options": ["a", "b"], "answer": "z"}, "neither"),
+        ({"question": "q", "options": ["a", "b"], "answer": True}, "neither"),
         ({"question": "q", "domain": "cooking"}, "domain must be one of"),
         (b"[" * 100_000, "not JSON"),
         (b'{"question": "q", "score": NaN}', "NaN is no JSON number"),
@@ -60,6 +61,7 @@ def test_answers_are_read_as_index_letter_or_text():
     options = ["red", "green", "blue"]
     golds = [make_query("q", options, answer=answer).gold for answer in (2, "C", "c.", "Blue", None)]
     assert golds == [2, 2, 2, 2, None]
+    assert make_query("q", ["True", "False"], answer=False).gold == 1
     assert make_query("q", answer="Paris").gold == "Paris"
     assert make_query("q", answer=["Paris", "paris, france"]).gold == ("Paris", "paris, france")
 

@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 DEFAULT_CONTEXT_WINDOW = 2048
 MAX_NEW_TOKENS = 64
-HINT = "pip install 'drag-graph[local]'"
+HINT = "pip install 'drag-graph[local]' (in a checkout: pip install '.[local]')"
 _UNSET_LENGTH = 1_000_000
 _NEXT_SECTION = "\n["
 
