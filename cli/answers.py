@@ -8,8 +8,6 @@ import typer
 
 from . import options
 
-STUDENT_PANEL = "Student"
-
 
 class AuditFormat(StrEnum):
     """What an audit is written as."""
@@ -40,33 +38,17 @@ def register(app: typer.Typer) -> None:
 
 
 def ask(
-    text: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
-    option: Annotated[list[str] | None, typer.Option("--option", help="An answer option; repeat it.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="Questions, one JSON object a line.")] = None,
-    query_id: Annotated[str | None, typer.Option("--query-id", help="Ask a stored query (its id, or how it begins).")] = None,
-    student: Annotated[
-        str | None,
-        typer.Option("--student", help="nearest, transformers:NAME, or a LiteLLM model.", rich_help_panel=STUDENT_PANEL),
-    ] = None,
-    student_base_url: Annotated[
-        str | None, typer.Option("--student-base-url", help="An OpenAI-compatible server.", rich_help_panel=STUDENT_PANEL)
-    ] = None,
-    mode: Annotated[
-        options.Mode | None, typer.Option("--mode", help="What the student is shown.", rich_help_panel=STUDENT_PANEL)
-    ] = None,
-    line_format: Annotated[
-        options.LineFormat | None, typer.Option("--line-format", help="How edges are written.", rich_help_panel=STUDENT_PANEL)
-    ] = None,
-    token_budget: Annotated[
-        int | None, typer.Option("--token-budget", min=1, help="Tokens of lines.", rich_help_panel=STUDENT_PANEL)
-    ] = None,
-    relevance: Annotated[
-        float | None,
-        typer.Option(
-            "--relevance", min=0, max=1, help="Cosine from which a stored query is relevant.", rich_help_panel=STUDENT_PANEL
-        ),
-    ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Print the prompt's lines and the options' scores.")] = False,
+    text: options.AskedText = None,
+    option: options.AskedChoices = None,
+    file: options.AskedFile = None,
+    query_id: options.QueryIdFlag = None,
+    student: options.Student = None,
+    student_base_url: options.StudentBaseUrl = None,
+    mode: options.ModeFlag = None,
+    line_format: options.LineFormatFlag = None,
+    token_budget: options.TokenBudget = None,
+    relevance: options.Relevance = None,
+    explain: options.Explain = False,
     embedder: options.Embedder = None,
     store: options.Store = None,
     namespace: options.Namespace = None,

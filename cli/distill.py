@@ -1,7 +1,7 @@
 """`drag-graph distill`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from drag_graph.inputs import InputLine
     from drag_graph.settings import Settings
 
-TEACHER_PANEL = "Teacher"
-GRAPH_PANEL = "Graph"
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -23,56 +20,24 @@ def register(app: typer.Typer) -> None:
 
 
 def distill(
-    file: Annotated[Path | None, typer.Argument(help="Questions, one JSON object a line.", show_default=False)] = None,
-    query: Annotated[str | None, typer.Option("--query", "-q", help="One question instead of a file.")] = None,
-    option: Annotated[list[str] | None, typer.Option("--option", help="An option of that question; repeat it.")] = None,
-    teacher: Annotated[
-        str | None,
-        typer.Option("--teacher", help="A LiteLLM model, curated:FILE or tape:FILE.", rich_help_panel=TEACHER_PANEL),
-    ] = None,
-    teacher_base_url: Annotated[
-        str | None,
-        typer.Option("--teacher-base-url", help="An OpenAI-compatible server.", rich_help_panel=TEACHER_PANEL),
-    ] = None,
-    plan: Annotated[
-        options.Plan | None,
-        typer.Option("--plan", help="lean: 3 calls a query; paper: step by step.", rich_help_panel=TEACHER_PANEL),
-    ] = None,
-    number: Annotated[
-        int | None, typer.Option("--number-of-evidence", "-n", min=1, help="Evidence asked for.", rich_help_panel=TEACHER_PANEL)
-    ] = None,
-    blind: Annotated[
-        bool | None, typer.Option("--blind", help="Do not show the options to the teacher.", rich_help_panel=TEACHER_PANEL)
-    ] = None,
-    extractor: Annotated[
-        options.Extractor | None, typer.Option("--extractor", help="Who reads the triples.", rich_help_panel=TEACHER_PANEL)
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Queries at once.", rich_help_panel=TEACHER_PANEL)
-    ] = None,
-    budget_usd: Annotated[
-        float | None, typer.Option("--budget-usd", min=0, help="Never spend more.", rich_help_panel=TEACHER_PANEL)
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print calls, tokens and price; ask nobody.", rich_help_panel=TEACHER_PANEL)
-    ] = False,
-    tape: Annotated[str | None, typer.Option("--tape", help="The teacher tape's file.", rich_help_panel=TEACHER_PANEL)] = None,
-    top_k: Annotated[
-        int | None,
-        typer.Option("--top-k", "-k", min=1, help="Evidence (at least 3) and edges kept.", rich_help_panel=GRAPH_PANEL),
-    ] = None,
-    domain: Annotated[
-        options.Domain | None, typer.Option("--domain", help="For lines that name none.", rich_help_panel=GRAPH_PANEL)
-    ] = None,
-    strategy: Annotated[
-        options.Strategy | None, typer.Option("--strategy", help="What parallel edges merge by.", rich_help_panel=GRAPH_PANEL)
-    ] = None,
-    merge: Annotated[
-        options.Merge | None, typer.Option("--merge", help="How confidences merge.", rich_help_panel=GRAPH_PANEL)
-    ] = None,
-    threshold: Annotated[
-        float | None, typer.Option("--threshold", min=0, max=1, help="Prune edges below it.", rich_help_panel=GRAPH_PANEL)
-    ] = None,
+    file: options.QuestionsFile = None,
+    query: options.QuestionText = None,
+    option: options.Choices = None,
+    teacher: options.Teacher = None,
+    teacher_base_url: options.TeacherBaseUrl = None,
+    plan: options.PlanFlag = None,
+    number: options.NumberOfEvidence = None,
+    blind: options.Blind = None,
+    extractor: options.ExtractorFlag = None,
+    workers: options.Workers = None,
+    budget_usd: options.BudgetUsd = None,
+    dry_run: options.DryRun = False,
+    tape: options.Tape = None,
+    top_k: options.TopK = None,
+    domain: options.DomainFlag = None,
+    strategy: options.StrategyFlag = None,
+    merge: options.MergeFlag = None,
+    threshold: options.Threshold = None,
     embedder: options.Embedder = None,
     store: options.Store = None,
     namespace: options.Namespace = None,

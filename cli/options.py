@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
 
 STORE_PANEL = "Store"
 OUTPUT_PANEL = "Output"
+TEACHER_PANEL = "Teacher"
+GRAPH_PANEL = "Graph"
+STUDENT_PANEL = "Student"
 
 Store = Annotated[
     str | None,
@@ -83,6 +87,80 @@ class LineFormat(StrEnum):
 
     arrow = "arrow"
     sentence = "sentence"
+
+
+# The flags of `distill`
+QuestionsFile = Annotated[Path | None, typer.Argument(help="Questions, one JSON object a line.", show_default=False)]
+QuestionText = Annotated[str | None, typer.Option("--query", "-q", help="One question instead of a file.")]
+Choices = Annotated[list[str] | None, typer.Option("--option", help="An option of that question; repeat it.")]
+Teacher = Annotated[
+    str | None,
+    typer.Option("--teacher", help="A LiteLLM model, curated:FILE or tape:FILE.", rich_help_panel=TEACHER_PANEL),
+]
+TeacherBaseUrl = Annotated[
+    str | None,
+    typer.Option("--teacher-base-url", help="An OpenAI-compatible server.", rich_help_panel=TEACHER_PANEL),
+]
+PlanFlag = Annotated[
+    Plan | None,
+    typer.Option("--plan", help="lean: 3 calls a query; paper: step by step.", rich_help_panel=TEACHER_PANEL),
+]
+NumberOfEvidence = Annotated[
+    int | None, typer.Option("--number-of-evidence", "-n", min=1, help="Evidence asked for.", rich_help_panel=TEACHER_PANEL)
+]
+Blind = Annotated[
+    bool | None, typer.Option("--blind", help="Do not show the options to the teacher.", rich_help_panel=TEACHER_PANEL)
+]
+ExtractorFlag = Annotated[
+    Extractor | None, typer.Option("--extractor", help="Who reads the triples.", rich_help_panel=TEACHER_PANEL)
+]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Queries at once.", rich_help_panel=TEACHER_PANEL)]
+BudgetUsd = Annotated[
+    float | None, typer.Option("--budget-usd", min=0, help="Never spend more.", rich_help_panel=TEACHER_PANEL)
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print calls, tokens and price; ask nobody.", rich_help_panel=TEACHER_PANEL)
+]
+Tape = Annotated[str | None, typer.Option("--tape", help="The teacher tape's file.", rich_help_panel=TEACHER_PANEL)]
+TopK = Annotated[
+    int | None,
+    typer.Option("--top-k", "-k", min=1, help="Evidence (at least 3) and edges kept.", rich_help_panel=GRAPH_PANEL),
+]
+DomainFlag = Annotated[Domain | None, typer.Option("--domain", help="For lines that name none.", rich_help_panel=GRAPH_PANEL)]
+StrategyFlag = Annotated[
+    Strategy | None, typer.Option("--strategy", help="What parallel edges merge by.", rich_help_panel=GRAPH_PANEL)
+]
+MergeFlag = Annotated[Merge | None, typer.Option("--merge", help="How confidences merge.", rich_help_panel=GRAPH_PANEL)]
+Threshold = Annotated[
+    float | None, typer.Option("--threshold", min=0, max=1, help="Prune edges below it.", rich_help_panel=GRAPH_PANEL)
+]
+
+# The flags of `ask`
+AskedText = Annotated[str | None, typer.Argument(help="The question.", show_default=False)]
+AskedChoices = Annotated[list[str] | None, typer.Option("--option", help="An answer option; repeat it.")]
+AskedFile = Annotated[Path | None, typer.Option("--file", help="Questions, one JSON object a line.")]
+QueryIdFlag = Annotated[str | None, typer.Option("--query-id", help="Ask a stored query (its id, or how it begins).")]
+Student = Annotated[
+    str | None,
+    typer.Option("--student", help="nearest, transformers:NAME, or a LiteLLM model.", rich_help_panel=STUDENT_PANEL),
+]
+StudentBaseUrl = Annotated[
+    str | None, typer.Option("--student-base-url", help="An OpenAI-compatible server.", rich_help_panel=STUDENT_PANEL)
+]
+ModeFlag = Annotated[Mode | None, typer.Option("--mode", help="What the student is shown.", rich_help_panel=STUDENT_PANEL)]
+LineFormatFlag = Annotated[
+    LineFormat | None, typer.Option("--line-format", help="How edges are written.", rich_help_panel=STUDENT_PANEL)
+]
+TokenBudget = Annotated[
+    int | None, typer.Option("--token-budget", min=1, help="Tokens of lines.", rich_help_panel=STUDENT_PANEL)
+]
+Relevance = Annotated[
+    float | None,
+    typer.Option(
+        "--relevance", min=0, max=1, help="Cosine from which a stored query is relevant.", rich_help_panel=STUDENT_PANEL
+    ),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Print the prompt's lines and the options' scores.")]
 
 
 def settings_of(flags: Mapping[str, Any], *, verbose: bool = False) -> "Settings":
