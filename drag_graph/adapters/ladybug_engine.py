@@ -8,6 +8,7 @@ What was measured of ladybug 0.22 and is held to here:
   connections see committed data only and are safe beside it, each for one thread at a time.
 - After a write that failed (a full disk) the engine aborts the whole process when it is closed. So such an engine is never
   closed: it takes no further writes, and its log is cut back to the end of the last transaction.
+- A reader takes no lock, and a checkpoint of another process changes the file under it: see `ladybug_snapshot`.
 - A log whose end is torn (a kill between two pages) is refused, unless the engine is told to replay it up to there. It is told
   so: nobody heard that the torn transaction is stored. A copy of the log is kept, should the damage be another one.
 """
@@ -18,11 +19,12 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from drag_graph.adapters import ladybug_snapshot as snapshot
 from drag_graph.adapters.ladybug_errors import (
     CHECKPOINT_RACE,
     COMMITTED,
@@ -41,18 +43,19 @@ Row = dict[str, Any]
 SPARE_BYTES = 8 * 1024 * 1024
 """Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
 RACE_SECONDS = 2.0
-"""How long a reader tries again when it meets a file that another process is just checkpointing."""
+"""How long a reader tries again when a writer comes or goes, with a checkpoint, while it opens the file."""
 
 _engines: dict[str, "Engine"] = {}
 _engines_lock = threading.Lock()
 
 
 class Session:
-    """A connection with a transaction open on it."""
+    """A connection with a transaction open on it. `check` is called before any row is given out."""
 
-    def __init__(self, connection: Any, location: str) -> None:
+    def __init__(self, connection: Any, location: str, check: Callable[[], None] | None = None) -> None:
         self._connection = connection
         self._location = location
+        self._check = check
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         """Execute the statement of that name (`cypher/ladybug`, `cypher/common`) and return its rows. Raises StoreError."""
@@ -60,13 +63,13 @@ class Session:
 
     def execute(self, text: str, parameters: dict[str, Any] | None = None) -> list[Row]:
         """Execute a text that a file or the engine's own transaction control gave, and return its rows. Raises StoreError."""
-        return list(rows_of(self._connection, text, parameters, self._location))
+        return list(rows_of(self._connection, text, parameters, self._location, self._check))
 
 
 class Engine:
     """An open database file, shared by all stores of this process that are on it (see `open_engine`)."""
 
-    def __init__(self, key: str, location: str, database: Any, *, read_only: bool) -> None:
+    def __init__(self, key: str, location: str, database: Any, *, read_only: bool, mark: snapshot.Mark | None = None) -> None:
         self.location = location
         self.read_only = read_only
         self.version = 0
@@ -74,6 +77,8 @@ class Engine:
         self._key = key
         self._log = Path(f"{location}.wal")
         self._database = database
+        self._mark = mark
+        self._check = None if mark is None else self._require_unchanged
         self._users = 1
         self._write_lock = threading.Lock()
         self._idle: list[Any] = []
@@ -136,7 +141,7 @@ class Engine:
     def reading(self) -> Iterator[Session]:
         """Open a read-only transaction on a connection of its own: all its statements see one state. Raises StoreError."""
         with self._borrowed() as connection:
-            session = Session(connection, self.location)
+            session = Session(connection, self.location, self._check)
             session.execute("BEGIN TRANSACTION READ ONLY")
             yield session
             session.execute("COMMIT")
@@ -145,7 +150,7 @@ class Engine:
         """Yield the rows of one reading statement one by one, from one state of the store. Raises StoreError."""
         text, bound = load(name, "ladybug").bind(**parameters)
         with self._borrowed() as connection:
-            yield from rows_of(connection, text, bound, self.location)
+            yield from rows_of(connection, text, bound, self.location, self._check)
 
     @contextmanager
     def _borrowed(self) -> Iterator[Any]:
@@ -176,6 +181,16 @@ class Engine:
             return ladybug.Connection(self._database, num_threads=1)
         except RuntimeError as error:
             raise translate(str(error), self.location) from error
+
+    def _require_unchanged(self) -> None:
+        """Refuse to read on in a file that a writer has come to and checkpointed since. Raises StoreUnavailable."""
+        path = Path(self.location)
+        try:
+            changed = snapshot.mark_of(path) != self._mark
+        except OSError:
+            changed = False  # Its name is gone, or its folder may no longer be looked into; the open file is what it was.
+        if changed:
+            raise StoreUnavailable(f"{path} was written to while it was being read", hint=snapshot.AGAIN)
 
     def _require_writable(self) -> None:
         if self._failure:
@@ -210,26 +225,35 @@ def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
             return engine.share(read_only=read_only)
         if not read_only and not path.exists():
             _create(path)
-        database = _open(path, read_only=read_only, timeout=timeout)
-        engine = _engines[key] = Engine(key, str(path), database, read_only=read_only)
+        database, mark = _open(path, read_only=read_only, timeout=timeout)
+        engine = _engines[key] = Engine(key, str(path), database, read_only=read_only, mark=mark)
         return engine
 
 
-def rows_of(connection: Any, text: str, parameters: dict[str, Any] | None, location: str) -> Iterator[Row]:
-    """Execute a text and yield its rows as dictionaries. Raises StoreError, never the engine's own error."""
+def rows_of(
+    connection: Any, text: str, parameters: dict[str, Any] | None, location: str, check: Callable[[], None] | None = None
+) -> Iterator[Row]:
+    """Execute a text and yield its rows as dictionaries, each after a `check`. Raises StoreError, never the engine's own."""
     try:
         result = connection.execute(text, parameters or {})
+        try:
+            names = result.get_column_names()
+            while result.has_next():
+                row = dict(zip(names, result.get_next(), strict=True))
+                if check:
+                    check()
+                yield row
+        finally:
+            result.close()
     except (RuntimeError, IndexError, UnicodeError) as error:
+        if check:
+            check()
         raise translate(str(error), location) from error
-    try:
-        names = result.get_column_names()
-        while result.has_next():
-            yield dict(zip(names, result.get_next(), strict=True))
-    finally:
-        result.close()
+    if check:
+        check()
 
 
-def _open(path: Path, *, read_only: bool, timeout: float) -> Any:
+def _open(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, snapshot.Mark | None]:
     """Open the database, waiting for the lock until the deadline, and past a log whose end was torn off."""
     import ladybug
 
@@ -238,9 +262,14 @@ def _open(path: Path, *, read_only: bool, timeout: float) -> Any:
     options: dict[str, Any] = {}
     while True:
         try:
-            return ladybug.Database(str(path), read_only=read_only, **options)
+            if not read_only:
+                return ladybug.Database(str(path), **options), None
+            with snapshot.readable(path, timeout) as (place, mark):
+                return ladybug.Database(str(place), read_only=True, **options), mark
         except RuntimeError as error:
             message, cause = str(error), error
+        except OSError as error:
+            raise StoreUnfit(f"{path} may not be read: {error.strerror}", hint="Check its permissions.") from error
         except (ValueError, IndexError, OverflowError) as error:
             # What the engine's own reading of a broken file runs into.
             raise StoreUnfit(f"{path} is damaged", hint="Restore it from a backup, or name another file by --store.") from error
@@ -249,8 +278,8 @@ def _open(path: Path, *, read_only: bool, timeout: float) -> Any:
             _keep_torn_log(path, read_only=read_only)
             options = {"throw_on_wal_replay_failure": False}
             continue
-        patience = timeout if LOCK.search(message) or RECOVERY_PENDING.search(message) else 0.0
-        if read_only and CHECKPOINT_RACE.search(message):
+        patience = timeout if LOCK.search(message) else 0.0
+        if read_only and (CHECKPOINT_RACE.search(message) or RECOVERY_PENDING.search(message)):
             patience = min(RACE_SECONDS, timeout)
         if waited >= patience:
             raise translate(message, str(path)) from cause
@@ -268,16 +297,30 @@ def _require_file(path: Path, *, read_only: bool) -> None:
         if path.exists():
             if path.stat().st_size == 0:
                 raise StoreUnfit(f"{path} is an empty file, not a store", hint="Remove it, or restore it from a backup.")
-            if not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK):
-                raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}", hint="Check its permissions.")
+            _require_rights(path, read_only=read_only)
         elif read_only:
             raise StoreUnfit(f"there is no store at {path}", hint="`drag-graph distill` makes one.")
         if not read_only:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not os.access(path.parent, os.W_OK | os.X_OK):
-                raise StoreUnfit(f"the folder {path.parent} may not be written to", hint="Check its permissions.")
+            _require_folder(path.parent)
     except OSError as error:
         raise StoreUnfit(f"{path} cannot be a store: {error.strerror}", hint="Name another file by --store.") from error
+
+
+def _require_rights(path: Path, *, read_only: bool) -> None:
+    if not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK):
+        raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}", hint="Check its permissions.")
+    log = Path(f"{path}.wal")
+    if log.exists() and not os.access(log, os.R_OK):
+        raise StoreUnfit(f"the log {log} of the store may not be read", hint="Check its permissions.")
+
+
+def _require_folder(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StoreUnfit(f"the folder {folder} may not be written to", hint="Check its permissions.")
+    if os.statvfs(folder).f_blocks == 0:
+        # Such as /proc, which would otherwise be called a full disk.
+        raise StoreUnfit(f"{folder} is no place for files", hint="Name another file by --store.")
 
 
 def _create(path: Path) -> None:
@@ -304,7 +347,8 @@ def _create(path: Path) -> None:
 
 def _keep_torn_log(path: Path, *, read_only: bool) -> None:
     """Copy the log aside before it is replayed up to its torn end, as opening empties it. Raises StoreUnavailable."""
-    event("store.torn_log", level=logging.WARNING, location=str(path))
+    # To a reader it is nothing odd: a writer may be in the middle of a record.
+    event("store.torn_log", level=logging.INFO if read_only else logging.WARNING, location=str(path))
     if read_only:
         return
     log = Path(f"{path}.wal")

@@ -10,7 +10,7 @@ _RESTORE = "Restore it from a backup, or name another file by --store."
 
 LOCK = re.compile(r"Could not set lock")
 RECOVERY_PENDING = re.compile(r"recovery is pending")
-"""A reader met a file that a writer is just checkpointing, or was killed while it did."""
+"""A reader met a file whose writer was killed while it checkpointed it: only a writer can make the file whole."""
 CHECKPOINT_RACE = re.compile(r"may be checkpointing")
 """A reader met a file in the middle of another process's checkpoint, or a truncated one."""
 TORN_LOG = re.compile(r"WAL file is corrupted|Corrupted wal file|Reading past the end of the file .*\.wal")
@@ -21,6 +21,8 @@ WRITE_FAILURE = re.compile(r"Cannot write to file|checkpoint failed|No space lef
 """The engine could not write to its files, and so must not be closed or written to again."""
 MISSING_TABLE = re.compile(r"Table \w+ does not exist")
 """A statement named a table that is not declared: the store was never migrated."""
+FOREIGN_TABLES = re.compile(rf"{MISSING_TABLE.pattern}|Cannot find property|Cannot bind|is not a node table")
+"""The history of migrations is not there, or is a table of that name that somebody else made."""
 
 _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
     (
@@ -30,7 +32,13 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
         "Free some space and run the same again; what was reported as stored is there.",
     ),
     (MISSING_TABLE, StoreUnfit, "is not migrated to this version's schema", "Run `drag-graph db migrate`."),
-    (re.compile(r"not a valid Lbug database"), StoreUnfit, "is not an embedded store", _OTHER_FILE),
+    # The end of a file of a few bytes comes before that of the engine's mark.
+    (
+        re.compile(r"not a valid Lbug database|past the end of the file .* with size \d at offset"),
+        StoreUnfit,
+        "is not an embedded store",
+        _OTHER_FILE,
+    ),
     (
         re.compile(r"different version|storage version", re.IGNORECASE),
         StoreUnfit,
@@ -40,8 +48,8 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
     (
         RECOVERY_PENDING,
         StoreUnavailable,
-        "is being written, or its writer was killed",
-        "Try again; if no writer runs, open it once for writing (`drag-graph db status`).",
+        "cannot be read yet: its writer was killed in a checkpoint, and its log must be replayed by a writer",
+        "Open it once for writing: `drag-graph db migrate`.",
     ),
     (CHECKPOINT_RACE, StoreUnfit, "is damaged or truncated", _RESTORE),
     (re.compile(f"{TORN_LOG.pattern}|outside the database file"), StoreUnfit, "is damaged or truncated", _RESTORE),

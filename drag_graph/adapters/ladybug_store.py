@@ -10,9 +10,9 @@ from drag_graph import migrate
 from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
 from drag_graph.adapters.ladybug_engine import Engine, Row, Session, open_engine
-from drag_graph.adapters.ladybug_errors import MISSING_TABLE
+from drag_graph.adapters.ladybug_errors import FOREIGN_TABLES
 from drag_graph.adapters.ladybug_vectors import VectorIndex
-from drag_graph.errors import StoreUnavailable, StoreUnfit
+from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
 
@@ -31,8 +31,9 @@ planned with and handles them again in every later call, so that one large batch
 class LadybugStore:
     """The `GraphStore` port on a file. Stores of one file in one process share it; another process may only read it then.
 
-    `timeout` is how many seconds to wait for another process that holds the file. A store that is `read_only` sees the file
-    as it was when it was opened. The file is opened by the first use; the folder above it is made then.
+    `timeout` is how many seconds to wait for another process that holds the file. A store that is `read_only` wants no right to
+    write, sees the file as it was when it was opened, and raises StoreUnavailable when a writer has come and changed it since.
+    The file is opened by the first use; the folder above it is made then.
     """
 
     def __init__(
@@ -306,10 +307,14 @@ class LadybugStore:
         try:
             with self._open().reading() as session:
                 return [Migration(**row) for row in session.run("applied_migrations")]
-        except StoreUnfit as error:
-            if MISSING_TABLE.search(str(error.__cause__)):
-                return []
-            raise
+        except StoreError as error:
+            if not FOREIGN_TABLES.search(str(error.__cause__)):
+                raise
+        with self._open().reading() as session:
+            # A store of ours has its history from its first table on: both are made in one transaction.
+            if session.run("list_tables"):
+                raise StoreUnfit(f"{self.location} is a database of something else", hint="Name another file by --store.")
+        return []
 
     def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
         with self._open().writing() as session:
