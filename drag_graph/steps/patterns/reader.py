@@ -357,7 +357,7 @@ class SentenceReader:
             self._relative(tokens[place:], trim(tokens[:place]), depth)
 
     def _imperative(self, tokens: list[Token]) -> None:
-        """Say of "you" what the reader is told to do: "Use a compass to find the way"."""
+        """Say of "you" what the reader is told to do: "Take a map to plan the route"."""
         start = next((i for i, t in enumerate(tokens) if t.tag not in {"A", "N"}), 0)
         if len(tokens) < start + 2 or any(token.tag in FINITE for token in tokens):
             return
