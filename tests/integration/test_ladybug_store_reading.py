@@ -24,6 +24,7 @@ PLAIN = Aggregation()
 
 WRITER = """
 import sys
+import time
 from pathlib import Path
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.model import Aggregation
@@ -37,6 +38,7 @@ with LadybugStore(path) as store:
         print(number, flush=True)
         if checkpoints:
             store._open()._writer.execute("CHECKPOINT")
+            time.sleep(0.1)  # as a distillation waits for its teacher
     if not checkpoints:
         sys.stdin.read()
 """

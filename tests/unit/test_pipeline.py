@@ -1,6 +1,7 @@
 """The run over many queries: order, duplicates, what ends it and what does not, on the store in memory."""
 
-import _thread
+import os
+import signal
 import threading
 import time
 
@@ -192,6 +193,15 @@ def test_memory_of_the_input_is_not_held(store, teacher):
     assert seen[0] < 200
 
 
+@pytest.fixture
+def _interruptible():
+    """Handle Ctrl-C as a program on a terminal does, also where the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("place", ["while waiting", "while rendering"])
 def test_ctrl_c_finishes_what_is_in_flight_and_reports_the_rest_as_pending(store, teacher, place):
     texts = [f"question {number}" for number in range(60)]
@@ -209,7 +219,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_reports_the_rest_as_pending(store
 
         def ask(request):
             if request.query.text == "question 2" and request.stage == "evidence":
-                _thread.interrupt_main()
+                os.kill(os.getpid(), signal.SIGINT)
                 time.sleep(0.2)
             return original(request)
 
