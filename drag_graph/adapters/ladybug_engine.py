@@ -26,6 +26,7 @@ from typing import Any
 
 from drag_graph.adapters import ladybug_snapshot as snapshot
 from drag_graph.adapters.ladybug_errors import (
+    BROKEN_RECORD,
     CHECKPOINT_RACE,
     COMMITTED,
     LOCK,
@@ -274,7 +275,8 @@ def _open(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, snapshot
             # What the engine's own reading of a broken file runs into.
             raise StoreUnfit(f"{path} is damaged", hint="Restore it from a backup, or name another file by --store.") from error
         waited = time.monotonic() - start
-        if TORN_LOG.search(message) and not options:
+        torn = TORN_LOG.search(message) or (BROKEN_RECORD.search(message) and Path(f"{path}.wal").exists())
+        if torn and not options:
             _keep_torn_log(path, read_only=read_only)
             options = {"throw_on_wal_replay_failure": False}
             continue

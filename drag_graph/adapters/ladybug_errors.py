@@ -15,6 +15,8 @@ CHECKPOINT_RACE = re.compile(r"may be checkpointing")
 """A reader met a file in the middle of another process's checkpoint, or a truncated one."""
 TORN_LOG = re.compile(r"WAL file is corrupted|Corrupted wal file|Reading past the end of the file .*\.wal")
 """The log ends in a record that was never completed."""
+BROKEN_RECORD = re.compile(r"^Assertion failed in file")
+"""What the engine says, on opening, of a log whose torn end happens to look like a record."""
 COMMITTED = re.compile(r"committed successfully")
 """A transaction is in the log for good, although what came after it failed."""
 WRITE_FAILURE = re.compile(r"Cannot write to file|checkpoint failed|No space left|File too large")
