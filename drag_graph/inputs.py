@@ -8,7 +8,7 @@ import json
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -53,14 +53,7 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
     """Return the query of one JSON line. Raises QueryInvalid with the reason."""
     if len(line) > LINE_LIMIT:
         raise QueryInvalid(f"the line is longer than {LINE_LIMIT:,} bytes")
-    try:
-        document = json.loads(line.decode("utf-8"), parse_constant=_no_number)
-    except UnicodeDecodeError as error:
-        raise QueryInvalid(f"not UTF-8 at byte {error.start}") from error
-    except (ValueError, RecursionError) as error:
-        raise QueryInvalid(f"not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise QueryInvalid("not a JSON object")
+    document = json_object(line, parse_constant=_no_number)
     rest = {key: value for key, value in document.items() if key not in {"question", "options"}}
     if _LONE_SURROGATE.search(json.dumps(rest, ensure_ascii=False)):
         raise QueryInvalid("an id, answer or other key holds broken Unicode")
@@ -73,6 +66,19 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
         namespace=namespace,
         metadata={key: value for key, value in document.items() if key not in _KNOWN},
     )
+
+
+def json_object(line: bytes, parse_constant: Callable[[str], Any] | None = None) -> dict[str, Any]:
+    """Return the JSON object of a line; `parse_constant` as in `json.loads`. Raises QueryInvalid with the reason."""
+    try:
+        document = json.loads(line.decode("utf-8"), parse_constant=parse_constant)
+    except UnicodeDecodeError as error:
+        raise QueryInvalid(f"not UTF-8 at byte {error.start}") from error
+    except (ValueError, RecursionError) as error:
+        raise QueryInvalid(f"not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise QueryInvalid("not a JSON object")
+    return document
 
 
 def make_query(

@@ -22,7 +22,7 @@ from drag_graph.adapters.replies import clean
 from drag_graph.adapters.tape import call_id, request_key
 from drag_graph.errors import InputError, QueryInvalid, ReplyError
 from drag_graph.identity import canonical_text, query_id, sha256_of
-from drag_graph.inputs import make_query
+from drag_graph.inputs import json_object, make_query
 from drag_graph.model import TeacherCall
 from drag_graph.ports import TeacherReply, TeacherRequest
 from drag_graph.wire import Reply, TripleItem, Words
@@ -159,14 +159,7 @@ class CuratedTeacher:
 
 def _keys_of(line: bytes) -> tuple[tuple[str, ...], list[str]]:
     """Return the keys under which a line is found, and what of it cannot be used. Raises QueryInvalid when nothing can."""
-    try:
-        document = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise QueryInvalid(f"not UTF-8 at byte {error.start}") from error
-    except (ValueError, RecursionError) as error:
-        raise QueryInvalid(f"not JSON: {error}") from error
-    if not isinstance(document, dict):
-        raise QueryInvalid("not a JSON object")
+    document = json_object(line)
     query = make_query(document.get("question"), document.get("options"))
     document = _one_line(document)
     evidence = document.get("evidence")
