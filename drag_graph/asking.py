@@ -219,7 +219,8 @@ class Asker:
             subgraphs=subgraphs,
         )
         dropped = tuple((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped))
-        context = self._student.count_tokens(block(prompt.lines)) if prompt.lines else 0
+        # Only lines that the context window had no room for change what the selection has counted.
+        context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
         return Asked(answer, query.source_id, reply.probabilities, context, how, dropped)
 
     def _keep(self, asked: list[Asked]) -> list[Asked]:
