@@ -12,7 +12,7 @@ from drag_graph import log
 from drag_graph.errors import DragGraphError, MalformedReply, ReplyError, Spent
 from drag_graph.identity import sha256_of
 from drag_graph.model import Aggregation, Evidence, Query, Subgraph, TeacherCall, Triple
-from drag_graph.ports import Embedder, Teacher, TeacherReply, TeacherRequest
+from drag_graph.ports import Embedder, Teacher, TeacherReply, TeacherRequest, Vectors
 from drag_graph.settings import Settings
 from drag_graph.steps import canonical, evidence, extract, rank, statements
 from drag_graph.steps.aggregate import aggregate
@@ -136,11 +136,18 @@ class Distillation:
         reply = asking.ask(evidence.request(query, number=number, plan=plan, blind=blind))
         # People's own evidence is kept whatever its number; a model that says more than it was asked for is cut.
         most = number if self._teacher.is_model else None
-        found = evidence.read(reply, query, number=most, embed=self._embedder.embed)
+        embedded: list[Vectors] = []
+
+        def embed(texts: Sequence[str]) -> Vectors:
+            """Embed the question beside the evidence, once: the same vectors find repeats and rank."""
+            embedded.append(self._embedder.embed([query.text, *texts]))
+            return embedded[-1][1:]
+
+        found = evidence.read(reply, query, number=most, embed=embed)
         short = evidence.missing(found, number, plan)
         if short:
             more = asking.ask(evidence.request(query, number=short, plan=plan, blind=blind, have=found))
-            found = evidence.read(more, query, number=most, have=found, embed=self._embedder.embed)
+            found = evidence.read(more, query, number=most, have=found, embed=embed)
         if not any(item.kept for item in found):
             raise MalformedReply("the teacher gave no evidence", hint="Ask another teacher, or reword the question.")
         scores: dict[str, float] = {}
@@ -149,7 +156,7 @@ class Distillation:
             scores, discarded = rank.read_scores(reply, found)
             for reason in discarded:
                 asking.note(f"discarded: {reason}")
-        vectors = self._embedder.embed([query.text, *(item.text for item in found)])
+        vectors = embedded[-1]
         ranked = rank.rank(
             found,
             rank.cosines(vectors[0], vectors[1:]),
