@@ -126,6 +126,11 @@ class Settings(BaseSettings):
         folder = Path(DEFAULT_STORE).parent if self.uses_neo4j else Path(self.store).expanduser().parent
         return folder / "teacher.tape"
 
+    @property
+    def runs_path(self) -> Path:
+        """Where runs, their spending and their batches are kept: beside the tape."""
+        return self.tape_path.with_name(f"{self.tape_path.name}.runs.sqlite3")
+
 
 class _Neo4jVariables(PydanticBaseSettingsSource):
     """The variables that the Neo4j ecosystem names."""
