@@ -5,7 +5,7 @@ step by step as published.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from drag_graph import log
@@ -95,14 +95,16 @@ class Distillation:
             }
         )
 
-    def distil(self, query: Query, ledger: Ledger) -> tuple[Subgraph, Aggregation]:
+    def distil(self, query: Query, ledger: Ledger, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """Return the query's subgraph, without edges, and how the store is to aggregate it.
 
+        `edition` is when the subgraph was made that this one is to replace: a model is then asked anew, where else what it said
+        before would come from the tape (docs/adr/0010).
         Raises ReplyError when a reply was unusable to the end (the query is to be quarantined), ModelError when the
         teacher cannot be used at all, BudgetReached. `ledger` is filled as calls are made, also when an error is raised.
         """
         query = query.model_copy(update={"complexity": complexity(query.text, query.options)})
-        asking = _Asking(self._teacher, ledger)
+        asking = _Asking(self._teacher, ledger, edition if self._teacher.is_model else "")
         k = rank.choose_k(query.domain, query.complexity, self._settings.top_k)
         ranked, vector = self._evidence(query, asking, k)
         extraction = self._triples(query, ranked, asking)
@@ -114,7 +116,7 @@ class Distillation:
         )
         if self._settings.plan == "paper":
             aggregation = _merged_statements(query, ranked, graph.triples, aggregation, asking)
-        now = datetime.now(UTC)
+        now = _made_at(edition)
         days = self._settings.days_to_live or DAYS_TO_LIVE.get(query.domain, DEFAULT_DAYS_TO_LIVE)
         subgraph = Subgraph(
             query=query,
@@ -187,12 +189,22 @@ class Distillation:
         return extraction
 
 
+def _made_at(edition: str) -> datetime:
+    """Return now; for a new edition the next full second.
+
+    Times have seconds, and a wrong answer to the old edition in this very second must not count against the new one.
+    """
+    now = datetime.now(UTC)
+    return now.replace(microsecond=0) + timedelta(seconds=1) if edition else now
+
+
 class _Asking:
     """Asks the teacher for one query, and keeps the records of its calls."""
 
-    def __init__(self, teacher: Teacher, ledger: Ledger) -> None:
+    def __init__(self, teacher: Teacher, ledger: Ledger, edition: str = "") -> None:
         self._teacher = teacher
         self._ledger = ledger
+        self._edition = edition
         self.calls: dict[str, TeacherCall] = {}
 
     def note(self, sentence: str) -> None:
@@ -201,7 +213,7 @@ class _Asking:
     def ask(self, request: TeacherRequest) -> TeacherReply:
         try:
             with log.timed(request.stage, request.query.id):
-                reply = self._teacher.ask(request)
+                reply = self._teacher.ask(replace(request, edition=self._edition))
         except DragGraphError as error:
             self._ledger.pay(error.spent)
             raise

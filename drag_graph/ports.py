@@ -14,7 +14,8 @@ from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, 
 from drag_graph.wire import Reply
 
 Vectors = NDArray[np.float32]
-SaveOutcome = Literal["created", "replaced", "unchanged"]
+SaveOutcome = Literal["created", "replaced", "unchanged", "gone"]
+Staleness = Literal["expired", "failed"]
 
 
 class Embedder(Protocol):
@@ -53,6 +54,8 @@ class TeacherRequest:
     count: int = 0
     texts: tuple[str, ...] = ()
     """The evidence texts that the indices of the reply refer to (for teachers that are no models)."""
+    edition: str = ""
+    """Tells a request from the same one asked for an earlier edition of the subgraph (docs/adr/0010). It is never sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +173,15 @@ class QuerySummary:
 
 
 @dataclass(frozen=True, slots=True)
+class StaleQuery:
+    """A query whose subgraph is due to be distilled again, and when that subgraph was made and when it expires."""
+
+    id: str
+    created_at: str
+    expires_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something that `db verify` found: the check's name, the id of the thing, and a sentence."""
 
@@ -220,12 +232,15 @@ class GraphStore(Protocol):
         While no query is stored, another may claim the namespace; then it is the first `save` of this store that raises.
         """
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool = False) -> list[SaveOutcome]:
         """Write whole subgraphs and aggregate them, all in one transaction.
 
         A query that is there under the same settings hash is left alone (`unchanged`); under another, its subgraph is replaced
         (`replaced`) and its answers stay. `Subgraph.edges` and `Subgraph.graph` of the input are ignored: the aggregation
         makes them. Refuses (StoreError) a triple without evidence or call.
+
+        With `replace` these are new editions of stored subgraphs: each is replaced whatever its settings hash, and one whose
+        query is not stored (any more) is not written (`gone`), because what was erased must not come back with it.
         """
 
     def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
@@ -236,6 +251,13 @@ class GraphStore(Protocol):
 
     def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
         """Return the settings hash of each of these queries that is complete."""
+
+    def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
+        """Return up to `limit` queries to refresh, sorted by id, from the first id behind `after` on.
+
+        `expired`: the subgraph has a time to live that ended before `now` (UTC, ISO 8601). `failed`: since it was made, a
+        student that was shown it gave a wrong answer (docs/adr/0010).
+        """
 
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
         """Return up to `k` (query id, cosine) pairs, nearest first."""

@@ -13,7 +13,7 @@ from drag_graph.adapters.embedders import MINILM
 from drag_graph.errors import StoreError, StoreUnfit
 from drag_graph.log import event
 from drag_graph.model import Answer, Entity, Evidence, Subgraph, TeacherCall, Triple
-from drag_graph.ports import Problem
+from drag_graph.ports import Problem, SaveOutcome
 
 CHECKS = {
     "unproven_triples": ("unproven-triple", "the triple has no stored evidence or teacher call"),
@@ -74,6 +74,13 @@ def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: st
             f"{place} was filled by the embedder {recorded[0]} ({recorded[1]} dimensions), not by {wanted[0]} ({wanted[1]})",
             hint=f"Use --embedder {_flag(recorded[0])}, or another --namespace or --store.",
         )
+
+
+def outcome_of(there: str | None, subgraph: Subgraph, *, replace: bool) -> SaveOutcome:
+    """Return what `save` does with a subgraph whose query is stored under the settings hash `there` (None: not at all)."""
+    if there is None:
+        return "gone" if replace else "created"
+    return "replaced" if replace or there != subgraph.settings_hash else "unchanged"
 
 
 def _flag(name: str) -> str:

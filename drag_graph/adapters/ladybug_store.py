@@ -14,7 +14,7 @@ from drag_graph.adapters.ladybug_errors import FOREIGN_TABLES
 from drag_graph.adapters.ladybug_vectors import VectorIndex
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
-from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
+from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 
 PARTS = ("evidence", "entities", "triples", "edges", "calls")
 COUNTED = (
@@ -104,7 +104,7 @@ class LadybugStore:
     def _place(self) -> str:
         return f"namespace {self._namespace!r} of {self.location}"
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool = False) -> list[SaveOutcome]:
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
@@ -115,9 +115,9 @@ class LadybugStore:
             stored = self._settings_hashes(session, [subgraph.query.id for subgraph in subgraphs])
             hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
             for subgraph in subgraphs:
-                id_, there = subgraph.query.id, hashes.get(subgraph.query.id)
-                outcomes.append("created" if there is None else "unchanged" if there == subgraph.settings_hash else "replaced")
-                if there != subgraph.settings_hash:
+                id_ = subgraph.query.id
+                outcomes.append(checks.outcome_of(hashes.get(id_), subgraph, replace=replace))
+                if outcomes[-1] in ("created", "replaced"):
                     wanted[id_], hashes[id_] = subgraph, subgraph.settings_hash
             self._write(session, wanted, [id_ for id_ in wanted if id_ in stored])
             self._aggregate(session, list(wanted), aggregation)
@@ -153,6 +153,16 @@ class LadybugStore:
             return {}
         with self._reading() as session:
             return self._settings_hashes(session, query_ids)
+
+    def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
+        if limit < 1:
+            return []
+        page = {"namespace": self._namespace, "after": after, "limit": limit}
+        with self._reading() as session:
+            found = (
+                session.run("failed_queries", **page) if reason == "failed" else session.run("expired_queries", now=now, **page)
+            )
+        return [StaleQuery(**row) for row in found]
 
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
         engine, index = self._ready(), self._vectors

@@ -10,7 +10,7 @@ from drag_graph.adapters.neo4j_connection import IdTaken, Neo4jConnection, Work
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
-from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
+from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 
 Result = TypeVar("Result")
 
@@ -116,11 +116,11 @@ class Neo4jStore:
 
     # ---- subgraphs
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool = False) -> list[SaveOutcome]:
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
-        saving = _Saving(self._namespace, subgraphs, aggregation)
+        saving = _Saving(self._namespace, subgraphs, aggregation, replace=replace)
         while True:
             before = saving.stored
             try:
@@ -160,6 +160,14 @@ class Neo4jStore:
     def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
         ids = sorted(set(query_ids))
         return self._read(lambda work: _hashes(work, "settings_hashes", self._namespace, ids))
+
+    def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
+        page = {"namespace": self._namespace, "after": after, "limit": limit}
+        if reason == "failed":
+            found = self._read(lambda work: work.rows("failed_queries", **page))
+        else:
+            found = self._read(lambda work: work.rows("expired_queries", now=now, **page))
+        return [StaleQuery(*row) for row in found]
 
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
         numbers = [float(x) for x in vector]
@@ -285,8 +293,9 @@ class Neo4jStore:
 class _Saving:
     """One `save`: what it found stored and what became of each subgraph. `run` may be repeated, as transactions may."""
 
-    def __init__(self, namespace: str, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> None:
+    def __init__(self, namespace: str, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool) -> None:
         self._namespace = namespace
+        self._replace = replace
         self._subgraphs = subgraphs
         self._aggregation = aggregation
         self._ids = sorted({subgraph.query.id for subgraph in subgraphs})
@@ -319,12 +328,9 @@ class _Saving:
         changed: dict[str, Subgraph] = {}
         for subgraph in self._subgraphs:
             id_ = subgraph.query.id
-            if current.get(id_) == subgraph.settings_hash:
-                outcomes.append("unchanged")
-                continue
-            outcomes.append("replaced" if id_ in current else "created")
-            current[id_] = subgraph.settings_hash
-            changed[id_] = subgraph
+            outcomes.append(checks.outcome_of(current.get(id_), subgraph, replace=self._replace))
+            if outcomes[-1] in ("created", "replaced"):
+                current[id_], changed[id_] = subgraph.settings_hash, subgraph
         return outcomes, changed
 
     def _write(self, work: Work, changed: dict[str, Subgraph], replaced: list[str]) -> None:

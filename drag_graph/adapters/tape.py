@@ -37,14 +37,18 @@ _LINE = re.compile(
 
 
 def canonical_request(model: str, request: TeacherRequest) -> dict[str, Any]:
-    """Return what the tape's key and a call's `request_sha256` are hashes of (design, section 7)."""
-    return {
+    """Return what the tape's key and a call's `request_sha256` are hashes of (design, section 7).
+
+    The edition is a part of it only where there is one, so that what was recorded without keeps its key.
+    """
+    document: dict[str, Any] = {
         "model": model,
         "messages": [dict(message) for message in request.messages],
         "parameters": dict(request.parameters),
         "schema": {"name": request.schema.schema_name, "schema": request.schema.json_schema},
         "prompt_version": request.prompt_version,
     }
+    return {**document, "edition": request.edition} if request.edition else document
 
 
 def request_key(model: str, request: TeacherRequest) -> str:

@@ -12,11 +12,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from drag_graph import migrate
-from drag_graph.adapters.checks import check, check_answers, check_embedder, problem, tell_dropped
+from drag_graph.adapters.checks import check, check_answers, check_embedder, outcome_of, problem, tell_dropped
 from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome
+from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
 
@@ -94,21 +94,21 @@ class DictStore:
             check_embedder(content.embedder, wanted, f"namespace {self._namespace!r}")
         content.embedder = wanted
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation) -> list[SaveOutcome]:
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool = False) -> list[SaveOutcome]:
         check(subgraphs, self._namespace)
         with self._content() as content:
             if self._claimed and subgraphs:
                 self._claim(content, self._claimed)
                 self._claimed = None
-            return [self._save_one(content, subgraph, aggregation) for subgraph in subgraphs]
+            return [self._save_one(content, subgraph, aggregation, replace=replace) for subgraph in subgraphs]
 
     @staticmethod
-    def _save_one(content: Content, subgraph: Subgraph, aggregation: Aggregation) -> SaveOutcome:
+    def _save_one(content: Content, subgraph: Subgraph, aggregation: Aggregation, *, replace: bool) -> SaveOutcome:
         there = content.subgraphs.get(subgraph.query.id)
-        if there is not None and there.settings_hash == subgraph.settings_hash:
-            return "unchanged"
-        content.subgraphs[subgraph.query.id] = expected(subgraph, aggregation)
-        return "created" if there is None else "replaced"
+        outcome = outcome_of(there.settings_hash if there else None, subgraph, replace=replace)
+        if outcome in ("created", "replaced"):
+            content.subgraphs[subgraph.query.id] = expected(subgraph, aggregation)
+        return outcome
 
     def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
         with self._content() as content:
@@ -122,6 +122,15 @@ class DictStore:
 
     def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
         return {subgraph.query.id: subgraph.settings_hash for subgraph in self.read(query_ids)}
+
+    def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
+        with self._content() as content:
+            stale = {
+                "expired": {id_ for id_, graph in content.subgraphs.items() if graph.expires_at and graph.expires_at < now},
+                "failed": set(_failed(content)),
+            }[reason]
+            graphs = [content.subgraphs[id_] for id_ in sorted(stale) if id_ > after][:limit]
+        return [StaleQuery(graph.query.id, graph.created_at, graph.expires_at) for graph in graphs]
 
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
         with self._content() as content:
@@ -230,6 +239,15 @@ class _Locked:
 
     def __exit__(self, *exc: object) -> None:
         self.database.lock.release()
+
+
+def _failed(content: Content) -> Iterator[str]:
+    for answer in content.answers.values():
+        if answer.correct is False and answer.mode != "none":
+            for id_ in answer.query_ids:
+                graph = content.subgraphs.get(id_)
+                if graph is not None and answer.created_at >= graph.created_at:
+                    yield id_
 
 
 def _unproven(subgraph: Subgraph) -> list[str]:
