@@ -31,9 +31,12 @@ class Quarantine:
         }
         line = json.dumps(document).encode() + b"\n"
         # Readable to its owner only: what a model says about a question tells the question.
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
+            size = os.fstat(file).st_size
+            if size and os.pread(file, 1, size - 1) != b"\n":
+                line = b"\n" + line  # half a line that a kill has left must not spoil this one
             while line:
                 line = line[os.write(file, line) :]
         finally:
