@@ -1,0 +1,192 @@
+"""The write boundaries of a process: every place where something becomes durable, counted, and the n-th one deadly.
+
+`install` wraps them in a forked child (see `nursery.py`): on both sides of every transaction of the store and after every
+statement in it, around every line of the tape and of the quarantine and in its middle, and around every transaction of the
+journal. Passing one writes its name to a file, with one write, so the file tells afterwards what was passed, also of a process
+that was killed. At the `fatal` one the process ends itself by SIGKILL.
+
+With an `instant` the kill comes that many seconds later, from a timer of the kernel: somewhere in the native code of the
+engine that the boundary let in, where no Python could stop it.
+"""
+
+import ctypes
+import os
+import signal
+import threading
+from importlib import import_module
+
+_ADAPTERS = "drag_graph.adapters"
+
+
+class _Counter:
+    """The boundaries passed so far."""
+
+    def __init__(self, path, fatal, instant):
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._fatal = fatal
+        self._instant = instant
+        self._passed = 0
+        self._lock = threading.Lock()
+
+    def passed(self, name):
+        with self._lock:
+            self._passed += 1
+            os.write(self._file, f"{name}\n".encode())
+            if self._passed == self._fatal:
+                if self._instant is None:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                else:
+                    _kill_in(self._instant)
+
+
+def install(path, fatal=0, instant=None):
+    """Wrap the boundaries; `fatal` counts from 1, and 0 kills nobody."""
+    passed = _Counter(path, fatal, instant).passed
+    _wrap_tape(passed)
+    _wrap_quarantine(passed)
+    _wrap_journal(passed)
+    _wrap_ladybug(passed)
+    _wrap_neo4j(passed)
+
+
+def _kill_in(seconds):
+    """Have the kernel send SIGKILL to this process after `seconds` (timer_create; Python has no timer with a signal of choice)."""
+
+    class Event(ctypes.Structure):
+        _fields_ = (("value", ctypes.c_void_p), ("signo", ctypes.c_int), ("notify", ctypes.c_int), ("rest", ctypes.c_byte * 48))
+
+    class Times(ctypes.Structure):
+        _fields_ = (("interval", ctypes.c_long * 2), ("value", ctypes.c_long * 2))
+
+    library, timer = ctypes.CDLL(None, use_errno=True), ctypes.c_void_p()
+    times = Times((0, 0), (int(seconds), max(1, int(seconds % 1 * 1e9))))
+    failed = library.timer_create(1, ctypes.byref(Event(None, signal.SIGKILL, 0)), ctypes.byref(timer))
+    failed = failed or library.timer_settime(timer, 0, ctypes.byref(times), None)
+    assert not failed, os.strerror(ctypes.get_errno())
+
+
+class _Instead:
+    """A module or object with some of its attributes replaced."""
+
+    def __init__(self, real, **replaced):
+        self._real = real
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+
+def _wrap_tape(passed):
+    tape = import_module(f"{_ADAPTERS}.tape")
+    open_tape = tape.Tape._open
+
+    def opened(self):
+        file = open_tape(self)
+
+        def write(line):
+            passed("tape: before a line")
+            half = file.write(line[: len(line) // 2])
+            passed("tape: half a line written")
+            written = half + file.write(line[half:])
+            passed("tape: line written, not synced")
+            return written
+
+        return _Instead(file, write=write)
+
+    def fsync(descriptor):
+        os.fsync(descriptor)
+        passed("tape: synced")
+
+    tape.Tape._open = opened
+    tape.os = _Instead(os, fsync=fsync)
+
+
+def _wrap_quarantine(passed):
+    quarantine = import_module(f"{_ADAPTERS}.quarantine")
+
+    def write(descriptor, line):
+        passed("quarantine: before a line")
+        half = os.write(descriptor, line[: len(line) // 2])
+        passed("quarantine: half a line written")
+        written = half + os.write(descriptor, line[half:])
+        passed("quarantine: line written")
+        return written
+
+    quarantine.os = _Instead(os, write=write)
+
+
+def _wrap_journal(passed):
+    database = import_module(f"{_ADAPTERS}.runs_database")
+    sqlite3 = database.sqlite3
+
+    class Connection(sqlite3.Connection):
+        def execute(self, text, *parameters):
+            if text == "COMMIT":
+                passed("journal: before a commit")
+            found = super().execute(text, *parameters)
+            if text == "COMMIT":
+                passed("journal: committed")
+            elif text.startswith("BEGIN"):
+                passed("journal: begun")
+            return found
+
+    def connect(*args, **more):
+        return sqlite3.connect(*args, factory=Connection, **more)
+
+    database.sqlite3 = _Instead(sqlite3, connect=connect)
+
+
+def _wrap_ladybug(passed):
+    engine = import_module(f"{_ADAPTERS}.ladybug_engine")
+    execute, close = engine.Session.execute, engine.Engine.close
+    of_thread = threading.local()
+
+    def executed(self, text, parameters=None):
+        if text.startswith("BEGIN"):
+            of_thread.writes = not text.endswith("READ ONLY")
+            if of_thread.writes:
+                passed("store: before a transaction")
+        elif text == "COMMIT" and of_thread.writes:
+            passed("store: before a commit")
+        found = execute(self, text, parameters)
+        if of_thread.writes and text != "ROLLBACK":
+            passed({"BEGIN TRANSACTION": "store: begun", "COMMIT": "store: committed"}.get(text, "store: statement done"))
+        return found
+
+    def closed(self):
+        passed("store: before closing")
+        close(self)
+        passed("store: closed")
+
+    engine.Session.execute = executed
+    engine.Engine.close = closed
+
+
+def _wrap_neo4j(passed):
+    connection = import_module(f"{_ADAPTERS}.neo4j_connection")
+    transact = connection.Neo4jConnection._transaction
+
+    def transaction(self, work, *, access, attempts=None):
+        if access != "WRITE":
+            return transact(self, work, access=access, attempts=attempts)
+        passed("store: before a transaction")
+
+        def working(open_work):
+            passed("store: begun")
+            real = open_work._transaction
+
+            def run(text, *parameters):
+                result = real.run(text, *parameters)
+                passed("store: statement sent")
+                return result
+
+            open_work._transaction = _Instead(real, run=run)
+            result = work(open_work)
+            passed("store: before a commit")
+            return result
+
+        result = transact(self, working, access=access, attempts=attempts)
+        passed("store: committed")
+        return result
+
+    connection.Neo4jConnection._transaction = transaction

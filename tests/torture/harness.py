@@ -1,0 +1,306 @@
+"""What the kill suites share: places to distil into, trials that are killed and resumed, and what must hold afterwards."""
+
+import hashlib
+import json
+import os
+import select
+import shutil
+import signal
+import sqlite3
+import time
+import uuid
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from drag_graph.adapters.neo4j_connection import Neo4jConnection
+from drag_graph.adapters.tape import Tape
+from drag_graph.queries import load_from
+from drag_graph.testing import plausible
+from drag_graph.testing.server import EMBEDDINGS, STUDENT, Say, ScriptedServer
+
+HERE = Path(__file__).parent
+NAMESPACE = "torture"
+UNUSABLE = "gibberish"
+"""A question with this word gets replies that nobody can read, and ends quarantined."""
+LONGEST = 120.0
+
+
+class Place:
+    """Where trials distil to: `clean` empties it, `flags` and `variables` name it. All trials of a place share a namespace."""
+
+    def __init__(self, kind, folder, neo4j=None, store_timeout=30.0):
+        self.kind = kind
+        self.folder = folder
+        self.variables = {"DRAG_GRAPH_EMBEDDER": "lexical", "DRAG_GRAPH_STORE_TIMEOUT": str(store_timeout)}
+        if kind == "embedded":
+            self.variables["DRAG_GRAPH_NAMESPACE"] = NAMESPACE
+            self.flags = ["--store", "graph.lbug"]
+        else:
+            uri, user, password = neo4j
+            self._login = neo4j
+            self.namespace = f"{NAMESPACE}-{uuid.uuid4().hex}"
+            self.variables |= {"NEO4J_USERNAME": user, "NEO4J_PASSWORD": password, "DRAG_GRAPH_NAMESPACE": self.namespace}
+            self.flags = ["--store", uri]
+
+    def clean(self):
+        """Return a new, empty folder; in Neo4j, erase everything of the namespace."""
+        if self.kind == "neo4j":
+            self.erase()
+        folder = self.folder / uuid.uuid4().hex
+        folder.mkdir(parents=True)
+        return folder
+
+    def erase(self):
+        uri, user, password = self._login
+        connection = Neo4jConnection(uri, username=user, password=password, database=None, timeout=60)
+        text, parameters = load_from(HERE, "namespace_gone", "neo4j").bind(namespace=self.namespace)
+        try:
+            connection.write(lambda work: work._transaction.run(text, parameters).consume())
+        finally:
+            connection.close()
+
+
+class Job(NamedTuple):
+    """What is distilled: questions, those of them that end quarantined, and how."""
+
+    good: int
+    bad: int = 0
+    workers: int = 1
+    delay: float = 0.0
+
+    @property
+    def lines(self):
+        questions = [f"Why does thing number {n} cause effect number {n}?" for n in range(self.good)]
+        questions += [f"Why is {UNUSABLE} number {n} what it is?" for n in range(self.bad)]
+        return [{"id": str(n), "question": question} for n, question in enumerate(questions)]
+
+    @property
+    def statuses(self):
+        return ["complete"] * self.good + ["quarantined"] * self.bad
+
+
+class Lost(AssertionError):
+    """A promise was broken; the message says after which kills."""
+
+
+class Trial:
+    """One distillation from an empty place, killed and resumed as often as one likes, held against `calm` at its end."""
+
+    def __init__(self, nursery, place, job, calm=None):
+        self.nursery, self.place, self.job, self.calm = nursery, place, job, calm
+        self.server = ScriptedServer(delay=job.delay)
+        self.server.always("evidence", _evidence)
+        self.folder = place.clean()
+        self.tape = self.folder / "teacher.tape"
+        self.history = []
+        """A word for each run: how it ended."""
+        self.recorded = []
+        """For each run, what was on the tape when it began: no later request may ask for it."""
+        self.complete = set()
+        (self.folder / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in job.lines), encoding="utf-8")
+
+    def __enter__(self):
+        self.server.__enter__()
+        return self
+
+    def __exit__(self, *exc):
+        self.server.__exit__(*exc)
+
+    # ---- running
+
+    def start(self, fatal=0, instant=None):
+        """Start the command in a child and return its process number."""
+        self.recorded.append(self.on_tape())
+        arguments = ["distill", "q.jsonl", "--teacher", "scripted", "--teacher-base-url", self.server.url, *self.place.flags]
+        arguments += ["--tape", "teacher.tape", "--workers", str(self.job.workers), "--json"]
+        # The key tells the runs' requests apart in the server's log, however late they arrive there.
+        variables = {"DRAG_GRAPH_TEACHER_API_KEY": f"run-{len(self.recorded) - 1}"}
+        return self.nursery.start(self._work([arguments], "report", variables, self._passed, fatal, instant))
+
+    def end(self, word=""):
+        """Wait for the child; return how it ended."""
+        ended = self.nursery.wait()
+        self.history.append(word or f"{ended.codes} {ended.signal}")
+        return ended
+
+    def run(self, fatal=0, instant=None, word=""):
+        """Run to the end, or to the `fatal` boundary; return how it ended."""
+        self.start(fatal, instant)
+        return self.end(word or (f"killed at boundary {fatal}" if fatal else ""))
+
+    def kill_after(self, requests, seconds):
+        """Run until the teacher has had so many more requests, and that long on, then kill -9. Return whether that was in time."""
+        seen = self.server.count()
+        pid = self.start()
+        process = os.pidfd_open(pid)
+        try:
+            until = time.monotonic() + LONGEST
+            while self.server.count() < seen + requests and time.monotonic() < until and not _ended(process, 0.001):
+                pass
+            _ended(process, seconds)
+            os.kill(pid, signal.SIGKILL)
+        finally:
+            os.close(process)
+        return self.end(f"killed {seconds:.4f} s after {requests} requests").signal == signal.SIGKILL
+
+    def boundaries(self):
+        """Return the names of the boundaries that the last run passed, in order."""
+        return self._passed.read_text(encoding="ascii").splitlines() if self._passed.exists() else []
+
+    @property
+    def _passed(self):
+        return self.folder / f"boundaries-{len(self.recorded)}"
+
+    def ask(self, *arguments):
+        """Run reading commands in one child; return (exit code, stdout, stderr) of each."""
+        commands = [[*argument, *self.place.flags] for argument in arguments]
+        codes, died = self.nursery.run(self._work(commands, "asked", {}))
+        self.hold(not died, f"a reading command was ended by signal {died}")
+        outs = [self.folder / f"asked-{n}" for n in range(len(arguments))]
+        return [(code, out.read_bytes(), out.with_name(f"{out.name}.err").read_text()) for code, out in zip(codes, outs, strict=True)]
+
+    def _work(self, commands, name, variables, boundaries=None, fatal=0, instant=None):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("DRAG_GRAPH_", "NEO4J_"))}
+        return {
+            "commands": [{"argv": argv, "out": str(self.folder / f"{name}-{n}")} for n, argv in enumerate(commands)],
+            "environment": {**environment, "LITELLM_LOCAL_MODEL_COST_MAP": "True", **self.place.variables, **variables},
+            "cwd": str(self.folder),
+            "boundaries": str(boundaries) if boundaries else None,
+            "fatal": fatal,
+            "instant": instant,
+        }
+
+    # ---- checking
+
+    def check_killed(self):
+        """Hold what must hold after a kill: nothing reported is lost, nothing is half there, and the tape can be read."""
+        (code, listing, said), (verified, problems, _) = self.ask(["show", "--limit", "1000", "--json"], ["db", "verify", "--json"])
+        reported = self.journal_complete() | self.complete
+        if code == 3 and not reported:  # killed before there was a store to speak of
+            return
+        self.hold(code == 0, f"the store cannot be listed: {said}")
+        stored = {query["id"] for query in json.loads(listing)}
+        self.hold(reported <= stored, f"reported complete and lost: {reported - stored}")
+        self.hold((verified, json.loads(problems)) == (0, {"problems": []}), f"db verify: {problems}")
+        self.complete = stored
+
+    def check_finished(self, ended):
+        """Hold what must hold after the last run: all is done, and the export is that of the calm run. Return the export."""
+        report, said = (self.folder / "report-0").read_text(), (self.folder / "report-0.err").read_text()
+        self.hold(ended == ([1 if self.job.bad else 0], 0), f"the resumed run ended {ended}: {said}")
+        statuses = [query["status"] for query in json.loads(report)["queries"]]
+        self.hold(statuses == self.job.statuses, f"the resumed run reports {statuses}")
+        self.check_killed()
+        self.hold(len(self.complete) == self.job.good, f"{len(self.complete)} queries are stored")
+        self.check_requests()
+        ((code, export, said),) = self.ask(["export", "--format", "jsonl"])
+        self.hold(code == 0, f"the export failed: {said}")
+        if self.calm is not None:
+            self.hold(self.on_tape() == self.calm.tape, "the tape does not hold what the calm run's holds")
+            self.hold(export == self.calm.export, f"the export differs: {_difference(export, self.calm.export)}")
+        self._check_quarantine()
+        return export
+
+    def check_requests(self):
+        """Hold that no run asked for what was on the tape when it began, and none asked the same twice."""
+        asked = Counter()
+        for request in self.server.requests:
+            if request.schema in {"", STUDENT, EMBEDDINGS}:
+                continue
+            run = int(request.headers["Authorization"].removeprefix("Bearer run-"))
+            what = _identity(request.body["model"], request.body["messages"], request.schema)
+            self.hold(what not in self.recorded[run], f"run {run} asked again for what was recorded: {request.prompt[:200]!r}")
+            asked[run, what] += 1
+        twice = [what for what, times in asked.items() if times > 1]
+        self.hold(not twice, f"asked twice within a run: {twice}")
+        self.hold(self.on_tape() <= {what for _, what in asked}, "a record on the tape is of no request that was made")
+
+    def on_tape(self):
+        """Return what the replies on the tape are to, each once. Read without the product, but for a look at its own count."""
+        if not self.tape.exists():
+            return frozenset()
+        whole = [line for line in self.tape.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")][1:]
+        requests = [json.loads(line)["record"]["request"] for line in whole]
+        found = [_identity(request["model"], request["messages"], request["schema"]["name"]) for request in requests]
+        self.hold(len(set(found)) == len(found), "the tape holds a reply twice")
+        if whole:
+            with Tape(self.tape, read_only=True) as tape:
+                self.hold((len(tape), tape.damaged) == (len(found), 0), f"the tape: {len(tape)} replies, {tape.damaged} damaged")
+        return frozenset(found)
+
+    def journal_complete(self):
+        """Return the ids of the queries that the journal of runs calls complete. A copy is read: looking would change it."""
+        journal = self.tape.with_name(f"{self.tape.name}.runs.sqlite3")
+        copy = self.folder / "looked-at"
+        copy.mkdir(exist_ok=True)
+        for name in ("", "-wal"):
+            place = copy / f"journal{name}"
+            place.unlink(missing_ok=True)
+            if journal.with_name(journal.name + name).exists():
+                shutil.copyfile(journal.with_name(journal.name + name), place)
+        (copy / "journal-shm").unlink(missing_ok=True)
+        if not (copy / "journal").exists():
+            return set()
+        connection = sqlite3.connect(copy / "journal")
+        try:
+            (made,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'results'").fetchone()
+            rows = connection.execute("SELECT DISTINCT id FROM results WHERE status = 'complete'").fetchall() if made else []
+        finally:
+            connection.close()
+        return {row[0] for row in rows}
+
+    def _check_quarantine(self):
+        """Hold that the last replies of every quarantined query can be read, whatever half lines a kill has left."""
+        file = self.tape.with_name(f"{self.tape.name}.quarantine.jsonl")
+        if not self.job.bad:
+            self.hold(not file.exists(), "something was quarantined")
+            return
+        kept = set()
+        for line in file.read_text(encoding="utf-8").splitlines():
+            try:
+                kept.add(json.loads(line)["query_id"])
+            except ValueError:
+                continue
+        self.hold(len(kept) == self.job.bad, f"{len(kept)} of {self.job.bad} unusable replies can be read")
+
+    def hold(self, truth, message):
+        if not truth:
+            raise Lost(f"{self.place.kind}, {self.job}: {message}\nruns: {'; '.join(self.history)}\nin {self.folder}")
+
+
+class Calm(NamedTuple):
+    """What a run that was left alone ends with, and the boundaries that it passed."""
+
+    export: bytes
+    tape: frozenset[str]
+    boundaries: list[str]
+
+
+def calm_run(nursery, place, job):
+    """Run the job undisturbed, hold that its own log and tape agree, and return what it ends with."""
+    with Trial(nursery, place, job) as trial:
+        export = trial.check_finished(trial.run())
+        trial.hold(export.count(b'"Query"') == job.good, "the calm run's export does not hold its queries")
+        trial.hold(len(trial.on_tape()) >= 2 * job.good, "the calm run's tape is too short")
+        return Calm(export, trial.on_tape(), trial.boundaries())
+
+
+def _identity(model, messages, schema):
+    return hashlib.sha256(json.dumps([model, messages, schema], sort_keys=True).encode()).hexdigest()
+
+
+def _evidence(request):
+    return Say("I would rather talk about something else.") if UNUSABLE in request.prompt else plausible.evidence(request.prompt)
+
+
+def _ended(process, seconds):
+    """Wait at most that long; return whether the process (by its descriptor) has ended."""
+    return bool(select.select([process], [], [], seconds)[0])
+
+
+def _difference(one, other):
+    here, there = Counter(one.splitlines()), Counter(other.splitlines())
+    more, less = list((here - there).elements()), list((there - here).elements())
+    return f"{len(more)} lines more, {len(less)} less; {[line[:400] for line in more[:2] + less[:2]]}"
+

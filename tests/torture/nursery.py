@@ -1,0 +1,168 @@
+"""A process that has imported everything once and forks a child for each run, so that a kill costs tenths of a second.
+
+    python nursery.py      reads jobs and answers, a JSON document a line, until its input ends
+
+A job is {"commands": [{"argv": [...], "out": FILE}, ...], "environment": {...}, "cwd": FOLDER, "boundaries": FILE or null,
+"fatal": number, "instant": seconds or null}. The child runs the commands one after another by the real command line, in its
+own process and with the job's environment, and writes what each prints to OUT and OUT.err. The answers are {"pid": ...} at
+once, and, after the line `"wait"`, {"codes": [...], "signal": ...}. The process is reaped only then, so its number cannot
+be another's before.
+
+Nothing is open and no thread of ours runs when it forks: databases, connections, the tape and the workers are made in the child.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+MODULES = (
+    "litellm",
+    "openai",
+    "neo4j",
+    "ladybug",
+    "drag_graph.bootstrap",
+    "drag_graph.pipeline",
+    "drag_graph.adapters.ladybug_store",
+    "drag_graph.adapters.neo4j_store",
+    "drag_graph.adapters.litellm_teacher",
+    "drag_graph.adapters.loaders",
+)
+
+
+class Ended(NamedTuple):
+    """How a job ended: the exit codes of the commands that came to their end, and the signal that ended the process, or 0."""
+
+    codes: list[int]
+    signal: int
+
+
+class Nursery:
+    """The process, seen from a test."""
+
+    def __init__(self):
+        # One thread of numpy's library: it outlives a fork, but the children are short and many.
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            env={name: value for name, value in environment.items() if not name.startswith(("DRAG_GRAPH_", "NEO4J_"))},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._read()
+
+    def start(self, job):
+        """Fork a child for the job and return its process number."""
+        return self._tell(job)["pid"]
+
+    def wait(self):
+        """Wait until the child has ended, and return how."""
+        return Ended(**self._tell("wait"))
+
+    def run(self, job):
+        self.start(job)
+        return self.wait()
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.wait(60)
+        self._process.stdout.close()
+
+    def _tell(self, document):
+        self._process.stdin.write(json.dumps(document) + "\n")
+        self._process.stdin.flush()
+        return self._read()
+
+    def _read(self):
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the nursery has ended")
+        return json.loads(line)
+
+
+def serve():
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints must not be taken for an answer
+    app = _import_all(answers)
+    for line in sys.stdin:
+        job = json.loads(line)
+        codes, back = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(codes)
+            _be_the_child(app, job, back)
+        os.close(back)
+        _answer(answers, {"pid": pid})
+        assert json.loads(sys.stdin.readline()) == "wait"
+        with os.fdopen(codes, "rb") as stream:
+            ended = list(stream.read())
+        _, status = os.waitpid(pid, 0)
+        _answer(answers, {"codes": ended, "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0})
+
+
+def _import_all(answers):
+    app = import_module("cli.app")
+    for name in MODULES:
+        import_module(name)
+    threads = {task.joinpath("comm").read_text().strip() for task in Path("/proc/self/task").iterdir() if task.name != str(os.getpid())}
+    # The allocator of a library that the driver looks for; it starts its own thread anew after a fork.
+    assert threads <= {"jemalloc_bg_thd"}, f"an import has started threads, and threads do not survive a fork: {threads}"
+    gc.collect()
+    gc.freeze()
+    _answer(answers, "ready")
+    return app
+
+
+def _answer(answers, document):
+    answers.write(json.dumps(document) + "\n")
+    answers.flush()
+
+
+def _be_the_child(app, job, back):
+    """Run the commands; never return."""
+    code = 70
+    try:
+        _leave_the_parent(job)
+        if job["boundaries"]:
+            import_module("boundaries").install(job["boundaries"], job["fatal"], job["instant"])
+        for command in job["commands"]:
+            _print_to(command["out"])
+            sys.argv = ["drag-graph", *command["argv"]]
+            try:
+                app.main()
+            except SystemExit as stop:
+                os.write(back, bytes([stop.code or 0]))
+        code = 0
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)  # no end of the interpreter for what belongs to the parent
+
+
+def _leave_the_parent(job):
+    os.environ.clear()
+    os.environ.update(job["environment"])
+    os.chdir(job["cwd"])
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+
+
+def _print_to(path):
+    for descriptor, name in ((1, path), (2, f"{path}.err")):
+        stream = sys.stdout if descriptor == 1 else sys.stderr
+        stream.flush()
+        file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(file, descriptor)
+        os.close(file)
+
+
+if __name__ == "__main__":
+    serve()
