@@ -1,32 +1,40 @@
-"""A limit in US dollars that concurrent calls never pass together (design, promise 5)."""
+"""A limit in US dollars that concurrent calls never pass together, nor a job's runs one after another (design, promise 5)."""
 
 import threading
 from dataclasses import dataclass
 
+from drag_graph.adapters.spending import Account, Ledger, Standing, dollars, nanos, nanos_of_limit
 from drag_graph.errors import BudgetReached
-
-_CENT_DUST = 1e-12
 
 
 @dataclass(eq=False, slots=True)
 class Reservation:
-    """What one call in flight may cost at most, in US dollars."""
+    """What one call in flight may cost at most, in nano-dollars. `key` is the account's, or None where none was needed."""
 
-    amount: float
+    amount: int
+    key: int | None = None
 
 
 class Budget:
-    """`limit_usd` None is no limit. Thread-safe.
+    """`limit_usd` None (or infinity) is no limit. Thread-safe.
 
     A call reserves the most that it can cost before it is sent and settles for what it did cost. Where only the calls in
-    flight stand in the way, `reserve` waits for one of them to settle for less.
+    flight here stand in the way, `reserve` waits for one of them to settle for less.
+
+    With a `ledger` the limit is that of the ledger's job: what earlier runs spent counts, and so does, in full, what other
+    owners have reserved, be it a run that was killed or one that runs beside this. Without a limit nothing is reserved; what
+    was spent is recorded all the same, for a later run of the job that has one. The methods then raise StoreUnfit, too, where
+    the ledger's file cannot be used; no reservation is lost by that.
     """
 
-    def __init__(self, limit_usd: float | None = None) -> None:
-        self._limit = limit_usd
-        self._spent = 0.0
+    def __init__(self, limit_usd: float | None = None, *, ledger: Ledger | None = None) -> None:
+        self._limit = None if limit_usd is None or limit_usd == float("inf") else nanos_of_limit(limit_usd)
+        self._account: Account = ledger or _Memory()
+        self._spent_here = 0
         self._open: set[Reservation] = set()
         self._changed = threading.Condition()
+        at_first = self._account.standing()
+        self._before = at_first.settled + at_first.reserved
 
     @property
     def limited(self) -> bool:
@@ -35,35 +43,118 @@ class Budget:
 
     @property
     def spent_usd(self) -> float:
-        """What the settled calls cost together, including what was possibly charged for replies that got lost."""
+        """What the settled calls of the job cost together, including what was possibly charged for replies that got lost."""
+        return dollars(self._account.standing().settled)
+
+    @property
+    def spent_here_usd(self) -> float:
+        """What the calls that were settled here cost: without the job's other runs."""
         with self._changed:
-            return self._spent
+            return dollars(self._spent_here)
+
+    @property
+    def spent_before_usd(self) -> float:
+        """What had been spent, or reserved by others, when this was made: by earlier runs of the job."""
+        return dollars(self._before)
 
     def reserve(self, estimate_usd: float) -> Reservation:
         """Set aside `estimate_usd`. Every reservation must be settled, whatever happens.
 
-        Raises BudgetReached when it could pass the limit even with no other call in flight.
+        Raises BudgetReached when it could pass the limit even with no other call in flight here.
         """
-        reservation = Reservation(max(estimate_usd, 0.0))
+        reservation = Reservation(nanos(estimate_usd))
         with self._changed:
-            while not self._fits(reservation.amount + sum(other.amount for other in self._open)):
-                if not self._fits(reservation.amount):
-                    raise BudgetReached(
-                        f"the next call may cost ${reservation.amount:.4f}; ${self._spent:.4f} of the budget of "
-                        f"${self._limit or 0.0:.4f} is spent",
-                        hint="Finished work is kept: run the same command again with a larger --budget-usd to go on.",
-                    )
-                self._changed.wait()
+            if self._limit is not None and reservation.amount:
+                reservation.key = self._reserve(reservation.amount, self._limit)
             self._open.add(reservation)
         return reservation
 
     def settle(self, reservation: Reservation, actual_usd: float = 0.0) -> None:
         """Replace a reservation by what the call did cost; a second call for the same one changes nothing."""
+        actual = nanos(actual_usd)
         with self._changed:
-            if reservation in self._open:
-                self._open.remove(reservation)
-                self._spent += max(actual_usd, 0.0)
-                self._changed.notify_all()
+            if reservation not in self._open:
+                return
+            # First of all: whatever becomes of the file, nobody may wait for this call any more.
+            self._open.remove(reservation)
+            self._spent_here += actual
+            self._changed.notify_all()
+            if reservation.key is not None:
+                self._account.settle(reservation.key, reservation.amount, actual)
+            elif actual:
+                self._account.spend(actual)
 
-    def _fits(self, more: float) -> bool:
-        return self._limit is None or self._spent + more <= self._limit + _CENT_DUST
+    def abandon(self, owner: str) -> float:
+        """Settle all that another owner of the job has reserved for its full amount, and return that in US dollars.
+
+        For an owner that is known to be dead. Nothing becomes free by it: its calls may have been charged.
+        """
+        return dollars(self._account.abandon(owner))
+
+    def close(self) -> None:
+        """Release the ledger's file."""
+        self._account.close()
+
+    def _reserve(self, amount: int, limit: int) -> int:
+        while True:
+            key, standing = self._account.reserve(amount, limit)
+            if key is not None:
+                return key
+            in_flight = sum(other.amount for other in self._open if other.key is not None)
+            if not Standing(standing.settled, standing.reserved - in_flight).fits(amount, limit):
+                raise self._reached(amount, limit, standing.settled + standing.reserved - in_flight)
+            self._changed.wait()
+
+    def _reached(self, amount: int, limit: int, spent: int) -> BudgetReached:
+        others = spent - self._spent_here
+        # More than there was at first: another run of the job is spending now.
+        which = "earlier" if others <= self._before else "other"
+        by_others = f", {_shown(others)} of it by {which} runs of this job" if others > 0 else ""
+        return BudgetReached(
+            f"the next call may cost {_shown(amount)}; {_shown(spent)} of the budget of {_shown(limit)} is spent{by_others}",
+            hint="Finished work is kept: run the same command again with a larger --budget-usd to go on.",
+        )
+
+
+class _Memory:
+    """An account that goes with the process: one owner, no file."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._settled = 0
+        self._open: dict[int, int] = {}
+        self._last = 0
+
+    def reserve(self, amount: int, limit: int) -> tuple[int | None, Standing]:
+        with self._lock:
+            standing = Standing(self._settled, sum(self._open.values()))
+            if not standing.fits(amount, limit):
+                return None, standing
+            self._last += 1
+            self._open[self._last] = amount
+            return self._last, standing
+
+    def settle(self, key: int, amount: int, actual: int) -> None:  # noqa: ARG002 - a ledger's, to which a key can be lost
+        with self._lock:
+            del self._open[key]
+            self._settled += actual
+
+    def spend(self, actual: int) -> None:
+        with self._lock:
+            self._settled += actual
+
+    def abandon(self, owner: str) -> int:  # noqa: ARG002 - there is no other owner
+        return 0
+
+    def standing(self) -> Standing:
+        with self._lock:
+            return Standing(self._settled, sum(self._open.values()))
+
+    def close(self) -> None:
+        """There is nothing to release."""
+
+
+def _shown(amount: int) -> str:
+    """Return an amount for people: small ones with more places."""
+    usd = dollars(amount)
+    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
