@@ -111,17 +111,24 @@ def settings_for(server: str, folder: str, options: argparse.Namespace, **more: 
 
 
 def questions(file: Path, number: int, namespace: str) -> list[Any]:
-    """Return `number` different queries: the questions of the file, again and again, each time with another number."""
+    """Return `number` different queries: the questions of the file, again and again, each time about another name.
+
+    The name goes into the evidence that the scripted server makes, so that no two requests are the same and none is free.
+    """
     from drag_graph.inputs import parse_lines
 
     with file.open("rb") as stream:
         rows = [json.loads(line) for line in stream if line.strip()]
     again = [
-        json.dumps({**row, "id": f"q{place}", "question": f"{row['question']} (case {place})"}).encode()
+        json.dumps({**row, "id": f"q{place}", "question": f"As to {_name(place)}, {row['question']}"}).encode()
         for place in range(number)
         for row in [rows[place % len(rows)]]
     ]
     return list(parse_lines(again, namespace=namespace))
+
+
+def _name(place: int) -> str:
+    return "Z" + "".join(chr(ord("a") + int(digit)) for digit in f"{place:05}")
 
 
 def ours(settings: Any, number: int, options: argparse.Namespace) -> dict[str, float]:
@@ -141,6 +148,7 @@ def ours(settings: Any, number: int, options: argparse.Namespace) -> dict[str, f
         seconds, processor = time.perf_counter() - began, time.process_time() - processor
         totals = report.totals()
         assert totals["complete"] == number, report.stopped
+        assert not totals["cached_calls"], totals
         if options.store:
             _erase(session.store, lines)
     return {"seconds": seconds, "cpu": processor, "embedding": embedder.seconds, "calls": totals["calls"]}
