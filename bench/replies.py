@@ -17,7 +17,7 @@ from typing import Any
 
 import json_repair
 
-from drag_graph.adapters.replies import documents
+from drag_graph.adapters.reply_json import documents
 
 
 def loads(text: str) -> Any:

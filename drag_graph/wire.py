@@ -96,6 +96,41 @@ class TripleItem(Item):
         return self
 
 
+UNSTATED_CONFIDENCE = 0.7
+"""What a triple counts that was written in a form without a confidence: the default threshold of an edge, so that it stays by
+default and is the first to go under a stricter one."""
+_NAMES = {
+    "subject": ("subject", "head", "source"),
+    "predicate": ("predicate", "relation", "relationship", "type", "label"),
+    "object": ("object", "tail", "target"),
+}
+_MEMBERS = 3
+
+
+class LooseTriple(TripleItem):
+    """A triple in another form than was asked for: the list [subject, predicate, object], or under other names.
+
+    It may name no evidence (then `evidence` is empty) and state no confidence; one that is stated must be valid.
+    """
+
+    confidence: Annotated[Confidence, BeforeValidator(_no_flag)] = UNSTATED_CONFIDENCE
+    evidence: Annotated[tuple[Index, ...], Field(min_length=1), BeforeValidator(_one_or_more)] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_forms(cls, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            if len(value) != _MEMBERS:
+                raise ValueError(f"it has {len(value)} members, not subject, predicate and object")
+            return dict(zip(_NAMES, value, strict=True))
+        if isinstance(value, str):
+            raise ValueError("it does not name one subject and one object")  # noqa: TRY004 - pydantic's own error
+        if isinstance(value, Mapping):
+            found = {key: next((value[name] for name in names if name in value), None) for key, names in _NAMES.items()}
+            return {**value, **{key: given for key, given in found.items() if given is not None}}
+        return value
+
+
 class StatementItem(Item):
     """The merged sentence of one entity pair; `pair` is its 0-based position in the request."""
 
@@ -200,6 +235,13 @@ class TriplesReply(Reply):
         )
     )
     triples: tuple[TripleItem, ...]
+
+
+class LooseTriplesReply(TriplesReply):
+    """Triples in another form than was asked for; `replies.fit` makes a TriplesReply of it."""
+
+    item_type = LooseTriple
+    triples: tuple[LooseTriple, ...]
 
 
 class StatementsReply(Reply):

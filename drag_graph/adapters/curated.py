@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from drag_graph import log
-from drag_graph.adapters.replies import clean
+from drag_graph.adapters.reply_json import clean
 from drag_graph.adapters.tape import call_id, request_key
 from drag_graph.errors import InputError, QueryInvalid, ReplyError
 from drag_graph.identity import canonical_text, query_id, sha256_of

@@ -10,14 +10,12 @@ from drag_graph.adapters.replies import (
     CutOff,
     Refused,
     Unreadable,
-    documents,
     fit,
     is_refusal,
     join,
-    looks_cut_off,
     read,
-    strict_documents,
 )
+from drag_graph.adapters.reply_json import documents, looks_cut_off, strict_documents
 from drag_graph.model import Query
 from drag_graph.ports import TeacherRequest
 from drag_graph.wire import Ambiguous, EvidenceReply, ScoresReply, StatementsReply, TriplesReply
