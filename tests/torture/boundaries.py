@@ -3,7 +3,7 @@
 `install` wraps them in a forked child (see `nursery.py`): on both sides of every transaction of the store and after every
 statement in it, around every line of the tape and of the quarantine and in its middle, and around every transaction of the
 journal. Passing one writes its name to a file, with one write, so the file tells afterwards what was passed, also of a process
-that was killed. At the `fatal` one the process ends itself by SIGKILL.
+that was killed. At the `fatal` one, counted among those whose name begins with `name`, the process ends itself by SIGKILL.
 
 With an `instant` the kill comes that many seconds later, from a timer of the kernel: somewhere in the native code of the
 engine that the boundary let in, where no Python could stop it.
@@ -21,27 +21,26 @@ _ADAPTERS = "drag_graph.adapters"
 class _Counter:
     """The boundaries passed so far."""
 
-    def __init__(self, path, fatal, instant):
+    def __init__(self, path, fatal):
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._fatal = fatal
-        self._instant = instant
+        self._number, self._name, self._instant = fatal or (0, "", None)
         self._passed = 0
         self._lock = threading.Lock()
 
     def passed(self, name):
         with self._lock:
-            self._passed += 1
+            self._passed += name.startswith(self._name)
             os.write(self._file, f"{name}\n".encode())
-            if self._passed == self._fatal:
+            if self._passed == self._number and name.startswith(self._name):
                 if self._instant is None:
                     os.kill(os.getpid(), signal.SIGKILL)
                 else:
                     _kill_in(self._instant)
 
 
-def install(path, fatal=0, instant=None):
-    """Wrap the boundaries; `fatal` counts from 1, and 0 kills nobody."""
-    passed = _Counter(path, fatal, instant).passed
+def install(path, fatal=None):
+    """Wrap the boundaries. `fatal` is (number from 1, name, instant or None) of the deadly one; without it none is."""
+    passed = _Counter(path, fatal).passed
     _wrap_tape(passed)
     _wrap_quarantine(passed)
     _wrap_journal(passed)

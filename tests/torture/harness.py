@@ -80,6 +80,14 @@ class Job(NamedTuple):
         return ["complete"] * self.good + ["quarantined"] * self.bad
 
 
+class Fatal(NamedTuple):
+    """The boundary that kills: the n-th, from 1, of those whose name begins so; where given, that many seconds after it."""
+
+    number: int
+    name: str = ""
+    instant: float | None = None
+
+
 class Lost(AssertionError):
     """A promise was broken; the message says after which kills."""
 
@@ -109,14 +117,14 @@ class Trial:
 
     # ---- running
 
-    def start(self, fatal=0, instant=None):
-        """Start the command in a child and return its process number."""
+    def start(self, fatal=None):
+        """Start the command in a child, with a `Fatal` boundary or none, and return its process number."""
         self.recorded.append(self.on_tape())
         arguments = ["distill", "q.jsonl", "--teacher", "scripted", "--teacher-base-url", self.server.url, *self.place.flags]
         arguments += ["--tape", "teacher.tape", "--workers", str(self.job.workers), "--json"]
         # The key tells the runs' requests apart in the server's log, however late they arrive there.
         variables = {"DRAG_GRAPH_TEACHER_API_KEY": f"run-{len(self.recorded) - 1}"}
-        return self.nursery.start(self._work([arguments], "report", variables, self._passed, fatal, instant))
+        return self.nursery.start(self._work([arguments], "report", variables, self._passed, fatal))
 
     def end(self, word=""):
         """Wait for the child; return how it ended."""
@@ -124,10 +132,10 @@ class Trial:
         self.history.append(word or f"{ended.codes} {ended.signal}")
         return ended
 
-    def run(self, fatal=0, instant=None, word=""):
+    def run(self, fatal=None):
         """Run to the end, or to the `fatal` boundary; return how it ended."""
-        self.start(fatal, instant)
-        return self.end(word or (f"killed at boundary {fatal}" if fatal else ""))
+        self.start(fatal)
+        return self.end(f"to be killed at {fatal}" if fatal else "")
 
     def kill_after(self, requests, seconds):
         """Run until the teacher has had so many more requests, and that long on, then kill -9. Return whether that was in time."""
@@ -160,7 +168,7 @@ class Trial:
         outs = [self.folder / f"asked-{n}" for n in range(len(arguments))]
         return [(code, out.read_bytes(), out.with_name(f"{out.name}.err").read_text()) for code, out in zip(codes, outs, strict=True)]
 
-    def _work(self, commands, name, variables, boundaries=None, fatal=0, instant=None):
+    def _work(self, commands, name, variables, boundaries=None, fatal=None):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("DRAG_GRAPH_", "NEO4J_"))}
         return {
             "commands": [{"argv": argv, "out": str(self.folder / f"{name}-{n}")} for n, argv in enumerate(commands)],
@@ -168,7 +176,6 @@ class Trial:
             "cwd": str(self.folder),
             "boundaries": str(boundaries) if boundaries else None,
             "fatal": fatal,
-            "instant": instant,
         }
 
     # ---- checking

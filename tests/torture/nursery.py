@@ -3,7 +3,7 @@
     python nursery.py      reads jobs and answers, a JSON document a line, until its input ends
 
 A job is {"commands": [{"argv": [...], "out": FILE}, ...], "environment": {...}, "cwd": FOLDER, "boundaries": FILE or null,
-"fatal": number, "instant": seconds or null}. The child runs the commands one after another by the real command line, in its
+"fatal": see `boundaries.install`}. The child runs the commands one after another by the real command line, in its
 own process and with the job's environment, and writes what each prints to OUT and OUT.err. The answers are {"pid": ...} at
 once, and, after the line `"wait"`, {"codes": [...], "signal": ...}. The process is reaped only then, so its number cannot
 be another's before.
@@ -90,34 +90,38 @@ class Nursery:
 def serve():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints must not be taken for an answer
-    app = _import_all(answers)
+    app = import_module("cli.app")
+    _import(MODULES)
+    _answer(answers, "ready")
     for line in sys.stdin:
         job = json.loads(line)
-        codes, back = os.pipe()
+        reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:
-            os.close(codes)
-            _be_the_child(app, job, back)
-        os.close(back)
+            os.close(reading)
+            _be_the_child(app, job, writing)
+        os.close(writing)
         _answer(answers, {"pid": pid})
         assert json.loads(sys.stdin.readline()) == "wait"
-        with os.fdopen(codes, "rb") as stream:
-            ended = list(stream.read())
+        with os.fdopen(reading) as stream:
+            told = [json.loads(said) for said in stream]
         _, status = os.waitpid(pid, 0)
-        _answer(answers, {"codes": ended, "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0})
+        codes = [code for code in told if isinstance(code, int)]
+        _answer(answers, {"codes": codes, "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0})
+        # What this child had to import, the next ones find imported.
+        _import(name for names in told if isinstance(names, list) for name in names)
 
 
-def _import_all(answers):
-    app = import_module("cli.app")
-    for name in MODULES:
-        import_module(name)
-    threads = {task.joinpath("comm").read_text().strip() for task in Path("/proc/self/task").iterdir() if task.name != str(os.getpid())}
+def _import(names):
+    for name in names:
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    main = str(os.getpid())
+    threads = {(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir() if task.name != main}
     # The allocator of a library that the driver looks for; it starts its own thread anew after a fork.
     assert threads <= {"jemalloc_bg_thd"}, f"an import has started threads, and threads do not survive a fork: {threads}"
     gc.collect()
     gc.freeze()
-    _answer(answers, "ready")
-    return app
 
 
 def _answer(answers, document):
@@ -125,20 +129,22 @@ def _answer(answers, document):
     answers.flush()
 
 
-def _be_the_child(app, job, back):
-    """Run the commands; never return."""
+def _be_the_child(app, job, writing):
+    """Run the commands and tell their exit codes and what was imported; never return."""
     code = 70
+    imported = set(sys.modules)
     try:
         _leave_the_parent(job)
         if job["boundaries"]:
-            import_module("boundaries").install(job["boundaries"], job["fatal"], job["instant"])
+            import_module("boundaries").install(job["boundaries"], job["fatal"])
         for command in job["commands"]:
             _print_to(command["out"])
             sys.argv = ["drag-graph", *command["argv"]]
             try:
                 app.main()
             except SystemExit as stop:
-                os.write(back, bytes([stop.code or 0]))
+                os.write(writing, f"{stop.code or 0}\n".encode())
+        os.write(writing, json.dumps(sorted(set(sys.modules) - imported)).encode())
         code = 0
     finally:
         with contextlib.suppress(OSError):
@@ -151,13 +157,11 @@ def _leave_the_parent(job):
     os.environ.clear()
     os.environ.update(job["environment"])
     os.chdir(job["cwd"])
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
 
 def _print_to(path):
-    for descriptor, name in ((1, path), (2, f"{path}.err")):
-        stream = sys.stdout if descriptor == 1 else sys.stderr
+    for descriptor, stream, name in ((1, sys.stdout, path), (2, sys.stderr, f"{path}.err")):
         stream.flush()
         file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(file, descriptor)
