@@ -51,6 +51,8 @@ def query_properties(subgraph: Subgraph) -> dict[str, Any]:
         "settings_hash": subgraph.settings_hash,
         "status": subgraph.status,
         "graph": "evidence_only",
+        "sizes": [len(subgraph.calls), len(subgraph.evidence), len(subgraph.entities), len(subgraph.triples)],
+        "call_ids": [call.id for call in subgraph.calls],
         "blind": subgraph.blind,
         "embedding": list(subgraph.embedding) or None,
         "created_at": subgraph.created_at,
@@ -71,12 +73,31 @@ def subgraph_row(subgraph: Subgraph) -> list[Any]:
     ]
 
 
+def is_whole(row: Row) -> bool:
+    """Return whether all of a row of `read_subgraphs` is of one state of the subgraph (docs/adr/0010).
+
+    Neo4j shows a reader what others commit while it reads, and parts of what they are committing. So the revision must be one
+    before and after, and the parts as many as were written, and refer to each other. What an earlier version wrote has neither.
+    """
+    _, calls, evidence, entities, triples, edges, (before, sizes, call_ids), after = row
+    if before != after or sizes is None:
+        return bool(before == after)
+    call, statement, edge = {item[0] for item in calls}, {item[0] for item in evidence}, {item[0] for item in triples}
+    return (
+        list(sizes) == [len(part) for part in (calls, evidence, entities, triples, edges)]
+        and call == set(call_ids)
+        and all(item[-1] in call for item in evidence)
+        and all(item[4] in statement and item[5] in call for item in triples)
+        and all(edge.issuperset(item[5]) for item in edges)
+    )
+
+
 def subgraph_of(row: Row, namespace: str) -> Subgraph:
     """Return the subgraph of a row of `read_subgraphs`, every tuple in the order that the port promises.
 
     Python sorts: engines order text by other rules. Raises StoreUnfit when the row is not what the model allows.
     """
-    head, calls, evidence, entities, triples, edges = row
+    head, calls, evidence, entities, triples, edges, *_ = row
     query_id = head[0]
     owner = {"query_id": query_id}
     try:

@@ -17,6 +17,8 @@ Result = TypeVar("Result")
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
 RECORDS_A_PAGE = 100
+READ_TRIES = 3
+"""How often subgraphs are read beside writers before those are made to wait, where what was read is not of one state."""
 NEIGHBOURS = 10
 """The least that the vector index is asked for: it misses some of the very nearest when asked for fewer."""
 
@@ -153,9 +155,25 @@ class Neo4jStore:
         ids = list(dict.fromkeys(query_ids))
         if not ids:
             return []
-        found = self._read(lambda work: work.rows("read_subgraphs", namespace=self._namespace, query_ids=ids))
-        by_id = {row[0][0]: rows.subgraph_of(row, self._namespace) for row in found}
+        by_id: dict[str, Subgraph] = {}
+        for attempt in range(READ_TRIES + 1):
+            alone = attempt == READ_TRIES
+            found = self._subgraphs(ids, alone=alone)
+            by_id |= {row[0][0]: rows.subgraph_of(row, self._namespace) for row in found if alone or rows.is_whole(row)}
+            ids = sorted(row[0][0] for row in found if row[0][0] not in by_id)
+            if not ids:
+                break
         return [by_id[id_] for id_ in query_ids if id_ in by_id]
+
+    def _subgraphs(self, query_ids: list[str], *, alone: bool) -> list[list[Any]]:
+        """Return the rows of `read_subgraphs`; `alone`, while nobody writes to these queries."""
+
+        def run(work: Work) -> list[list[Any]]:
+            if alone:
+                work.rows("lock_queries", namespace=self._namespace, query_ids=query_ids)
+            return work.rows("read_subgraphs", namespace=self._namespace, query_ids=query_ids)
+
+        return self._write(run) if alone else self._read(run)
 
     def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
         ids = sorted(set(query_ids))

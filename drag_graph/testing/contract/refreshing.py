@@ -60,7 +60,7 @@ class RefreshContract(Contract):
     def test_a_subgraph_failed_when_an_answer_from_it_was_wrong(self, store: GraphStore, namespace: str) -> None:
         graphs = [_dated(make_subgraph(n, namespace=namespace), created_at=NOW) for n in range(8)]
         store.save(graphs, PLAIN)
-        wrong = {"label": "B", "correct": False}
+        wrong: dict[str, Any] = {"label": "B", "correct": False}
         answers = [
             make_answer("at once", [graphs[0]], namespace=namespace, created_at=NOW, **wrong),
             make_answer("later", [graphs[1]], namespace=namespace, created_at=LATER, **wrong),
