@@ -32,6 +32,7 @@ def distill(
     workers: options.Workers = None,
     budget_usd: options.BudgetUsd = None,
     dry_run: options.DryRun = False,
+    retry_quarantined: options.RetryQuarantined = False,
     tape: options.Tape = None,
     top_k: options.TopK = None,
     domain: options.DomainFlag = None,
@@ -49,6 +50,7 @@ def distill(
     """Distil questions: evidence from the teacher, ranked, read into triples, stored as one graph a question.
 
     What is complete under the same settings is not asked again; a run that was interrupted goes on with the same command.
+    What was quarantined is asked again with --retry-quarantined only. A budget is that of all runs of one command together.
 
     \b
     Examples:
@@ -58,7 +60,7 @@ def distill(
     """
     from drag_graph.bootstrap import open_session
 
-    from . import render
+    from . import render, render_runs
 
     del debug
     flags = {
@@ -89,9 +91,11 @@ def distill(
 
         render.estimate(estimate(settings, lines, make_pricing(settings)), as_json=json)
         return
-    with open_session(settings) as session, render.progress(line_count(file), quiet=json) as show:
-        report = session.distiller().run(lines, on_result=show)
-    render.run(report, as_json=json)
+    with open_session(settings) as session:
+        with render.progress(line_count(file), quiet=json) as show:
+            distiller = session.distiller(source_of(file, query), retry_quarantined=retry_quarantined)
+            report = distiller.run(lines, on_result=show)
+        render_runs.run(report, as_json=json)
     if report.stopped:
         raise report.stopped
     raise typer.Exit(report.exit_code)
@@ -113,6 +117,11 @@ def _input(file: Path | None, query: str | None, choices: list[str], settings: "
     except QueryInvalid as error:
         raise ConfigurationError(f"the question cannot be used: {error}", hint="Give a question of plain text.") from error
     return iter([InputLine(1, query=one)])
+
+
+def source_of(file: Path | None, query: str | None) -> str:
+    """Return where the questions come from, by which runs that go on with one another's work know each other."""
+    return f"-q {query}" if file is None else str(file.resolve())
 
 
 def some(lines: "Iterator[InputLine]", file: Path) -> "Iterator[InputLine]":

@@ -82,6 +82,15 @@ class Merge(StrEnum):
     noisy_or = "noisy-or"
 
 
+class StatusName(StrEnum):
+    """What became of a query in a run."""
+
+    complete = "complete"
+    quarantined = "quarantined"
+    skipped = "skipped"
+    pending = "pending"
+
+
 class LineFormat(StrEnum):
     """How an edge is written for the student."""
 
@@ -120,6 +129,9 @@ BudgetUsd = Annotated[
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print calls, tokens and price; ask nobody.", rich_help_panel=TEACHER_PANEL)
+]
+RetryQuarantined = Annotated[
+    bool, typer.Option("--retry-quarantined", help="Ask again what was quarantined.", rich_help_panel=TEACHER_PANEL)
 ]
 Tape = Annotated[str | None, typer.Option("--tape", help="The teacher tape's file.", rich_help_panel=TEACHER_PANEL)]
 TopK = Annotated[

@@ -19,7 +19,6 @@ from rich.tree import Tree
 if TYPE_CHECKING:
     from drag_graph.asking import AnswersReport, Asked
     from drag_graph.model import Subgraph
-    from drag_graph.pipeline import QueryResult, RunReport
     from drag_graph.ports import Problem, QuerySummary
 
     from .answers import AuditFormat, ShowFormat
@@ -40,7 +39,7 @@ def console() -> Console:
     return out
 
 
-def _table(*columns: str, wrapped: str = "", title: str = "") -> Table:
+def table_of(*columns: str, wrapped: str = "", title: str = "") -> Table:
     """Return a table whose columns stay on one line, but for the one that may wrap."""
     table = Table(title=title or None, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name in columns:
@@ -143,38 +142,6 @@ def _masked(value: Any) -> Any:
     return re.sub(r"(?<=://)[^/@\s]+@", "***@", value) if isinstance(value, str) else value
 
 
-def run(report: "RunReport", *, as_json: bool) -> None:
-    """Print what became of each query of a distillation."""
-    if as_json:
-        document(report.document())
-        return
-    table = _table("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
-    for result in report.queries:
-        if result.status != "pending":
-            _result_row(table, result)
-    if table.row_count:
-        console().print(table)
-    for bad in report.rejected:
-        typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
-    for result in report.queries:
-        name = f"line {result.line} ({result.source_id or result.id[:SHORT]})"
-        if result.error:
-            typer.echo(f"{name} {result.status}: {result.error}", err=True)
-        if result.notes:
-            typer.echo(f"{name}: {len(result.notes)} left out or done otherwise (--json lists why)", err=True)
-    totals = report.totals()
-    counts = ", ".join(f"{totals[name]} {name}" for name in ("complete", "quarantined", "skipped", "pending"))
-    counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""
-    console().print(f"{counts}; {totals['calls']} calls, ${totals['cost_usd']:.4f}, {totals['seconds']:.1f} s")
-
-
-def _result_row(table: Table, result: "QueryResult") -> None:
-    calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else str(result.calls)
-    numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")
-    colour = {"complete": "green", "quarantined": "red", "skipped": "yellow"}[result.status]
-    table.add_row(result.id[:SHORT], escape(result.source_id[:24]), f"[{colour}]{result.status}[/]", *numbers)
-
-
 def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
     """Print one answer and the lines that it rests on."""
     if as_json:
@@ -206,7 +173,7 @@ def answers(report: "AnswersReport", *, as_json: bool) -> None:
     if as_json:
         document(report.document())
         return
-    table = _table("answer", "source", "label", "text", "confidence", "correct", wrapped="text")
+    table = table_of("answer", "source", "label", "text", "confidence", "correct", wrapped="text")
     for asked in report.answers:
         given = asked.answer
         verdict = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}[given.correct]
@@ -232,7 +199,7 @@ def listing(queries: Sequence["QuerySummary"], where: str, *, as_json: bool) -> 
     if not queries:
         console().print(f"No query is stored in {escape(where)}.")
         return
-    table = _table("query", "question", "domain", "graph", "evidence", "triples", "edges", wrapped="question")
+    table = table_of("query", "question", "domain", "graph", "evidence", "triples", "edges", wrapped="question")
     for query in queries:
         counts = (str(query.evidence), str(query.triples), str(query.edges))
         table.add_row(query.id[:SHORT], escape(query.text), query.domain, query.graph, *counts)

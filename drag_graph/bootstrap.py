@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Self
 
+from drag_graph.adapters.journal import Journal
 from drag_graph.asking import Asker
+from drag_graph.distilling import Distillation
 from drag_graph.errors import StoreUnavailable
 from drag_graph.estimate import Pricing
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import Embedder, GraphStore, Student, Teacher
+from drag_graph.runs import Run, start_run
 from drag_graph.settings import Settings
 
 _FILES = ("curated:", "tape:")
@@ -21,6 +24,7 @@ class Session:
         self.store = store
         self.embedder = embedder
         self._teacher: Teacher | None = None
+        self._journal: Journal | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -28,14 +32,35 @@ class Session:
     def __exit__(self, *exc: object) -> None:
         if self._teacher is not None:
             self._teacher.close()
+        if self._journal is not None:
+            self._journal.close()
         self.store.close()
 
-    def distiller(self, teacher: Teacher | None = None) -> Distiller:
-        """Return the distillation under the settings, with their teacher unless another is given."""
+    def distiller(self, source: str = "", *, teacher: Teacher | None = None, retry_quarantined: bool = False) -> Distiller:
+        """Return one run of the distillation under the settings, with their teacher unless another is given.
+
+        `source` names where the questions come from: runs of one source share what is known about them and their budget.
+        """
+        run = start_run(
+            kind="distill",
+            namespace=self.settings.namespace,
+            store=self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve()),
+            source=source,
+            teacher=self.settings.teacher if teacher is None else teacher.name,
+            plan=self.settings.plan,
+        )
+        self._journal = make_journal(self.settings)
         if teacher is None:
-            teacher = self._teacher = make_teacher(self.settings)
+            teacher = self._teacher = make_teacher(self.settings, run)
         self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
-        return Distiller(self.settings, self.store, self.embedder, teacher)
+        return Distiller(
+            self.store,
+            Distillation(self.settings, self.embedder, teacher),
+            self._journal,
+            run,
+            workers=self.settings.workers,
+            retry_quarantined=retry_quarantined,
+        )
 
     def asker(self, student: Student | None = None) -> Asker:
         """Return the asking under the settings, with their student unless another is given.
@@ -112,8 +137,22 @@ def make_student(settings: Settings, embedder: Embedder) -> Student:
     return students.make_student(settings, embedder)
 
 
-def make_teacher(settings: Settings) -> Teacher:
-    """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the budget."""
+def make_journal(settings: Settings) -> Journal:
+    """Open the journal of runs, beside the tape. Close it after use."""
+    return Journal(settings.runs_path)
+
+
+def open_journal(settings: Settings) -> Journal:
+    """Open the journal of runs to look into it. Raises StoreUnavailable when there is none."""
+    if not settings.runs_path.exists():
+        hint = "Run `drag-graph distill` first, or name its store or tape with --store or --tape."
+        raise StoreUnavailable(f"there is no journal of runs at {settings.runs_path}", hint=hint)
+    return make_journal(settings)
+
+
+def make_teacher(settings: Settings, run: Run) -> Teacher:
+    """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the run's budget."""
+    del run
     kind, _, place = settings.teacher.partition(":")
     if kind == "curated":
         from drag_graph.adapters.curated import CuratedTeacher

@@ -1,126 +1,86 @@
-"""Distilling: the order of the steps for one query, and the run over many (design, section 5).
+"""Distilling: the run over many queries (design, section 5).
 
-No I/O of its own: stores and models come in by their ports. Queries are worked on by a pool of threads (docs/adr/0006); each
-ends complete or quarantined with its reason, and what is complete is in the store.
+No I/O of its own: stores, models and the journal come in by their ports. Queries are worked on by a pool of threads
+(docs/adr/0006); each ends complete or quarantined with its reason, and what is complete is in the store.
 """
 
 import time
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from itertools import islice
 from threading import Event
-from typing import Any, Literal
+from typing import Protocol
 
 from drag_graph import log
-from drag_graph.distilling import Distillation, Ledger
+from drag_graph.distilling import Ledger
 from drag_graph.errors import DragGraphError, Interrupted, ReplyError, StoreError
 from drag_graph.inputs import InputLine
-from drag_graph.model import Query, Subgraph
-from drag_graph.ports import Embedder, GraphStore, Teacher
-from drag_graph.settings import Settings
+from drag_graph.model import Aggregation, Query, Subgraph
+from drag_graph.ports import GraphStore
+from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport
 from drag_graph.steps.aggregate import aggregate
 
-Status = Literal["complete", "quarantined", "skipped", "pending"]
 WINDOW = 64
 """Input lines whose completeness is looked up in one round trip."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryResult:
-    """What became of one input line. Counts are of kept evidence, triples and simple edges; `cost_usd` is what was paid now.
+class Distils(Protocol):
+    """Makes one query's subgraph: in this process (`Distillation`), or on a cluster. Thread-safe."""
 
-    `line` is the line's number in the input, `notes` has a sentence for each thing that was left out or done otherwise.
-    """
+    def settings_hash(self, query: Query) -> str:
+        """Return the hash of everything that determines the query's subgraph besides its text."""
 
-    id: str
-    source_id: str
-    status: Status
-    evidence: int = 0
-    triples: int = 0
-    edges: int = 0
-    calls: int = 0
-    cached_calls: int = 0
-    cost_usd: float = 0.0
-    error: str | None = None
-    tokens_in: int = 0
-    tokens_out: int = 0
-    line: int = 0
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class RunReport:
-    """What became of a run. `stopped` is why it ended early; `rejected` are the lines that are no queries."""
-
-    run_id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    queries: list[QueryResult] = field(default_factory=list)
-    rejected: list[InputLine] = field(default_factory=list)
-    stopped: DragGraphError | None = None
-    seconds: float = 0.0
-
-    @property
-    def exit_code(self) -> int:
-        """0 all done, 1 some quarantined or rejected, or the code of what stopped the run."""
-        if self.stopped is not None:
-            return self.stopped.exit_code
-        return 1 if self.rejected or any(result.status == "quarantined" for result in self.queries) else 0
-
-    def totals(self) -> dict[str, Any]:
-        """Return counts by status, calls, tokens, cost in US dollars and seconds."""
-        counts: dict[str, int] = {status: sum(result.status == status for result in self.queries) for status in _STATUSES}
-        names = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out")
-        sums = {name: sum(getattr(result, name) for result in self.queries) for name in names}
-        cost = round(sum(result.cost_usd for result in self.queries), 6)
-        head = {"queries": len(self.queries), **counts, "rejected": len(self.rejected)}
-        return {**head, **sums, "cost_usd": cost, "seconds": round(self.seconds, 3)}
-
-    def document(self) -> dict[str, Any]:
-        """Return the `distill --json` document (design, section 6)."""
-        names = ("id", "source_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error")
-        more = ("line", "notes")
-        return {
-            "run_id": self.run_id,
-            "queries": [{name: getattr(result, name) for name in names + more} for result in self.queries],
-            "rejected": [{"line": line.number, "reason": line.problem} for line in self.rejected],
-            "totals": self.totals(),
-            "stopped": str(self.stopped) if self.stopped else None,
-        }
-
-
-_STATUSES: tuple[Status, ...] = ("complete", "quarantined", "skipped", "pending")
+    def distil(self, query: Query, ledger: Ledger) -> tuple[Subgraph, Aggregation]:
+        """Return the subgraph without edges and how to aggregate it; see `Distillation.distil`."""
 
 
 class Distiller:
-    """Distils queries into one store with one teacher."""
+    """Distils queries into one store: one run, which the journal keeps. `workers` queries are worked on at once.
 
-    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder, teacher: Teacher) -> None:
-        self._settings = settings
+    What was quarantined under the same settings and paid for is not asked again, unless `retry_quarantined`.
+    """
+
+    def __init__(
+        self,
+        store: GraphStore,
+        distils: Distils,
+        journal: RunJournal,
+        run: Run,
+        *,
+        workers: int = 4,
+        retry_quarantined: bool = False,
+    ) -> None:
         self._store = store
-        self._distillation = Distillation(settings, embedder, teacher)
+        self._distils = distils
+        self._journal = journal
+        self._run = run
+        self._workers = workers
+        self._retry = retry_quarantined
         self._stop = Event()
         self._fatal: list[DragGraphError] = []
 
     def run(self, lines: Iterable[InputLine], on_result: Callable[[float], None] = lambda _cost: None) -> RunReport:
-        """Distil every line and return what became of each, in the input's order.
+        """Distil every line and return the report of what became of each.
 
         `on_result` is called after each query with the cost so far in US dollars. Nothing that goes wrong with one query
         stops the others; a model or store that cannot be used at all, the budget, or Ctrl-C end the run: what is in flight
         is finished, the rest is `pending`, and `RunReport.stopped` says why. A second Ctrl-C abandons what is in flight and
-        raises KeyboardInterrupt.
+        raises KeyboardInterrupt. Raises StoreUnfit when the journal cannot be written.
         """
-        report = RunReport()
+        self._journal.begin(self._run)
+        report = RunReport(self._run, self._journal)
         began = time.monotonic()
-        pool = ThreadPoolExecutor(self._settings.workers, thread_name_prefix="distil")
+        pool = ThreadPoolExecutor(self._workers, thread_name_prefix="distil")
         try:
-            self._work(pool, _windows(lines), report, on_result)
+            self._work(pool, _windows(_sifted(lines, report)), report, on_result)
             pool.shutdown()
         finally:
             self._stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             report.seconds = time.monotonic() - began
+        self._journal.finish(self._run.id, str(report.stopped or ""), report.exit_code)
         return report
 
     def _work(
@@ -130,86 +90,113 @@ class Distiller:
         report: RunReport,
         on_result: Callable[[float], None],
     ) -> None:
-        """Submit ahead of what is waited for, by at most a window and the workers, so that input is streamed."""
-        waiting: deque[_Pending] = deque()
-        seen: dict[str, str] = {}
-        ahead = max(WINDOW, 2 * self._settings.workers)
-        cost = 0.0
-        more = True
-        while more or waiting:
+        """Submit ahead of what is done, by at most a window and the workers, so that input is streamed.
+
+        Ctrl-C may come anywhere: what was begun is kept in variables that the next turn goes on with.
+        """
+        done = _Done()
+        outstanding: set[int] = set()
+        fresh: dict[int, QueryResult] = {}
+        batch: list[InputLine] | None = []
+        ahead = max(WINDOW, 2 * self._workers)
+        while batch is not None or outstanding:
             try:
-                while more and len(waiting) <= ahead:
+                while batch is not None and len(outstanding) <= ahead:
+                    self._submit(pool, batch, report, outstanding, done)
                     batch = next(windows, None)
-                    more = batch is not None
-                    waiting.extend(self._submit(pool, batch or [], report, seen))
-                if waiting:
-                    result = self._wait(waiting[0], report)
-                    report.queries.append(replace(result, line=waiting.popleft().line))
-                    cost += result.cost_usd
-                    on_result(cost)
+                if outstanding:
+                    done.move(fresh)
+                self._keep(fresh, report, outstanding, on_result)
             except KeyboardInterrupt:
                 if isinstance(report.stopped, Interrupted):
                     raise
                 hint = "The same command goes on from there."
                 self._end(report, Interrupted("interrupted; what is complete is stored", hint=hint))
 
-    def _submit(
-        self, pool: ThreadPoolExecutor, batch: list[InputLine], report: RunReport, seen: dict[str, str]
-    ) -> list["_Pending"]:
-        report.rejected += [line for line in batch if line.query is None]
-        numbered = [(line.number, line.query) for line in batch if line.query is not None]
-        complete = self._complete([query for _, query in numbered], report)
-        submitted = []
-        for number, query in numbered:
-            if query.id in seen:
-                first = seen[query.id] or query.id
-                repeated = QueryResult(query.id, query.source_id, "skipped", error=f"the same question as {first}")
-                submitted.append(_Pending(number, result=repeated))
-                continue
-            seen[query.id] = query.source_id
-            if query.id in complete:
-                submitted.append(_Pending(number, result=_counted(query, complete[query.id])))
-            else:
-                submitted.append(_Pending(number, future=pool.submit(self._one, query)))
-        return submitted
+    def _keep(
+        self, fresh: dict[int, QueryResult], report: RunReport, outstanding: set[int], on_result: Callable[[float], None]
+    ) -> None:
+        """Record the results, and empty `fresh`."""
+        results = [result for line, result in fresh.items() if line in outstanding]
+        self._journal.record(self._run.id, results)
+        fresh.clear()
+        outstanding.difference_update(result.line for result in results)
+        report.count(results)
+        if self._fatal:
+            self._end(report, self._fatal[0])
+        for _ in results:
+            on_result(report.cost_usd)
 
-    def _complete(self, queries: list[Query], report: RunReport) -> dict[str, Subgraph]:
-        """Return the subgraphs that are stored under these very settings."""
-        if self._stop.is_set() or not queries:
+    def _submit(
+        self,
+        pool: ThreadPoolExecutor,
+        batch: list[InputLine],
+        report: RunReport,
+        outstanding: set[int],
+        done: "_Done",
+    ) -> None:
+        """Hand the window's queries to the pool, and put those that are settled into `done`."""
+        entries = [
+            Entry(line.number, line.query, self._distils.settings_hash(line.query)) for line in batch if line.query is not None
+        ]
+        entries = [entry for entry in entries if entry.line not in outstanding]
+        if not entries:
+            return
+        repeated = self._journal.enter(self._run.id, entries)
+        settled = self._settled([entry for entry in entries if entry.line not in repeated], report)
+        for entry in entries:
+            query = entry.query
+            outstanding.add(entry.line)
+            if entry.line in repeated:
+                error = f"the same question as {repeated[entry.line]}"
+                done.put(QueryResult(query.id, query.source_id, "skipped", error=error, line=entry.line))
+            elif query.id in settled:
+                done.put(replace(settled[query.id], line=entry.line))
+            else:
+                pool.submit(self._one, entry).add_done_callback(done.put)
+
+    def _settled(self, entries: list[Entry], report: RunReport) -> dict[str, QueryResult]:
+        """Return the results of queries that are stored under these very settings, or were quarantined under them."""
+        if self._stop.is_set() or not entries:
             return {}
         try:
-            hashes = self._store.settings_hashes([query.id for query in queries])
-            wanted = [query.id for query in queries if hashes.get(query.id) == self._distillation.settings_hash(query)]
-            return {subgraph.query.id: subgraph for subgraph in self._store.read(wanted)} if wanted else {}
+            hashes = self._store.settings_hashes([entry.query.id for entry in entries])
+            there = {entry.query.id for entry in entries if hashes.get(entry.query.id) == entry.settings_hash}
+            before = self._journal.settled(entries)
+            unknown = sorted(id_ for id_ in there if id_ not in before or before[id_].status != "complete")
+            read = {subgraph.query.id: subgraph for subgraph in self._store.read(unknown)} if unknown else {}
         except StoreError as error:
             self._end(report, error)
             return {}
+        found = {}
+        for query in (entry.query for entry in entries):
+            earlier = before.get(query.id)
+            if query.id in read:
+                found[query.id] = _counted(query, read[query.id])
+            elif earlier is not None and (query.id in there or (earlier.status == "quarantined" and not self._retry)):
+                found[query.id] = _again(query, earlier)
+        return found
 
-    def _one(self, query: Query) -> QueryResult:
+    def _one(self, entry: Entry) -> QueryResult:
         """Distil one query (in a worker). What ends the run is kept in `_fatal`, and the query is pending."""
+        query = entry.query
         if self._stop.is_set():
-            return QueryResult(query.id, query.source_id, "pending")
+            return QueryResult(query.id, query.source_id, "pending", line=entry.line)
         ledger = Ledger()
         try:
             with log.timed("distil", query.id):
-                subgraph, aggregation = self._distillation.distil(query, ledger)
+                subgraph, aggregation = self._distils.distil(query, ledger)
                 self._store.save([subgraph], aggregation)
         except ReplyError as error:
             log.event("quarantined", query=query.id, reason=type(error).__name__)
-            return QueryResult(query.id, query.source_id, "quarantined", error=str(error), **asdict(ledger))
+            taken = asdict(ledger)
+            return QueryResult(query.id, query.source_id, "quarantined", error=str(error), line=entry.line, **taken)
         except DragGraphError as error:
             self._fatal.append(error)
             self._stop.set()  # before another worker begins what would end the same way
-            return QueryResult(query.id, query.source_id, "pending", **asdict(ledger))
+            return QueryResult(query.id, query.source_id, "pending", line=entry.line, **asdict(ledger))
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
-        return _counted(query, subgraph.model_copy(update={"edges": edges}), ledger)
-
-    def _wait(self, pending: "_Pending", report: RunReport) -> QueryResult:
-        result = pending.result if pending.future is None else pending.future.result()
-        assert result is not None
-        if self._fatal:
-            self._end(report, self._fatal[0])
-        return result
+        return replace(_counted(query, subgraph.model_copy(update={"edges": edges}), ledger), line=entry.line)
 
     def _end(self, report: RunReport, error: DragGraphError) -> None:
         self._stop.set()
@@ -217,11 +204,27 @@ class Distiller:
             report.stopped = error
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    line: int
-    future: Future[QueryResult] | None = None
-    result: QueryResult | None = None
+class _Done:
+    """What the workers have finished. Unlike a queue, it loses nothing when Ctrl-C comes while something is taken out."""
+
+    def __init__(self) -> None:
+        self._items: deque[Future[QueryResult] | QueryResult] = deque()
+        self._changed = Event()
+
+    def put(self, item: Future[QueryResult] | QueryResult) -> None:
+        self._items.append(item)
+        self._changed.set()
+
+    def move(self, results: dict[int, QueryResult]) -> None:
+        """Wait for at least one result, and move all that there are into `results`, by line."""
+        if not self._items:
+            self._changed.wait()
+        self._changed.clear()
+        while self._items:
+            item = self._items[0]
+            result = item if isinstance(item, QueryResult) else item.result()
+            results[result.line] = result
+            self._items.popleft()
 
 
 def _counted(query: Query, subgraph: Subgraph, ledger: Ledger | None = None) -> QueryResult:
@@ -234,6 +237,28 @@ def _counted(query: Query, subgraph: Subgraph, ledger: Ledger | None = None) -> 
         edges=len(subgraph.edges),
         **asdict(ledger or Ledger()),
     )
+
+
+def _again(query: Query, before: QueryResult) -> QueryResult:
+    """Return an earlier result as that of a query for which nothing had to be done now."""
+    return QueryResult(
+        query.id,
+        query.source_id,
+        before.status,
+        evidence=before.evidence,
+        triples=before.triples,
+        edges=before.edges,
+        error=before.error and f"{before.error} (before; --retry-quarantined asks again)",
+    )
+
+
+def _sifted(lines: Iterable[InputLine], report: RunReport) -> Iterator[InputLine]:
+    """Yield the lines that are queries, and keep the others in the report."""
+    for line in lines:
+        if line.query is None:
+            report.rejected.append(line)
+        else:
+            yield line
 
 
 def _windows(lines: Iterable[InputLine]) -> Iterator[list[InputLine]]:

@@ -8,12 +8,15 @@ import time
 import pytest
 
 from drag_graph.adapters.embedders import LexicalEmbedder
+from drag_graph.adapters.journal import Journal
+from drag_graph.distilling import Distillation
 from drag_graph.errors import BudgetReached, InputError, Interrupted, MalformedReply, ModelAccessDenied, Spent, StoreUnavailable
 from drag_graph.identity import content_id
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import TeacherCall
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import TeacherReply
+from drag_graph.runs import start_run
 from drag_graph.settings import load_settings
 from drag_graph.testing.dict_store import DictStore
 
@@ -68,8 +71,15 @@ def run(store, teacher, *texts, **flags):
         InputLine(n, query=make_query(text, source_id=str(n))) if text else InputLine(n, problem="bad")
         for n, text in enumerate(texts)
     ]
-    settings = load_settings({"workers": 3, **flags})
-    return Distiller(settings, store, LexicalEmbedder(), teacher).run(lines)
+    return distiller(store, teacher, **{"workers": 3, **flags}).run(lines)
+
+
+def distiller(store, teacher, journal=None, retry=False, **flags):
+    settings = load_settings(flags)
+    run = start_run(kind="distill", namespace="default", store="memory", source="test", teacher="saying", plan="lean")
+    distils = Distillation(settings, LexicalEmbedder(), teacher)
+    journal = journal or Journal()
+    return Distiller(store, distils, journal, run, workers=settings.workers, retry_quarantined=retry)
 
 
 def test_results_come_in_the_order_of_the_input(store, teacher):
@@ -188,8 +198,7 @@ def test_memory_of_the_input_is_not_held(store, teacher):
             yield InputLine(number, query=make_query(f"question {number}"))
 
     seen = []
-    distiller = Distiller(load_settings({"workers": 2}), store, LexicalEmbedder(), teacher)
-    distiller.run(stream(), on_result=lambda _cost: seen.append(len(drawn)))
+    distiller(store, teacher, workers=2).run(stream(), on_result=lambda _cost: seen.append(len(drawn)))
     assert seen[0] < 200
 
 
@@ -213,7 +222,6 @@ def test_ctrl_c_finishes_what_is_in_flight_and_reports_the_rest_as_pending(store
             raise KeyboardInterrupt
 
     lines = [InputLine(n, query=make_query(text)) for n, text in enumerate(texts)]
-    distiller = Distiller(load_settings({"workers": 1}), store, LexicalEmbedder(), teacher)
     if place == "while waiting":
         original = teacher.ask
 
@@ -224,7 +232,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_reports_the_rest_as_pending(store
             return original(request)
 
         teacher.ask = ask
-    report = distiller.run(lines, on_result=on_result)
+    report = distiller(store, teacher, workers=1).run(lines, on_result=on_result)
     statuses = [result.status for result in report.queries]
     assert len(statuses) == len(texts)
     assert statuses[:3] == ["complete"] * 3
@@ -250,6 +258,57 @@ def test_a_failure_after_ctrl_c_does_not_hide_it(store, teacher):
             raise KeyboardInterrupt
 
     lines = [InputLine(n, query=make_query(f"question {n}")) for n in range(5)]
-    report = Distiller(load_settings({"workers": 1}), store, LexicalEmbedder(), Failing()).run(lines, on_result=on_result)
+    report = distiller(store, Failing(), workers=1).run(lines, on_result=on_result)
     assert report.exit_code == 130
     assert [result.status for result in report.queries] == ["complete", *["pending"] * 4]
+
+
+def test_what_was_quarantined_after_paid_calls_is_asked_again_only_on_demand(store, teacher):
+    failure = MalformedReply("prose instead of JSON", raw="prose")
+    failure.spent = Spent(calls=3, tokens_in=300, tokens_out=30, cost_usd=0.5)
+    teacher.failing["bad"] = failure
+    lines = [InputLine(n, query=make_query(text)) for n, text in enumerate(["a bad one", "a good one"], start=1)]
+    with Journal() as journal:
+        distiller(store, teacher, journal).run(lines)
+        asked = len(teacher.calls)
+        again = distiller(store, teacher, journal).run(lines)
+        assert len(teacher.calls) == asked
+        assert [result.status for result in again.queries] == ["quarantined", "complete"]
+        assert "--retry-quarantined" in again.queries[0].error
+        assert (again.queries[1].evidence, again.queries[1].triples, again.totals()["cost_usd"]) == (5, 3, 0)
+        teacher.failing.clear()
+        last = distiller(store, teacher, journal, retry=True).run(lines)
+        assert [result.status for result in last.queries] == ["complete", "complete"]
+        assert len(teacher.calls) == asked + 3
+        assert [run.exit_code for run, _, _ in journal.runs("default")] == [0, 1, 1]
+
+
+def test_a_quarantine_that_cost_nothing_is_no_reason_not_to_ask(store, teacher):
+    teacher.failing["bad"] = MalformedReply("not on the tape")
+    lines = [InputLine(1, query=make_query("a bad one"))]
+    with Journal() as journal:
+        distiller(store, teacher, journal).run(lines)
+        teacher.failing.clear()
+        assert distiller(store, teacher, journal).run(lines).exit_code == 0
+
+
+def test_a_slow_query_holds_up_no_other(store, teacher):
+    release = threading.Event()
+    original = teacher.ask
+
+    def ask(request):
+        if request.query.text == "question 0":
+            assert release.wait(30)
+        return original(request)
+
+    teacher.ask = ask
+    lines = (InputLine(n, query=make_query(f"question {n}")) for n in range(300))
+    done = []
+
+    def on_result(_cost):
+        done.append(1)
+        if len(done) == 299:
+            release.set()
+
+    report = distiller(store, teacher, workers=2).run(lines, on_result=on_result)
+    assert report.totals()["complete"] == 300

@@ -1,0 +1,120 @@
+"""What is printed of runs: while one ends, and of those in the journal."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from .render import SHORT, console, document, fields, table_of
+
+if TYPE_CHECKING:
+    from drag_graph.runs import QueryResult, Run, RunReport
+
+SHOWN_RESULTS = 60
+"""Results of a run up to which each is printed."""
+_COLOURS = {"complete": "green", "quarantined": "red", "skipped": "yellow", "pending": "default"}
+
+
+def run(report: "RunReport", *, as_json: bool) -> None:
+    """Print what became of each query of a distillation; of many queries, only those of which something is to be said."""
+    if as_json:
+        _run_document(report)
+        return
+    totals = report.totals()
+    if 0 < totals["queries"] - totals["pending"] <= SHOWN_RESULTS:
+        _results_table(report)
+    for bad in report.rejected:
+        typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
+    for result in report.results():
+        name = f"line {result.line} ({result.source_id or result.id[:SHORT]})"
+        if result.error:
+            typer.echo(f"{name} {result.status}: {result.error}", err=True)
+        if result.notes:
+            typer.echo(f"{name}: {len(result.notes)} left out or done otherwise (--json lists why)", err=True)
+    counts = ", ".join(f"{totals[name]} {name}" for name in ("complete", "quarantined", "skipped", "pending"))
+    counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""
+    console().print(f"{counts}; {totals['calls']} calls, ${totals['cost_usd']:.4f}, {totals['seconds']:.1f} s")
+    if totals["queries"] > 1:
+        console().print(f"Each query again: [bold]drag-graph runs show {report.run_id[:SHORT]}[/bold]")
+
+
+def _run_document(report: "RunReport") -> None:
+    """Print the `--json` document result by result, so that it takes no memory."""
+    dump = json.JSONEncoder(ensure_ascii=False, default=str).encode
+    out = sys.stdout
+    out.write(f'{{\n  "run_id": {dump(report.run_id)},\n  "queries": [')
+    for n, result in enumerate(report.results()):
+        out.write(f"{',' if n else ''}\n    {dump(result.document())}")
+    out.write("\n  ]")
+    for name, value in report.tail().items():
+        out.write(f",\n  {dump(name)}: {dump(value)}")
+    out.write("\n}\n")
+
+
+def _results_table(report: "RunReport") -> None:
+    table = table_of("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
+    for result in report.results():
+        if result.status != "pending":
+            _result_row(table, result)
+    console().print(table)
+
+
+def _result_row(table: Table, result: "QueryResult") -> None:
+    calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else str(result.calls)
+    numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")
+    status = f"[{_COLOURS[result.status]}]{result.status}[/]"
+    table.add_row(result.id[:SHORT], escape(result.source_id[:24]), status, *numbers)
+
+
+def runs(found: Sequence[tuple["Run", Mapping[str, int], float]], *, as_json: bool) -> None:
+    """Print a line a run."""
+    if as_json:
+        document([{**asdict(run), "counts": counts, "cost_usd": round(cost, 6)} for run, counts, cost in found])
+        return
+    counted = ("complete", "pending", "quarantined")
+    table = table_of("run", "kind", "started", "state", *counted, "cost", "source", wrapped="source")
+    for run, counts, cost in found:
+        numbers = (str(counts[name]) for name in counted)
+        source = run.source.rsplit("/", 1)[-1] if run.source.startswith("/") else run.source
+        row = (run.id[:SHORT], run.kind, run.started_at, _state(run), *numbers, f"${cost:.4f}", escape(source))
+        table.add_row(*row)
+    console().print(table)
+
+
+def run_shown(
+    run: "Run",
+    counts: Mapping[str, int],
+    cost: float,
+    results: Iterator["QueryResult"],
+    since: set[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Print one run and its results; `since` are the ids that another run has completed."""
+    if as_json:
+        queries = [{**result.document(), "complete_since": result.id in since} for result in results]
+        document({**asdict(run), "counts": counts, "cost_usd": round(cost, 6), "queries": queries})
+        return
+    shown = {**{name: value for name, value in asdict(run).items() if name != "job"}, **counts, "cost": f"${cost:.4f}"}
+    shown["state"] = _state(run)
+    fields(shown, as_json=False)
+    table = table_of("line", "query", "source", "status", "calls", "cost", "why", wrapped="why")
+    for result in results:
+        why = "complete since then, by another run" if result.id in since else result.error or ""
+        calls, paid = str(result.calls), f"${result.cost_usd:.4f}"
+        ids = (str(result.line), result.id[:SHORT], escape(result.source_id[:24]))
+        table.add_row(*ids, f"[{_COLOURS[result.status]}]{result.status}[/]", calls, paid, escape(why))
+    console().print(table)
+    if counts["quarantined"]:
+        console().print("Asked again by the same command with [bold]--retry-quarantined[/bold].")
+
+
+def _state(run: "Run") -> str:
+    if not run.finished_at:
+        return "not ended"
+    return "ended" if not run.stopped else f"stopped, exit {run.exit_code}"

@@ -1,0 +1,72 @@
+"""`drag-graph runs`: what became of each run, and of each of its queries."""
+
+from typing import Annotated
+
+import typer
+
+from . import options
+
+app = typer.Typer(no_args_is_help=False, rich_markup_mode=None, help="List runs, or show one: complete, pending, quarantined.")
+
+
+@app.callback(invoke_without_command=True)
+def runs(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 20,
+    tape: options.Tape = None,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """List the last runs of `distill` and `refresh`, newest first, or show one.
+
+    \b
+    Examples:
+      drag-graph runs
+      drag-graph runs show 3f2a
+    """
+    del debug
+    if context.invoked_subcommand is not None:
+        return
+    from drag_graph.bootstrap import open_journal
+
+    from . import render_runs
+
+    settings = options.settings_of({"tape": tape, "store": store, "namespace": namespace})
+    with open_journal(settings) as journal:
+        render_runs.runs(journal.runs(settings.namespace, limit), as_json=json)
+
+
+@app.command()
+def show(
+    run_id: Annotated[str, typer.Argument(help="The run's id, or how it begins.", show_default=False)],
+    status: Annotated[
+        list[options.StatusName] | None, typer.Option("--status", help="Only these; repeat it.", show_default=False)
+    ] = None,
+    tape: options.Tape = None,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Show what is complete, pending, skipped and quarantined in a run, and why.
+
+    \b
+    Examples:
+      drag-graph runs show 3f2a --status quarantined
+      drag-graph distill questions.jsonl --retry-quarantined
+    """
+    from drag_graph.bootstrap import open_journal
+    from drag_graph.runs import STATUSES
+
+    from . import render_runs
+
+    del debug
+    settings = options.settings_of({"tape": tape, "store": store, "namespace": namespace})
+    wanted = [name for name in STATUSES if not status or name in {one.value for one in status}]
+    with open_journal(settings) as journal:
+        run = journal.run(run_id)
+        counts, cost = journal.summary(run.id)
+        since = journal.completed_since(run.id)
+        render_runs.run_shown(run, counts, cost, journal.results(run.id, wanted), since, as_json=json)

@@ -1,0 +1,168 @@
+"""The journal of runs in SQLite: what became of each line of each run, on disk as it happens (`drag-graph runs`)."""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from drag_graph.adapters.runs_database import connect, in_words, writing
+from drag_graph.errors import ConfigurationError
+from drag_graph.runs import STATUSES, Entry, QueryResult, Run, Status
+
+PAGE = 500
+"""Results that are read at once."""
+_RUN = ", ".join(item.name for item in fields(Run))
+_RESULT = ", ".join(item.name for item in fields(QueryResult))
+_CHANGED = [item.name for item in fields(QueryResult) if item.name not in {"id", "source_id", "line"}]
+_ENTER = """
+INSERT INTO results (run_id, line, id, source_id, status, settings_hash, question) VALUES (?, ?, ?, ?, 'pending', ?, ?)
+ON CONFLICT (run_id, line) DO UPDATE SET status = 'pending', id = excluded.id, settings_hash = excluded.settings_hash,
+    error = NULL
+"""
+_FIRST = "SELECT line, source_id FROM results WHERE id = ? AND run_id = ? ORDER BY line LIMIT 1"
+_RECORD = f"UPDATE results SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE run_id = ? AND line = ?"  # noqa: S608
+_SETTLED = f"""
+SELECT {_RESULT} FROM results WHERE id = ? AND settings_hash = ?
+    AND (status = 'complete' OR (status = 'quarantined' AND calls > cached_calls))
+ORDER BY (SELECT rowid FROM runs WHERE runs.id = run_id) DESC LIMIT 1
+"""  # noqa: S608 - names of columns, no values
+
+
+class Journal:
+    """`RunJournal` on a file; `path` None keeps it for this object alone. Raises StoreUnfit when the file cannot be used."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self._connection = connect(path)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file; a second call does nothing."""
+        with self._lock:
+            self._connection.close()
+
+    def begin(self, run: Run) -> None:
+        with self._writing() as database:
+            marks = ", ".join("?" * len(fields(Run)))
+            database.execute(f"INSERT OR IGNORE INTO runs ({_RUN}) VALUES ({marks})", astuple(run))  # noqa: S608
+
+    def enter(self, run_id: str, entries: Sequence[Entry]) -> dict[int, str]:
+        rows = [
+            (run_id, entry.line, entry.query.id, entry.query.source_id, entry.settings_hash, _question(entry))
+            for entry in entries
+        ]
+        repeated = {}
+        with self._writing() as database:
+            database.executemany(_ENTER, rows)
+            for entry in entries:
+                line, source_id = database.execute(_FIRST, (entry.query.id, run_id)).fetchone()
+                if line < entry.line:
+                    repeated[entry.line] = source_id or entry.query.id
+        return repeated
+
+    def record(self, run_id: str, results: Sequence[QueryResult]) -> None:
+        rows = [(*_values(result), run_id, result.line) for result in results]
+        with self._writing() as database:
+            database.executemany(_RECORD, rows)
+
+    def finish(self, run_id: str, stopped: str, exit_code: int) -> None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._writing() as database:
+            statement = "UPDATE runs SET finished_at = ?, stopped = ?, exit_code = ? WHERE id = ?"
+            database.execute(statement, (now, stopped, exit_code, run_id))
+
+    def results(self, run_id: str, statuses: Sequence[Status] = STATUSES) -> Iterator[QueryResult]:
+        marks = ", ".join("?" * len(statuses))
+        statement = (
+            f"SELECT {_RESULT} FROM results WHERE run_id = ? AND line > ? AND status IN ({marks}) "  # noqa: S608
+            "ORDER BY line LIMIT ?"
+        )
+        after = -1
+        while True:
+            page = self._rows(statement, (run_id, after, *statuses, PAGE))
+            for row in page:
+                yield _result(row)
+            if len(page) < PAGE:
+                return
+            after = _result(page[-1]).line
+
+    def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
+        found = {}
+        with self._lock, in_words(self.path):
+            for entry in entries:
+                row = self._connection.execute(_SETTLED, (entry.query.id, entry.settings_hash)).fetchone()
+                if row is not None:
+                    found[entry.query.id] = _result(row)
+        return found
+
+    # ---- for people
+
+    def runs(self, namespace: str, limit: int = 20) -> list[tuple[Run, dict[str, int], float]]:
+        """Return the last runs of a namespace, newest first: each with its counts by status and its cost in US dollars."""
+        found = self._rows(
+            f"SELECT {_RUN} FROM runs WHERE namespace = ? ORDER BY rowid DESC LIMIT ?",  # noqa: S608
+            (namespace, limit),
+        )
+        return [(run, *self.summary(run.id)) for run in (Run(*row) for row in found)]
+
+    def run(self, run_id: str) -> Run:
+        """Return the run whose id begins with `run_id`. Raises ConfigurationError when there is none or more than one."""
+        found = self._rows(
+            f"SELECT {_RUN} FROM runs WHERE substr(id, 1, ?) = ? LIMIT 2",  # noqa: S608
+            (len(run_id), run_id),
+        )
+        if len(found) != 1:
+            which = "no run has" if not found else "several runs have"
+            raise ConfigurationError(f"{which} an id that begins with {run_id!r}", hint="`drag-graph runs` lists them.")
+        return Run(*found[0])
+
+    def summary(self, run_id: str) -> tuple[dict[str, int], float]:
+        """Return a run's counts by status, all present, and what it paid in US dollars."""
+        rows = self._rows("SELECT status, count(*), sum(cost_usd) FROM results WHERE run_id = ? GROUP BY status", (run_id,))
+        counts = {status: number for status, number, _ in rows}
+        return {status: counts.get(status, 0) for status in STATUSES}, sum(cost for _, _, cost in rows)
+
+    def completed_since(self, run_id: str) -> set[str]:
+        """Return the query ids that are not complete in this run and became so in another, under the same settings."""
+        rows = self._rows(
+            "SELECT DISTINCT ours.id FROM results AS ours JOIN results AS theirs ON theirs.id = ours.id "
+            "AND theirs.settings_hash = ours.settings_hash AND theirs.status = 'complete' "
+            "WHERE ours.run_id = ? AND ours.status IN ('pending', 'quarantined')",
+            (run_id,),
+        )
+        return {row[0] for row in rows}
+
+    def _rows(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._lock, in_words(self.path):
+            return self._connection.execute(statement, tuple(values)).fetchall()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, in_words(self.path), writing(self._connection):
+            yield self._connection
+
+
+def _question(entry: Entry) -> str:
+    """Return what a person needs to know the question by."""
+    return json.dumps({"question": entry.query.text, "options": entry.query.options}, ensure_ascii=False)
+
+
+def _values(result: QueryResult) -> tuple[Any, ...]:
+    return tuple(json.dumps(result.notes) if name == "notes" else getattr(result, name) for name in _CHANGED)
+
+
+def _result(row: Sequence[Any]) -> QueryResult:
+    names = [item.name for item in fields(QueryResult)]
+    values = dict(zip(names, row, strict=True))
+    return QueryResult(**{**values, "notes": json.loads(values["notes"])})

@@ -1,0 +1,184 @@
+"""What is known about runs: their results, and the port of the journal that keeps them (design, section 6).
+
+A run is one start of `distill` or `refresh`. It belongs to a *job*: the same input for the same store with the same teacher.
+Runs that go on with one another's work are of one job and share its budget.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, Protocol
+
+from drag_graph.errors import DragGraphError
+from drag_graph.identity import sha256_of
+from drag_graph.inputs import InputLine
+from drag_graph.model import Query
+
+Status = Literal["complete", "quarantined", "skipped", "pending"]
+STATUSES: tuple[Status, ...] = ("complete", "quarantined", "skipped", "pending")
+_SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """What became of one input line. Counts are of kept evidence, triples and simple edges; `cost_usd` is what was paid now.
+
+    `line` is the line's number in the input, `notes` has a sentence for each thing that was left out or done otherwise.
+    """
+
+    id: str
+    source_id: str
+    status: Status
+    evidence: int = 0
+    triples: int = 0
+    edges: int = 0
+    calls: int = 0
+    cached_calls: int = 0
+    cost_usd: float = 0.0
+    error: str | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    line: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def document(self) -> dict[str, Any]:
+        """Return its entry of the `distill --json` document (design, section 6)."""
+        names = ("id", "source_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error")
+        return {name: getattr(self, name) for name in (*names, "line", "notes")}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as the journal lists it. Times are UTC ISO 8601; `finished_at` is '' while it goes on, and after a kill."""
+
+    id: str
+    kind: str
+    namespace: str
+    store: str
+    source: str
+    job: str
+    teacher: str
+    plan: str
+    started_at: str
+    finished_at: str = ""
+    stopped: str = ""
+    exit_code: int | None = None
+
+
+def start_run(*, kind: str, namespace: str, store: str, source: str, teacher: str, plan: str) -> Run:
+    """Return a new run. `source` is where its questions come from; with store, namespace and teacher it makes the job."""
+    job = sha256_of({"kind": kind, "namespace": namespace, "store": store, "source": source, "teacher": teacher})
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Run(uuid.uuid4().hex, kind, namespace, store, source, job, teacher, plan, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A query on its way into a run: its line's number, itself, and the hash of the settings that it is distilled under."""
+
+    line: int
+    query: Query
+    settings_hash: str
+
+
+class RunJournal(Protocol):
+    """Keeps what became of every line of every run, on disk as it happens. Thread-safe.
+
+    Every method raises StoreUnfit when the journal cannot be read or written.
+    """
+
+    def begin(self, run: Run) -> None:
+        """Keep a new run."""
+
+    def enter(self, run_id: str, entries: Sequence[Entry]) -> dict[int, str]:
+        """Keep the entries as pending, and return which of them repeat a query of an earlier line of the run.
+
+        The answer has the source id (or else the query id) of that earlier line, by line number.
+        """
+
+    def record(self, run_id: str, results: Sequence[QueryResult]) -> None:
+        """Keep what became of lines that were entered."""
+
+    def finish(self, run_id: str, stopped: str, exit_code: int) -> None:
+        """Keep how a run ended."""
+
+    def results(self, run_id: str, statuses: Sequence[Status] = STATUSES) -> Iterator[QueryResult]:
+        """Yield the results of a run in the order of its lines."""
+
+    def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
+        """Return, by query id, the last complete or quarantined result under the same settings hash, of any run.
+
+        A quarantined one counts only where calls were paid for it.
+        """
+
+
+class RunReport:
+    """What became of a run. `stopped` is why it ended early; `rejected` are the lines that are no queries.
+
+    The results themselves are in the journal; only sums are held here, so that a run of any length takes the same memory.
+    """
+
+    def __init__(self, run: Run, journal: RunJournal) -> None:
+        self.run = run
+        self.rejected: list[InputLine] = []
+        self.stopped: DragGraphError | None = None
+        self.seconds = 0.0
+        self._journal = journal
+        self._statuses: Counter[str] = Counter()
+        self._sums: Counter[str] = Counter()
+        self._cost = 0.0
+
+    @property
+    def run_id(self) -> str:
+        """The run's id, for `drag-graph runs show`."""
+        return self.run.id
+
+    @property
+    def cost_usd(self) -> float:
+        """What was paid so far, in US dollars."""
+        return self._cost
+
+    @property
+    def queries(self) -> list[QueryResult]:
+        """All results in the input's order, at once."""
+        return list(self.results())
+
+    def results(self) -> Iterator[QueryResult]:
+        """Yield the results in the input's order."""
+        return self._journal.results(self.run_id)
+
+    def count(self, results: Sequence[QueryResult]) -> None:
+        """Add results to the sums."""
+        for result in results:
+            self._statuses[result.status] += 1
+            self._cost += result.cost_usd
+            for name in _SUMS:
+                self._sums[name] += getattr(result, name)
+
+    @property
+    def exit_code(self) -> int:
+        """0 all done, 1 some quarantined or rejected, or the code of what stopped the run."""
+        if self.stopped is not None:
+            return self.stopped.exit_code
+        return 1 if self.rejected or self._statuses["quarantined"] else 0
+
+    def totals(self) -> dict[str, Any]:
+        """Return counts by status, calls, tokens, cost in US dollars and seconds."""
+        counts: dict[str, Any] = {status: self._statuses[status] for status in STATUSES}
+        head = {"queries": sum(counts.values()), **counts, "rejected": len(self.rejected)}
+        sums = {name: self._sums[name] for name in _SUMS}
+        return {**head, **sums, "cost_usd": round(self._cost, 6), "seconds": round(self.seconds, 3)}
+
+    def tail(self) -> dict[str, Any]:
+        """Return what follows `run_id` and `queries` in the `distill --json` document (design, section 6)."""
+        return {
+            "rejected": [{"line": line.number, "reason": line.problem} for line in self.rejected],
+            "totals": self.totals(),
+            "stopped": str(self.stopped) if self.stopped else None,
+        }
+
+    def document(self) -> dict[str, Any]:
+        """Return the whole `distill --json` document at once."""
+        return {"run_id": self.run_id, "queries": [result.document() for result in self.results()], **self.tail()}

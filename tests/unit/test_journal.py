@@ -1,0 +1,117 @@
+"""The journal of runs: what is kept, by whom it can be read, and what it refuses."""
+
+import sqlite3
+import stat
+
+import pytest
+
+from drag_graph.adapters.journal import Journal
+from drag_graph.errors import ConfigurationError, StoreUnfit
+from drag_graph.inputs import make_query
+from drag_graph.runs import Entry, QueryResult, start_run
+
+
+def a_run(source="questions.jsonl"):
+    return start_run(kind="distill", namespace="default", store="graph", source=source, teacher="model", plan="lean")
+
+
+def entries(*texts, settings_hash="h"):
+    return [Entry(n, make_query(text, source_id=f"s{n}"), settings_hash) for n, text in enumerate(texts, start=1)]
+
+
+@pytest.fixture
+def journal(tmp_path):
+    with Journal(tmp_path / "folder" / "runs.sqlite3") as journal:
+        yield journal
+
+
+def test_runs_of_one_source_are_of_one_job():
+    assert a_run().job == a_run().job
+    assert a_run().id != a_run().id
+    assert a_run().job != a_run("others.jsonl").job
+
+
+def test_lines_are_pending_until_they_are_recorded_and_come_in_order(journal):
+    run = a_run()
+    journal.begin(run)
+    lines = entries(*[f"question {n}" for n in range(1200)])
+    assert journal.enter(run.id, lines) == {}
+    done = [QueryResult(entry.query.id, entry.query.source_id, "complete", line=entry.line) for entry in lines[::-2]]
+    journal.record(run.id, done)
+    results = list(journal.results(run.id))
+    assert [result.line for result in results] == list(range(1, 1201))
+    assert {result.status for result in results[1::2]} == {"complete"}
+    assert {result.status for result in results[::2]} == {"pending"}
+    assert journal.summary(run.id)[0] == {"complete": 600, "quarantined": 0, "skipped": 0, "pending": 600}
+    assert len(list(journal.results(run.id, ["pending"]))) == 600
+
+
+def test_a_repeated_question_names_the_first_across_windows(journal):
+    run = a_run()
+    journal.begin(run)
+    first, second = entries("Why?", "why? ")
+    assert journal.enter(run.id, [first]) == {}
+    assert journal.enter(run.id, [second]) == {2: "s1"}
+    assert journal.enter(run.id, [first, second]) == {2: "s1"}, "entered again after an interruption"
+
+
+def test_notes_and_costs_survive_the_process(journal):
+    run = a_run()
+    journal.begin(run)
+    (entry,) = entries("Why?")
+    journal.enter(run.id, [entry])
+    result = QueryResult(
+        entry.query.id, "s1", "quarantined", calls=3, cost_usd=0.25, error="prose", notes=["a", "b"], line=1, tokens_in=5
+    )
+    journal.record(run.id, [result])
+    with Journal(journal.path) as other:
+        assert list(other.results(run.id)) == [result]
+        assert other.settled([entry]) == {entry.query.id: result}
+        assert other.settled(entries("Why?", settings_hash="other")) == {}
+        assert other.summary(run.id)[1] == 0.25
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(journal):
+    first, second = a_run(), a_run()
+    for run in (first, second):
+        journal.begin(run)
+    assert journal.run(first.id[:12]) == first
+    for prefix in ("", "no such run", "%"):
+        with pytest.raises(ConfigurationError):
+            journal.run(prefix)
+    journal.finish(first.id, "interrupted", 130)
+    assert (journal.run(first.id).stopped, journal.run(first.id).exit_code) == ("interrupted", 130)
+    assert [run.id for run, _, _ in journal.runs("default")] == [second.id, first.id]
+
+
+def test_what_another_run_completed_is_known(journal):
+    first, second = a_run(), a_run()
+    (entry,) = entries("Why?")
+    for run, status in ((first, "pending"), (second, "complete")):
+        journal.begin(run)
+        journal.enter(run.id, [entry])
+        journal.record(run.id, [QueryResult(entry.query.id, "s1", status, line=1)])
+    assert journal.completed_since(first.id) == {entry.query.id}
+    assert journal.completed_since(second.id) == set()
+
+
+def test_only_its_owner_can_read_it(journal):
+    assert stat.S_IMODE(journal.path.stat().st_mode) == 0o600
+
+
+def test_another_file_a_newer_one_and_a_place_that_cannot_be_written_are_refused_in_words(tmp_path):
+    other = tmp_path / "other"
+    other.write_text("this is no database at all, it is prose")
+    with pytest.raises(StoreUnfit, match="cannot be used"):
+        Journal(other)
+    assert other.read_text().startswith("this is no database")
+    newer = tmp_path / "newer"
+    Journal(newer).close()
+    with sqlite3.connect(newer) as database:
+        database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(StoreUnfit, match="version 99"):
+        Journal(newer)
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreUnfit, match="cannot be used"):
+        Journal(tmp_path / "file" / "runs")
