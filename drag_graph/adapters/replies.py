@@ -13,7 +13,6 @@ from typing import Any, TypeVar, cast
 from drag_graph.adapters.reply_formats import Holding, triple_entries
 from drag_graph.adapters.reply_json import (
     LIKE_JSON,
-    documents,
     loads,
     looks_cut_off,
     repaired_documents,
@@ -182,17 +181,17 @@ def _in_another_form(text: str, schema: type[Reply]) -> Reply | None:
         entries, discarded = listed_evidence(body)
         found = EvidenceReply.parse(entries)
         return found.model_copy(update={"discarded": (*found.discarded, *discarded)}) if found.evidence else None
-    if schema is not TriplesReply or any(isinstance(document, Ambiguous) for document in documents(text)):
+    strict, repaired = list(strict_documents(text)), list(repaired_documents(text))
+    if schema is not TriplesReply or any(isinstance(document, Ambiguous) for document in (*strict, *repaired)):
         return None
-    written = iter([triple_entries(body)])
-    for candidates in (_relations(strict_documents(text)), written, _relations(repaired_documents(text))):
-        loose, _ = _first_fitting(candidates, LooseTriplesReply)
+    for candidates in (_relations(strict), [triple_entries(body)], _relations(repaired)):
+        loose, _ = _first_fitting(iter(candidates), LooseTriplesReply)
         if loose is not None and loose.triples:
             return loose
     return None
 
 
-def _relations(found: Iterator[Any]) -> Iterator[Any]:
+def _relations(found: list[Any]) -> Iterator[Any]:
     """Yield the documents, and the list of relations of one that has it beside a list of nodes."""
     for document in found:
         yield document

@@ -18,8 +18,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 _LONGEST_LINE = 2_000
+_LONGEST_BETWEEN = 300
+_LONGEST_END = 500
 _RECORD = re.compile(r"""\(\s*["'\u201c]?(entity|relationship)["'\u201d]?\s*<?\|>""", re.IGNORECASE)
-_RECORD_END = re.compile(r"##|<\|COMPLETE\|>|\n\s*\n|```", re.IGNORECASE)
+_RECORD_END = re.compile(r"##|<\|COMPLETE\|>|(?<=\))[ \t]*\n|\n[ \t]*\n|```", re.IGNORECASE)
 _FIELD = re.compile(r"<?\|>")
 _BULLET = re.compile(r"(?:[-*\u2022]|\(?\d{1,3}[.)]|\[\d{1,3}\])\s+")
 _LABEL = re.compile(r"[\w ]{1,30}:\s+")
@@ -27,14 +29,15 @@ _CALL = re.compile(r"([^\W\d][\w'-]*(?: [\w'-]+){0,7})\((.+)\)")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _RULE = re.compile(r"[\s|:-]+")
 _QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "`": "`"}
-_WORDS_BETWEEN = re.compile(r"[\w'-]+(?: [\w'-]+){0,7}")
+_WORDS_BETWEEN = re.compile(r" (?P<words>[\w-]+(?: [\w-]+){0,7}?)(?: (?:the|an?))? ", re.IGNORECASE)
 _OTHER_CLAUSE = re.compile(r"\b(?:and|or|but|that|which|who|whom|whose|where|when|while)\b|'s\b|\u2019s\b", re.IGNORECASE)
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL = re.compile(r"(?<=[a-z])[A-Z](?![A-Z])")
 _COLUMNS = {
     "subject": "subject", "head": "subject", "source": "subject", "predicate": "predicate", "relation": "predicate",
     "relationship": "predicate", "object": "object", "tail": "object", "target": "object", "confidence": "confidence",
 }  # fmt: skip
 _WORD = re.compile(r"\w+")
+_REMARK = re.compile(r"(?<=\S) \([^()]*\)\Z")
 _ARTICLE = re.compile(r"(?:the|an?) (?=.)")
 _SPACELESS = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 RELATED = "is related to"
@@ -80,13 +83,15 @@ def _records(body: str) -> Iterator[Any]:
 
 def _said_between(subject: str, object_: str, description: str) -> str:
     """Return the few words that lead from the subject to the object at the beginning of the description, else `RELATED`."""
-    text = description.removeprefix("The ").removeprefix("the ")
-    first = subject.removeprefix("The ").removeprefix("the ")
-    if not first or not text.startswith(first):
+    text, first = (one.removeprefix("The ").removeprefix("the ") for one in (description, subject))
+    rest = text[len(first) : len(first) + _LONGEST_BETWEEN] if first and text.startswith(first) else ""
+    place = rest.find(f" {object_}") + 1
+    found = _WORDS_BETWEEN.fullmatch(rest[:place])
+    follows = rest[place + len(object_) : place + len(object_) + 1]
+    if found is None or follows.isalnum() or _OTHER_CLAUSE.search(found["words"]):
         return RELATED
-    rest = text[len(first) :]
-    between = re.sub(r"\s+(?:the|an?)\Z", "", rest[: max(rest.find(object_), 0)].strip(), flags=re.IGNORECASE)
-    return between if _WORDS_BETWEEN.fullmatch(between) and not _OTHER_CLAUSE.search(between) else RELATED
+    # A capital before the object belongs to a longer name: "pays the Honest Chain" says nothing of a chain.
+    return RELATED if found["words"].split()[-1][0].isupper() else found["words"]
 
 
 def _lines(body: str) -> Iterator[Any]:
@@ -146,7 +151,7 @@ def _call(line: str) -> Iterator[Any]:
         return
     ends = _members(found[2])
     if len(ends) == 2:  # noqa: PLR2004
-        yield {"subject": ends[0], "predicate": _CAMEL.sub(" ", found[1]), "object": ends[1]}
+        yield {"subject": ends[0], "predicate": _CAMEL.sub(lambda hump: f" {hump[0].lower()}", found[1]), "object": ends[1]}
     elif len(ends) > 2:  # noqa: PLR2004 - which commas belong to a name is not said
         yield line
 
@@ -189,7 +194,10 @@ def _rescale(entries: list[dict[str, Any]]) -> None:
 
 
 class Holding:
-    """Finds the evidence that holds both ends of a triple, word by word: without case, accents, marks, leading articles."""
+    """Finds the evidence that holds both ends of a triple, word by word: without case, accents, marks, leading articles.
+
+    An end with a remark in parentheses, "Train (band)", is also found without it.
+    """
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = [(_words(text), _joined(text)) for text in texts]
@@ -200,6 +208,12 @@ class Holding:
 
 
 def _occurs(end: str, words: str, joined: str) -> bool:
+    if len(end) > _LONGEST_END:
+        return False
+    return _stands_in(end, words, joined) or (end.endswith(")") and _stands_in(_REMARK.sub("", end), words, joined))
+
+
+def _stands_in(end: str, words: str, joined: str) -> bool:
     if _SPACELESS.search(end):
         return _joined(end) in joined
     wanted = _ARTICLE.sub("", _words(end).strip(), count=1)

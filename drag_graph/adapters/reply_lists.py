@@ -44,23 +44,22 @@ def listed_evidence(body: str) -> tuple[list[dict[str, str]], list[str]]:
 
 def _entries(body: str) -> Iterator[tuple[str, str]]:
     """Yield (framing, text) of each entry: its marked line and the lines that follow it without a gap."""
-    heading, framing, text = "", "", ""
+    heading, framing = "", ""
+    parts: list[str] = []
     for raw in [*body.splitlines(), ""]:
         line = raw.replace("**", "").replace("__", "")
         mark = _MARK.match(line)
-        if (mark or not line.strip()) and text:
-            yield framing or heading, text
-            text = ""
-        if mark:
-            framing, text = _labelled(line[mark.end() :].strip())
-        elif text and line.strip():
-            text = f"{text} {line.strip()}"
+        if parts and (mark or not line.strip()):
+            yield framing or heading, " ".join(parts)
+            parts = []
+        if parts:
+            parts.append(line.strip())
         elif line.strip():
-            framing, text = _labelled(line.strip(" #\t"))
-            # Prose between the entries is none; only a line that is nothing but a framing's name says something about them.
-            heading, text = (framing if not text else ""), ""
-        if framing and not text:  # a label alone, with its statements below
-            heading = framing
+            framing, text = _labelled(line[mark.end() :].strip() if mark else line.strip(" #\t"))
+            if mark and text:
+                parts = [text]
+            elif mark or not text:  # a framing's name alone says something about what follows it
+                heading = framing
 
 
 def _labelled(line: str) -> tuple[str, str]:
