@@ -1,5 +1,7 @@
 """Settings in, adapters and pipeline out: the only place that chooses (design, section 4; style guide, "composition root")."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -9,11 +11,14 @@ from drag_graph.distilling import Distillation
 from drag_graph.errors import StoreUnavailable
 from drag_graph.estimate import Pricing
 from drag_graph.pipeline import Distiller
-from drag_graph.ports import Embedder, GraphStore, Student, Teacher
+from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher
+from drag_graph.refreshing import KIND, source_of
 from drag_graph.runs import Run, start_run
 from drag_graph.settings import Settings
 
 _FILES = ("curated:", "tape:")
+RUNS_LOOKED_AT = 50
+"""Runs back to which a refresh looks for one to go on with."""
 
 
 class Session:
@@ -41,22 +46,41 @@ class Session:
 
         `source` names where the questions come from: runs of one source share what is known about them and their budget.
         """
+        return self._distiller("distill", source, make_journal(self.settings), teacher, retry_quarantined=retry_quarantined)
+
+    def refresher(
+        self, reasons: Sequence[Staleness], *, teacher: Teacher | None = None, retry_quarantined: bool = False
+    ) -> Distiller:
+        """Return one run for the lines of what is stale for these reasons (`drag_graph.refreshing`), else as `distiller`."""
+        journal = self._journal = make_journal(self.settings)
+        earlier = [run for run, *_ in journal.runs(self.settings.namespace, RUNS_LOOKED_AT) if run.store == self._place]
+        source = source_of(reasons, earlier, datetime.now(UTC))
+        return self._distiller(KIND, source, journal, teacher, retry_quarantined=retry_quarantined)
+
+    @property
+    def _place(self) -> str:
+        """The store's address, by which runs on it know each other."""
+        return self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve())
+
+    def _distiller(
+        self, kind: str, source: str, journal: Journal, teacher: Teacher | None, *, retry_quarantined: bool
+    ) -> Distiller:
+        self._journal = journal
         run = start_run(
-            kind="distill",
+            kind=kind,
             namespace=self.settings.namespace,
-            store=self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve()),
+            store=self._place,
             source=source,
             teacher=self.settings.teacher if teacher is None else teacher.name,
             plan=self.settings.plan,
         )
-        self._journal = make_journal(self.settings)
         if teacher is None:
             teacher = self._teacher = make_teacher(self.settings, run)
         self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
         return Distiller(
             self.store,
             Distillation(self.settings, self.embedder, teacher),
-            self._journal,
+            journal,
             run,
             workers=self.settings.workers,
             retry_quarantined=retry_quarantined,
@@ -152,7 +176,6 @@ def open_journal(settings: Settings) -> Journal:
 
 def make_teacher(settings: Settings, run: Run) -> Teacher:
     """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the run's budget."""
-    del run
     kind, _, place = settings.teacher.partition(":")
     if kind == "curated":
         from drag_graph.adapters.curated import CuratedTeacher
@@ -164,6 +187,7 @@ def make_teacher(settings: Settings, run: Run) -> Teacher:
         return TapeTeacher(Path(place).expanduser())
     from drag_graph.adapters.budget import Budget
     from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
+    from drag_graph.adapters.spending import Ledger
     from drag_graph.adapters.tape import Tape
 
     return LiteLLMTeacher(
@@ -171,7 +195,7 @@ def make_teacher(settings: Settings, run: Run) -> Teacher:
         base_url=settings.teacher_base_url,
         api_key=settings.teacher_api_key.get_secret_value(),
         tape=Tape(settings.tape_path),
-        budget=Budget(settings.budget_usd),
+        budget=Budget(settings.budget_usd, ledger=Ledger(settings.runs_path, run.job, owner=run.id)),
         timeout=settings.teacher_timeout,
     )
 

@@ -29,11 +29,15 @@ _BINARY = {"Cc", "Cs"}
 
 @dataclass(frozen=True, slots=True)
 class InputLine:
-    """One line of the input: its number from 1, and either the query or why there is none."""
+    """One line of the input: its number from 1, and either the query or why there is none.
+
+    `edition` is when the stored subgraph was made that is to be replaced, whatever its settings; empty but for a refresh.
+    """
 
     number: int
     query: Query | None = None
     problem: str = ""
+    edition: str = ""
 
 
 def parse_lines(lines: Iterable[bytes], *, namespace: str, domain: Domain | None = None) -> Iterator[InputLine]:

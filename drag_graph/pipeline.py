@@ -32,7 +32,7 @@ class Distils(Protocol):
     def settings_hash(self, query: Query) -> str:
         """Return the hash of everything that determines the query's subgraph besides its text."""
 
-    def distil(self, query: Query, ledger: Ledger) -> tuple[Subgraph, Aggregation]:
+    def distil(self, query: Query, ledger: Ledger, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """Return the subgraph without edges and how to aggregate it; see `Distillation.distil`."""
 
 
@@ -136,9 +136,7 @@ class Distiller:
         done: "_Done",
     ) -> None:
         """Hand the window's queries to the pool, and put those that are settled into `done`."""
-        entries = [
-            Entry(line.number, line.query, self._distils.settings_hash(line.query)) for line in batch if line.query is not None
-        ]
+        entries = [self._entry(line, line.query) for line in batch if line.query is not None]
         entries = [entry for entry in entries if entry.line not in outstanding]
         if not entries:
             return
@@ -154,6 +152,10 @@ class Distiller:
                 done.put(replace(settled[query.id], line=entry.line))
             else:
                 pool.submit(self._one, entry).add_done_callback(done.put)
+
+    def _entry(self, line: InputLine, query: Query) -> Entry:
+        settings_hash = self._distils.settings_hash(query)
+        return Entry(line.number, query, f"{settings_hash}/{line.edition}" if line.edition else settings_hash, line.edition)
 
     def _settled(self, entries: list[Entry], report: RunReport) -> dict[str, QueryResult]:
         """Return the results of queries that are stored under these very settings, or were quarantined under them."""
@@ -185,8 +187,8 @@ class Distiller:
         ledger = Ledger()
         try:
             with log.timed("distil", query.id):
-                subgraph, aggregation = self._distils.distil(query, ledger)
-                self._store.save([subgraph], aggregation)
+                subgraph, aggregation = self._distils.distil(query, ledger, entry.edition)
+                (outcome,) = self._store.save([subgraph], aggregation, replace=bool(entry.edition))
         except ReplyError as error:
             log.event("quarantined", query=query.id, reason=type(error).__name__)
             taken = asdict(ledger)
@@ -195,6 +197,9 @@ class Distiller:
             self._fatal.append(error)
             self._stop.set()  # before another worker begins what would end the same way
             return QueryResult(query.id, query.source_id, "pending", line=entry.line, **asdict(ledger))
+        if outcome == "gone":
+            why = "the query was erased in the meantime"
+            return QueryResult(query.id, query.source_id, "skipped", error=why, line=entry.line, **asdict(ledger))
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
         return replace(_counted(query, subgraph.model_copy(update={"edges": edges}), ledger), line=entry.line)
 

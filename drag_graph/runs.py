@@ -76,11 +76,16 @@ def start_run(*, kind: str, namespace: str, store: str, source: str, teacher: st
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A query on its way into a run: its line's number, itself, and the hash of the settings that it is distilled under."""
+    """A query on its way into a run: its line's number, itself, and the hash of the settings that it is distilled under.
+
+    `edition` is when the subgraph was made that is to be replaced; empty but for a refresh. It is then a part of the hash, so
+    that what is known of one edition is not taken for another.
+    """
 
     line: int
     query: Query
     settings_hash: str
+    edition: str = ""
 
 
 class RunJournal(Protocol):
