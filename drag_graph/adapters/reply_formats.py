@@ -20,6 +20,7 @@ from typing import Any
 _LONGEST_LINE = 2_000
 _LONGEST_BETWEEN = 300
 _LONGEST_END = 500
+_LONGEST_CELL = 150
 _RECORD = re.compile(r"""\(\s*["'\u201c]?(entity|relationship)["'\u201d]?\s*<?\|>""", re.IGNORECASE)
 _RECORD_END = re.compile(r"##|<\|COMPLETE\|>|(?<=\))[ \t]*\n|\n[ \t]*\n|```", re.IGNORECASE)
 _FIELD = re.compile(r"<?\|>")
@@ -29,7 +30,7 @@ _CALL = re.compile(r"([^\W\d][\w'-]*(?: [\w'-]+){0,7})\((.+)\)")
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _RULE = re.compile(r"[\s|:-]+")
 _QUOTES = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019", "`": "`"}
-_WORDS_BETWEEN = re.compile(r" (?P<words>[\w-]+(?: [\w-]+){0,7}?)(?: (?:the|an?))? ", re.IGNORECASE)
+_WORDS_BETWEEN = re.compile(r" (?P<words>(?!(?:the|an?) )[\w-]+(?: [\w-]+){0,7}?)(?: (?:the|an?))? ", re.IGNORECASE)
 _OTHER_CLAUSE = re.compile(r"\b(?:and|or|but|that|which|who|whom|whose|where|when|while)\b|'s\b|\u2019s\b", re.IGNORECASE)
 _CAMEL = re.compile(r"(?<=[a-z])[A-Z](?![A-Z])")
 _COLUMNS = {
@@ -124,7 +125,7 @@ def _row(cells: list[str], columns: list[str]) -> Iterator[Any]:
             yield {key: cell for key, cell in zip(columns, cells, strict=True) if key and cell}
         else:
             yield "a row of another length than the table's header"
-    else:
+    elif all(len(cell) <= _LONGEST_CELL for cell in cells):  # else it is prose about a bar
         yield from _three(cells)
 
 

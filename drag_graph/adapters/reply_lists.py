@@ -15,6 +15,7 @@ _FRAMING = re.compile(
     rf"|(?P<bare>{_NAMES})(?:\s+(?:evidence|facts?|statements?))?(?:\s*:|\s+[-\u2013\u2014](?=\s)|(?=\s*\Z)))\s*",
     re.IGNORECASE,
 )
+_REFERENCE = re.compile(r"\bet al\b|https?://|\bdoi:", re.IGNORECASE)
 _ADDRESSED = re.compile(r"\b(?:you|your|please)\b|\bI(?:'m|\u2019m|'ll| am| can| will| would| need| have| do)\b", re.IGNORECASE)
 _CODE = re.compile(r'[{}|]|"\w+"\s*:')
 _WORD = re.compile(r"\w+")
@@ -73,6 +74,8 @@ def _problem(text: str) -> str:
         return "it is no plain text"
     if text.endswith((":", "?", ",")):
         return "it is no statement"
+    if _REFERENCE.search(text):
+        return "it is a reference"
     if _ADDRESSED.search(text):
         return "it addresses the reader"
     if _SPACELESS.search(text):
