@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.markup import escape
@@ -13,6 +13,7 @@ from rich.table import Table
 from .render import SHORT, console, document, fields, table_of
 
 if TYPE_CHECKING:
+    from drag_graph.refreshing import Due
     from drag_graph.runs import QueryResult, Run, RunReport
 
 SHOWN_RESULTS = 60
@@ -69,6 +70,19 @@ def _result_row(table: Table, result: "QueryResult") -> None:
     numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")
     status = f"[{_COLOURS[result.status]}]{result.status}[/]"
     table.add_row(result.id[:SHORT], escape(result.source_id[:24]), status, *numbers)
+
+
+def due(stale: "Sequence[Due]", foreseen: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what a refresh would distil again, and what that would take."""
+    if as_json:
+        document({"stale": [item.document() for item in stale], **foreseen})
+        return
+    if stale:
+        table = table_of("query", "why", "made", "expires")
+        for item in stale:
+            table.add_row(item.query.id[:SHORT], ", ".join(item.reasons), item.query.created_at, item.query.expires_at)
+        console().print(table)
+    fields(foreseen, as_json=False)
 
 
 def runs(found: Sequence[tuple["Run", Mapping[str, int], float]], *, as_json: bool) -> None:

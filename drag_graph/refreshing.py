@@ -14,8 +14,10 @@ from drag_graph.ports import GraphStore, Staleness, StaleQuery
 from drag_graph.runs import Run
 
 KIND = "refresh"
-PAGE = 64
-"""Queries that are looked up in one round trip."""
+PAGE = 1000
+"""Stale queries that are found in one round trip."""
+READ = 64
+"""Of them, those that are read in one round trip."""
 UNDATED = "undated"
 """The edition of a subgraph that does not say when it was made."""
 ROUND = timedelta(days=1)
@@ -52,7 +54,7 @@ def lines(store: GraphStore, stale: Iterable[Due]) -> Iterator[InputLine]:
     What another process erased or refreshed since it was found is left out.
     """
     stream, number = iter(stale), 0
-    while page := list(islice(stream, PAGE)):
+    while page := list(islice(stream, READ)):
         found = {item.query.id: item.query.created_at for item in page}
         for subgraph in store.read(list(found)):
             if subgraph.created_at == found[subgraph.query.id]:

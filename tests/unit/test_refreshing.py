@@ -4,8 +4,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from drag_graph import refreshing
 from drag_graph.model import Aggregation
-from drag_graph.refreshing import PAGE, UNDATED, due, lines, source_of
+from drag_graph.refreshing import READ, UNDATED, due, lines, source_of
 from drag_graph.runs import Run
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -43,15 +44,22 @@ def test_what_is_due_comes_once_with_its_reasons(store):
     assert list(due(store, ["expired"], "2026-01-01T00:00:00+00:00")) == []
 
 
+@pytest.fixture
+def small_pages(monkeypatch):
+    monkeypatch.setattr(refreshing, "PAGE", 7)
+
+
+@pytest.mark.usefixtures("small_pages")
 def test_more_than_a_page_is_due(store):
-    ids = fill(store, expired=range(2 * PAGE + 1))
+    ids = fill(store, expired=range(2 * READ + 1))
     found = list(due(store, ["expired"], NOW))
     assert [item.query.id for item in found] == sorted(ids.values())
     assert [line.number for line in lines(store, found)] == list(range(1, len(ids) + 1))
 
 
+@pytest.mark.usefixtures("small_pages")
 def test_what_is_refreshed_on_the_way_does_not_hide_the_rest(store):
-    ids = fill(store, expired=range(2 * PAGE))
+    ids = fill(store, expired=range(2 * READ))
     seen = []
     for item in due(store, ["expired"], NOW):
         seen.append(item.query.id)
