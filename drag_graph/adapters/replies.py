@@ -168,7 +168,7 @@ def _supported(items: list[Any], texts: Sequence[str], discarded: list[str]) -> 
         elif isinstance(item, LooseTriple):
             kept.append(TripleItem(**{**item.model_dump(), "evidence": existing}))
         else:
-            kept.append(item.model_copy(update={"evidence": existing}))
+            kept.append(item if existing == item.evidence else item.model_copy(update={"evidence": existing}))
     return kept
 
 

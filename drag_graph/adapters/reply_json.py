@@ -15,6 +15,7 @@ LIKE_JSON = re.compile(r"""\{\s*(?:["'}\u201c]|[A-Za-z_]\w*["']?\s*:)|\[\s*(?:["
 _MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\]]', re.DOTALL)
 _QUOTE, _OPENING, _CLOSING = '"', ("{", "["), ("}", "]")
 _KEY = re.compile(r"\s*:")
+_ESCAPED = re.compile(r"\\[ubf]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
@@ -37,7 +38,7 @@ def documents(text: str) -> Iterator[Any]:
 
 def strict_documents(text: str) -> Iterator[Any]:
     """Yield the JSON objects and lists that are in `text` without any repair."""
-    for part in dict.fromkeys((text, *_parts(text))):
+    for part in _whole_first(text):
         whole = loads(part)
         if isinstance(whole, str):  # JSON that was encoded twice
             whole = loads(whole)
@@ -48,6 +49,12 @@ def strict_documents(text: str) -> Iterator[Any]:
         if len(found) > 1 and all(isinstance(document, Mapping) for document in found):
             yield found  # one object a line
         yield from found
+
+
+def _whole_first(text: str) -> Iterator[str]:
+    """Yield the text as it is, then its parts, which are found only when they are wanted."""
+    yield text
+    yield from (part for part in _parts(text) if part != text)
 
 
 def repaired_documents(text: str) -> Iterator[Any]:
@@ -136,7 +143,8 @@ def loads(text: str) -> Any:
         value = json.loads(text, object_pairs_hook=_pairs, parse_constant=_no_number, parse_float=_finite, strict=False)
     except ValueError:
         return None
-    return clean(value)
+    # Looking at the text once is cheaper than at each of its strings.
+    return clean(value) if _ESCAPED.search(text) or _NOT_TEXT.search(text) else value
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> Any:
