@@ -7,7 +7,7 @@ export UV_SYSTEM_CERTS ?= true
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit check browser pins clean
+.PHONY: help demo test unit torture check browser pins clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -28,11 +28,14 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/uv
 demo: $(VENV)/.base  ## Distil the examples into an embedded store, ask, and print one full audit
 	@BIN=$(BIN) bash examples/demo.sh
 
-test: $(VENV)/.dev  ## All tests but `browser`, on the embedded store and a real Neo4j (Java, Maven; no Docker)
-	$(BIN)/python -m pytest -q -m 'not browser'
+test: $(VENV)/.dev  ## All tests but `browser` and `torture`, on the embedded store and a real Neo4j (Java, Maven; no Docker)
+	$(BIN)/python -m pytest -q -m 'not browser and not torture'
 
 unit: $(VENV)/.dev  ## The tests that need no server
 	$(BIN)/python -m pytest -q tests/unit
+
+torture: $(VENV)/.dev  ## Hundreds of kills of us and of Neo4j, with their count at the end (docs/reliability.md)
+	$(BIN)/python -m pytest -q -m torture tests/torture
 
 check: $(VENV)/.dev  ## Lint and types
 	$(BIN)/ruff check .

@@ -49,7 +49,7 @@ def install(path, fatal=None):
 
 
 def _kill_in(seconds):
-    """Have the kernel send SIGKILL to this process after `seconds` (timer_create; Python has no timer with a signal of choice)."""
+    """Have the kernel send SIGKILL to this process after `seconds`: timer_create, as Python's own timer sends SIGALRM only."""
 
     class Event(ctypes.Structure):
         _fields_ = (("value", ctypes.c_void_p), ("signo", ctypes.c_int), ("notify", ctypes.c_int), ("rest", ctypes.c_byte * 48))

@@ -15,8 +15,9 @@ class Tally:
     def add(self, store, kind, number=1):
         _KILLS[store, kind] += number
 
-    def of(self, store):
-        return sum(number for (name, _), number in _KILLS.items() if name == store)
+    def kinds(self, store):
+        """Return the kills of a store so far, by kind."""
+        return {kind: number for (name, kind), number in _KILLS.items() if name == store}
 
 
 @pytest.fixture(scope="session")

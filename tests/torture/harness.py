@@ -24,6 +24,8 @@ NAMESPACE = "torture"
 UNUSABLE = "gibberish"
 """A question with this word gets replies that nobody can read, and ends quarantined."""
 LONGEST = 120.0
+_SUBJECTS = ("glaciers", "violins", "volcanoes", "bridges", "orchids", "compasses", "telescopes", "harbours", "beehives")
+_OBJECTS = ("valleys", "concerts", "islands", "traffic", "gardens", "voyages", "galaxies", "commerce", "meadows")
 
 
 class Place:
@@ -71,7 +73,8 @@ class Job(NamedTuple):
 
     @property
     def lines(self):
-        questions = [f"Why does thing number {n} cause effect number {n}?" for n in range(self.good)]
+        # Of words of their own: two queries with the same evidence would share a request for its triples.
+        questions = [f"How do {one} change {other}?" for one, other in zip(_SUBJECTS, _OBJECTS, strict=True)][: self.good]
         questions += [f"Why is {UNUSABLE} number {n} what it is?" for n in range(self.bad)]
         return [{"id": str(n), "question": question} for n, question in enumerate(questions)]
 
@@ -166,7 +169,10 @@ class Trial:
         codes, died = self.nursery.run(self._work(commands, "asked", {}))
         self.hold(not died, f"a reading command was ended by signal {died}")
         outs = [self.folder / f"asked-{n}" for n in range(len(arguments))]
-        return [(code, out.read_bytes(), out.with_name(f"{out.name}.err").read_text()) for code, out in zip(codes, outs, strict=True)]
+        return [
+            (code, out.read_bytes(), out.with_name(f"{out.name}.err").read_text())
+            for code, out in zip(codes, outs, strict=True)
+        ]
 
     def _work(self, commands, name, variables, boundaries=None, fatal=None):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("DRAG_GRAPH_", "NEO4J_"))}
@@ -182,7 +188,9 @@ class Trial:
 
     def check_killed(self):
         """Hold what must hold after a kill: nothing reported is lost, nothing is half there, and the tape can be read."""
-        (code, listing, said), (verified, problems, _) = self.ask(["show", "--limit", "1000", "--json"], ["db", "verify", "--json"])
+        (code, listing, said), (verified, problems, _) = self.ask(
+            ["show", "--limit", "1000", "--json"], ["db", "verify", "--json"]
+        )
         reported = self.journal_complete() | self.complete
         if code == 3 and not reported:  # killed before there was a store to speak of
             return
@@ -223,6 +231,11 @@ class Trial:
         self.hold(not twice, f"asked twice within a run: {twice}")
         self.hold(self.on_tape() <= {what for _, what in asked}, "a record on the tape is of no request that was made")
 
+    def reported(self):
+        """Return the ids of the queries that the last run's report calls complete."""
+        queries = json.loads((self.folder / "report-0").read_text())["queries"]
+        return {query["id"] for query in queries if query["status"] == "complete"}
+
     def on_tape(self):
         """Return what the replies on the tape are to, each once. Read without the product, but for a look at its own count."""
         if not self.tape.exists():
@@ -233,7 +246,9 @@ class Trial:
         self.hold(len(set(found)) == len(found), "the tape holds a reply twice")
         if whole:
             with Tape(self.tape, read_only=True) as tape:
-                self.hold((len(tape), tape.damaged) == (len(found), 0), f"the tape: {len(tape)} replies, {tape.damaged} damaged")
+                self.hold(
+                    (len(tape), tape.damaged) == (len(found), 0), f"the tape: {len(tape)} replies, {tape.damaged} damaged"
+                )
         return frozenset(found)
 
     def journal_complete(self):
@@ -298,7 +313,9 @@ def _identity(model, messages, schema):
 
 
 def _evidence(request):
-    return Say("I would rather talk about something else.") if UNUSABLE in request.prompt else plausible.evidence(request.prompt)
+    return (
+        Say("I would rather talk about something else.") if UNUSABLE in request.prompt else plausible.evidence(request.prompt)
+    )
 
 
 def _ended(process, seconds):
@@ -310,4 +327,3 @@ def _difference(one, other):
     here, there = Counter(one.splitlines()), Counter(other.splitlines())
     more, less = list((here - there).elements()), list((there - here).elements())
     return f"{len(more)} lines more, {len(less)} less; {[line[:400] for line in more[:2] + less[:2]]}"
-

@@ -15,6 +15,7 @@ import contextlib
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -48,7 +49,12 @@ class Nursery:
 
     def __init__(self):
         # One thread of numpy's library: it outlives a fork, but the children are short and many.
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "OPENBLAS_NUM_THREADS": "1",
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        }
         self._process = subprocess.Popen(
             [sys.executable, __file__],
             env={name: value for name, value in environment.items() if not name.startswith(("DRAG_GRAPH_", "NEO4J_"))},
@@ -56,24 +62,35 @@ class Nursery:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self._child = 0
         self._read()
 
     def start(self, job):
-        """Fork a child for the job and return its process number."""
-        return self._tell(job)["pid"]
+        """Fork a child for the job and return its process number. One child at a time: an abandoned one is killed."""
+        self._abandon()
+        self._child = self._tell(job)["pid"]
+        return self._child
 
     def wait(self):
         """Wait until the child has ended, and return how."""
-        return Ended(**self._tell("wait"))
+        ended = Ended(**self._tell("wait"))
+        self._child = 0
+        return ended
 
     def run(self, job):
         self.start(job)
         return self.wait()
 
     def close(self):
+        self._abandon()
         self._process.stdin.close()
         self._process.wait(60)
         self._process.stdout.close()
+
+    def _abandon(self):
+        if self._child:
+            os.kill(self._child, signal.SIGKILL)
+            self.wait()
 
     def _tell(self, document):
         self._process.stdin.write(json.dumps(document) + "\n")

@@ -15,6 +15,9 @@ ALWAYS = {
     "tape: half a line written",
     "tape: line written, not synced",
     "tape: synced",
+    "journal: begun",
+    "journal: before a commit",
+    "journal: committed",
     "quarantine: before a line",
     "quarantine: half a line written",
     "quarantine: line written",
@@ -23,7 +26,10 @@ ALWAYS = {
     "store: before a commit",
     "store: committed",
 }
-OF_A_STORE = {"embedded": {"store: statement done", "store: before closing", "store: closed"}, "neo4j": {"store: statement sent"}}
+OF_A_STORE = {
+    "embedded": {"store: statement done", "store: before closing", "store: closed"},
+    "neo4j": {"store: statement sent"},
+}
 
 
 @pytest.fixture(params=["embedded", "neo4j"])

@@ -6,7 +6,7 @@ from harness import Job, Place, Trial, calm_run
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-JOBS = {workers: Job(good=6, workers=workers, delay=0.01) for workers in (1, 3, 8)}
+JOBS = {workers: Job(good=6, workers=workers, delay=0.01) for workers in (2, 6)}
 
 kills = st.tuples(st.integers(0, 14), st.floats(0, 0.06, allow_nan=False))
 """How many more requests the teacher has had, and how many seconds later the process is killed."""
@@ -54,7 +54,7 @@ def run_schedules(nursery, place, tally, chosen):
 
 
 def test_kills_at_some_random_instants_lose_nothing(nursery, place, tally):
-    run_schedules(nursery, place, tally, profile(6, random=False))
+    run_schedules(nursery, place, tally, profile(5, random=False))
 
 
 @pytest.mark.torture
