@@ -86,10 +86,7 @@ def distill(
     settings = options.settings_of(flags, verbose=verbose)
     lines = _input(file, query, option or [], settings)
     if dry_run:
-        from drag_graph.bootstrap import make_pricing
-        from drag_graph.estimate import estimate
-
-        render.estimate(estimate(settings, lines, make_pricing(settings)), as_json=json)
+        _estimate(settings, lines, as_json=json)
         return
     with open_session(settings) as session:
         with render.progress(line_count(file), quiet=json) as show:
@@ -99,6 +96,17 @@ def distill(
     if report.stopped:
         raise report.stopped
     raise typer.Exit(report.exit_code)
+
+
+def _estimate(settings: "Settings", lines: "Iterator[InputLine]", *, as_json: bool) -> None:
+    from drag_graph.bootstrap import known_to_estimate, make_pricing
+    from drag_graph.estimate import estimate
+
+    from . import render
+
+    with known_to_estimate(settings) as (known, caution):
+        found = estimate(settings, lines, make_pricing(settings), known)
+    render.estimate({**found, "caution": caution} if caution else found, as_json=as_json)
 
 
 def _input(file: Path | None, query: str | None, choices: list[str], settings: "Settings") -> "Iterator[InputLine]":

@@ -96,15 +96,15 @@ def _reasons(*, expired: bool, failed: bool) -> "list[Staleness]":
 
 def _foretell(settings: "Settings", reasons: "list[Staleness]", limit: int | None, *, as_json: bool) -> None:
     """List what is stale and what its refresh would take."""
-    from drag_graph.bootstrap import make_pricing, open_store
+    from drag_graph.bootstrap import known_to_estimate, make_pricing, open_store
     from drag_graph.estimate import estimate
     from drag_graph.refreshing import lines
 
     from . import render_runs
 
-    with open_store(settings, create=False, read_only=True) as store:
+    with open_store(settings, create=False, read_only=True) as store, known_to_estimate(settings) as (known, _):
         stale = list(_due(store, reasons, limit))
-        foreseen = estimate(settings, lines(store, stale), make_pricing(settings))
+        foreseen = estimate(settings, lines(store, stale), make_pricing(settings), known)
     render_runs.due(stale, foreseen, as_json=as_json)
 
 

@@ -1,6 +1,8 @@
 """Settings in, adapters and pipeline out: the only place that chooses (design, section 4; style guide, "composition root")."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -8,8 +10,8 @@ from typing import Self
 from drag_graph.adapters.journal import Journal
 from drag_graph.asking import Asker
 from drag_graph.distilling import Distillation
-from drag_graph.errors import StoreUnavailable
-from drag_graph.estimate import Pricing
+from drag_graph.errors import StoreUnavailable, StoreUnfit
+from drag_graph.estimate import Known, Pricing
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher
 from drag_graph.refreshing import KIND, source_of
@@ -198,6 +200,38 @@ def make_teacher(settings: Settings, run: Run) -> Teacher:
         budget=Budget(settings.budget_usd, ledger=Ledger(settings.runs_path, run.job, owner=run.id)),
         timeout=settings.teacher_timeout,
     )
+
+
+@contextmanager
+def known_to_estimate(settings: Settings) -> Iterator[tuple[Known, str]]:
+    """Give what a dry run may use of the store and the tape, and a sentence about what it could not look into.
+
+    Nothing is made and nothing is written. A store that is not there holds nothing; neither does one that cannot be reached,
+    but then the sentence says so.
+    """
+    from drag_graph.adapters.tape import Tape
+    from drag_graph.adapters.tape_lengths import call_lengths
+
+    embedder = make_embedder(settings)
+    if settings.teacher.startswith(_FILES):
+        yield Known(embedder), ""
+        return
+    path = settings.tape_path
+    with ExitStack() as opened:
+        tape = opened.enter_context(Tape(path, read_only=True)) if path.exists() else None
+        known = Known(embedder, tape=tape, lengths=call_lengths(path, settings.teacher))
+        try:
+            # A dry run is not made to wait for a server that is not up.
+            soon = settings.model_copy(update={"store_timeout": min(settings.store_timeout, 5.0)})
+            store = opened.enter_context(open_store(soon, create=False, migrate=False, read_only=True))
+            store.settings_hashes([""])
+        except StoreUnavailable as error:
+            absent = not settings.uses_neo4j and not Path(settings.store).expanduser().exists()
+            yield known, "" if absent else f"nothing counts as stored: {error}"
+        except StoreUnfit as error:  # older than this code, for example: it is the distillation that migrates
+            yield known, f"nothing counts as stored: {error}"
+        else:
+            yield replace(known, stored=store.settings_hashes), ""
 
 
 def make_pricing(settings: Settings) -> Pricing | None:

@@ -1,18 +1,25 @@
 """`distill --dry-run`: the calls, tokens and price of a distillation, without making one.
 
-The evidence prompt of each query is counted as it would be sent. What depends on replies is taken from the constants below:
-they are assumptions about the length of replies, not measurements, so the range is wide, from `LOW` to `HIGH` times the
-expected value.
+What is stored under the same settings, and what the tape already holds, counts as free: a query is followed through its steps
+on recorded replies up to the first request that would be made. The evidence prompt of each query is counted as it would be
+sent. What depends on replies that are not there yet is taken from the replies of the same prompts on the tape where there are
+enough of them, else from the constants below, which are assumptions and not measurements; so the price has a range.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import islice
+from statistics import mean, quantiles
+from typing import Any, Protocol
 
+from drag_graph.distilling import Distillation, Ledger
+from drag_graph.errors import DragGraphError, ReplyError
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
+from drag_graph.ports import Embedder, TeacherReply, TeacherRequest
 from drag_graph.settings import Settings
-from drag_graph.steps import evidence, rank
+from drag_graph.steps import evidence, extract, rank
 from drag_graph.steps.complexity import complexity
 
 TOKENS_EVIDENCE = 30
@@ -25,6 +32,11 @@ TRIPLES_AN_EVIDENCE = 1.5
 TOKENS_INSTRUCTION = {"lean": 90, "paper": 170}
 """Tokens of the instructions of a call after the first."""
 LOW, HIGH = 0.6, 1.6
+"""The range of the price where lengths are assumed, as shares of the expected one."""
+ENOUGH = 5
+"""Recorded replies of a stage from which their lengths are used instead of the assumed ones."""
+WINDOW = 64
+_STAGES = ("evidence", "scores", "triples", "statements")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,52 +47,179 @@ class Pricing:
     price_of: Callable[[str, int, int], float | None]
 
 
-def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | None) -> dict[str, Any]:
+class Recorded(Protocol):
+    """What is on the tape."""
+
+    def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
+        """Return the recorded reply to this very request, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What an estimate may use. `stored` gives the settings hash of those of the queries that are complete in the store.
+
+    `lengths` are (tokens in, tokens out) of recorded calls by their prompt version.
+    """
+
+    embedder: Embedder
+    stored: Callable[[Sequence[str]], Mapping[str, str]] = lambda _ids: {}
+    tape: Recorded | None = None
+    lengths: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+
+
+class _Missing(DragGraphError):  # noqa: N818 - reads as what happened
+    """The first request that is not recorded."""
+
+    def __init__(self, stage: str) -> None:
+        super().__init__(stage)
+        self.stage = stage
+
+
+class _Replay:
+    """A teacher that says what is recorded and stops at what is not."""
+
+    is_model = True
+
+    def __init__(self, model: str, tape: Recorded | None) -> None:
+        self.name = self.fingerprint = model
+        self._tape = tape
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        reply = self._tape.find(self.name, request) if self._tape is not None else None
+        if reply is None:
+            raise _Missing(request.stage)
+        return reply
+
+    def close(self) -> None:
+        """Nothing to release: the tape is its owner's."""
+
+
+def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | None, known: Known) -> dict[str, Any]:
     """Return queries, rejected lines, calls, tokens and the price in US dollars (expected, low, high) as a document.
 
-    Each question counts once. `pricing` is None for files as teachers: they cost nothing. `price_known` is false where the
-    model has no price in LiteLLM's map; the price is then given as 0.
+    Each question counts once. `pricing` is None for files as teachers: they cost nothing. `recorded_calls` are those that the
+    tape answers; they are no part of `calls`. `price_known` is false where the model has no price in LiteLLM's map; the price
+    is then given as 0.
     """
-    totals = {"queries": 0, "rejected": 0, "calls": 0, "tokens_in": 0, "tokens_out": 0}
+    distillation = Distillation(settings, known.embedder, _Replay(settings.teacher, known.tape))
+    counting = _Counting(settings, pricing, known)
+    totals = Counter(dict.fromkeys(("queries", "stored", "rejected", "calls", "recorded_calls", "tokens_in", "tokens_out"), 0))
     seen: set[str] = set()
-    for line in lines:
-        if line.query is None:
-            totals["rejected"] += 1
-        elif line.query.id not in seen:
-            seen.add(line.query.id)
+    stream = iter(lines)
+    while window := list(islice(stream, WINDOW)):
+        totals["rejected"] += sum(line.query is None for line in window)
+        found = {line.query.id: line for line in window if line.query is not None and line.query.id not in seen}
+        seen |= found.keys()
+        stored = known.stored([id_ for id_, line in found.items() if not line.edition])
+        for query, edition in ((line.query, line.edition) for line in found.values() if line.query is not None):
             totals["queries"] += 1
-            for name, value in _of(settings, line.query, pricing).items():
-                totals[name] += value
-    paid = pricing.price_of(settings.teacher, totals["tokens_in"], totals["tokens_out"]) if pricing else 0.0
-    price = paid or 0.0
-    return {
-        "teacher": settings.teacher,
-        "plan": settings.plan,
-        **totals,
-        "price_usd": round(price, 4),
-        "price_usd_low": round(price * LOW, 4),
-        "price_usd_high": round(price * HIGH, 4),
-        "price_known": paid is not None,
-        "how": "the first prompt of each query is counted, the length of replies is assumed (drag_graph/estimate.py)",
-    }
+            if pricing is not None and stored.get(query.id) == distillation.settings_hash(query):
+                totals["stored"] += 1
+            else:
+                totals.update(counting.of(query, *_followed(distillation, query, edition, known.tape)))
+    return {"teacher": settings.teacher, "plan": settings.plan, **totals, **counting.price(totals), "how": counting.how()}
 
 
-def _of(settings: Settings, query: Query, pricing: Pricing | None) -> dict[str, int]:
-    """Return the calls and tokens of one query. A file is asked as often as a model, but has no tokens."""
-    number = settings.number_of_evidence
-    k = min(number, rank.choose_k(query.domain, complexity(query.text, query.options), settings.top_k))
-    paper = settings.plan == "paper"
-    batches = 0 if settings.extractor == "patterns" else (k if paper else 1)
-    calls = 2 + batches + paper
-    if pricing is None:
-        return {"calls": calls}
-    first = evidence.request(query, number=number, plan=settings.plan, blind=settings.blind)
-    asked = pricing.count_tokens(settings.teacher, first.messages)
-    instruction = TOKENS_INSTRUCTION[settings.plan]
-    scoring = instruction + number * TOKENS_EVIDENCE
-    # Each triples prompt of the paper plan repeats the question.
-    reading = batches * (instruction + paper * asked // 2) + bool(batches) * k * TOKENS_EVIDENCE
-    triples = round(k * TRIPLES_AN_EVIDENCE) * bool(batches)
-    merging = paper * (instruction + triples * TOKENS_EVIDENCE // 2)
-    replies = number * (TOKENS_EVIDENCE_JSON + TOKENS_SCORE) + triples * TOKENS_TRIPLE + paper * triples * TOKENS_EVIDENCE // 4
-    return {"calls": calls, "tokens_in": asked + scoring + reading + merging, "tokens_out": replies}
+def _followed(distillation: Distillation, query: Query, edition: str, tape: Recorded | None) -> tuple[str, int]:
+    """Return the stage of the first request that is not on the tape ('' where all are), and how many are before it."""
+    if tape is None:
+        return "evidence", 0
+    ledger = Ledger()
+    try:
+        distillation.distil(query, ledger, edition)
+    except _Missing as missing:
+        return missing.stage, ledger.cached_calls
+    except ReplyError:  # what the tape holds of it ends in quarantine
+        return "", ledger.cached_calls
+    return "", ledger.cached_calls
+
+
+class _Counting:
+    """Counts the calls and tokens of queries, by the tape's lengths where it has enough of them."""
+
+    def __init__(self, settings: Settings, pricing: Pricing | None, known: Known) -> None:
+        self._settings = settings
+        self._pricing = pricing
+        plan = settings.plan
+        versions = {
+            "evidence": evidence.PROMPT_VERSIONS[plan],
+            "scores": rank.PROMPT_VERSIONS[plan],
+            "triples": extract.PROMPT_VERSIONS[plan],
+        }
+        found = {stage: known.lengths.get(version, ()) for stage, version in versions.items()}
+        self._lengths = {stage: pairs for stage, pairs in found.items() if len(pairs) >= ENOUGH}
+
+    def of(self, query: Query, stage: str, recorded: int) -> dict[str, int]:
+        """Return the calls and tokens of a query from `stage` on; a file is asked as often as a model, but has no tokens."""
+        parts = self._parts(query)
+        if not stage:
+            return {"recorded_calls": recorded}
+        left = {name: part for name, part in parts.items() if _STAGES.index(name) >= _STAGES.index(stage)}
+        calls = max(sum(part[0] for part in parts.values()) - recorded, 1)
+        if self._pricing is None:
+            return {"calls": calls}
+        if stage == "triples" and "triples" in left:
+            number, tokens_in, tokens_out = left["triples"]
+            share = max(number - max(recorded - 2, 0), 1) / number
+            left["triples"] = (number, round(tokens_in * share), round(tokens_out * share))
+        sums = {name: sum(part[place] for part in left.values()) for place, name in ((1, "tokens_in"), (2, "tokens_out"))}
+        return {"calls": calls, "recorded_calls": recorded, **sums}
+
+    def _parts(self, query: Query) -> dict[str, tuple[int, int, int]]:
+        """Return (calls, tokens in, tokens out) of each stage of a query of which nothing is recorded."""
+        settings, plan = self._settings, self._settings.plan
+        number, paper = settings.number_of_evidence, plan == "paper"
+        k = min(number, rank.choose_k(query.domain, complexity(query.text, query.options), settings.top_k))
+        batches = 0 if settings.extractor == "patterns" else (k if paper else 1)
+        asked = 0
+        if self._pricing is not None:
+            first = evidence.request(query, number=number, plan=plan, blind=settings.blind)
+            asked = self._pricing.count_tokens(settings.teacher, first.messages)
+        instruction = TOKENS_INSTRUCTION[plan]
+        triples = round(k * TRIPLES_AN_EVIDENCE) * bool(batches)
+        # Each triples prompt of the paper plan repeats the question.
+        reading = batches * (instruction + paper * asked // 2) + bool(batches) * k * TOKENS_EVIDENCE
+        merging = paper * (instruction + triples * TOKENS_EVIDENCE // 2)
+        parts = {
+            "evidence": (1, asked, number * TOKENS_EVIDENCE_JSON),
+            "scores": (1, instruction + number * TOKENS_EVIDENCE, number * TOKENS_SCORE),
+            "triples": (batches, reading, triples * TOKENS_TRIPLE),
+            "statements": (int(paper), merging, paper * triples * TOKENS_EVIDENCE // 4),
+        }
+        for stage, pairs in self._lengths.items():
+            calls, tokens_in, _ = parts[stage]
+            if stage != "evidence":  # of which the prompt is counted itself
+                tokens_in = round(calls * mean(pair[0] for pair in pairs))
+            parts[stage] = (calls, tokens_in, round(calls * mean(pair[1] for pair in pairs)))
+        return parts
+
+    def price(self, totals: Mapping[str, int]) -> dict[str, Any]:
+        """Return the price in US dollars, its range, and whether one is known."""
+        model = self._settings.teacher
+        paid = self._pricing.price_of(model, totals["tokens_in"], totals["tokens_out"]) if self._pricing else 0.0
+        low, high = self._range()
+        return {
+            "price_usd": round(paid or 0.0, 4),
+            "price_usd_low": round((paid or 0.0) * low, 4),
+            "price_usd_high": round((paid or 0.0) * high, 4),
+            "price_known": paid is not None,
+        }
+
+    def _range(self) -> tuple[float, float]:
+        """Return the range as shares: that of nine recorded calls in ten where all stages have enough, else the assumed."""
+        if self._lengths.keys() != {"evidence", "scores", "triples"}:
+            return LOW, HIGH
+        tenths = [quantiles([float(sum(pair)) for pair in pairs], n=20) for pairs in self._lengths.values()]
+        middle = sum(mean(sum(pair) for pair in pairs) for pairs in self._lengths.values())
+        return min(sum(tenth[0] for tenth in tenths) / middle, 1.0), max(sum(tenth[-1] for tenth in tenths) / middle, 1.0)
+
+    def how(self) -> str:
+        """Return a sentence about where the numbers come from."""
+        if self._pricing is None:
+            return "a file is asked, which costs nothing"
+        counted = "the first prompt of each query is counted"
+        if not self._lengths:
+            return f"{counted}, the length of replies is assumed (drag_graph/estimate.py)"
+        known = ", ".join(f"{stage} from {len(pairs)} recorded calls" for stage, pairs in self._lengths.items())
+        rest = "" if len(self._lengths) == 3 else ", other lengths assumed"  # noqa: PLR2004 - the stages with a version
+        return f"{counted}; lengths: {known}{rest}"

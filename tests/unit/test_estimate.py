@@ -2,18 +2,27 @@
 
 import pytest
 
-from drag_graph.estimate import HIGH, LOW, Pricing, estimate
+from drag_graph.adapters.embedders import LexicalEmbedder
+from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
+from drag_graph.adapters.tape import Tape
+from drag_graph.adapters.tape_lengths import call_lengths
+from drag_graph.distilling import Distillation, Ledger
+from drag_graph.errors import ModelAccessDenied
+from drag_graph.estimate import ENOUGH, HIGH, LOW, Known, Pricing, estimate
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.settings import load_settings
+from drag_graph.testing.server import Fault, ScriptedServer
 
 PRICING = Pricing(
     lambda _model, messages: sum(len(m["content"].split()) for m in messages), lambda _model, i, o: (i + 2 * o) / 1e6
 )
 
+KNOWN = Known(LexicalEmbedder())
 
-def of(*texts, pricing=PRICING, **flags):
+
+def of(*texts, pricing=PRICING, known=KNOWN, **flags):
     lines = [InputLine(n, query=make_query(text)) if text else InputLine(n, problem="bad") for n, text in enumerate(texts)]
-    return estimate(load_settings(flags), lines, pricing)
+    return estimate(load_settings(flags), lines, pricing, known)
 
 
 def test_lean_makes_three_calls_and_paper_many_more_with_more_tokens():
@@ -46,3 +55,89 @@ def test_a_file_costs_nothing_and_patterns_save_a_call():
 
 def test_more_evidence_is_dearer():
     assert of("Why?", number_of_evidence=30)["tokens_out"] > of("Why?", number_of_evidence=5)["tokens_out"]
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Return a function that distils texts with the scripted server onto a tape, and gives what an estimate knows then."""
+
+    def record(*texts, faults=(), **flags):
+        settings = load_settings({"teacher": "scripted", **flags})
+        with ScriptedServer() as server, Tape(tmp_path / "tape") as tape:
+            for stage in faults:
+                server.always(stage, lambda _request: Fault(401))
+            teacher = LiteLLMTeacher("scripted", base_url=server.url, tape=tape)
+            distillation = Distillation(settings, LexicalEmbedder(), teacher)
+            for text in texts:
+                try:
+                    distillation.distil(make_query(text), Ledger())
+                except ModelAccessDenied:
+                    assert faults
+            teacher.close()
+        tapes.append(Tape(tmp_path / "tape", read_only=True))
+        return Known(LexicalEmbedder(), tape=tapes[-1], lengths=call_lengths(tmp_path / "tape", "scripted"))
+
+    tapes = []
+    yield record
+    for tape in tapes:
+        tape.close()
+
+
+def test_what_is_on_the_tape_counts_as_free(recorded):
+    known = recorded("Why is it so?")
+    found = of("Why is it so?", "Who was it?", known=known, teacher="scripted")
+    alone = of("Who was it?", known=known, teacher="scripted")
+    assert (found["calls"], found["recorded_calls"]) == (3, 3)
+    assert found["tokens_in"] == alone["tokens_in"]
+
+
+@pytest.mark.parametrize(("stage", "calls"), [("scores", 2), ("triples", 1)])
+def test_a_query_is_followed_up_to_the_first_call_that_is_missing(recorded, stage, calls):
+    known = recorded("Why is it so?", faults=(stage,))
+    found = of("Why is it so?", known=known, teacher="scripted")
+    assert (found["calls"], found["recorded_calls"]) == (calls, 3 - calls)
+    nothing = of("Why is it so?", teacher="scripted")
+    assert 0 < found["tokens_out"] < nothing["tokens_out"]
+
+
+def test_the_paper_plan_is_followed_within_its_triples(recorded):
+    known = recorded("Why is it so?", faults=("statements",), plan="paper")
+    all_calls = of("Why is it so?", plan="paper", teacher="scripted")["calls"]
+    found = of("Why is it so?", known=known, plan="paper", teacher="scripted")
+    assert (found["calls"], found["recorded_calls"]) == (1, all_calls - 1)
+
+
+def test_what_is_stored_under_the_same_settings_counts_as_free():
+    settings = load_settings({"teacher": "scripted"})
+    query = make_query("Why is it so?")
+    hash_ = Distillation(settings, LexicalEmbedder(), _Named()).settings_hash(query)
+    known = Known(LexicalEmbedder(), stored=lambda _ids: {query.id: hash_})
+    found = of("Why is it so?", known=known, teacher="scripted")
+    assert (found["stored"], found["calls"], found["price_usd"]) == (1, 0, 0)
+    other = of("Why is it so?", known=known, teacher="scripted", number_of_evidence=5)
+    assert (other["stored"], other["calls"]) == (0, 3)
+
+
+class _Named:
+    name = fingerprint = "scripted"
+    is_model = True
+
+
+def test_lengths_come_from_the_tape_where_it_has_enough(recorded):
+    texts = [f"Why is thing number {n} so?" for n in range(ENOUGH)]
+    few = of("Who was it?", known=recorded(*texts[:2]), teacher="scripted")
+    assert "assumed" in few["how"]
+    enough = of("Who was it?", known=recorded(*texts), teacher="scripted")
+    assert f"evidence from {ENOUGH} recorded calls" in enough["how"]
+    lengths = recorded(*texts).lengths
+    assert enough["tokens_out"] == sum(round(sum(out for _, out in pairs) / len(pairs)) for pairs in lengths.values())
+    assert enough["price_usd_low"] <= enough["price_usd"] <= enough["price_usd_high"]
+
+
+def test_lengths_of_other_models_and_broken_lines_are_left_out(tmp_path, recorded):
+    recorded("Why?")
+    with (tmp_path / "tape").open("ab") as file:
+        file.write(b'{"key": "half of')
+    assert call_lengths(tmp_path / "tape", "other") == {}
+    assert len(call_lengths(tmp_path / "tape", "scripted")) == 3
+    assert call_lengths(tmp_path / "no tape", "scripted") == {}
