@@ -91,7 +91,7 @@ class Fatal(NamedTuple):
     instant: float | None = None
 
 
-class Lost(AssertionError):
+class PromiseBrokenError(AssertionError):
     """A promise was broken; the message says after which kills."""
 
 
@@ -141,7 +141,7 @@ class Trial:
         return self.end(f"to be killed at {fatal}" if fatal else "")
 
     def kill_after(self, requests, seconds):
-        """Run until the teacher has had so many more requests, and that long on, then kill -9. Return whether that was in time."""
+        """Run until the teacher has had so many more requests, and that long on, then kill -9. Return whether it came in time."""
         seen = self.server.count()
         pid = self.start()
         process = os.pidfd_open(pid)
@@ -288,7 +288,9 @@ class Trial:
 
     def hold(self, truth, message):
         if not truth:
-            raise Lost(f"{self.place.kind}, {self.job}: {message}\nruns: {'; '.join(self.history)}\nin {self.folder}")
+            raise PromiseBrokenError(
+                f"{self.place.kind}, {self.job}: {message}\nruns: {'; '.join(self.history)}\nin {self.folder}"
+            )
 
 
 class Calm(NamedTuple):

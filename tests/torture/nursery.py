@@ -8,7 +8,8 @@ own process and with the job's environment, and writes what each prints to OUT a
 once, and, after the line `"wait"`, {"codes": [...], "signal": ...}. The process is reaped only then, so its number cannot
 be another's before.
 
-Nothing is open and no thread of ours runs when it forks: databases, connections, the tape and the workers are made in the child.
+Nothing is open and no thread of ours runs when it forks: databases, connections, the tape and the workers are made in the
+child.
 """
 
 import contextlib
