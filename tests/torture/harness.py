@@ -141,7 +141,7 @@ class Trial:
         return self.end(f"to be killed at {fatal}" if fatal else "")
 
     def kill_after(self, requests, seconds):
-        """Run until the teacher has had so many more requests, and that long on, then kill -9. Return whether it came in time."""
+        """Run until the teacher has had so many more requests, and that long on; kill -9. Return whether that was in time."""
         seen = self.server.count()
         pid = self.start()
         process = os.pidfd_open(pid)
