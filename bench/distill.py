@@ -26,7 +26,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Self
@@ -160,10 +160,15 @@ def _erase(store: Any, lines: Sequence[Any]) -> None:
 
 
 def bare(server: str, bodies: Sequence[dict[str, Any]], workers: int) -> dict[str, float]:
-    """Send the same requests by LiteLLM alone, from as many threads."""
-    from drag_graph.adapters.litellm_client import load_litellm
+    """Send the same requests by LiteLLM alone, from as many threads, in a process of its own that knows nothing of ours."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(_send_all, server, bodies, workers).result()
 
-    litellm = load_litellm()
+
+def _send_all(server: str, bodies: Sequence[dict[str, Any]], workers: int) -> dict[str, float]:
+    import litellm
+
     names = ("messages", "response_format", "temperature", "max_tokens")
     fixed = {"api_base": server, "api_key": "none", "num_retries": 0, "max_retries": 0, "timeout": 120.0}
 
@@ -176,11 +181,7 @@ def bare(server: str, bodies: Sequence[dict[str, Any]], workers: int) -> dict[st
         began, processor = time.perf_counter(), time.process_time()
         for done in [pool.submit(one, body) for body in bodies]:
             done.result()
-        return {
-            "seconds": time.perf_counter() - began,
-            "cpu": time.process_time() - processor,
-            "calls": len(bodies),
-        }
+        return {"seconds": time.perf_counter() - began, "cpu": time.process_time() - processor, "calls": len(bodies)}
 
 
 # ---------------------------------------------------------------------------------------------- throughput
@@ -484,6 +485,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else LiteLLM calls out when it is imported
     options = arguments()
     if not options.questions.is_file():
         sys.exit(f"{options.questions} is missing")

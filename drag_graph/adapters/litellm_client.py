@@ -5,16 +5,15 @@ map. No error message holds a key, a prompt or a reply: what a server said is ne
 """
 
 import logging
-import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
 
 from drag_graph import log
+from drag_graph.adapters import call_threads
 from drag_graph.adapters.litellm_errors import Failure, Target, judge, unavailable
 from drag_graph.errors import ModelAccessDenied, UnknownModel
 from drag_graph.settings import prepare_libraries, process_environment
@@ -24,6 +23,7 @@ RETRIES_UNREACHABLE = 3
 LONGEST_WAIT = 60.0
 _GRACE = 0.25
 _NO_KEY = "not-needed"
+_OBSERVERS = ("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback")
 _NOISY_LOGGERS = {"LiteLLM": logging.CRITICAL, "openai": logging.WARNING, "httpx": logging.WARNING, "httpcore": logging.WARNING}
 
 Kind = Literal["completion", "embedding"]
@@ -35,7 +35,7 @@ class Completion:
 
     `finish_reason` is `stop`, `length` (cut off) or `content_filter`; `refusal` is the provider's own refusal text. Tokens are
     counts, `cost_usd` comes from LiteLLM's local price map (0 where the model has no price), `latency_ms` is that of the
-    attempt that succeeded. `raw` is the response as a JSON document; `logprobs` the first choice's, or None.
+    attempt that succeeded. `logprobs` are the first choice's as a JSON document, or None.
     """
 
     text: str
@@ -44,9 +44,10 @@ class Completion:
     tokens_out: int
     cost_usd: float
     latency_ms: int
-    raw: Mapping[str, Any] = field(repr=False)
     logprobs: Any = field(default=None, repr=False)
     refusal: str = ""
+    counted_here: bool = False
+    """The server did not say how many tokens it took: they were counted here, by a tokenizer that may be another model's."""
 
 
 def complete(
@@ -80,7 +81,7 @@ def complete(
     server = _Server(model, base_url, api_key, key_variable)
     limits = _Limits(timeout, deadline, on_lost, sleep, clock)
     response, latency_ms = _answer("completion", call, server, limits)
-    return _completion(response, resolve(model, base_url), latency_ms)
+    return _completion(response, resolve(model, base_url), latency_ms, messages)
 
 
 def embed(
@@ -149,11 +150,10 @@ def _answer(kind: Kind, call: Mapping[str, Any], server: _Server, limits: _Limit
 
 def load_litellm() -> Any:
     """Return the `litellm` module, quiet and offline except for the calls that it is asked to make."""
-    prepare_libraries()
-    import litellm
-
-    # Pydantic's warnings of a reply with odd parts show these parts.
-    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
+    litellm = _prepared()
+    if _without_contents() not in warnings.filters:  # somebody has set the filters anew since
+        _without_contents.cache_clear()
+        _without_contents()
     litellm.suppress_debug_info = True
     litellm.turn_off_message_logging = True
     litellm.disable_hf_tokenizer_download = True
@@ -163,6 +163,21 @@ def load_litellm() -> Any:
         if logger.level < level:  # these log prompts and replies at lower levels
             logger.setLevel(level)
     return litellm
+
+
+@lru_cache(maxsize=1)
+def _prepared() -> Any:
+    prepare_libraries()
+    import litellm
+
+    return litellm
+
+
+@lru_cache(maxsize=1)
+def _without_contents() -> tuple[Any, ...]:
+    """Set and return the filter against Pydantic's warnings of a reply with odd parts, which show these parts."""
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
+    return tuple(warnings.filters[0])
 
 
 @lru_cache(maxsize=256)
@@ -256,22 +271,28 @@ def _attempt(ask: Callable[..., Any], call: Mapping[str, Any], limit: float, tar
     import litellm
     import openai
 
-    future: Future[Any] = Future()
+    def work() -> Any:
+        _skip_records(litellm)
+        return ask(**call)
 
-    def work() -> None:
-        try:
-            future.set_result(ask(**call))
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
-            future.set_exception(error)
-
-    # A daemon thread: an abandoned request must hold up neither this call nor the end of the process.
-    threading.Thread(target=work, name="model-call", daemon=True).start()
     try:
-        return future.result(limit * 1.05 + _GRACE)
+        return call_threads.run(work, limit * 1.05 + _GRACE)
     except TimeoutError:
         return unavailable(target, "no whole answer in time", billed=True)
     except (openai.OpenAIError, httpx.HTTPError) as error:
         return judge(litellm.exceptions, error, target)
+
+
+def _skip_records(litellm: Any) -> None:
+    """Spare LiteLLM, in this thread, the record of each call that it makes for observers, where there is none.
+
+    It would copy the prompt and the reply twice to take their texts out again: a fifth of what a call takes of the processor.
+    """
+    try:
+        from litellm._internal_context import is_internal_call
+    except ImportError:  # versions of LiteLLM without it make the record
+        return
+    is_internal_call.set(not any(getattr(litellm, name, None) for name in _OBSERVERS))
 
 
 def _retries(failure: Failure) -> int:
@@ -284,20 +305,25 @@ def _wait(failure: Failure, attempt: int) -> float:
     return failure.retry_after if failure.retry_after is not None else min(2.0**attempt, LONGEST_WAIT)
 
 
-def _completion(response: Any, model: str, latency_ms: int) -> Completion:
-    document = response.model_dump(warnings=False)
+def _completion(response: Any, model: str, latency_ms: int, messages: Sequence[Mapping[str, str]]) -> Completion:
+    document = response.model_dump(include={"choices", "usage"}, warnings=False)
     choice = (document.get("choices") or [{}])[0]
     message = choice.get("message") or {}
     usage = document.get("usage") or {}
+    text = message.get("content") or ""
     tokens_in, tokens_out = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+    counted_here = not tokens_in or not (tokens_out or not text)
+    if counted_here:
+        tokens_in = tokens_in or count_tokens(model, messages)
+        tokens_out = tokens_out or count_tokens(model, [{"role": "assistant", "content": text}])
     return Completion(
-        text=message.get("content") or "",
+        text=text,
         finish_reason=str(choice.get("finish_reason") or "stop"),
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         cost_usd=price_of(model, tokens_in, tokens_out) or 0.0,
         latency_ms=latency_ms,
-        raw=document,
         logprobs=choice.get("logprobs"),
         refusal=message.get("refusal") or (message.get("provider_specific_fields") or {}).get("refusal") or "",
+        counted_here=counted_here,
     )
