@@ -1,46 +1,22 @@
-"""The teacher against a scripted server, over real HTTP: every row of the failure table (design, section 8)."""
+"""The teacher against a scripted server, over real HTTP: what becomes of its replies (design, sections 7 and 8)."""
 
-import io
 import json
-import logging
-import threading
-import time
-import warnings
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from datetime import UTC, datetime
 
 import pytest
 
-from drag_graph import log
-from drag_graph.adapters.budget import Budget
-from drag_graph.adapters.litellm_client import complete
 from drag_graph.adapters.litellm_errors import RequestRejected
 from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
-from drag_graph.adapters.tape import Tape, TapeTeacher
 from drag_graph.errors import (
-    BudgetReached,
-    ContextOverflow,
     MalformedReply,
-    ModelAccessDenied,
-    ModelUnavailable,
     RefusedReply,
-    ReplyError,
     TruncatedReply,
-    UnknownModel,
 )
 from drag_graph.identity import query_id
-from drag_graph.model import Query
-from drag_graph.ports import TeacherRequest
 from drag_graph.testing.plausible import plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer, fenced, half
 from drag_graph.wire import EvidenceReply, ScoresReply, TriplesReply
-
-SECRET = "the-secret-key-4711"
-QUESTION = "Why do confidential plants need light?"
-FACTS = [{"text": f"Fact number {i} about plants.", "framing": "causal"} for i in range(6)]
-TRIPLE = {"subject": "plant", "predicate": "needs", "object": "light", "confidence": 0.9, "evidence": [0]}
-TEXTS = tuple(fact["text"] for fact in FACTS[:3])
+from tests.integration.teacher_requests import FACTS, QUESTION, SECRET, TEXTS, TRIPLE, evidence_request, request_for
 
 
 @pytest.fixture
@@ -57,26 +33,6 @@ def waits():
 @pytest.fixture
 def teacher(server, waits):
     return LiteLLMTeacher("gpt-4o-mini", base_url=server.url, timeout=5, sleep=waits.append)
-
-
-def request_for(schema=EvidenceReply, *, count=0, texts=(), question=QUESTION, namespace="default", **parameters):
-    query = Query(id=query_id(namespace, question), namespace=namespace, text=question)
-    lines = "\n".join(f"{i}. {text}" for i, text in enumerate(texts))
-    return TeacherRequest(
-        query=query,
-        stage=schema.schema_name,
-        schema=schema,
-        messages=({"role": "system", "content": "You help."}, {"role": "user", "content": f"{question}\n{lines}"}),
-        prompt_version="test-1",
-        simpler=({"role": "user", "content": f"SIMPLER {question}"},),
-        parameters=parameters,
-        count=count,
-        texts=tuple(texts),
-    )
-
-
-def evidence_request(count=6):
-    return request_for(count=count)
 
 
 class TestGoodReplies:
@@ -121,138 +77,6 @@ class TestGoodReplies:
         with pytest.raises(RequestRejected) as caught:
             teacher.ask(evidence_request())
         assert SECRET not in str(caught.value)
-
-
-class TestTransport:
-    def test_waits_double(self, server, teacher, waits):
-        server.script("evidence", Fault(429), Fault(500), Fault(503), Fault(), Fault(529))
-        teacher.ask(evidence_request())
-        assert waits == [1, 2, 4, 8, 16]
-
-    @pytest.mark.parametrize("fault", [Fault(429), Fault(500), Fault(502), Fault(503), Fault(504), Fault(408), Fault()])
-    def test_five_retries_then_unavailable(self, server, teacher, waits, fault):
-        server.script("evidence", *[fault] * 7)
-        with pytest.raises(ModelUnavailable) as caught:
-            teacher.ask(evidence_request())
-        assert (server.count(), len(waits)) == (6, 5)
-        assert caught.value.exit_code == 4
-        assert caught.value.hint
-
-    def test_retry_after_in_seconds_and_as_a_date(self, server, teacher, waits):
-        date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-        server.script("evidence", Fault(429, retry_after="7"), Fault(503, retry_after=date), Fault(429, retry_after="soon"))
-        teacher.ask(evidence_request())
-        assert waits[0] == 7
-        assert 90 < waits[1] <= 100
-        assert waits[2] == 4
-
-    def test_a_wait_of_hours_is_not_waited(self, server, teacher, waits):
-        server.script("evidence", Fault(429, retry_after="7200"))
-        with pytest.raises(ModelUnavailable, match="7200 s"):
-            teacher.ask(evidence_request())
-        assert waits == []
-
-    def test_used_up_quota_is_not_retried(self, server, teacher, waits):
-        server.script("evidence", Fault(429, code="insufficient_quota"))
-        with pytest.raises(ModelUnavailable, match="quota"):
-            teacher.ask(evidence_request())
-        assert waits == []
-
-    def test_server_down(self, waits):
-        teacher = LiteLLMTeacher("any", base_url="http://127.0.0.1:1/v1", sleep=waits.append)
-        with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1:1 .*cannot be reached"):
-            teacher.ask(evidence_request())
-        assert waits == [1, 2, 4]
-
-    @pytest.mark.parametrize("say", [Say("slow", interval=0.05), Say("slow", delay=3)], ids=["drip", "silence"])
-    def test_no_attempt_outlasts_its_time(self, server, waits, say):
-        teacher = LiteLLMTeacher("any", base_url=server.url, timeout=0.4, sleep=waits.append)
-        server.script("evidence", say, Say({"evidence": FACTS}))
-        began = time.monotonic()
-        assert len(teacher.ask(evidence_request()).payload.evidence) == 6
-        assert time.monotonic() - began < 2.5
-        assert waits == [1]
-
-    def test_deadline_covers_all_attempts(self, server):
-        server.script("student", *[Fault(503)] * 9)
-        moments = [0.0]
-        with pytest.raises(ModelUnavailable):
-            complete(
-                "any", [{"role": "user", "content": "?"}], base_url=server.url, deadline=4.0,
-                sleep=lambda seconds: moments.append(moments[-1] + seconds), clock=lambda: moments[-1],
-            )  # fmt: skip
-        assert moments == [0.0, 1.0, 3.0]
-
-    def test_wrong_key(self, server, waits):
-        server.key = "right"
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append)
-        with pytest.raises(ModelAccessDenied) as caught:
-            teacher.ask(evidence_request())
-        assert "DRAG_GRAPH_TEACHER_API_KEY" in caught.value.hint
-        assert SECRET not in str(caught.value) + caught.value.hint
-        assert waits == []
-        assert LiteLLMTeacher("gpt-4o-mini", base_url=server.url, api_key="right").ask(evidence_request()).payload.evidence
-
-    def test_missing_key_is_said_before_any_call(self, monkeypatch):
-        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-        with pytest.raises(ModelAccessDenied) as caught:
-            LiteLLMTeacher("gpt-4o-mini").ask(evidence_request())
-        assert "OPENAI_API_KEY" in caught.value.hint
-
-    @pytest.mark.parametrize(
-        ("model", "variable"),
-        [
-            ("gpt-4o-mini", "OPENAI_API_KEY"), ("openai/any", "OPENAI_API_KEY"), ("groq/any", "GROQ_API_KEY"),
-            ("deepseek/any", "DEEPSEEK_API_KEY"), ("mistral/any", "MISTRAL_API_KEY"), ("together_ai/any", "TOGETHERAI_API_KEY"),
-            ("openrouter/any/any", "OPENROUTER_API_KEY"), ("xai/any", "XAI_API_KEY"), ("anthropic/any", "ANTHROPIC_API_KEY"),
-            ("perplexity/any", "PERPLEXITYAI_API_KEY"), ("fireworks_ai/any", "FIREWORKS_AI_API_KEY"),
-        ],
-    )  # fmt: skip
-    def test_a_provider_key_does_not_go_to_another_server(self, server, model, variable, monkeypatch):
-        monkeypatch.setenv(variable, SECRET)
-        server.key = "right"
-        with pytest.raises((ModelAccessDenied, UnknownModel)):
-            LiteLLMTeacher(model, base_url=server.url, sleep=lambda _: None).ask(evidence_request())
-        assert server.requests
-        assert SECRET not in json.dumps([[request.path, dict(request.headers), request.body] for request in server.requests])
-
-    def test_unknown_models(self, server, teacher):
-        server.script("evidence", Fault(404, code="model_not_found"))
-        with pytest.raises(UnknownModel, match="gpt-4o-mini"):
-            teacher.ask(evidence_request())
-        with pytest.raises(UnknownModel, match="no-such-model"):
-            LiteLLMTeacher("no-such-model").ask(evidence_request())
-
-    def test_prompt_too_long(self, server, teacher):
-        server.script("evidence", Fault(400, code="context_length_exceeded"))
-        with pytest.raises(ContextOverflow):
-            teacher.ask(evidence_request())
-
-    def test_no_secret_in_errors_logs_or_output(self, server, waits, caplog, capfd):
-        caplog.set_level(logging.DEBUG)
-        told = f"{SECRET} {QUESTION}"
-        for code in (400, 401, 403, 404, 429, 500):
-            server.script("evidence", *[Fault(code, message=told)] * 6)
-            teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append)
-            with pytest.raises(Exception) as caught:  # each code has its own error; none may leak
-                teacher.ask(evidence_request())
-            chain, shown = caught.value, ""
-            while chain is not None:
-                shown += str(chain) + getattr(chain, "hint", "")
-                chain = chain.__cause__ or chain.__context__
-            assert "confidential" not in shown
-            assert SECRET not in shown
-            server._scripts.clear()
-        written = capfd.readouterr()
-        everything = caplog.text + written.out + written.err
-        assert "confidential" not in everything
-        assert SECRET not in everything
-
-    def test_logprobs_come_through(self, server):
-        prompt = "CONTEXT light\nOPTIONS\nA. darkness\nB. light\nANSWER:"
-        done = complete("any", [{"role": "user", "content": prompt}], base_url=server.url, logprobs=True, top_logprobs=5)
-        assert done.text == "B"
-        assert [entry["token"] for entry in done.logprobs["content"][0]["top_logprobs"]] == ["B", "A"]
 
 
 class TestCutOff:
@@ -391,172 +215,3 @@ class TestMalformed:
         reply = teacher.ask(request_for(TriplesReply, texts=TEXTS))
         assert len(reply.payload.triples) == 1
         assert "twice" in reply.payload.discarded[0]
-
-
-class TestWhatIsWritten:
-    @pytest.fixture
-    def events(self, monkeypatch):
-        """What `--log-json` writes."""
-        logger, written = log.LOGGER, io.StringIO()
-        before = (logger.handlers[:], logger.level, logger.propagate)
-        with monkeypatch.context() as patched:
-            patched.setattr("sys.stderr", written)
-            log.configure("info", as_json=True)
-        yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
-        logger.handlers[:], logger.propagate = before[0], before[2]
-        logger.setLevel(before[1])
-
-    def test_a_call_has_its_fields(self, server, teacher, events):
-        server.script("evidence", Fault(503), Say("no"), Say({"evidence": FACTS}))
-        request = evidence_request()
-        teacher.ask(request)
-        server.script("evidence", *[Say("no")] * 3)
-        with pytest.raises(MalformedReply):
-            teacher.ask(evidence_request(count=5))
-        written = events()
-        calls = [entry for entry in written if entry["event"] == "teacher call"]
-        assert [(call["stage"], call["query"], call["status"], call["requests"]) for call in calls] == [
-            ("evidence", request.query.id, "ok", 2),
-            ("evidence", request.query.id, "quarantined", 3),
-        ]
-        assert all(call["duration_ms"] >= 0 for call in calls)
-        waiting = next(entry for entry in written if entry["event"] == "waiting for the model server")
-        assert (waiting["attempt"], waiting["wait_s"]) == (1, 1)
-        again = next(entry for entry in written if entry["event"] == "asking again")
-        assert (again["stage"], again["query"], again["status"]) == ("evidence", request.query.id, "malformed")
-
-    def test_an_odd_reply_is_not_shown(self, server, teacher):
-        """Of a reply with parts of another type than expected, pydantic would warn, and show them."""
-        server.script("evidence", Say({"evidence": FACTS}, logprobs={"content": [{"token": 4711, "logprob": "x"}]}))
-        with warnings.catch_warnings(record=True) as shown:
-            warnings.simplefilter("always")
-            teacher.ask(evidence_request())
-        assert not [warning for warning in shown if "4711" in str(warning.message)]
-
-
-class TestTapeAndBudget:
-    def test_a_recorded_reply_is_never_paid_again(self, server, tmp_path):
-        request = evidence_request()
-        with Tape(tmp_path / "t.tape") as tape:
-            first = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=tape).ask(request)
-        with Tape(tmp_path / "t.tape") as tape:
-            budget = Budget(0.0)
-            again = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=tape, budget=budget).ask(request)
-        assert server.count() == 1
-        assert again.cached
-        assert replace(again, cached=False, requests=1) == first
-        assert budget.spent_usd == 0
-        offline = TapeTeacher(tmp_path / "t.tape")
-        assert offline.name == "gpt-4o-mini"
-        assert offline.ask(request) == again
-        with pytest.raises(ReplyError, match="no reply"):
-            offline.ask(request_for(question="Another one?"))
-
-    def test_an_unusable_reply_is_not_recorded(self, server, tmp_path):
-        server.script("evidence", *[Say("no")] * 3)
-        with Tape(tmp_path / "t.tape") as tape:
-            with pytest.raises(MalformedReply):
-                LiteLLMTeacher("any", base_url=server.url, tape=tape).ask(evidence_request())
-            assert len(tape) == 0
-
-    def test_an_unusable_reply_is_kept_beside_the_tape(self, server, tmp_path):
-        server.script("evidence", Say("no"), Say("no"), Say("Plants \u2028 are green."))
-        request = evidence_request()
-        with Tape(tmp_path / "t.tape") as tape:
-            teacher = LiteLLMTeacher("any", base_url=server.url, api_key=SECRET, tape=tape)
-            with pytest.raises(MalformedReply) as caught:
-                teacher.ask(request)
-            server.script("evidence", *[Say("I'm sorry, but I can't help with that.")] * 2)
-            with pytest.raises(RefusedReply):
-                teacher.ask(evidence_request(count=5))
-        path = tmp_path / "t.tape.quarantine.jsonl"
-        assert str(path) in caught.value.hint
-        assert path.stat().st_mode & 0o777 == 0o600
-        first, second = [json.loads(line) for line in path.read_text().splitlines()]
-        assert datetime.fromisoformat(first.pop("at")).tzinfo == UTC
-        assert first == {
-            "query_id": request.query.id,
-            "stage": "evidence",
-            "model": "any",
-            "error": str(caught.value),
-            "raw": "Plants \u2028 are green.",
-        }
-        assert second["raw"].startswith("I'm sorry")
-        assert SECRET not in path.read_text()
-
-    def test_a_quarantine_that_cannot_be_written_is_said(self, server, tmp_path):
-        server.script("evidence", *[Say("no")] * 3)
-        (tmp_path / "t.tape.quarantine.jsonl").mkdir()
-        with Tape(tmp_path / "t.tape") as tape, pytest.raises(MalformedReply) as caught:
-            LiteLLMTeacher("any", base_url=server.url, tape=tape).ask(evidence_request())
-        assert "could not be kept" in caught.value.hint
-
-    def test_what_was_spent_is_told_with_the_error(self, server, waits):
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, sleep=waits.append)
-        server.script("evidence", *[Say("Plants are green.")] * 3)
-        with pytest.raises(MalformedReply) as caught:
-            teacher.ask(evidence_request())
-        spent = caught.value.spent
-        assert spent.calls == 3
-        assert spent.tokens_in == sum(plausible_tokens(request.prompt) for request in server.requests)
-        assert spent.tokens_out == 3 * plausible_tokens("Plants are green.")
-        assert spent.cost_usd == pytest.approx(spent.tokens_in * 1.5e-7 + spent.tokens_out * 6e-7)
-        server.script("evidence", Say("no"), Fault(401))
-        with pytest.raises(ModelAccessDenied) as caught:
-            teacher.ask(evidence_request())
-        assert caught.value.spent.calls == 1
-        server.script("evidence", Fault(401))
-        with pytest.raises(ModelAccessDenied) as caught:
-            teacher.ask(evidence_request())
-        assert caught.value.spent is None
-
-    def test_what_was_spent_before_the_budget_ended_it(self, server):
-        budget = Budget(0.0031)  # room for one reply of at most 5000 tokens at $0.6 a million, but not for the next
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, budget=budget, max_tokens=5000)
-        server.script("evidence", Say("no " * 1000))
-        with pytest.raises(BudgetReached) as caught:
-            teacher.ask(evidence_request())
-        assert caught.value.spent.calls == 1
-        assert caught.value.spent.cost_usd == pytest.approx(budget.spent_usd)
-
-    def test_the_key_is_not_on_the_tape(self, server, tmp_path):
-        with Tape(tmp_path / "t.tape") as tape:
-            LiteLLMTeacher("any", base_url=server.url, api_key=SECRET, tape=tape).ask(evidence_request())
-        assert SECRET not in (tmp_path / "t.tape").read_text()
-
-    def test_32_concurrent_calls_never_pass_the_budget(self, server):
-        limit = 0.05
-        budget = Budget(limit)
-        teacher = LiteLLMTeacher("gpt-4o", base_url=server.url, budget=budget, max_tokens=500)
-        stopped, calls = [], []
-
-        def work(number):
-            try:
-                for i in range(4):
-                    reply = teacher.ask(request_for(question=f"Question {number} {i} about light?"))
-                    calls.append(reply.call.cost_usd)
-            except BudgetReached as error:
-                stopped.append(error)
-
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert stopped
-        assert stopped[0].exit_code == 5
-        assert 0.5 * limit < sum(calls) <= limit
-        assert budget.spent_usd == pytest.approx(sum(calls))
-
-    def test_a_reply_that_got_lost_counts_as_paid(self, server, waits):
-        budget = Budget(1.0)
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, budget=budget, sleep=waits.append)
-        server.script("evidence", Fault(), Say({"evidence": FACTS}))
-        call = teacher.ask(evidence_request()).call
-        assert budget.spent_usd > call.cost_usd + 4096 * 6e-7
-
-    def test_a_model_without_a_price_says_so_once(self, server, caplog):
-        teacher = LiteLLMTeacher("homemade", base_url=server.url, budget=Budget(1.0))
-        teacher.ask(evidence_request())
-        teacher.ask(evidence_request(count=5))
-        assert caplog.text.count("no price is known") == 1
