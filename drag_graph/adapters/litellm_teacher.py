@@ -189,7 +189,8 @@ class LiteLLMTeacher:
             completion = litellm_client.complete(
                 self._model, messages, **self._server, on_lost=on_lost, sleep=self._sleep, **parameters
             )
-            cost = completion.cost_usd
+            # Another tokenizer's count may be too low: where the server told none, the most that it can have been is kept.
+            cost = max(completion.cost_usd, estimate) if completion.counted_here else completion.cost_usd
         finally:
             self._budget.settle(reservation, cost)
         return completion
