@@ -23,6 +23,9 @@ LONGEST_RETRY_AFTER = 600.0
 class RequestRejected(ReplyError):  # noqa: N818
     """The server would not take this request (HTTP 400, 413, 422): its form or size does not suit it."""
 
+    status: int | None = None
+    """The HTTP status, where there is one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -73,10 +76,12 @@ def judge(kinds: Any, error: Exception, target: Target) -> Failure:
     status, answered = getattr(error, "status_code", None), _headers(error) is not None
     if isinstance(error, kinds.Timeout) and not answered:
         return unavailable(target, "no answer in time", billed=True)
-    if isinstance(error, kinds.Timeout | kinds.RateLimitError) or status in {408, 409, 425} or (status or 500) >= 500:  # noqa: PLR2004
+    if isinstance(error, kinds.Timeout | kinds.RateLimitError) or status in {408, 409, 425, 429} or (status or 500) >= 500:  # noqa: PLR2004
         reason = f"it answers HTTP {status}" if answered else "the connection broke off or gave no usable answer"
         return unavailable(target, reason, retry_after=_retry_after(_headers(error)), billed=not answered)
-    return Failure(RequestRejected(f"{target.where} rejected the request (HTTP {status})"))
+    rejected = RequestRejected(f"{target.where} rejected the request (HTTP {status})")
+    rejected.status = status
+    return Failure(rejected)
 
 
 def unavailable(target: Target, reason: str, *, retry_after: float | None = None, **facts: bool) -> Failure:
