@@ -26,7 +26,8 @@ _NO_KEY = "not-needed"
 _OBSERVERS = ("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback")
 _NOISY_LOGGERS = {"LiteLLM": logging.CRITICAL, "openai": logging.WARNING, "httpx": logging.WARNING, "httpcore": logging.WARNING}
 
-Kind = Literal["completion", "embedding"]
+Kind = Literal["completion", "embedding", "create_file", "file_content", "create_batch", "retrieve_batch", "list_batches"]
+"""The function of LiteLLM that makes a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,30 @@ def embed(
     return list(response.data or [])
 
 
+def manage(
+    kind: Kind,
+    model: str,
+    *,
+    base_url: str = "",
+    api_key: str = "",
+    timeout: float = 120.0,
+    sleep: Callable[[float], None] = time.sleep,
+    **call: Any,
+) -> Any:
+    """Return what LiteLLM's function `kind` of files or batches returns for the provider of `model`.
+
+    Repeats and raises as `complete`; RequestRejected has the HTTP status.
+    """
+    server = _Server(model, base_url, api_key, "DRAG_GRAPH_TEACHER_API_KEY")
+    response, _ = _answer(kind, call, server, _Limits(timeout, sleep=sleep))
+    return response
+
+
+def provider_of(model: str, base_url: str = "") -> str:
+    """Return LiteLLM's name of the provider of `model`. Raises UnknownModel."""
+    return str(load_litellm().get_llm_provider(resolve(model, base_url))[1])
+
+
 @dataclass(frozen=True, slots=True)
 class _Server:
     """The model and how it is reached, as the user named it."""
@@ -127,7 +152,11 @@ def _answer(kind: Kind, call: Mapping[str, Any], server: _Server, limits: _Limit
     name = resolve(server.model, server.base_url)
     check_access(name, base_url=server.base_url, api_key=server.api_key)
     target = Target(name, server.base_url, lambda: _key_names(name, server.base_url, server.key_variable))
-    fixed = {"model": name, "num_retries": 0, "max_retries": 0, "drop_params": True}
+    fixed: dict[str, Any] = {"max_retries": 0}
+    if kind in {"completion", "embedding"}:
+        fixed |= {"model": name, "num_retries": 0, "drop_params": True}
+    else:
+        fixed["custom_llm_provider"] = provider_of(server.model, server.base_url)
     call = {**fixed, **call, **_address(server.base_url, server.api_key)}
     end = None if limits.deadline is None else limits.clock() + limits.deadline
     attempt = 0
