@@ -12,6 +12,7 @@ from drag_graph.asking import Asker
 from drag_graph.distilling import Distillation
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.estimate import Known, Pricing
+from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher
 from drag_graph.refreshing import KIND, source_of
@@ -76,16 +77,18 @@ class Session:
             teacher=self.settings.teacher if teacher is None else teacher.name,
             plan=self.settings.plan,
         )
+        interruption = Interruption()
         if teacher is None:
-            teacher = self._teacher = make_teacher(self.settings, run)
+            teacher = self._teacher = make_teacher(self.settings, run, interruption)
         self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
         return Distiller(
             self.store,
-            Distillation(self.settings, self.embedder, teacher),
+            Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption)),
             journal,
             run,
             workers=self.settings.workers,
             retry_quarantined=retry_quarantined,
+            interruption=interruption,
         )
 
     def asker(self, student: Student | None = None) -> Asker:
@@ -176,7 +179,7 @@ def open_journal(settings: Settings) -> Journal:
     return make_journal(settings)
 
 
-def make_teacher(settings: Settings, run: Run) -> Teacher:
+def make_teacher(settings: Settings, run: Run, interruption: Interruption) -> Teacher:
     """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the run's budget."""
     kind, _, place = settings.teacher.partition(":")
     if kind == "curated":
@@ -199,6 +202,7 @@ def make_teacher(settings: Settings, run: Run) -> Teacher:
         tape=Tape(settings.tape_path),
         budget=Budget(settings.budget_usd, ledger=Ledger(settings.runs_path, run.job, owner=run.id)),
         timeout=settings.teacher_timeout,
+        sleep=interruption.sleep,
     )
 
 

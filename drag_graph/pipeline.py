@@ -4,6 +4,7 @@ No I/O of its own: stores, models and the journal come in by their ports. Querie
 (docs/adr/0006); each ends complete or quarantined with its reason, and what is complete is in the store.
 """
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ from drag_graph import log
 from drag_graph.distilling import Ledger
 from drag_graph.errors import DragGraphError, Interrupted, ReplyError, StoreError
 from drag_graph.inputs import InputLine
+from drag_graph.interruption import Interruption, interrupted
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports import GraphStore
 from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport
@@ -51,6 +53,7 @@ class Distiller:
         *,
         workers: int = 4,
         retry_quarantined: bool = False,
+        interruption: Interruption | None = None,
     ) -> None:
         self._store = store
         self._distils = distils
@@ -58,6 +61,7 @@ class Distiller:
         self._run = run
         self._workers = workers
         self._retry = retry_quarantined
+        self._interruption = interruption or Interruption()
         self._stop = Event()
         self._fatal: list[DragGraphError] = []
 
@@ -66,8 +70,9 @@ class Distiller:
 
         `on_result` is called after each query with the cost so far in US dollars. Nothing that goes wrong with one query
         stops the others; a model or store that cannot be used at all, the budget, or Ctrl-C end the run: what is in flight
-        is finished, the rest is `pending`, and `RunReport.stopped` says why. A second Ctrl-C abandons what is in flight and
-        raises KeyboardInterrupt. Raises StoreUnfit when the journal cannot be written.
+        is finished (after Ctrl-C, the calls; else, the queries), the rest is `pending`, and `RunReport.stopped` says why. A
+        second Ctrl-C abandons what is in flight and raises KeyboardInterrupt. Raises StoreUnfit when the journal cannot be
+        written.
         """
         self._journal.begin(self._run)
         report = RunReport(self._run, self._journal)
@@ -104,14 +109,15 @@ class Distiller:
                 while batch is not None and len(outstanding) <= ahead:
                     self._submit(pool, batch, report, outstanding, done)
                     batch = next(windows, None)
-                if outstanding:
+                if outstanding and not fresh:
                     done.move(fresh)
                 self._keep(fresh, report, outstanding, on_result)
             except KeyboardInterrupt:
                 if isinstance(report.stopped, Interrupted):
                     raise
-                hint = "The same command goes on from there."
-                self._end(report, Interrupted("interrupted; what is complete is stored", hint=hint))
+                self._interruption.interrupt()
+                self._end(report, interrupted())
+                log.event("interrupted: calls in flight are being finished; Ctrl-C again abandons them", level=logging.WARNING)
 
     def _keep(
         self, fresh: dict[int, QueryResult], report: RunReport, outstanding: set[int], on_result: Callable[[float], None]

@@ -68,10 +68,14 @@ class Run:
 
 
 def start_run(*, kind: str, namespace: str, store: str, source: str, teacher: str, plan: str) -> Run:
-    """Return a new run. `source` is where its questions come from; with store, namespace and teacher it makes the job."""
-    job = sha256_of({"kind": kind, "namespace": namespace, "store": store, "source": source, "teacher": teacher})
+    """Return a new run. `source` is where its questions come from; with store, namespace and teacher it makes the job.
+
+    A run without a source is a job of its own.
+    """
+    id_ = uuid.uuid4().hex
+    job = sha256_of({"kind": kind, "namespace": namespace, "store": store, "source": source or id_, "teacher": teacher})
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Run(uuid.uuid4().hex, kind, namespace, store, source, job, teacher, plan, now)
+    return Run(id_, kind, namespace, store, source, job, teacher, plan, now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from drag_graph.distilling import Distillation
 from drag_graph.errors import BudgetReached, InputError, Interrupted, MalformedReply, ModelAccessDenied, Spent, StoreUnavailable
 from drag_graph.identity import content_id
 from drag_graph.inputs import InputLine, make_query
+from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.model import TeacherCall
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import TeacherReply
@@ -77,9 +78,10 @@ def run(store, teacher, *texts, **flags):
 def distiller(store, teacher, journal=None, retry=False, **flags):
     settings = load_settings(flags)
     run = start_run(kind="distill", namespace="default", store="memory", source="test", teacher="saying", plan="lean")
-    distils = Distillation(settings, LexicalEmbedder(), teacher)
-    journal = journal or Journal()
-    return Distiller(store, distils, journal, run, workers=settings.workers, retry_quarantined=retry)
+    interruption = Interruption()
+    distils = Distillation(settings, LexicalEmbedder(), InterruptibleTeacher(teacher, interruption))
+    flags = {"workers": settings.workers, "retry_quarantined": retry, "interruption": interruption}
+    return Distiller(store, distils, journal or Journal(), run, **flags)
 
 
 def test_results_come_in_the_order_of_the_input(store, teacher):
@@ -235,7 +237,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_reports_the_rest_as_pending(store
     report = distiller(store, teacher, workers=1).run(lines, on_result=on_result)
     statuses = [result.status for result in report.queries]
     assert len(statuses) == len(texts)
-    assert statuses[:3] == ["complete"] * 3
+    assert statuses[:2] == ["complete"] * 2
     assert statuses.count("pending") >= 50
     assert isinstance(report.stopped, Interrupted)
     assert report.exit_code == 130
@@ -312,3 +314,31 @@ def test_a_slow_query_holds_up_no_other(store, teacher):
 
     report = distiller(store, teacher, workers=2).run(lines, on_result=on_result)
     assert report.totals()["complete"] == 300
+
+
+@pytest.mark.usefixtures("_interruptible")
+def test_after_ctrl_c_no_further_call_is_made_and_no_wait_goes_on(store, teacher):
+    interruption = Interruption()
+    asked = threading.Event()
+    original = teacher.ask
+
+    def ask(request):
+        if request.stage == "scores":
+            os.kill(os.getpid(), signal.SIGINT)
+            assert asked.wait(10)
+        return original(request)
+
+    def on_interrupt(_signal, _frame):
+        threading.Timer(0.05, asked.set).start()
+        raise KeyboardInterrupt
+
+    teacher.ask = ask
+    signal.signal(signal.SIGINT, on_interrupt)
+    report = distiller(store, teacher, workers=1).run([InputLine(1, query=make_query("Why?"))])
+    assert [stage for _, stage in teacher.calls] == ["evidence", "scores"], "the call in flight is finished, no other is begun"
+    assert (report.exit_code, report.queries[0].status, report.queries[0].calls) == (130, "pending", 2)
+    interruption.interrupt()
+    began = time.monotonic()
+    with pytest.raises(Interrupted):
+        interruption.sleep(60)
+    assert time.monotonic() - began < 5

@@ -1,0 +1,60 @@
+"""Ctrl-C, as the threads of a run see it: no further call is made, no wait goes on, and what is in flight is finished."""
+
+from threading import Event
+
+from drag_graph.errors import Interrupted
+from drag_graph.ports import Teacher, TeacherReply, TeacherRequest
+
+
+class Interruption:
+    """Whether the user wants the run to end. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._event = Event()
+
+    def interrupt(self) -> None:
+        """Say that the run is to end."""
+        self._event.set()
+
+    def check(self) -> None:
+        """Raise Interrupted when the run is to end."""
+        if self._event.is_set():
+            raise interrupted()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait. Raises Interrupted as soon as the run is to end."""
+        if self._event.wait(seconds):
+            raise interrupted()
+
+
+def interrupted() -> Interrupted:
+    """Return the error that a run ends with."""
+    return Interrupted("interrupted; what is complete is stored", hint="The same command goes on from there.")
+
+
+class InterruptibleTeacher:
+    """A teacher that is not asked any more once the run is to end; a query that is not done then is pending."""
+
+    def __init__(self, teacher: Teacher, interruption: Interruption) -> None:
+        self._teacher = teacher
+        self._interruption = interruption
+
+    @property
+    def name(self) -> str:
+        return self._teacher.name
+
+    @property
+    def fingerprint(self) -> str:
+        return self._teacher.fingerprint
+
+    @property
+    def is_model(self) -> bool:
+        return self._teacher.is_model
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        """Ask the teacher. Raises Interrupted instead when the run is to end."""
+        self._interruption.check()
+        return self._teacher.ask(request)
+
+    def close(self) -> None:
+        self._teacher.close()
