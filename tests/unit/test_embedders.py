@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -167,7 +168,8 @@ def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
 
 
 def test_a_missing_extra_names_the_command(monkeypatch):
-    monkeypatch.setattr(embedders, "find_spec", lambda _name: None)
+    for module in (embedders, embedders.local):
+        monkeypatch.setattr(module, "find_spec", lambda _name: None)
     with pytest.raises(MissingExtra) as caught:
         SentenceTransformerEmbedder()
     assert caught.value.hint.startswith("pip install 'drag-graph[local]'")
@@ -209,10 +211,10 @@ def test_the_server_is_asked_in_batches_with_one_key(server, monkeypatch):
     monkeypatch.setattr(LiteLLMEmbedder, "batch", 2)
     embedder = LiteLLMEmbedder("a-model", base_url=server.url, api_key="secret")
     assert embedder.embed(["a", "b", "c", "a"]).shape == (4, 64)
-    assert [len(request.body["input"]) for request in server.of(EMBEDDINGS)] == [1, 2, 1]
+    assert [len(request.body["input"]) for request in server.of(EMBEDDINGS)] == [2, 1]
     assert {request.headers["Authorization"] for request in server.requests} == {"Bearer secret"}
     embedder.embed(["a", "b", "c", "a"])
-    assert len(server.requests) == 3
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("model", ["a-model", "mistral/mistral-embed", "openai/a-model", "BAAI/bge-m3"])
@@ -221,7 +223,7 @@ def test_no_key_of_a_provider_goes_to_another_server(server, model, monkeypatch)
         monkeypatch.setenv(variable, SECRET)
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER_BASE_URL", server.url)
     make_embedder(load_settings({"embedder": model})).embed(["text"])
-    assert len(server.requests) == 2
+    assert len(server.requests) == 1
     assert SECRET not in json.dumps([dict(request.headers) for request in server.requests])
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER_API_KEY", "its-own")
     make_embedder(load_settings({"embedder": model})).embed(["text"])
@@ -294,10 +296,41 @@ def test_the_server_of_the_tests_embeds_by_itself():
     assert near @ same > 0.99 > near @ far
 
 
-def test_the_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(embedders, "REMEMBERED_ROWS", 3)
+def test_vectors_of_another_length_than_before_are_refused(server):
+    embedder = LiteLLMEmbedder("a-model", base_url=server.url)
+    embedder.embed(["text"])
+    rows = [{"object": "embedding", "index": 0, "embedding": [1.0] * 3}]
+    server.script(EMBEDDINGS, Say({**embeddings({"input": ["a"]}), "data": rows}))
+    with pytest.raises(ModelUnavailable, match="another length"):
+        embedder.embed(["another text"])
+
+
+def test_a_text_that_is_remembered_is_not_computed_again(embedder):
+    asked = []
+    encode = embedder.encode_texts
+    embedder.encode_texts = lambda texts: asked.extend(texts) or encode(texts)
+    embedder.embed(["remembered: a", "remembered: b"])
+    embedder.embed(["remembered: b", "", "remembered: c", "remembered: a"])
+    del embedder.encode_texts
+    assert asked == ["remembered: a", "remembered: b", "remembered: c"]
+
+
+@pytest.mark.parametrize("dimension", [16, 4096])
+def test_the_memory_is_bounded_in_bytes(dimension, monkeypatch):
+    monkeypatch.setattr(embedders.remembering, "REMEMBERED_BYTES", 500_000)
+    embedder = LexicalEmbedder(dimension)
+    embedder.embed(["a word"])  # the hashed words have a memory of their own
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for number in range(200):
+        embedder.embed([f"{'a word ' * 60}{number} {place}" for place in range(8)])
+    held = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert 100_000 < held < 900_000
+
+
+def test_a_text_more_than_the_memory_holds_is_still_embedded(monkeypatch):
+    monkeypatch.setattr(embedders.remembering, "REMEMBERED_BYTES", 0)
     embedder = LexicalEmbedder(8)
-    for number in range(5):
-        embedder.embed([f"text {number}", "more"])
-    assert embedder._rows <= 3
-    assert len(embedder._calls) == 1
+    assert embedder.embed(["a", "b"]).any(axis=1).all()
+    assert not embedder._vectors
