@@ -19,6 +19,7 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -164,6 +165,8 @@ def _be_the_child(app, job, writing):
                 os.write(writing, f"{stop.code or 0}\n".encode())
         os.write(writing, json.dumps(sorted(set(sys.modules) - imported)).encode())
         code = 0
+    except BaseException:  # noqa: BLE001 - the child's last words; its parent must never see the exception
+        traceback.print_exc()
     finally:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
