@@ -22,6 +22,7 @@ later can help (`retryable`).
     |   |-- RefusedReply                       the model declined to answer
     |   `-- ContextOverflow                    the prompt cannot be made to fit
     |-- QueryInvalid                  exit 1   one input line is unusable
+    |-- AwaitsBatch                   exit 130 a query whose next request waits in a batch: it is pending, the others go on
     |-- BudgetReached                 exit 5
     `-- Interrupted                   exit 130
 """
@@ -142,6 +143,12 @@ class ContextOverflow(ReplyError):  # noqa: N818
 
 class QueryInvalid(DragGraphError):  # noqa: N818
     """One input line is unusable; it is reported and the others go on."""
+
+
+class AwaitsBatch(DragGraphError):  # noqa: N818
+    """The query's next request goes into, or is in, a batch at the provider; the query is pending until its reply is there."""
+
+    exit_code = 130
 
 
 class BudgetReached(DragGraphError):  # noqa: N818
