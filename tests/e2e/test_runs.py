@@ -1,0 +1,106 @@
+"""`drag-graph runs`: what became of each run and each of its queries, and asking again what was quarantined."""
+
+import json
+
+import pytest
+
+from drag_graph.adapters.litellm_client import load_litellm
+from drag_graph.testing.server import Say, ScriptedServer
+
+QUESTIONS = [{"id": name, "question": f"Why does {name} happen?"} for name in ("rain", "snow", "wind")]
+
+
+@pytest.fixture
+def questions(tmp_path):
+    path = tmp_path / "questions.jsonl"
+    lines = [*(json.dumps(line) for line in QUESTIONS), json.dumps(QUESTIONS[0]), "no JSON"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def server():
+    with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def distil(cli, questions, server):
+    """Distil the questions, of which the one about snow gets prose instead of JSON while `server.broken`."""
+    server.broken = True
+    plain = server.take
+
+    def take(request):
+        broken = server.broken and request.schema == "evidence" and "snow" in request.prompt
+        return Say("I would rather talk about something else.") if broken else plain(request)
+
+    server.take = take
+    flags = ("--teacher", "scripted", "--teacher-base-url", server.url, "--json")
+    return lambda *more: cli("distill", questions, *flags, *more)
+
+
+def test_a_run_is_listed_and_shown_with_what_became_of_each_query_and_why(cli, distil):
+    done = distil()
+    assert done.code == 1
+    (listed,) = cli("runs", "--json").json
+    assert listed["id"] == done.json["run_id"]
+    assert listed["counts"] == {"complete": 2, "quarantined": 1, "skipped": 1, "pending": 0}
+    assert (listed["kind"], listed["exit_code"], listed["source"].endswith("questions.jsonl")) == ("distill", 1, True)
+    shown = cli("runs", "show", listed["id"][:8], "--json").json
+    assert [(entry["source_id"], entry["status"]) for entry in shown["queries"]] == [
+        ("rain", "complete"),
+        ("snow", "quarantined"),
+        ("wind", "complete"),
+        ("rain", "skipped"),
+    ]
+    assert "asking again" in shown["queries"][1]["error"]
+    assert [entry["line"] for entry in shown["queries"]] == [1, 2, 3, 4]
+    only = cli("runs", "show", listed["id"], "--status", "quarantined", "--json").json["queries"]
+    assert [entry["source_id"] for entry in only] == ["snow"]
+    text = cli("runs", "show", listed["id"])
+    assert "--retry-quarantined" in text.out
+    assert "snow" in text.out
+    assert listed["id"][:12] in cli("runs").out
+
+
+def test_what_was_quarantined_is_asked_again_on_demand_only(cli, distil, server):
+    distil()
+    server.broken = False
+    asked = server.count()
+    again = distil()
+    assert (again.code, server.count()) == (1, asked)
+    assert again.json["queries"][1]["status"] == "quarantined"
+    assert again.json["totals"]["calls"] == 0
+    last = distil("--retry-quarantined")
+    assert last.json["queries"][1]["status"] == "complete"
+    assert server.count() == asked + 3
+    first = cli("runs", "--json").json[-1]
+    since = {
+        entry["source_id"]: entry["complete_since"] for entry in cli("runs", "show", first["id"], "--json").json["queries"]
+    }
+    assert since["snow"]
+
+
+def test_a_budget_is_that_of_all_runs_of_one_command_together(distil, server, monkeypatch):
+    price = {"input_cost_per_token": 1e-5, "output_cost_per_token": 1e-5, "litellm_provider": "openai", "mode": "chat"}
+    monkeypatch.setitem(load_litellm().model_cost, "scripted", price)
+    server.broken = False
+    first = distil("--budget-usd", "0.06", "--workers", "1")
+    assert first.code == 5
+    paid = first.json["totals"]["cost_usd"]
+    assert 0 < paid <= 0.06
+    asked = server.count()
+    second = distil("--budget-usd", "0.06", "--workers", "1")
+    assert (second.code, server.count()) == (5, asked), "what is spent is spent"
+    assert "by earlier runs" in second.err
+    enough = distil("--budget-usd", "2")
+    assert enough.json["totals"]["complete"] == 3
+
+
+def test_without_a_journal_and_without_such_a_run_it_says_so(cli, distil):
+    nothing = cli("runs")
+    assert nothing.code == 3
+    assert "there is no journal of runs" in nothing.err
+    distil()
+    assert cli("runs", "show", "zzz").code == 2
+    assert cli("runs", "show").code == 2
