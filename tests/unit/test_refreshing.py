@@ -5,9 +5,17 @@ from datetime import datetime, timedelta
 import pytest
 
 from drag_graph import refreshing
-from drag_graph.model import Aggregation
+from drag_graph.adapters.embedders import LexicalEmbedder
+from drag_graph.adapters.journal import Journal
+from drag_graph.adapters.tape import call_id, request_key
+from drag_graph.distilling import Distillation, Ledger
+from drag_graph.errors import MalformedReply, Spent
+from drag_graph.model import Aggregation, TeacherCall
+from drag_graph.pipeline import Distiller
+from drag_graph.ports import TeacherReply
 from drag_graph.refreshing import READ, UNDATED, due, lines, source_of
-from drag_graph.runs import Run
+from drag_graph.runs import Run, start_run
+from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.dict_store import DictStore
 
@@ -110,3 +118,98 @@ def test_only_a_refresh_for_the_same_reasons_is_gone_on_with():
     assert source_of(["expired"], [run_of(both)], later) == f"--expired of {later.isoformat()}"
     assert source_of(["expired", "failed"], [run_of("q.jsonl", kind="distill"), run_of(both)], later) == both
     assert source_of(["expired", "failed"], [run_of(both, finished=True), run_of(both)], later).endswith(later.isoformat())
+
+
+class Teacher:
+    """Says something of each question and keeps the editions that it was asked for; `before` is called at each request."""
+
+    name = fingerprint = "saying"
+
+    def __init__(self, *, is_model=True, before=lambda: None):
+        self.is_model, self.before, self.editions = is_model, before, []
+
+    def ask(self, request):
+        self.editions.append(request.edition)
+        self.before()
+        document = {
+            "evidence": {"evidence": [f"Fact {n} about thing {n} of {request.query.text}" for n in range(4)]},
+            "scores": {"scores": [{"index": n, "score": 9 - n} for n in range(4)]},
+            "triples": {
+                "triples": [{"subject": "thing", "predicate": "has", "object": "fact", "confidence": 1, "evidence": [0]}]
+            },
+        }[request.stage]
+        key = request_key(self.name, request)
+        made = {"id": call_id(request, key), "query_id": request.query.id, "stage": request.stage, "model": self.name}
+        call = TeacherCall(**made, prompt_version="1", request_sha256=key, response_sha256="b")
+        return TeacherReply(request.schema.parse(document), call)
+
+
+def refreshed(store, teacher, journal=None, *, retry=False):
+    settings = load_settings({"workers": 2})
+    run = start_run(kind="refresh", namespace="default", store="memory", source="test", teacher="saying", plan="lean")
+    distils = Distillation(settings, LexicalEmbedder(), teacher)
+    stale = lines(store, due(store, ["expired"], NOW))
+    return Distiller(store, distils, journal or Journal(), run, workers=2, retry_quarantined=retry).run(stale)
+
+
+def test_the_teacher_is_asked_for_the_edition_that_is_replaced(store):
+    ids = fill(store, expired=(1,))
+    teacher = Teacher()
+    report = refreshed(store, teacher)
+    assert [result.status for result in report.queries] == ["complete"]
+    assert teacher.editions == [make_subgraph(1).created_at] * 3
+    (graph,) = store.read(list(ids.values()))
+    assert graph.expires_at > graph.created_at > NOW
+    assert refreshed(store, teacher).queries == []
+    assert len(teacher.editions) == 3
+
+
+def test_without_an_edition_and_of_what_people_wrote_nothing_else_is_asked():
+    settings, query = load_settings(), make_subgraph(1).query
+    plain, people = Teacher(), Teacher(is_model=False)
+    first, _ = Distillation(settings, LexicalEmbedder(), plain).distil(query, Ledger())
+    again, _ = Distillation(settings, LexicalEmbedder(), people).distil(query, Ledger(), NOW)
+    assert {*plain.editions, *people.editions} == {""}
+    assert [call.id for call in first.calls] == [call.id for call in again.calls]
+
+
+def test_a_wrong_answer_of_the_second_of_the_refresh_does_not_count_against_it(store):
+    """Times have seconds, so the new edition is dated to the next one."""
+    ids = fill(store, expired=(1,))
+    refreshed(store, Teacher())
+    (graph,) = store.read(list(ids.values()))
+    before = datetime.fromisoformat(graph.created_at) - timedelta(seconds=1)
+    answer = make_answer(1, [graph], label="B", correct=False, created_at=before.isoformat())
+    store.save_answers([answer])
+    assert list(due(store, ["failed"], NOW)) == []
+    store.save_answers([make_answer(2, [graph], label="B", correct=False, created_at=graph.created_at)])
+    assert [item.query.id for item in due(store, ["failed"], NOW)] == list(ids.values())
+
+
+def test_a_query_that_is_erased_during_its_refresh_does_not_come_back(store):
+    ids = fill(store, expired=(1,))
+    report = refreshed(store, Teacher(before=lambda: store.erase_query(ids[1])))
+    (result,) = report.queries
+    assert (result.status, result.calls) == ("skipped", 3)
+    assert "erased" in result.error
+    assert store.counts()["Query"] == 0
+    assert report.exit_code == 0
+
+
+def test_what_was_quarantined_and_paid_for_in_one_edition_is_not_asked_for_it_again(store):
+    ids = fill(store, expired=(1,))
+    before = store.read(list(ids.values()))
+
+    def fail():
+        error = MalformedReply("prose", raw="prose")
+        error.spent = Spent(calls=3, tokens_in=1, tokens_out=1, cost_usd=0.5)
+        raise error
+
+    failing, journal = Teacher(before=fail), Journal()
+    assert [result.status for result in refreshed(store, failing, journal).queries] == ["quarantined"]
+    assert store.read(list(ids.values())) == before
+    assert [result.cost_usd for result in refreshed(store, failing, journal).queries] == [0]
+    assert len(failing.editions) == 1
+    teacher = Teacher()
+    assert [result.status for result in refreshed(store, teacher, journal, retry=True).queries] == ["complete"]
+    assert store.read(list(ids.values())) != before

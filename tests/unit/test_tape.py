@@ -104,6 +104,23 @@ def test_every_line_is_json_and_the_first_names_the_format(path):
     assert line["record"]["raw"] == "raw words"
 
 
+def test_an_edition_is_a_request_of_its_own_and_none_keeps_the_key(path):
+    plain, first, second = request_for(), request_for(edition="2026-01-01"), request_for(edition="2026-04-01")
+    assert request_key(MODEL, plain) == "61530a6b27d054cbe80135aeb4db50d7d1bab974b173db7e715d3d3df3204882", (
+        "recorded tapes stay good"
+    )
+    with Tape(path) as tape:
+        record(tape, plain, text="old")
+        assert tape.find(MODEL, first) is None
+        record(tape, first, text="new")
+        assert tape.find(MODEL, second) is None
+        assert tape.find(MODEL, plain).payload.evidence[0].text == "old"
+        found = tape.find(MODEL, first)
+    assert found.payload.evidence[0].text == "new"
+    assert found.call.id != reply_to(plain).call.id
+    assert found.call.request_sha256 == request_key(MODEL, first)
+
+
 @pytest.mark.parametrize("cut", range(1, 400, 7))
 def test_a_torn_end_is_ignored_by_readers_and_cut_off_by_the_next_writer(path, cut, caplog):
     first, second = request_for("One?"), request_for("Two?")
