@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal
 
 from drag_graph import log
@@ -25,10 +26,11 @@ from drag_graph.errors import DragGraphError, MalformedReply, RefusedReply, Repl
 from drag_graph.identity import sha256_of
 from drag_graph.model import TeacherCall
 from drag_graph.ports import TeacherReply, TeacherRequest
-from drag_graph.wire import Reply
+from drag_graph.wire import REPLIES, Reply
 
 Level = Literal["schema", "object", "words"]
 Message = dict[str, str]
+Price = Callable[[str, int, int], float | None]
 
 MAX_TOKENS = 4096
 REASKS = 2
@@ -76,6 +78,7 @@ class LiteLLMTeacher:
         self._level: Level | None = None
         self._lock = threading.Lock()
         self._said_unpriced = False
+        self._count_shape = lru_cache(len(REPLIES) * 2)(self._tokens_of)
 
     @property
     def name(self) -> str:
@@ -90,12 +93,19 @@ class LiteLLMTeacher:
         return True
 
     @property
+    def tape(self) -> Tape | None:
+        """The tape that replies are recorded on."""
+        return self._tape
+
+    @property
     def budget(self) -> Budget:
         """The budget that the calls are made under."""
         return self._budget
 
-    def ask(self, request: TeacherRequest) -> TeacherReply:
+    def ask(self, request: TeacherRequest, *, spent: Spent | None = None) -> TeacherReply:
         """Return the recorded reply to this very request, else the model's, validated and recorded.
+
+        `spent` is what an unusable reply took that came another way (in a batch); it is counted in.
 
         Raises the ModelErrors of `litellm_client.complete`, BudgetReached, and MalformedReply, TruncatedReply, RefusedReply or
         another ReplyError (with the model's words in `raw`, which are kept beside the tape) when the bounded re-asking did not
@@ -105,6 +115,9 @@ class LiteLLMTeacher:
         if recorded is not None:
             return recorded
         exchange = _Exchange(self, request)
+        if spent is not None:
+            exchange.requests, exchange.cost_usd = spent.calls, spent.cost_usd
+            exchange.tokens_in, exchange.tokens_out = spent.tokens_in, spent.tokens_out
         began = time.monotonic()
         status = "error"
         try:
@@ -120,6 +133,13 @@ class LiteLLMTeacher:
             took = round((time.monotonic() - began) * 1000)
             stage, query, requests = request.stage, request.query.id, exchange.requests
             log.event("teacher call", stage=stage, query=query, duration_ms=took, status=status, requests=requests)
+        return self.keep(request, payload, raw, exchange.spent(), exchange.latency_ms)
+
+    def keep(
+        self, request: TeacherRequest, payload: Reply, raw: str, spent: Spent | None, latency_ms: int = 0
+    ) -> TeacherReply:
+        """Record a validated reply that was read from `raw`, and return it, or the one that was recorded before."""
+        spent = spent or Spent(0, 0, 0, 0.0)
         key = request_key(self._model, request)
         call = TeacherCall(
             id=call_id(request, key),
@@ -129,13 +149,13 @@ class LiteLLMTeacher:
             prompt_version=request.prompt_version,
             request_sha256=key,
             response_sha256=sha256_of(raw),
-            tokens_in=exchange.tokens_in,
-            tokens_out=exchange.tokens_out,
-            cost_usd=exchange.cost_usd,
-            latency_ms=exchange.latency_ms,
+            tokens_in=spent.tokens_in,
+            tokens_out=spent.tokens_out,
+            cost_usd=spent.cost_usd,
+            latency_ms=latency_ms,
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        reply = TeacherReply(payload, call, requests=exchange.requests)
+        reply = TeacherReply(payload, call, requests=spent.calls)
         return self._tape.record(self._model, request, reply, raw) if self._tape is not None else reply
 
     def close(self) -> None:
@@ -167,14 +187,23 @@ class LiteLLMTeacher:
         """Remember that the server takes no more than `level`."""
         self._level = level
 
-    def send(self, messages: list[Message], request: TeacherRequest, level: Level) -> Completion:
-        """Make one request under the budget; `level` says what goes into `response_format`."""
-        parameters = {"max_tokens": self._max_tokens, **request.parameters}
+    def first(self, request: TeacherRequest) -> tuple[list[Message], dict[str, Any]]:
+        """Return the messages and parameters that `request` is made with the first time."""
+        return _Exchange(self, request).shaped(_plain(request.messages), self.level()), self.parameters(request, self.level())
+
+    def parameters(self, request: TeacherRequest, level: Level) -> dict[str, Any]:
+        """Return a request's parameters; `level` says what goes into `response_format`."""
+        parameters: dict[str, Any] = {"max_tokens": self._max_tokens, **request.parameters}
         if level == "schema":
             named = {"name": request.schema.schema_name, "schema": request.schema.json_schema, "strict": True}
             parameters["response_format"] = {"type": "json_schema", "json_schema": named}
         elif level == "object":
             parameters["response_format"] = {"type": "json_object"}
+        return parameters
+
+    def send(self, messages: list[Message], request: TeacherRequest, level: Level) -> Completion:
+        """Make one request under the budget."""
+        parameters = self.parameters(request, level)
         estimate = self._estimate(messages, parameters)
         reservation = self._budget.reserve(estimate)
 
@@ -196,16 +225,22 @@ class LiteLLMTeacher:
         return completion
 
     def _estimate(self, messages: list[Message], parameters: Mapping[str, Any]) -> float:
-        """Return the most that a request can cost in US dollars; 0 where the model has no price, said once."""
+        return self.most(messages, parameters, litellm_client.price_of)
+
+    def most(self, messages: list[Message], parameters: Mapping[str, Any], price_of: Price) -> float:
+        """Return the most that a request can cost in US dollars; 0 where the model has no price, said once, or no limit is."""
         limit = int(parameters.get("max_completion_tokens") or parameters["max_tokens"])
-        if litellm_client.price_of(self._model, 0, 0) is None:
+        if price_of(self._model, 0, 0) is None:
             self._say_unpriced()
             return 0.0
         if not self._budget.limited:
             return 0.0
-        shape: Message = {"role": "user", "content": json.dumps(parameters.get("response_format", ""))}
-        tokens = litellm_client.count_tokens(self._model, [*messages, shape])
-        return litellm_client.price_of(self._model, int(tokens * _SAFETY) + _OVERHEAD, limit) or 0.0
+        shape = json.dumps(parameters.get("response_format", ""))
+        tokens = litellm_client.count_tokens(self._model, messages) + self._count_shape(shape)
+        return price_of(self._model, int(tokens * _SAFETY) + _OVERHEAD, limit) or 0.0
+
+    def _tokens_of(self, text: str) -> int:
+        return litellm_client.count_tokens(self._model, [{"role": "user", "content": text}])
 
     def _say_unpriced(self) -> None:
         with self._lock:
@@ -262,7 +297,7 @@ class _Exchange:
         level = self.teacher.level()
         while True:
             try:
-                completion = self.teacher.send(self._shaped(messages, level), self.request, level)
+                completion = self.teacher.send(self.shaped(messages, level), self.request, level)
             except RefusedReply:
                 return "", "content_filter"
             except RequestRejected:
@@ -275,7 +310,8 @@ class _Exchange:
             self._count(completion)
             return (completion.refusal, "content_filter") if completion.refusal else (completion.text, completion.finish_reason)
 
-    def _shaped(self, messages: list[Message], level: Level) -> list[Message]:
+    def shaped(self, messages: list[Message], level: Level) -> list[Message]:
+        """Return the messages with what the shape of the reply needs said in words."""
         first_try = not (self.reasks or self.smaller or self.reformulated)
         return messages if level == "schema" and first_try else _added(messages, _in_words(self.request.schema))
 

@@ -5,10 +5,15 @@ English rules of this project's own making; a word that no rule knows stays as i
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from drag_graph.steps.inflection import noun, verb
 
 ARTICLES = frozenset({"a", "an", "the"})
+REMEMBERED = 4_096
+"""Names and words whose forms are remembered: those of one subgraph are looked at again and again."""
+LONGEST_REMEMBERED = 120
+"""Characters; longer texts are sentences, which are looked at once, and would fill the memory."""
 AUXILIARIES = frozenset({"be", "have", "do"})
 PREPOSITIONS = frozenset(
     """about above across after against along among around as at before behind below beneath beside between beyond by during for
@@ -19,6 +24,7 @@ PREPOSITIONS = frozenset(
 _SPACE = re.compile(r"\s+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060\ufeff\ufffd]")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[+\u00b0%]")
+_DOTTED = re.compile(r"\b(?:[A-Za-z]\.){2,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _EDGE_MARKS = " \t\n\"'`.,;:!?*_~|\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _BRITISH = tuple(
@@ -46,6 +52,10 @@ _ACRONYM = re.compile(r"^(?:[A-Z][a-z]?\.?){1,7}[0-9]?s?$")
 
 def clean(text: str) -> str:
     """Return a name for people: NFKC, no control characters, single spaces, no quotes or full stops around it."""
+    return _clean_name(text) if len(text) <= LONGEST_REMEMBERED else _cleaned(text)
+
+
+def _cleaned(text: str) -> str:
     folded = _CONTROL.sub(" ", unicodedata.normalize("NFKC", text)).replace("\u2019", "'").replace("\u2018", "'")
     stripped = _SPACE.sub(" ", folded).strip(_EDGE_MARKS)
     # An abbreviation keeps its last full stop: "U.S." is not "U.S".
@@ -54,17 +64,29 @@ def clean(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Return the words and numbers of a text as they are written; hyphens, slashes and underscores separate."""
+    return list(_tokens_of_name(text) if len(text) <= LONGEST_REMEMBERED else _tokens(text))
+
+
+def _tokens(text: str) -> tuple[str, ...]:
     words = clean(text).replace("'s ", " ").removesuffix("'s").replace("_", " ")
-    joined = re.sub(r"\b(?:[A-Za-z]\.){2,}", lambda match: match.group().replace(".", ""), words)
-    return _TOKEN.findall(joined)
+    joined = _DOTTED.sub(lambda match: match.group().replace(".", ""), words)
+    return tuple(_TOKEN.findall(joined))
 
 
+_clean_name = lru_cache(REMEMBERED)(_cleaned)
+_tokens_of_name = lru_cache(REMEMBERED)(_tokens)
+
+
+@lru_cache(REMEMBERED)
 def fold(word: str) -> str:
     """Return a word in lower case without accents."""
+    if word.isascii():
+        return word.lower()
     decomposed = unicodedata.normalize("NFD", word.casefold())
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
+@lru_cache(REMEMBERED)
 def spelling(word: str) -> str:
     """Return a lower-case word in American spelling, as far as a few regular differences go."""
     if word in _SPELT:
@@ -115,6 +137,10 @@ def predicate_words(text: str) -> tuple[str, ...]:
 
     A passive keeps its preposition, so "causes" and "is caused by" stay apart (`cause`, `cause_by`).
     """
+    return _predicate_words_of_short(text) if len(text) <= LONGEST_REMEMBERED else _predicate_words(text)
+
+
+def _predicate_words(text: str) -> tuple[str, ...]:
     folded = [fold(word) for word in tokens(spaced(text).replace("n't", " not").replace("cannot", "can not"))]
     plain = [spelling(verb(word)) for word in folded if word not in ARTICLES]
     while len(plain) > 2 and plain[0] in AUXILIARIES and plain[-1] in PREPOSITIONS and folded[-2] != plain[-2]:  # noqa: PLR2004
@@ -124,6 +150,9 @@ def predicate_words(text: str) -> tuple[str, ...]:
     if len(plain) > 1 and plain[0] == "do" and plain[1] == "not":
         plain = plain[1:]
     return tuple(plain)
+
+
+_predicate_words_of_short = lru_cache(REMEMBERED)(_predicate_words)
 
 
 def _is_participle(written: str, plain: str) -> bool:
