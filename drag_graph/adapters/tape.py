@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Self
 from pydantic import ValidationError
 
 from drag_graph import log
+from drag_graph.adapters.offset_index import OffsetIndex
 from drag_graph.errors import InputError, ReplyError, StoreUnfit
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import TeacherCall
@@ -31,6 +32,7 @@ from drag_graph.ports import TeacherReply, TeacherRequest
 FORMAT = "drag-graph teacher tape"
 VERSION = 1
 _HEADER = json.dumps({"format": FORMAT, "version": VERSION}).encode() + b"\n"
+_PART = 1 << 14
 _LINE = re.compile(
     rb'\{"key": "([0-9a-f]{64})", "sha256": "([0-9a-f]{64})", ("model": ("(?:[^"\\]|\\.)*"), "record": .*)\}\n', re.DOTALL
 )
@@ -53,7 +55,14 @@ def canonical_request(model: str, request: TeacherRequest) -> dict[str, Any]:
 
 def request_key(model: str, request: TeacherRequest) -> str:
     """Return the key of a request to `model`: 64 hexadecimal digits."""
-    return sha256_of(canonical_request(model, request))
+    # One request's key is wanted to find it, to book it and to record it, one after the other in one thread.
+    kept: tuple[str, TeacherRequest, str] | None = getattr(_last, "key", None)
+    if kept is None or kept[1] is not request or kept[0] != model:
+        kept = _last.key = (model, request, sha256_of(canonical_request(model, request)))
+    return kept[2]
+
+
+_last = threading.local()
 
 
 def call_id(request: TeacherRequest, key: str) -> str:
@@ -64,14 +73,14 @@ def call_id(request: TeacherRequest, key: str) -> str:
 class Tape:
     """One tape file. Thread-safe, and safe beside other processes that append to the same file.
 
-    The index holds offsets only. Raises StoreUnfit when the file is no tape, newer than this code, or cannot be written.
+    The index holds 16 bytes a reply. Raises StoreUnfit when the file is no tape, newer than this code, or cannot be written.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._read_only = read_only
         self._lock = threading.Lock()
-        self._offsets: dict[str, list[int]] = {}
+        self._offsets = OffsetIndex()
         self._models: dict[str, None] = {}
         self._end = 0
         self._damaged = 0
@@ -115,9 +124,8 @@ class Tape:
 
         Returns the reply that counts: this one, or the one that another process has recorded for the same request since.
         """
-        request_document = canonical_request(model, request)
         document = {
-            "request": request_document,
+            "request": canonical_request(model, request),
             "reply": reply.payload.model_dump(mode="json"),
             "discarded": list(reply.payload.discarded),
             "raw": raw,
@@ -125,15 +133,14 @@ class Tape:
         }
         dumped = [json.dumps(part, ensure_ascii=True, sort_keys=True) for part in (model, document)]
         body = f'"model": {dumped[0]}, "record": {dumped[1]}'.encode()
-        key = sha256_of(request_document)
+        key = request_key(model, request)
         line = f'{{"key": "{key}", "sha256": "{hashlib.sha256(body).hexdigest()}", '.encode() + body + b"}\n"
         with self._lock, self._guard("written"), self._alone():
             self._cut_torn_end()
             earlier = self._reply(key, request)
             if earlier is not None:
                 return earlier
-            self._append(line)
-            self._catch_up()
+            self._append(line, key, model)
         return reply
 
     def _reply(self, key: str, request: TeacherRequest) -> TeacherReply | None:
@@ -179,13 +186,14 @@ class Tape:
         finally:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
-    def _append(self, line: bytes) -> None:
-        start = os.fstat(self._file.fileno()).st_size
-        if start == 0:
-            line = _HEADER + line
+    def _append(self, line: bytes, key: str, model: str) -> None:
+        """Append the line of `key` to a file that is indexed to its end, force it to the disk, and index it."""
+        start = self._end
+        head = b"" if start else _HEADER
+        rest = head + line
         try:
-            while line:  # a write may take only a part, before the next one says why
-                line = line[self._file.write(line) :]
+            while rest:  # a write may take only a part, before the next one says why
+                rest = rest[self._file.write(rest) :]
             os.fsync(self._file.fileno())
         except OSError:
             os.ftruncate(self._file.fileno(), start)  # nothing half-written stays
@@ -196,6 +204,9 @@ class Tape:
                 os.fsync(folder)
             finally:
                 os.close(folder)
+        self._offsets.add(key, start + len(head))
+        self._models.setdefault(model)
+        self._end = start + len(head) + len(line)
 
     def _cut_torn_end(self) -> None:
         """Under the lock nobody is in the middle of a line, so an end without a newline is what a crash left."""
@@ -228,23 +239,32 @@ class Tape:
         if match is None:
             self._damage("has no readable frame")
             return
-        self._offsets.setdefault(match[1].decode(), []).append(offset)
+        self._offsets.add(match[1].decode(), offset)
         self._models.setdefault(json.loads(match[4]))
 
     def _record(self, key: str) -> Mapping[str, Any] | None:
         """Return the first undamaged record of `key`."""
-        offsets = self._offsets.get(key, [])
-        while offsets:
-            with open(self.path, "rb") as lines:  # noqa: PTH123
-                lines.seek(offsets[0])
-                match = _LINE.fullmatch(lines.readline())
+        for offset in self._offsets.offsets(key):
+            match = _LINE.fullmatch(self._line(offset))
             if match is not None and hashlib.sha256(match[3]).hexdigest() == match[2].decode():
+                if match[1].decode() != key:
+                    continue  # another key with the same beginning
                 document: Mapping[str, Any] = json.loads(b"{" + match[3] + b"}")["record"]
                 return document
             self._damage("does not match its checksum")
-            offsets.pop(0)
-        self._offsets.pop(key, None)
+            self._offsets.discard(key, offset)
         return None
+
+    def _line(self, offset: int) -> bytes:
+        """Return the line at `offset`, or what there is of it."""
+        parts: list[bytes] = []
+        while part := os.pread(self._file.fileno(), _PART, offset):
+            end = part.find(b"\n") + 1
+            parts.append(part[: end or len(part)])
+            if end:
+                break
+            offset += len(part)
+        return b"".join(parts)
 
     def _damage(self, what: str) -> None:
         self._damaged += 1

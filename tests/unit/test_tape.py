@@ -177,6 +177,40 @@ def test_a_damaged_line_is_a_miss_said_aloud_and_can_be_recorded_again(path, cap
         assert tape.find(MODEL, first).payload.evidence[0].text == "an important fact"
 
 
+def test_keys_with_the_same_beginning_are_told_apart(path, monkeypatch):
+    monkeypatch.setattr("drag_graph.adapters.offset_index._PREFIX", 1)
+    requests = [request_for(f"Question {i}?") for i in range(40)]
+    with Tape(path) as tape:
+        for i, request in enumerate(requests):
+            record(tape, request, text=f"fact {i}")
+    for tape in (Tape(path), Tape(path, read_only=True)):
+        with tape:
+            found = [tape.find(MODEL, request).payload.evidence[0].text for request in requests]
+            assert found == [f"fact {i}" for i in range(40)]
+            assert tape.find(MODEL, request_for("Another question?")) is None
+            assert tape.damaged == 0
+
+
+def test_a_damaged_line_among_keys_with_the_same_beginning(path, monkeypatch):
+    monkeypatch.setattr("drag_graph.adapters.offset_index._PREFIX", 1)
+    requests = [request_for(f"Question {i}?") for i in range(40)]
+    with Tape(path) as tape:
+        for i, request in enumerate(requests):
+            record(tape, request, text=f"fact number {i:02}")
+    path.write_bytes(path.read_bytes().replace(b"fact number 07", b"fact number 70"))
+    with Tape(path) as tape:
+        found = [tape.find(MODEL, request) for request in requests]
+        assert [reply is None for reply in found] == [i == 7 for i in range(40)]
+        assert tape.damaged == 1
+
+
+def test_a_long_line_is_read_whole(path):
+    request, text = request_for(), "word " * 3_999
+    with Tape(path) as tape:
+        record(tape, request, text=text)
+        assert tape.find(MODEL, request).payload.evidence[0].text == text.strip()
+
+
 def test_lines_of_garbage_are_passed_over(path):
     with Tape(path) as tape:
         record(tape, request_for("One?"))
