@@ -92,6 +92,17 @@ def test_a_kill_at_every_write_boundary_loses_nothing(nursery, place, tally):
 
 @pytest.mark.torture
 @pytest.mark.timeout(3600)
+def test_a_kill_at_every_write_boundary_of_a_replacement_loses_nothing(nursery, place, tally):
+    """Other settings than before: each query's subgraph is the old one or the new one, and in the end the new one."""
+    job = Job(good=2, replaces=True)
+    calm = calm_run(nursery, place, job)
+    for number, name in enumerate(calm.boundaries, start=1):
+        if name.startswith("store:"):
+            kill_once(nursery, place, job, calm, Fatal(number), tally)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(3600)
 def test_a_kill_in_the_middle_of_the_engines_own_writing_loses_nothing(nursery, place, tally):
     """Instants within what a boundary lets in: a commit, a statement, the checkpoint that closing makes. Two workers."""
     job = Job(good=3, workers=2)
