@@ -129,7 +129,11 @@ def _embedded(text: str) -> Iterator[Any]:
 
 def _is_fragment(before: str, after: str) -> bool:
     """Return whether a whole object stands in the middle of a list whose beginning or end is missing."""
-    return before.rstrip().endswith((",", "[", "{")) or after.lstrip().startswith((",", "]", "}"))
+    before = before.rstrip()
+    # After words alone a comma is prose; in JSON a quote or a bracket comes before it.
+    words = any(mark.isalpha() for mark in before) and not any(mark in before for mark in "\"'{}[]")
+    opened = before.endswith(("[", "{")) or (before.endswith(",") and not words)
+    return opened or after.lstrip().startswith((",", "]", "}"))
 
 
 def _is_prose(piece: str) -> bool:

@@ -40,6 +40,7 @@ WHOLE = [fact["text"] for fact in FACTS]
         f"```json\n{TEXT}\n```",
         f"```\n{TEXT}",
         f"Here is what I found [1]:\n\n{TEXT}\n\nAnything else?",
+        f"Of the facts that you asked for, \n{TEXT}",
         f'<think>{{"evidence": [{{"text": "a draft"}}]}}</think>\n{TEXT}',
         f'a thought without its opening tag {{"evidence": []}}</think>{TEXT}',
         f"<THINKING>\nhm\n</THINKING>```json\n{TEXT}\n```",
