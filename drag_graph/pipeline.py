@@ -16,7 +16,7 @@ from typing import Protocol
 
 from drag_graph import log
 from drag_graph.distilling import Ledger
-from drag_graph.errors import DragGraphError, Interrupted, ReplyError, StoreError
+from drag_graph.errors import AwaitsBatch, DragGraphError, Interrupted, ReplyError, StoreError
 from drag_graph.inputs import InputLine
 from drag_graph.interruption import Interruption, interrupted
 from drag_graph.model import Aggregation, Query, Subgraph
@@ -74,19 +74,37 @@ class Distiller:
         second Ctrl-C abandons what is in flight and raises KeyboardInterrupt. Raises StoreUnfit when the journal cannot be
         written.
         """
+        report = self.begin()
+        self.work_through(lines, report, on_result)
+        self.finish(report)
+        return report
+
+    def begin(self) -> RunReport:
+        """Begin the run in the journal, and return its report, still empty."""
         self._journal.begin(self._run)
-        report = RunReport(self._run, self._journal)
+        return RunReport(self._run, self._journal)
+
+    def work_through(self, lines: Iterable[InputLine], report: RunReport, on_result: Callable[[float], None]) -> None:
+        """Distil every line, as `run` does; another pass over lines that are pending goes on with the same run."""
         began = time.monotonic()
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="distil")
         try:
             self._work(pool, _windows(_sifted(lines, report)), report, on_result)
             pool.shutdown()
-        finally:
+        except BaseException:
             self._stop.set()
+            raise
+        finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            report.seconds = time.monotonic() - began
+            report.seconds += time.monotonic() - began
+
+    def stop(self, report: RunReport, error: DragGraphError) -> None:
+        """End the run because of `error`: what it has not done yet stays pending."""
+        self._end(report, error)
+
+    def finish(self, report: RunReport) -> None:
+        """Keep in the journal how the run ended."""
         self._journal.finish(self._run.id, str(report.stopped or ""), report.exit_code)
-        return report
 
     def _work(
         self,
@@ -130,8 +148,9 @@ class Distiller:
         report.count(results)
         if self._fatal:
             self._end(report, self._fatal[0])
-        for _ in results:
-            on_result(report.cost_usd)
+        for result in results:
+            if result.status != "pending" or result.error is None:  # what waits for a batch comes again
+                on_result(report.cost_usd)
 
     def _submit(
         self,
@@ -195,6 +214,8 @@ class Distiller:
             with log.timed("distil", query.id):
                 subgraph, aggregation = self._distils.distil(query, ledger, entry.edition)
                 (outcome,) = self._store.save([subgraph], aggregation, replace=bool(entry.edition))
+        except AwaitsBatch as error:
+            return QueryResult(query.id, query.source_id, "pending", error=str(error), line=entry.line, **asdict(ledger))
         except ReplyError as error:
             log.event("quarantined", query=query.id, reason=type(error).__name__)
             taken = asdict(ledger)

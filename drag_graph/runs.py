@@ -6,7 +6,7 @@ Runs that go on with one another's work are of one job and share its budget.
 
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -158,13 +158,13 @@ class RunReport:
         """Yield the results in the input's order."""
         return self._journal.results(self.run_id)
 
-    def count(self, results: Sequence[QueryResult]) -> None:
-        """Add results to the sums."""
+    def count(self, results: Iterable[QueryResult], times: int = 1) -> None:
+        """Add results to the sums; with `times` -1, take them out again, because they are about to be replaced."""
         for result in results:
-            self._statuses[result.status] += 1
-            self._cost += result.cost_usd
+            self._statuses[result.status] += times
+            self._cost += times * result.cost_usd
             for name in _SUMS:
-                self._sums[name] += getattr(result, name)
+                self._sums[name] += times * getattr(result, name)
 
     @property
     def exit_code(self) -> int:
