@@ -21,7 +21,7 @@ _MOST = 1 << 52
 
 _SPENT = "SELECT CAST(ROUND(spent_usd * 1e9) AS INTEGER) FROM spending WHERE job = ?"
 _RESERVED = "SELECT COALESCE(SUM(CAST(ROUND(amount_usd * 1e9) AS INTEGER)), 0) FROM reservations WHERE job = ?"
-_SPEND = """
+SPEND = """
 INSERT INTO spending (job, spent_usd) VALUES (?1, ?2 / 1e9)
 ON CONFLICT (job) DO UPDATE SET spent_usd = (ROUND(spent_usd * 1e9) + ?2) / 1e9
 """
@@ -110,18 +110,18 @@ class Ledger:
         with self._lock, in_words(self.path), writing(self._connection):
             found = self._connection.execute("DELETE FROM reservations WHERE id = ? AND job = ?", (key, self.job)).rowcount
             # Where it is gone, somebody took this owner for dead and settled it in full.
-            self._connection.execute(_SPEND, (self.job, actual if found else max(actual - amount, 0)))
+            self._connection.execute(SPEND, (self.job, actual if found else max(actual - amount, 0)))
 
     def spend(self, actual: int) -> None:
         with self._lock, in_words(self.path):
-            self._connection.execute(_SPEND, (self.job, actual))
+            self._connection.execute(SPEND, (self.job, actual))
 
     def abandon(self, owner: str) -> int:
         with self._lock, in_words(self.path), writing(self._connection):
             (amount,) = self._connection.execute(f"{_RESERVED} AND owner = ?", (self.job, owner)).fetchone()
             self._connection.execute("DELETE FROM reservations WHERE job = ? AND owner = ?", (self.job, owner))
             if amount:
-                self._connection.execute(_SPEND, (self.job, amount))
+                self._connection.execute(SPEND, (self.job, amount))
             return int(amount)
 
     def standing(self) -> Standing:
