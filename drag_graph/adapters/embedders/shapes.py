@@ -14,7 +14,7 @@ import numpy as np
 
 from drag_graph.ports import Vectors
 
-LENGTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+LENGTHS = (8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 128, 192, 256)
 ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 TOKENS = 512
 """About as many tokens go through the model at once: more gain nothing on a processor."""
