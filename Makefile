@@ -34,8 +34,8 @@ test: $(VENV)/.dev  ## All tests but `browser` and `torture`, on the embedded st
 unit: $(VENV)/.dev  ## The tests that need no server
 	$(BIN)/python -m pytest -q tests/unit
 
-torture: $(VENV)/.dev  ## Hundreds of kills of us and of Neo4j, with their count at the end (docs/reliability.md)
-	$(BIN)/python -m pytest -q -m torture tests/torture
+torture: $(VENV)/.dev  ## Hundreds of kills of us and of Neo4j, and long storms on the budget (docs/reliability.md)
+	$(BIN)/python -m pytest -q -m torture
 
 check: $(VENV)/.dev  ## Lint and types
 	$(BIN)/ruff check .
