@@ -8,6 +8,7 @@ counts as cut off rather than as a shorter one.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import tee
 from typing import Any, TypeVar, cast
 
 from drag_graph.adapters.reply_formats import Holding, triple_entries
@@ -78,9 +79,10 @@ def read(text: str, schema: type[R], *, finish_reason: str = "stop") -> R:
             raise CutOff("the reply stops in the middle")
         if finish_reason == "content_filter" or is_refusal(text):
             raise Refused("the reply declines to answer")
-        repaired, repaired_reason = _first_fitting(repaired_documents(text), schema)
+        mended, again = tee(repaired_documents(text))  # repair is slow: once is enough
+        repaired, repaired_reason = _first_fitting(mended, schema)
         if repaired is None:
-            repaired = cast("R | None", _in_another_form(text, schema))
+            repaired = cast("R | None", _in_another_form(text, schema, again))
     except RecursionError as error:
         raise Unreadable("the reply is nested too deeply") from error
     if repaired is not None:
@@ -172,8 +174,11 @@ def _supported(items: list[Any], texts: Sequence[str], discarded: list[str]) -> 
     return kept
 
 
-def _in_another_form(text: str, schema: type[Reply]) -> Reply | None:
-    """Return the triples or the evidence that were written as other JSON, as records, lines or a list; else None."""
+def _in_another_form(text: str, schema: type[Reply], mended: Iterator[Any]) -> Reply | None:
+    """Return the triples or the evidence that were written as other JSON, as records, lines or a list; else None.
+
+    `mended` are the documents that repair gives.
+    """
     body = without_reasoning(text).strip()
     if _REFUSAL.match(body):
         return None
@@ -181,7 +186,7 @@ def _in_another_form(text: str, schema: type[Reply]) -> Reply | None:
         entries, discarded = listed_evidence(body)
         found = EvidenceReply.parse(entries)
         return found.model_copy(update={"discarded": (*found.discarded, *discarded)}) if found.evidence else None
-    strict, repaired = list(strict_documents(text)), list(repaired_documents(text))
+    strict, repaired = list(strict_documents(text)), list(mended)
     if schema is not TriplesReply or any(isinstance(document, Ambiguous) for document in (*strict, *repaired)):
         return None
     for candidates in (_relations(strict), [triple_entries(body)], _relations(repaired)):
