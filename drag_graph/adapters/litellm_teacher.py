@@ -34,7 +34,7 @@ Price = Callable[[str, int, int], float | None]
 
 MAX_TOKENS = 4096
 REASKS = 2
-_LOWER: dict[Level, Level] = {"schema": "object", "object": "words"}
+LOWER: dict[Level, Level] = {"schema": "object", "object": "words"}
 _QUOTED = 4000
 _SAFETY = 1.2
 _OVERHEAD = 200
@@ -301,9 +301,9 @@ class _Exchange:
             except RefusedReply:
                 return "", "content_filter"
             except RequestRejected:
-                if level not in _LOWER:
+                if level not in LOWER:
                     raise
-                level = _LOWER[level]
+                level = LOWER[level]
                 continue
             if level != self.teacher.level():
                 self.teacher.lower(level)
