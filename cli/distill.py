@@ -10,7 +10,9 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from drag_graph.bootstrap import Session
     from drag_graph.inputs import InputLine
+    from drag_graph.runs import RunReport
     from drag_graph.settings import Settings
 
 
@@ -33,6 +35,8 @@ def distill(
     budget_usd: options.BudgetUsd = None,
     dry_run: options.DryRun = False,
     retry_quarantined: options.RetryQuarantined = False,
+    batch: options.Batch = False,
+    no_wait: options.NoWait = False,
     tape: options.Tape = None,
     top_k: options.TopK = None,
     domain: options.DomainFlag = None,
@@ -55,6 +59,7 @@ def distill(
     \b
     Examples:
       drag-graph distill questions.jsonl --teacher gpt-4o-mini --budget-usd 5
+      drag-graph distill questions.jsonl --teacher gpt-4o-mini --batch --no-wait
       drag-graph distill -q "Why is the sky blue?" --teacher ollama/llama3.2
       drag-graph distill examples/questions.jsonl --teacher curated:examples/curated.jsonl
     """
@@ -84,18 +89,50 @@ def distill(
         "log_json": log_json,
     }
     settings = options.settings_of(flags, verbose=verbose)
+    _check_batch(settings, batch=batch, no_wait=no_wait)
     lines = _input(file, query, option or [], settings)
     if dry_run:
         _estimate(settings, lines, as_json=json)
         return
     with open_session(settings) as session:
-        with render.progress(line_count(file), quiet=json) as show:
-            distiller = session.distiller(source_of(file, query), retry_quarantined=retry_quarantined)
-            report = distiller.run(lines, on_result=show)
+        if batch:
+            report = _in_batches(session, lines, file, query, wait=not no_wait, retry_quarantined=retry_quarantined, quiet=json)
+        else:
+            with render.progress(line_count(file), quiet=json) as show:
+                distiller = session.distiller(source_of(file, query), retry_quarantined=retry_quarantined)
+                report = distiller.run(lines, on_result=show)
         render_runs.run(report, as_json=json)
     if report.stopped:
         raise report.stopped
     raise typer.Exit(report.exit_code)
+
+
+def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool) -> None:
+    from drag_graph.errors import ConfigurationError
+
+    if no_wait and not batch:
+        raise ConfigurationError("--no-wait belongs to --batch", hint="drag-graph distill --help")
+    if batch:
+        from drag_graph.bootstrap import check_batches
+
+        check_batches(settings)
+
+
+def _in_batches(
+    session: "Session",
+    lines: "Iterator[InputLine]",
+    file: Path | None,
+    query: str | None,
+    *,
+    wait: bool,
+    retry_quarantined: bool,
+    quiet: bool,
+) -> "RunReport":
+    from . import render_batches
+
+    with render_batches.progress(line_count(file), quiet=quiet) as shown:
+        rounds = session.batch_distiller(source_of(file, query), wait=wait, retry_quarantined=retry_quarantined)
+        return rounds.run(lines, on_result=shown.result, on_wait=shown.wait)
 
 
 def _estimate(settings: "Settings", lines: "Iterator[InputLine]", *, as_json: bool) -> None:

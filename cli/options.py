@@ -130,6 +130,14 @@ BudgetUsd = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print calls, tokens and price; ask nobody.", rich_help_panel=TEACHER_PANEL)
 ]
+Batch = Annotated[
+    bool,
+    typer.Option("--batch", help="By the provider's batch API: half the price, within hours.", rich_help_panel=TEACHER_PANEL),
+]
+NoWait = Annotated[
+    bool,
+    typer.Option("--no-wait", help="With --batch: submit and leave; come back later.", rich_help_panel=TEACHER_PANEL),
+]
 RetryQuarantined = Annotated[
     bool, typer.Option("--retry-quarantined", help="Ask again what was quarantined.", rich_help_panel=TEACHER_PANEL)
 ]

@@ -1,16 +1,17 @@
 """Settings in, adapters and pipeline out: the only place that chooses (design, section 4; style guide, "composition root")."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self, cast
 
 from drag_graph.adapters.journal import Journal
 from drag_graph.asking import Asker
+from drag_graph.batching import Rounds
 from drag_graph.distilling import Distillation
-from drag_graph.errors import StoreUnavailable, StoreUnfit
+from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.estimate import Known, Pricing
 from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.pipeline import Distiller
@@ -18,6 +19,9 @@ from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher
 from drag_graph.refreshing import KIND, source_of
 from drag_graph.runs import Run, start_run
 from drag_graph.settings import Settings
+
+if TYPE_CHECKING:
+    from drag_graph.adapters.batch_teacher import BatchTeacher
 
 _FILES = ("curated:", "tape:")
 RUNS_LOOKED_AT = 50
@@ -51,6 +55,22 @@ class Session:
         """
         return self._distiller("distill", source, make_journal(self.settings), teacher, retry_quarantined=retry_quarantined)
 
+    def batch_distiller(self, source: str = "", *, wait: bool = True, retry_quarantined: bool = False) -> Rounds:
+        """Return one run as `distiller`, whose requests go to the teacher's provider in batches (docs/adr/0013).
+
+        `wait` False submits what there is to submit and leaves. Raises ConfigurationError where the teacher has no batch API.
+        """
+        journal = make_journal(self.settings)
+        distiller = self._distiller(
+            "distill", source, journal, None, retry_quarantined=retry_quarantined, make=make_batch_teacher
+        )
+        return Rounds(
+            distiller,
+            cast("BatchTeacher", self._teacher),
+            wait=wait,
+            longest_wait=self.settings.batch_poll_seconds,
+        )
+
     def refresher(
         self, reasons: Sequence[Staleness], *, teacher: Teacher | None = None, retry_quarantined: bool = False
     ) -> Distiller:
@@ -66,7 +86,14 @@ class Session:
         return self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve())
 
     def _distiller(
-        self, kind: str, source: str, journal: Journal, teacher: Teacher | None, *, retry_quarantined: bool
+        self,
+        kind: str,
+        source: str,
+        journal: Journal,
+        teacher: Teacher | None,
+        *,
+        retry_quarantined: bool,
+        make: "Callable[[Settings, Run, Interruption], Teacher] | None" = None,
     ) -> Distiller:
         self._journal = journal
         run = start_run(
@@ -79,7 +106,7 @@ class Session:
         )
         interruption = Interruption()
         if teacher is None:
-            teacher = self._teacher = make_teacher(self.settings, run, interruption)
+            teacher = self._teacher = (make or make_teacher)(self.settings, run, interruption)
         self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
         return Distiller(
             self.store,
@@ -204,6 +231,36 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption) -> Te
         timeout=settings.teacher_timeout,
         sleep=interruption.sleep,
     )
+
+
+def check_batches(settings: Settings) -> None:
+    """Raise ConfigurationError where the teacher that the settings name cannot be asked in batches; makes no call."""
+    if settings.teacher.startswith(_FILES):
+        raise ConfigurationError("a file as teacher has no batch API", hint="Leave --batch out, or give a model as --teacher.")
+    from drag_graph.adapters.litellm_batches import check_support
+
+    check_support(settings.teacher, settings.teacher_base_url)
+
+
+def make_batch_teacher(settings: Settings, run: Run, interruption: Interruption) -> "BatchTeacher":
+    """Return the model that the settings name, asked in batches of the run's job. Raises ConfigurationError, StoreLocked."""
+    check_batches(settings)
+    from drag_graph.adapters.batch_records import BatchRecords
+    from drag_graph.adapters.batch_spool import Spool
+    from drag_graph.adapters.batch_teacher import BatchTeacher
+    from drag_graph.adapters.litellm_batches import BatchApi
+    from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
+
+    spool = Spool(settings.tape_path.with_name(f"{settings.tape_path.name}.batches"), run.job)
+    inner = cast("LiteLLMTeacher", make_teacher(settings, run, interruption))
+    api = BatchApi(
+        settings.teacher,
+        base_url=settings.teacher_base_url,
+        api_key=settings.teacher_api_key.get_secret_value(),
+        timeout=settings.teacher_timeout,
+    )
+    records = BatchRecords(settings.runs_path, run.job, settings.teacher)
+    return BatchTeacher(inner, api, records, spool, run_id=run.id, limit_usd=settings.budget_usd)
 
 
 @contextmanager

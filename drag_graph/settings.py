@@ -71,6 +71,7 @@ class Settings(BaseSettings):
     blind: bool = Field(default=False, description="Do not show the options to the teacher.")
     extractor: Literal["auto", "teacher", "patterns"] = "auto"
     workers: PositiveInt = 4
+    batch_poll_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="Between looks at a batch, at most.")
     budget_usd: float | None = Field(None, ge=0)
 
     # Ranking and the graph

@@ -1,0 +1,360 @@
+"""A model that is asked in batches (docs/adr/0013): requests are noted, go to the provider together, and come back on the tape.
+
+`BatchTeacher` answers from the tape, asks directly what a batch could not answer, and notes all else. Between the passes over
+the queries, `recover`, `submit`, `look` and `collect` deal with the provider.
+"""
+
+import json
+import logging
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from drag_graph import log
+from drag_graph.adapters.batch_records import COLLECTED, NEW, SUBMITTED, BatchRecord, BatchRecords
+from drag_graph.adapters.batch_spool import Noted, Spool
+from drag_graph.adapters.litellm_batches import (
+    ENDPOINT,
+    MOST_BYTES,
+    MOST_REQUESTS,
+    BatchApi,
+    BatchState,
+    batch_price_of,
+)
+from drag_graph.adapters.litellm_client import count_tokens
+from drag_graph.adapters.litellm_teacher import LOWER, LiteLLMTeacher
+from drag_graph.adapters.replies import Unreadable, fit, read
+from drag_graph.adapters.spending import Standing, dollars, nanos, nanos_of_limit
+from drag_graph.adapters.tape import request_key
+from drag_graph.batching import Progress
+from drag_graph.errors import AwaitsBatch, BudgetReached, ReplyError, Spent
+from drag_graph.ports import TeacherReply, TeacherRequest
+
+WAITS = "waits for a batch"
+_LOWERED = "lowered"
+_ATTEMPTS = 2
+_NOT_ITS_FAULT = frozenset({"batch_expired", "batch_cancelled"})
+_BAD_REQUEST = frozenset({400, 413, 422})
+_UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
+
+
+class BatchTeacher:
+    """`inner`, which must have a tape, asked in batches where that is possible. Only `ask` is thread-safe.
+
+    What was spent on replies that no finished pass of another run has used counts as spent by this run, `run_id`.
+    """
+
+    def __init__(
+        self,
+        inner: LiteLLMTeacher,
+        api: BatchApi,
+        records: BatchRecords,
+        spool: Spool,
+        *,
+        run_id: str,
+        limit_usd: float | None = None,
+        most_requests: int = MOST_REQUESTS,
+    ) -> None:
+        if inner.tape is None:
+            raise ValueError("a teacher that is asked in batches needs a tape")
+        self._inner, self._tape, self._api, self._records, self._spool = inner, inner.tape, api, records, spool
+        self._run_id, self._limit_usd, self._most_requests = run_id, limit_usd, most_requests
+        self._lock = threading.Lock()
+        self._noted: set[str] = set()
+        self._paid: dict[str, int] = {}
+        """How many requests were paid for a reply that is to be booked by this run, by key."""
+        self._payer: dict[str, str] = {}
+        """The query that a paid reply is booked to, by key: the first that uses it."""
+        self._failed: dict[str, ReplyError] = {}
+        self._batches = records.all()
+        for batch in self._batches:
+            if batch.status == COLLECTED and batch.reason == _LOWERED:
+                inner.lower(LOWER[batch.level])
+        self._index()
+        spool.tidy(self._tokens)
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def fingerprint(self) -> str:
+        return self._inner.fingerprint
+
+    @property
+    def is_model(self) -> bool:
+        return self._inner.is_model
+
+    def close(self) -> None:
+        self._inner.close()
+        self._records.close()
+        self._spool.close()
+
+    # ---- while the queries are passed over
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        """Return the reply if it is on the tape; ask directly for one that a batch failed to give; else note the request.
+
+        Raises AwaitsBatch for a request that is noted or in a batch, otherwise as `LiteLLMTeacher.ask`.
+        """
+        key = request_key(self._inner.name, request)
+        recorded = self._tape.find(self._inner.name, request)
+        if recorded is not None:
+            return self._booked(key, recorded)
+        with self._lock:
+            if key in self._failed:
+                raise self._failed[key]
+            in_batch = key in self._waiting or key in self._noted
+            if not in_batch and key not in self._direct:
+                self._given_up(key)
+                self._noted.add(key)
+                self._spool.note(key, request)
+                in_batch = True
+        if in_batch:
+            raise AwaitsBatch(WAITS, hint="The same command collects it when the provider has answered.")
+        return self._ask_directly(key, request)
+
+    def _booked(self, key: str, reply: TeacherReply) -> TeacherReply:
+        """Return a reply of the tape as one that is paid now, where its cost is in no earlier run's results."""
+        with self._lock:
+            requests = self._paid.get(key, 0)
+            mine = requests and self._payer.setdefault(key, reply.call.query_id) == reply.call.query_id
+        return replace(reply, cached=False, requests=requests) if mine else reply
+
+    def _ask_directly(self, key: str, request: TeacherRequest) -> TeacherReply:
+        try:
+            reply = self._inner.ask(request, spent=self._direct[key])
+        except ReplyError as error:
+            with self._lock:  # a later pass must not pay for asking in vain again
+                self._failed[key] = error
+            raise
+        if not reply.cached:
+            with self._lock:
+                self._paid[key] = reply.requests
+                self._payer[key] = request.query.id
+        return reply
+
+    def _given_up(self, key: str) -> None:
+        reasons = [reason for reason in self._missing.get(key, []) if reason != _LOWERED]
+        if len(reasons) >= _ATTEMPTS:
+            reason = ", ".join(dict.fromkeys(reasons))
+            hint = "The same command tries it again; without --batch it is asked directly."
+            raise ReplyError(f"no batch answered the request, twice ({reason})", hint=hint)
+
+    # ---- between the passes
+
+    def recover(self) -> None:
+        """Look at the provider for the batches whose creation was cut short; make those that are not there."""
+        for batch in self._batches:
+            if batch.status == NEW:
+                state = self._api.find(batch.token, batch.created_at)
+                if state is None:
+                    self._create(batch)
+                else:
+                    self._records.submitted(batch, state.id)
+        self._index()
+
+    def submit(self) -> BudgetReached | None:
+        """Make batches of what was noted, as far as the budget goes; return the error for what it does not reach."""
+        short, noted = None, self._spool.noted()
+        while short is None:
+            token = secrets.token_hex(16)
+            keys, amounts = self._portion(token, noted)
+            if not keys:
+                break
+            record, standing = self._records.add(token, keys, self._inner.level(), amounts, self._limit)
+            fitting = 0 if record is None else len(record.keys)
+            if fitting < len(keys):
+                short = self._reached(standing, amounts, fitting)
+            if record is not None:
+                self._batches.append(record)
+                self._create(record)
+        self._spool.tidy(self._tokens)
+        self._spool.clear()
+        self._noted.clear()
+        self._index()
+        return short
+
+    def look(self) -> list[Progress]:
+        """Return where the batches stand that are not collected yet."""
+        found = []
+        for batch in self._outstanding:
+            state = self._state(batch)
+            log.event("batch", batch=state.id, status=state.status, total=state.total, completed=state.completed)
+            since = batch.created_at
+            counts = (state.completed, state.failed, state.total or len(batch.keys))
+            found.append(Progress(state.ended, state.status, *counts, since=since, until=state.expires_at))
+        return found
+
+    def collect(self) -> int:
+        """Put the replies of the batches that have ended on the tape; return how many batches these were."""
+        number = 0
+        for batch in list(self._outstanding):
+            state = self._state(batch)
+            if state.ended:
+                self._collect(batch, state)
+                number += 1
+        self._index()
+        return number
+
+    def book(self) -> None:
+        """Keep that the results of a whole pass have the costs of what was collected before it."""
+        unbooked = [batch for batch in self._batches if batch.status == COLLECTED and not batch.booked_by]
+        self._records.book(unbooked, self._run_id)
+
+    def end(self) -> None:
+        """Forget what the next run of the job need not know: everything is answered or given up."""
+        self._records.forget()
+
+    # ---- a batch
+
+    def _portion(self, token: str, noted: Iterator[Noted]) -> tuple[list[str], list[int]]:
+        """Write the next requests, as many as a batch takes, to its file; return their keys and what they may cost."""
+        keys: list[str] = []
+        amounts: list[int] = []
+        size = 0
+        with self._spool.writing(token) as write:
+            for item in noted:
+                write(item)
+                keys.append(item.key)
+                amounts.append(nanos(self._inner.most(*self._inner.first(item.request), batch_price_of)))
+                size += len(self._line(item))
+                if len(keys) >= self._most_requests or size >= MOST_BYTES:
+                    break
+        return keys, amounts
+
+    def _line(self, noted: Noted) -> bytes:
+        body = self._api.body(*self._inner.first(noted.request))
+        document = {"custom_id": noted.key, "method": "POST", "url": ENDPOINT, "body": body}
+        return json.dumps(document, ensure_ascii=False).encode() + b"\n"
+
+    @property
+    def _limit(self) -> int | None:
+        return None if self._limit_usd is None else nanos_of_limit(self._limit_usd)
+
+    @property
+    def _tokens(self) -> set[str]:
+        return {batch.token for batch in self._batches if batch.status in {NEW, SUBMITTED}}
+
+    def _reached(self, standing: Standing, amounts: list[int], fitting: int) -> BudgetReached:
+        taken = dollars(standing.settled + standing.reserved + sum(amounts[:fitting]))
+        limit = self._limit_usd or 0.0
+        return BudgetReached(
+            f"the next request may cost ${dollars(amounts[fitting]):.4f} in a batch; ${taken:.4f} of the budget of "
+            f"${limit:.4f} is spent or reserved",
+            hint="Finished work is kept: run the same command again with a larger --budget-usd to go on.",
+        )
+
+    def _create(self, batch: BatchRecord) -> None:
+        """Upload a batch's requests and have it made; its row is there already."""
+        wanted = set(batch.keys)
+        path, number = self._spool.upload(
+            self._line(noted) for noted in self._spool.requests(batch.token) if noted.key in wanted
+        )
+        try:
+            if not number:  # somebody erased its file: nothing is charged, and the requests are noted again
+                batch.missing, batch.reason = list(batch.keys), "lost"
+                self._records.close_batch(batch, 0.0)
+                return
+            state = self._api.submit(path, batch.token)
+        finally:
+            path.unlink(missing_ok=True)
+        self._records.submitted(batch, state.id)
+        log.event("batch submitted", batch=state.id, requests=number)
+
+    def _state(self, batch: BatchRecord) -> BatchState:
+        return self._api.state(batch.batch_id) or BatchState(batch.batch_id, "expired", codes=("gone",))
+
+    def _collect(self, batch: BatchRecord, state: BatchState) -> None:
+        """Put each reply on the tape, note what came of the others, and settle what the batch cost."""
+        answers = {}
+        for file in (state.error_file, state.output_file):
+            if file:
+                answers.update({str(line.get("custom_id")): line for line in self._api.lines(file)})
+        wanted, cost, statuses = set(batch.keys), 0.0, set()
+        batch.direct, batch.missing = {}, []
+        batch.reason = ", ".join(dict.fromkeys((state.status, *state.codes)))
+        for noted in self._spool.requests(batch.token):
+            if noted.key in wanted:
+                wanted.discard(noted.key)
+                answer = answers.pop(noted.key, None)
+                statuses.add(_status(answer))
+                cost += self._take(batch, noted, answer)
+        if wanted:
+            log.event("requests of a batch are lost; they are asked again", level=logging.WARNING, requests=len(wanted))
+            batch.missing += sorted(wanted)
+        if statuses and statuses <= _BAD_REQUEST and batch.level in LOWER:
+            # All lines were rejected: as with single requests, the server gets a simpler form of them.
+            self._inner.lower(LOWER[batch.level])
+            batch.missing, batch.direct, batch.reason = list(batch.keys), {}, _LOWERED
+        self._records.close_batch(batch, cost)
+        self._spool.drop(batch.token)
+        given = len(batch.keys) - len(batch.missing) - len(batch.direct)
+        counts = {"replies": given, "unusable": len(batch.direct), "missing": len(batch.missing)}
+        log.event("batch collected", batch=batch.batch_id, status=state.status, cost_usd=cost, **counts)
+
+    def _take(self, batch: BatchRecord, noted: Noted, answer: Mapping[str, Any] | None) -> float:
+        """Record a reply, or note why there is none; return what it cost in US dollars."""
+        if answer is None or (answer.get("error") or {}).get("code") in _NOT_ITS_FAULT:
+            batch.missing.append(noted.key)
+            return 0.0
+        try:
+            text, finish_reason, spent = self._completion(answer["response"]["body"], noted.request)
+        except _UNUSABLE:
+            batch.direct[noted.key] = [0, 0, 0.0]
+            return 0.0
+        try:
+            payload = fit(read(text, noted.request.schema, finish_reason=finish_reason), noted.request)
+        except Unreadable:
+            batch.direct[noted.key] = [spent.tokens_in, spent.tokens_out, spent.cost_usd]
+        else:
+            self._inner.keep(noted.request, payload, text, spent)
+        return spent.cost_usd
+
+    def _completion(self, body: Mapping[str, Any], request: TeacherRequest) -> tuple[str, str, Spent]:
+        """Return the text, the finish reason and the price of a chat completion; raises one of _UNUSABLE where it is none."""
+        choice = body["choices"][0]
+        message, usage, name = choice["message"], body.get("usage") or {}, self._inner.name
+        text = str(message.get("content") or "")
+        tokens_in, tokens_out = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+        if not tokens_in:  # a reply that does not say what it took is not free
+            tokens_in = count_tokens(name, self._inner.first(request)[0])
+        if text and not tokens_out:
+            tokens_out = count_tokens(name, [{"role": "assistant", "content": text}])
+        spent = Spent(1, tokens_in, tokens_out, batch_price_of(name, tokens_in, tokens_out) or 0.0)
+        if message.get("refusal"):
+            return str(message["refusal"]), "content_filter", spent
+        return text, str(choice.get("finish_reason") or "stop"), spent
+
+    def _index(self) -> None:
+        """Make anew what is looked up by key, after the batches have changed."""
+        self._outstanding = [batch for batch in self._batches if batch.status in {NEW, SUBMITTED}]
+        self._waiting = {key for batch in self._outstanding for key in batch.keys}
+        self._direct: dict[str, Spent | None] = {}
+        self._missing: dict[str, list[str]] = {}
+        for batch in self._batches:
+            if batch.status != COLLECTED:
+                continue
+            ours = batch.booked_by in {"", self._run_id}
+            for key, (tokens_in, tokens_out, cost) in batch.direct.items():
+                paid = Spent(1, int(tokens_in), int(tokens_out), cost)
+                self._direct[key] = paid if ours and tokens_in + tokens_out else None
+            for key in batch.missing:
+                self._missing.setdefault(key, []).append(batch.reason)
+            if ours:
+                unanswered = {*batch.missing, *batch.direct}
+                self._paid.update((key, 1) for key in batch.keys if key not in unanswered and key not in self._paid)
+        for key, reasons in self._missing.items():
+            # What a provider had no time for, twice, is asked directly; what it will not take in a batch, is not.
+            if len(reasons) >= _ATTEMPTS and all(reason.startswith(("expired", "completed")) for reason in reasons):
+                self._direct.setdefault(key, None)
+
+
+def _status(answer: Mapping[str, Any] | None) -> int:
+    """Return the HTTP status of a line of replies, 0 where it has none."""
+    try:
+        return int(answer["response"]["status_code"])  # type: ignore[index]
+    except _UNUSABLE:
+        return 0
