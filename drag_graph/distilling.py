@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from drag_graph import log
-from drag_graph.errors import DragGraphError, MalformedReply, ReplyError, Spent
+from drag_graph.errors import AwaitsBatch, DragGraphError, MalformedReply, ReplyError, Spent
 from drag_graph.identity import sha256_of
 from drag_graph.model import Aggregation, Evidence, Query, Subgraph, TeacherCall, Triple
 from drag_graph.ports import Embedder, Teacher, TeacherReply, TeacherRequest, Vectors
@@ -174,9 +174,7 @@ class Distillation:
         extraction = extract.Extraction()
         if self._settings.extractor != "patterns":
             try:
-                for batch in extract.batches(ranked, self._settings.plan):
-                    request = extract.request(query, batch, self._settings.plan, blind=self._settings.blind)
-                    extraction += extract.read(asking.ask(request), batch)
+                extraction = self._asked_triples(query, ranked, asking)
             except ReplyError:
                 if self._settings.extractor == "teacher":
                     raise
@@ -186,6 +184,18 @@ class Distillation:
         extraction, call = extract.from_patterns(query, ranked, created_at=datetime.now(UTC).isoformat(timespec="seconds"))
         if extraction.triples:
             asking.calls[call.id] = call
+        return extraction
+
+    def _asked_triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
+        extraction, waits = extract.Extraction(), None
+        for batch in extract.batches(ranked, self._settings.plan):
+            request = extract.request(query, batch, self._settings.plan, blind=self._settings.blind)
+            try:
+                extraction += extract.read(asking.ask(request), batch)
+            except AwaitsBatch as error:  # none of these requests needs another's reply: all can go into one batch
+                waits = error
+        if waits is not None:
+            raise waits
         return extraction
 
 

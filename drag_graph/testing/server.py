@@ -23,10 +23,13 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
+from drag_graph.testing.batches import BatchDesk
 from drag_graph.testing.plausible import DEFAULTS, answer_of, plausible_tokens
 
 STUDENT = "student"
 EMBEDDINGS = "embeddings"
+BATCHES = "/v1/batches"
+"""The path under which the lines of batches are logged."""
 DIMENSION = 64
 _NAMED_SCHEMA = re.compile(r'schema "(\w+)"')
 
@@ -93,6 +96,7 @@ class ScriptedServer:
     def __init__(self, *, key: str = "", models: tuple[str, ...] = ("scripted",), delay: float = 0.0) -> None:
         self.key, self.models, self.delay = key, models, delay
         self.requests: list[Request] = []
+        self.batches = BatchDesk(self._answer_line)
         self._scripts: dict[str, deque[Scripted]] = defaultdict(deque)
         self._functions: dict[str, Callable[[Request], Any]] = {}
         self._lock = threading.Lock()
@@ -138,6 +142,15 @@ class ScriptedServer:
         """Add the request to the log."""
         with self._lock:
             self.requests.append(request)
+
+    def _answer_line(self, body: Mapping[str, Any]) -> tuple[int, Any]:
+        """Return the HTTP status and body that a line of a batch gets: those that a chat request would get."""
+        request = Request(BATCHES, schema_of(body), body, {}, time.monotonic())
+        self.log(request)
+        reply = self.take(request)
+        if isinstance(reply, Say):
+            return 200, _chat_completion(request, reply)
+        return reply.status or 500, _error(reply.message, code=reply.code)
 
     def take(self, request: Request) -> Say | Fault:
         """Return what the request gets."""
@@ -194,7 +207,24 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
         """Keep quiet."""
 
+    def _at_the_desk(self) -> bool:
+        """Answer a request about files and batches; return whether it is one."""
+        desk = self.scripted.batches
+        if not desk.serves(self.path):
+            return False
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self._is_refused():
+            self._send(401, _error("the key is wrong", code="invalid_api_key"))
+        else:
+            self._send(*desk.reply(self.command, self.path, self.headers.get("Content-Type") or "", body))
+        return True
+
+    def _is_refused(self) -> bool:
+        return bool(self.scripted.key) and self.headers.get("Authorization") != f"Bearer {self.scripted.key}"
+
     def do_GET(self) -> None:
+        if self._at_the_desk():
+            return
         if self.path.endswith("/models"):
             data = [{"id": name, "object": "model", "owned_by": "drag-graph"} for name in self.scripted.models]
             self._send(200, {"object": "list", "data": data})
@@ -202,13 +232,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(404, _error("no such path"))
 
     def do_POST(self) -> None:
+        if self._at_the_desk():
+            return
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length) or b"{}")
         kind = EMBEDDINGS if self.path.endswith("/embeddings") else ""
         schema = schema_of(body) if self.path.endswith("/chat/completions") else kind
         request = Request(self.path, schema, body, dict(self.headers), time.monotonic())
         self.scripted.log(request)
-        if self.scripted.key and self.headers.get("Authorization") != f"Bearer {self.scripted.key}":
+        if self._is_refused():
             self._send(401, _error("the key is wrong", code="invalid_api_key"))
         elif schema:
             self._reply(request)
@@ -227,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._reset()
 
     def _send(self, status: int, document: Any, *, retry_after: str = "", interval: float = 0.0) -> None:
-        payload = json.dumps(document).encode()
+        payload = document if isinstance(document, bytes) else json.dumps(document).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(payload)))
