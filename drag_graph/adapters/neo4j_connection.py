@@ -193,7 +193,8 @@ class Neo4jConnection:
             except (DriverError, Neo4jError) as error:
                 if not is_passing(error) or time.monotonic() + pause > deadline:
                     raise
-                event("store_repeats", status=type(error).__name__, pause_ms=round(1000 * pause))
+                status = str(getattr(error, "code", None) or type(error).__name__)
+                event("store_repeats", status=status, pause_ms=round(1000 * pause))
             # Writers that ran into each other must not do so again in step.
             time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             pause = min(pause * 2, _LONGEST_PAUSE)
