@@ -167,7 +167,7 @@ class Distillation:
             alpha=rank.choose_alpha(query.domain, self._settings.alpha),
             strategy=self._settings.ranking,
         )
-        return ranked, tuple(float(value) for value in vectors[0])
+        return ranked, tuple(vectors[0].tolist())
 
     def _triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
         """Return the raw triples: the teacher's, and with `auto` those of `patterns` where it has none."""

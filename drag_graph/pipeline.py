@@ -23,6 +23,7 @@ from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports import GraphStore
 from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport
 from drag_graph.steps.aggregate import aggregate
+from drag_graph.threads import long_turns
 
 WINDOW = 64
 """Input lines whose completeness is looked up in one round trip."""
@@ -89,8 +90,9 @@ class Distiller:
         began = time.monotonic()
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="distil")
         try:
-            self._work(pool, _windows(_sifted(lines, report)), report, on_result)
-            pool.shutdown()
+            with long_turns():
+                self._work(pool, _windows(_sifted(lines, report)), report, on_result)
+                pool.shutdown()
         except BaseException:
             self._stop.set()
             raise

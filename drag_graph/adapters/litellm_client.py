@@ -179,8 +179,23 @@ def _answer(kind: Kind, call: Mapping[str, Any], server: _Server, limits: _Limit
 
 def load_litellm() -> Any:
     """Return the `litellm` module, quiet and offline except for the calls that it is asked to make."""
-    litellm = _prepared()
-    if _without_contents() not in warnings.filters:  # somebody has set the filters anew since
+    litellm = _loaded()
+    _quieten(litellm)  # again, should somebody have set something anew since
+    return litellm
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> Any:
+    """Return the module for what makes no call, without the trouble of quietening it again."""
+    prepare_libraries()
+    import litellm
+
+    _quieten(litellm)
+    return litellm
+
+
+def _quieten(litellm: Any) -> None:
+    if _without_contents() not in warnings.filters:
         _without_contents.cache_clear()
         _without_contents()
     litellm.suppress_debug_info = True
@@ -191,15 +206,6 @@ def load_litellm() -> Any:
         logger = logging.getLogger(name)
         if logger.level < level:  # these log prompts and replies at lower levels
             logger.setLevel(level)
-    return litellm
-
-
-@lru_cache(maxsize=1)
-def _prepared() -> Any:
-    prepare_libraries()
-    import litellm
-
-    return litellm
 
 
 @lru_cache(maxsize=1)
@@ -257,7 +263,7 @@ def price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
 
     `model` is the name with or without its provider; a model behind an address of one's own has the price of its name.
     """
-    litellm = load_litellm()
+    litellm = _loaded()
     for name in (model, model.split("/", 1)[-1]):
         entry = litellm.model_cost.get(name)
         if entry and "input_cost_per_token" in entry:
@@ -268,7 +274,7 @@ def price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
 
 def count_tokens(model: str, messages: Sequence[Mapping[str, str]]) -> int:
     """Return the tokens of `messages` by the tokenizers that LiteLLM carries (an estimate for models of other families)."""
-    return int(load_litellm().token_counter(model=model, messages=[dict(message) for message in messages]))
+    return int(_loaded().token_counter(model=model, messages=[dict(message) for message in messages]))
 
 
 def _address(base_url: str, api_key: str) -> dict[str, str]:
