@@ -135,9 +135,7 @@ class LiteLLMTeacher:
             log.event("teacher call", stage=stage, query=query, duration_ms=took, status=status, requests=requests)
         return self.keep(request, payload, raw, exchange.spent(), exchange.latency_ms)
 
-    def keep(
-        self, request: TeacherRequest, payload: Reply, raw: str, spent: Spent | None, latency_ms: int = 0
-    ) -> TeacherReply:
+    def keep(self, request: TeacherRequest, payload: Reply, raw: str, spent: Spent | None, latency_ms: int = 0) -> TeacherReply:
         """Record a validated reply that was read from `raw`, and return it, or the one that was recorded before."""
         spent = spent or Spent(0, 0, 0, 0.0)
         key = request_key(self._model, request)
@@ -213,13 +211,16 @@ class LiteLLMTeacher:
             if again:
                 reservation = self._budget.reserve(estimate)
 
-        cost = 0.0
+        cost = estimate  # what ends unforeseen, by Ctrl-C for one, may have been charged
         try:
             completion = litellm_client.complete(
                 self._model, messages, **self._server, on_lost=on_lost, sleep=self._sleep, **parameters
             )
             # Another tokenizer's count may be too low: where the server told none, the most that it can have been is kept.
             cost = max(completion.cost_usd, estimate) if completion.counted_here else completion.cost_usd
+        except DragGraphError:
+            cost = 0.0  # what may have been charged until then is settled by `on_lost`
+            raise
         finally:
             self._budget.settle(reservation, cost)
         return completion

@@ -211,6 +211,20 @@ def test_a_reply_that_does_not_say_its_tokens_is_not_free(usage):
         server.shutdown()
 
 
+def test_a_call_that_is_interrupted_counts_as_charged():
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with ScriptedServer() as server:
+        server.script("evidence", Fault(500))
+        budget = Budget(0.01)
+        teacher = LiteLLMTeacher(MODEL, base_url=server.url, budget=budget, max_tokens=400, sleep=interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            teacher.ask(question(1))
+    assert budget.spent_usd > 400 * A_TOKEN_OUT
+    budget.settle(budget.reserve(0.01 - budget.spent_usd))  # and nothing stays reserved
+
+
 QUESTIONS = [{"id": str(n), "question": f"Why does thing number {n} cause effect number {n}?"} for n in range(60)]
 REAL_MODEL = "gpt-4o"
 """A child process knows the prices of LiteLLM's own map only."""
