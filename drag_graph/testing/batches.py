@@ -40,11 +40,15 @@ class _Batch:
 
 @dataclass(slots=True)
 class BatchDesk:
-    """The batches of one server. `hold` keeps all in progress while it is set; `page` is the length of a page of their list."""
+    """The batches of one server. `hold` keeps all in progress while it is set; `page` is the length of a page of their list.
+
+    With `there` false the server knows nothing of files and batches.
+    """
 
     answer: LineAnswer
     hold: threading.Event = field(default_factory=threading.Event)
     page: int = 100
+    there: bool = True
     files: dict[str, bytes] = field(default_factory=dict)
     _batches: dict[str, _Batch] = field(default_factory=dict)
     _courses: deque[Course] = field(default_factory=deque)
@@ -81,7 +85,7 @@ class BatchDesk:
 
     def reply(self, method: str, path: str, content_type: str, body: bytes) -> tuple[int, Any]:
         """Return the HTTP status and the document, or the bytes, of the reply."""
-        parts = urlsplit(path).path.strip("/").split("/")[1:]
+        parts = urlsplit(path).path.strip("/").split("/")[1:] if self.there else []
         query = parse_qs(urlsplit(path).query)
         match method, parts:
             case "POST", ["files"]:

@@ -216,7 +216,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self._is_refused():
             self._send(401, _error("the key is wrong", code="invalid_api_key"))
         else:
-            self._send(*desk.reply(self.command, self.path, self.headers.get("Content-Type") or "", body))
+            status, document = desk.reply(self.command, self.path, self.headers.get("Content-Type") or "", body)
+            self._send(status, document, retry_after="" if status == 200 else "0")  # noqa: PLR2004
         return True
 
     def _is_refused(self) -> bool:

@@ -1,0 +1,298 @@
+"""`distill --batch` against the scripted server's files and batches: the same graph as by direct requests for half the price,
+whatever becomes of a batch or a line in it."""
+
+import contextlib
+import io
+import json
+import sqlite3
+import sys
+
+import pytest
+
+from drag_graph.__main__ import main
+from drag_graph.adapters import litellm_client
+from drag_graph.adapters.batch_spool import Spool
+from drag_graph.adapters.litellm_batches import batch_price_of, check_support
+from drag_graph.errors import ConfigurationError
+from drag_graph.testing import plausible
+from drag_graph.testing.batches import Course
+from drag_graph.testing.server import BATCHES, Fault, Say, ScriptedServer, half
+
+PAIRS = (("glaciers", "valleys"), ("violins", "concerts"), ("volcanoes", "islands"), ("bridges", "traffic"))
+PRICED = "gpt-4o-mini"
+
+
+@pytest.fixture
+def server():
+    with ScriptedServer() as found:
+        yield found
+
+
+@pytest.fixture
+def work(monkeypatch, tmp_path):
+    """An empty folder with four questions, and quick looks at batches."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "lexical")
+    monkeypatch.setenv("DRAG_GRAPH_BATCH_POLL_SECONDS", "0.01")
+    lines = [{"id": str(n), "question": f"How do {one} change {other}?"} for n, (one, other) in enumerate(PAIRS)]
+    (tmp_path / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return tmp_path
+
+
+def drag_graph(*args):
+    """Run the command line in this process; return its exit code, stdout and stderr."""
+    out, err, hook, argv = io.StringIO(), io.StringIO(), sys.excepthook, sys.argv
+    sys.argv = ["drag-graph", *args]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as stopped:
+            main()
+    finally:
+        sys.excepthook, sys.argv = hook, argv
+    return stopped.value.code or 0, out.getvalue(), err.getvalue()
+
+
+def distil(server, *more, store="graph.lbug", model=PRICED, code=0, batch=True):
+    """Distil the questions; return the `--json` document."""
+    teacher = ["--teacher", model, "--teacher-base-url", server.url, "--tape", f"{store}.tape", "--workers", "2"]
+    batched = ["--batch"] if batch else []
+    ended, out, err = drag_graph("distill", "q.jsonl", *teacher, "--store", store, "--json", *batched, *more)
+    assert ended == code, err
+    return json.loads(out) if out else err
+
+
+def export(store="graph.lbug"):
+    return drag_graph("export", "--store", store)[1]
+
+
+def statuses(report):
+    return [query["status"] for query in report["queries"]]
+
+
+def direct(server):
+    return [request for request in server.requests if request.path != BATCHES]
+
+
+def spent(store="graph.lbug"):
+    """Return what the job has spent and reserved by the ledger."""
+    database = sqlite3.connect(f"{store}.tape.runs.sqlite3")
+    try:
+        (settled,) = database.execute("SELECT coalesce(sum(spent_usd), 0) FROM spending").fetchone()
+        (reserved,) = database.execute("SELECT coalesce(sum(amount_usd), 0) FROM reservations").fetchone()
+    finally:
+        database.close()
+    return settled, reserved
+
+
+@pytest.mark.parametrize(("plan", "rounds"), [("lean", 3), ("paper", 4)])
+def test_the_same_requests_give_the_same_graph_for_half_the_price(work, server, plan, rounds):
+    alone = distil(server, "--plan", plan, store="alone.lbug", batch=False)
+    asked = sorted(json.dumps(request.body, sort_keys=True) for request in server.requests)
+    server.requests.clear()
+    batched = distil(server, "--plan", plan)
+    assert export() == export("alone.lbug")
+    assert not direct(server)
+    assert sorted(json.dumps(request.body, sort_keys=True) for request in server.requests) == asked
+    assert len(server.batches.sizes) == rounds
+    assert sum(server.batches.sizes) == len(asked)
+    assert batched["totals"]["cost_usd"] == pytest.approx(alone["totals"]["cost_usd"] / 2, abs=2e-6)
+    same = ("complete", "calls", "cached_calls", "tokens_in", "tokens_out", "triples", "edges")
+    assert [batched["totals"][name] for name in same] == [alone["totals"][name] for name in same]
+    assert spent() == (pytest.approx(sum(query["cost_usd"] for query in batched["queries"])), 0)
+
+
+def test_what_is_done_is_not_asked_again(work, server):
+    first = distil(server)
+    again = distil(server)
+    assert (again["totals"]["complete"], again["totals"]["calls"], len(server.batches.sizes)) == (4, 0, 3)
+    other = distil(server, "--threshold", "0.5")
+    assert (other["totals"]["cached_calls"], other["totals"]["cost_usd"]) == (first["totals"]["calls"], 0)
+    assert len(server.batches.sizes) == 3
+    assert not [path for path in (work / "graph.lbug.tape.batches").iterdir() if path.suffix != ".lock"]
+
+
+def test_a_line_that_a_batch_does_not_answer_usably_is_asked_directly(work, server):
+    evidence = plausible.evidence("15 statements: How do glaciers change valleys?")
+    server.script("evidence", Say("I cannot think of any."), Say("", refusal="I will not."), half(evidence), Fault(500))
+    report = distil(server)
+    assert statuses(report) == ["complete"] * 4
+    assert server.batches.sizes == [4, 4, 4]
+    assert [request.schema for request in direct(server)] == ["evidence"] * 4
+    # The three replies that came are paid for, too, and so is each second one: 4 queries of 3 calls each, and 3 more.
+    assert report["totals"]["calls"] == 15
+    assert spent() == (pytest.approx(sum(query["cost_usd"] for query in report["queries"])), 0)
+
+
+def test_a_line_that_nobody_answers_usably_is_quarantined_and_asked_once(work, server):
+    server.always(
+        "scores", lambda request: Say("no") if "glaciers" in request.prompt.lower() else plausible.scores(request.prompt)
+    )
+    report = distil(server, code=1)
+    assert statuses(report) == ["quarantined", "complete", "complete", "complete"]
+    assert "after asking again" in report["queries"][0]["error"]
+    assert len(direct(server)) == 3
+    assert spent()[0] == pytest.approx(sum(query["cost_usd"] for query in report["queries"]))
+
+
+def test_a_server_that_takes_no_schema_gets_a_simpler_form_in_the_next_batch(work, server):
+    def evidence(request):
+        kind = request.body["response_format"]["type"]
+        return Fault(400) if kind == "json_schema" else plausible.evidence(request.prompt)
+
+    server.always("evidence", evidence)
+    assert statuses(distil(server)) == ["complete"] * 4
+    assert (server.batches.sizes, direct(server)) == ([4, 4, 4, 4], [])
+
+
+@pytest.mark.parametrize("end", ["expired", "cancelled"])
+def test_what_an_ended_batch_has_left_is_submitted_again(work, server, end):
+    server.batches.script(Course(end, share=0.5))
+    assert statuses(distil(server)) == ["complete"] * 4
+    assert (server.batches.sizes, direct(server)) == ([4, 4, 4, 2], [])
+    assert server.count() == 12
+
+
+def test_what_a_provider_has_no_time_for_twice_is_asked_directly(work, server):
+    server.batches.script(Course("expired", share=0.0), Course("expired", share=0.5))
+    assert statuses(distil(server)) == ["complete"] * 4
+    assert (server.batches.sizes, len(direct(server)), server.count()) == ([4, 4, 4, 4], 2, 12)
+
+
+def test_a_lost_line_of_a_completed_batch_is_submitted_again(work, server):
+    server.batches.script(Course(share=0.75))
+    assert statuses(distil(server)) == ["complete"] * 4
+    assert (sum(server.batches.sizes), direct(server), server.count()) == (13, [], 12)
+
+
+def test_a_batch_that_fails_twice_quarantines_its_queries_with_the_reason(work, server):
+    server.batches.script(*[Course("failed", codes=("token_limit_exceeded",))] * 2)
+    report = distil(server, code=1)
+    assert statuses(report) == ["quarantined"] * 4
+    assert "failed, token_limit_exceeded" in report["queries"][0]["error"]
+    assert (server.count(), report["totals"]["cost_usd"], spent()) == (0, 0, (0, 0))
+    assert statuses(distil(server)) == ["complete"] * 4, "nothing was paid, so the same command tries again"
+
+
+def test_the_budget_is_reserved_at_the_price_of_batches(work, server):
+    few = distil(server, "--budget-usd", "0.0018", code=5)
+    settled, reserved = spent()
+    assert server.batches.sizes[0] == 1, "not all fit at first"
+    assert (reserved, settled) == (0, pytest.approx(sum(query["cost_usd"] for query in few["queries"])))
+    assert settled <= 0.0018
+    assert "pending" in statuses(few)
+    rest = distil(server, "--budget-usd", "1")
+    assert statuses(rest) == ["complete"] * 4
+    assert (server.count(), direct(server)) == (12, [])
+    assert spent()[0] == pytest.approx(sum(query["cost_usd"] for report in (few, rest) for query in report["queries"]))
+
+
+def test_a_budget_that_is_enough_takes_more_rounds_but_gets_there(work, server):
+    report = distil(server, "--budget-usd", "0.003")
+    assert statuses(report) == ["complete"] * 4
+    assert (server.count(), len(server.batches.sizes) > 3, spent()[1]) == (12, True, 0)
+    assert spent()[0] == pytest.approx(sum(query["cost_usd"] for query in report["queries"]))
+
+
+def test_a_budget_for_nothing_submits_nothing(work, server):
+    assert "may cost" in distil(server, "--budget-usd", "0.0000001", code=5)["stopped"]
+    assert (server.batches.sizes, spent()) == ([], (0, 0))
+
+
+def test_submit_leave_and_come_back(work, server):
+    reports = [distil(server, "--no-wait", code=130)]
+    assert statuses(reports[0]) == ["pending"] * 4
+    assert {query["error"] for query in reports[0]["queries"]} == {"waits for a batch"}
+    assert "4 requests" in reports[0]["stopped"]
+    code = 130
+    while code:
+        code, out, err = drag_graph(
+            *["distill", "q.jsonl", "--teacher", PRICED, "--teacher-base-url", server.url, "--tape", "graph.lbug.tape"],
+            *["--store", "graph.lbug", "--json", "--batch", "--no-wait"],
+        )
+        assert code in {0, 130}
+        assert code == 0 or "The same command collects the replies" in err
+        reports.append(json.loads(out))
+        assert len(reports) < 12
+    assert (server.batches.sizes, server.count()) == ([4, 4, 4], 12)
+    assert statuses(reports[-1]) == ["complete"] * 4
+    paid = sum(query["cost_usd"] for report in reports for query in report["queries"])
+    assert paid == pytest.approx(spent()[0])
+    assert sum(report["totals"]["calls"] - report["totals"]["cached_calls"] for report in reports) == 12
+
+
+def test_lines_that_were_added_meanwhile_are_submitted_beside_the_waiting_batch(work, server):
+    server.batches.hold.set()
+    distil(server, "--no-wait", code=130)
+    with (work / "q.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
+    distil(server, "--no-wait", code=130)
+    assert server.batches.sizes == [4, 1]
+    server.batches.hold.clear()
+    assert statuses(distil(server)) == ["complete"] * 5
+    assert (server.batches.sizes, server.count()) == ([4, 1, 5, 5], 15)
+
+
+def test_a_batch_whose_making_seems_to_fail_is_found_and_not_made_twice(work, server):
+    server.batches.page = 1
+    server.batches.fail("created", 503)
+    assert statuses(distil(server)) == ["complete"] * 4
+    assert server.batches.sizes == [4, 4, 4]
+
+
+def test_trouble_on_the_way_is_repeated_by_the_one_retry_loop(work, server):
+    for event in ("file", "create", "retrieve", "content"):
+        server.batches.fail(event, 429)
+    assert statuses(distil(server)) == ["complete"] * 4
+    assert (server.batches.sizes, server.count()) == ([4, 4, 4], 12)
+
+
+def test_the_same_request_of_two_queries_goes_out_once(work, server):
+    questions = [
+        {"question": "How do glaciers change valleys?", "options": options} for options in (["ice", "wind"], ["a", "b"])
+    ]
+    (work / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in questions), encoding="utf-8")
+    report = distil(server, "--blind")
+    assert statuses(report) == ["complete"] * 2
+    assert (server.batches.sizes, report["totals"]["cached_calls"]) == ([1, 1, 1], 3)
+    assert spent()[0] == pytest.approx(sum(query["cost_usd"] for query in report["queries"]))
+
+
+def test_two_processes_do_not_wait_for_the_same_batches(work, server):
+    distil(server)
+    (lock,) = (work / "graph.lbug.tape.batches").glob("*.lock")
+    spool = Spool(lock.parent, lock.stem)
+    try:
+        assert "another process waits for the batches" in distil(server, code=3)
+    finally:
+        spool.close()
+
+
+def test_a_teacher_without_batches_is_refused_in_words(work, server):
+    (work / "c.jsonl").write_text("", encoding="utf-8")
+    for flags, words in (
+        (["--teacher", "curated:c.jsonl", "--batch"], "a file as teacher has no batch API"),
+        (["--teacher", "tape:x.tape", "--batch"], "a file as teacher has no batch API"),
+        (["--teacher", "anthropic/claude-sonnet-4-5", "--batch"], "no batch API of the provider 'anthropic'"),
+        (["--teacher", PRICED, "--no-wait"], "--no-wait belongs to --batch"),
+    ):
+        code, _, err = drag_graph("distill", "q.jsonl", *flags)
+        assert (code, words in err, "Next: " in err) == (2, True, True), err
+    server.batches.there = False
+    report = distil(server, code=2)
+    assert "has no batch API (HTTP 404)" in report["stopped"]
+    assert server.count() == 0
+
+
+def test_without_an_address_only_providers_that_get_their_own_requests_are_taken():
+    check_support("openai/gpt-4o-mini")
+    check_support("azure/some-deployment")
+    check_support("hosted_vllm/any", "http://127.0.0.1:1/v1")
+    for model in ("hosted_vllm/any", "litellm_proxy/any", "mistral/mistral-large-latest"):
+        with pytest.raises(ConfigurationError, match="no batch API"):
+            check_support(model)
+
+
+def test_the_price_of_a_batch_is_that_of_the_map_or_half():
+    assert batch_price_of(PRICED, 1_000_000, 1_000_000) == pytest.approx(0.075 + 0.3)
+    whole = litellm_client.price_of("gpt-3.5-turbo-16k", 1000, 1000)
+    assert batch_price_of("openai/gpt-3.5-turbo-16k", 1000, 1000) == pytest.approx(whole / 2)
+    assert batch_price_of("scripted", 1000, 1000) is None
