@@ -32,6 +32,9 @@ def distill(
     blind: options.Blind = None,
     extractor: options.ExtractorFlag = None,
     workers: options.Workers = None,
+    engine: options.EngineFlag = None,
+    address: options.Address = None,
+    processes: options.Processes = None,
     budget_usd: options.BudgetUsd = None,
     dry_run: options.DryRun = False,
     retry_quarantined: options.RetryQuarantined = False,
@@ -76,6 +79,9 @@ def distill(
         "blind": blind,
         "extractor": extractor,
         "workers": workers,
+        "engine": engine,
+        "ray_address": address,
+        "ray_processes": processes,
         "budget_usd": budget_usd,
         "tape": tape,
         "top_k": top_k,
@@ -113,6 +119,10 @@ def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool) -> None:
     if no_wait and not batch:
         raise ConfigurationError("--no-wait belongs to --batch", hint="drag-graph distill --help")
     if batch:
+        if settings.engine == "ray":
+            raise ConfigurationError(
+                "--batch leaves the work to the provider; --engine ray has none to do", hint="Leave one out."
+            )
         from drag_graph.bootstrap import check_batches
 
         check_batches(settings)

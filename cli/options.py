@@ -49,6 +49,13 @@ class Extractor(StrEnum):
     patterns = "patterns"
 
 
+class Engine(StrEnum):
+    """Where queries are worked on."""
+
+    local = "local"
+    ray = "ray"
+
+
 class Mode(StrEnum):
     """What a student is shown."""
 
@@ -124,6 +131,18 @@ ExtractorFlag = Annotated[
     Extractor | None, typer.Option("--extractor", help="Who reads the triples.", rich_help_panel=TEACHER_PANEL)
 ]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Queries at once.", rich_help_panel=TEACHER_PANEL)]
+EngineFlag = Annotated[
+    Engine | None, typer.Option("--engine", help="local, or ray: on a Ray cluster.", rich_help_panel=TEACHER_PANEL)
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address", help="The Ray cluster: auto or HOST:PORT; else one of this machine.", rich_help_panel=TEACHER_PANEL
+    ),
+]
+Processes = Annotated[
+    int | None, typer.Option("--processes", min=1, help="Worker processes on the cluster.", rich_help_panel=TEACHER_PANEL)
+]
 BudgetUsd = Annotated[
     float | None, typer.Option("--budget-usd", min=0, help="Never spend more.", rich_help_panel=TEACHER_PANEL)
 ]

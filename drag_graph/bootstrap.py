@@ -14,7 +14,7 @@ from drag_graph.distilling import Distillation
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.estimate import Known, Pricing
 from drag_graph.interruption import InterruptibleTeacher, Interruption
-from drag_graph.pipeline import Distiller
+from drag_graph.pipeline import Distiller, Distils
 from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher
 from drag_graph.refreshing import KIND, source_of
 from drag_graph.runs import Run, start_run
@@ -22,6 +22,7 @@ from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from drag_graph.adapters.batch_teacher import BatchTeacher
+    from drag_graph.adapters.ray_engine import RayDistillation
 
 _FILES = ("curated:", "tape:")
 RUNS_LOOKED_AT = 50
@@ -36,12 +37,15 @@ class Session:
         self.store = store
         self.embedder = embedder
         self._teacher: Teacher | None = None
+        self._ray: RayDistillation | None = None
         self._journal: Journal | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if self._ray is not None:
+            self._ray.close()
         if self._teacher is not None:
             self._teacher.close()
         if self._journal is not None:
@@ -104,19 +108,32 @@ class Session:
             teacher=self.settings.teacher if teacher is None else teacher.name,
             plan=self.settings.plan,
         )
-        interruption = Interruption()
-        if teacher is None:
-            teacher = self._teacher = (make or make_teacher)(self.settings, run, interruption)
         self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
+        if self.settings.engine == "ray":
+            distils, interruption = self._on_ray(run, by_others=teacher is not None or make is not None)
+        else:
+            interruption = Interruption()
+            if teacher is None:
+                teacher = self._teacher = (make or make_teacher)(self.settings, run, interruption)
+            distils = Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption))
         return Distiller(
             self.store,
-            Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption)),
+            distils,
             journal,
             run,
             workers=self.settings.workers,
             retry_quarantined=retry_quarantined,
             interruption=interruption,
         )
+
+    def _on_ray(self, run: Run, *, by_others: bool) -> tuple[Distils, Interruption]:
+        if by_others:
+            hint = "Leave --engine ray out, or --batch."
+            raise ConfigurationError("--engine ray asks the teacher of the settings, call by call", hint=hint)
+        from drag_graph.adapters.ray_engine import RayDistillation
+
+        self._ray = RayDistillation(self.settings, self.embedder, run)
+        return self._ray, self._ray.interruption
 
     def asker(self, student: Student | None = None) -> Asker:
         """Return the asking under the settings, with their student unless another is given.

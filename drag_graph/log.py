@@ -49,6 +49,11 @@ def event(name: str, *, level: int = logging.INFO, **fields: Any) -> None:
         LOGGER.log(level, name, extra={_FIELDS: fields})
 
 
+def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """Return the fields that an event was logged with."""
+    return dict(getattr(record, _FIELDS, {}))
+
+
 @contextmanager
 def timed(stage: str, query_id: str) -> Iterator[None]:
     """Log how long a stage took and whether it ended in an error (which is passed on)."""

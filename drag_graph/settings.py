@@ -74,6 +74,11 @@ class Settings(BaseSettings):
     batch_poll_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="Between looks at a batch, at most.")
     budget_usd: float | None = Field(None, ge=0)
 
+    # Where the work is done
+    engine: Literal["local", "ray"] = Field("local", description="local: threads of this process; ray: a Ray cluster.")
+    ray_address: str = Field("", description="auto or HOST:PORT; by default RAY_ADDRESS, else a cluster of this machine alone.")
+    ray_processes: PositiveInt | None = Field(None, description="By default the cluster's processors, at most `workers`.")
+
     # Ranking and the graph
     ranking: Literal["weighted", "rank-sum"] = "weighted"
     alpha: Fraction | None = Field(None, description="Weight of the teacher's score; by default that of the domain.")
@@ -205,3 +210,29 @@ def prepare_libraries() -> None:
         "OMP_WAIT_POLICY": "PASSIVE",
     }.items():
         os.environ.setdefault(name, value)
+
+
+def prepare_ray(address: str) -> str:
+    """Set what Ray reads when it is imported, unless the user has set it; return the address meant, '' for a new cluster.
+
+    No usage statistics; nothing of the working folder is uploaded under `uv run`; a cluster of our own stays on the loopback.
+    """
+    address = address or os.environ.get("RAY_ADDRESS", "")
+    for name, value in {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+        **({} if address else {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}),
+    }.items():
+        os.environ.setdefault(name, value)
+    return address
+
+
+def provider_variables(provider: str) -> dict[str, SecretStr]:
+    """Return the variables of the environment that a model provider reads: those whose names begin with its own."""
+    prefix = f"{provider.upper()}_"
+    return {name: SecretStr(value) for name, value in os.environ.items() if name.startswith(prefix) and value}
+
+
+def adopt_variables(variables: Mapping[str, str]) -> None:
+    """Set variables of this process, for libraries that look there."""
+    os.environ.update(variables)

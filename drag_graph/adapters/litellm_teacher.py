@@ -19,7 +19,6 @@ from drag_graph.adapters import litellm_client
 from drag_graph.adapters.budget import Budget
 from drag_graph.adapters.litellm_client import Completion
 from drag_graph.adapters.litellm_errors import RequestRejected
-from drag_graph.adapters.quarantine import Quarantine
 from drag_graph.adapters.replies import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.adapters.tape import Tape, call_id, request_key
 from drag_graph.errors import DragGraphError, MalformedReply, RefusedReply, ReplyError, Spent, TruncatedReply
@@ -164,7 +163,7 @@ class LiteLLMTeacher:
         """Keep the unusable reply beside the tape, and say where; without a tape there is no place for it."""
         if self._tape is None:
             return
-        quarantine = Quarantine(self._tape.path)
+        quarantine = self._tape.quarantine
         try:
             quarantine.keep(request, self._model, error)
             said = f"The raw reply is kept in {quarantine.path}."

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from drag_graph import log
 from drag_graph.adapters.offset_index import OffsetIndex
+from drag_graph.adapters.quarantine import Quarantine
 from drag_graph.errors import InputError, ReplyError, StoreUnfit
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import TeacherCall
@@ -106,6 +107,11 @@ class Tape:
     def damaged(self) -> int:
         """How many lines were found damaged and are ignored."""
         return self._damaged
+
+    @property
+    def quarantine(self) -> Quarantine:
+        """Where replies that cannot be used are kept: beside the tape."""
+        return Quarantine(self.path)
 
     def close(self) -> None:
         """Release the file; a second call does nothing."""

@@ -1,0 +1,133 @@
+"""The keeper: the one process of a cluster run, on the driver's machine, that holds the tape and the budget.
+
+A restarted keeper finds both as they were: replies are on the tape's disk before a worker has them, and reservations are rows
+on disk before a call is sent (docs/adr/0012).
+"""
+
+import threading
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from drag_graph import log
+from drag_graph.adapters.budget import Budget, Reservation
+from drag_graph.adapters.quarantine import Quarantine
+from drag_graph.adapters.ray_engine.messages import Event, Events, Token, told
+from drag_graph.adapters.spending import Ledger, dollars, nanos
+from drag_graph.adapters.tape import Tape
+from drag_graph.errors import DragGraphError, ModelUnavailable, ReplyError
+from drag_graph.ports import TeacherReply, TeacherRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Custody:
+    """What the keeper keeps: the tape, and the spending of `job`, whose run `run_id` may spend up to `limit_usd`."""
+
+    tape: Path
+    runs: Path
+    job: str
+    run_id: str
+    limit_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    reservation: Reservation
+    worker: int
+    life: str
+
+
+class Keeper:
+    """An actor; its methods return the errors that are meant for the caller (`told`).
+
+    A worker is known by its number and its `life`, which is another one after Ray has restarted it.
+    """
+
+    def __init__(self, custody: Custody, log_level: int) -> None:
+        self._events = Events(log_level)
+        self._lock = threading.Lock()
+        self._held: dict[str, _Held] = {}
+        self._lives: dict[int, str] = {}
+        self._problem: DragGraphError | None = None
+        # An owner of its own: what an earlier keeper of this run has reserved is not this one's to wait for.
+        owner = f"{custody.run_id}/{uuid.uuid4().hex}"
+        try:
+            self._tape = Tape(custody.tape)
+            self._ledger = Ledger(custody.runs, custody.job, owner)
+            self._budget = Budget(custody.limit_usd, ledger=self._ledger)
+            self._quarantine = Quarantine(custody.tape)
+        except DragGraphError as error:  # to be told by `check`, and not to end the process
+            self._problem = error
+
+    @told
+    def check(self) -> None:
+        """Raise what is wrong with the tape or the journal."""
+        self._hold()
+
+    def events(self) -> list[Event]:
+        """Return what was logged since the last time."""
+        return self._events.take()
+
+    @told
+    def announce(self, worker: int, life: str) -> None:
+        """Take note of a worker's (new) life: what the last one had reserved counts as spent, as nobody can know any more."""
+        self._hold()
+        with self._lock:
+            self._lives[worker] = life
+            lost = {name: held for name, held in self._held.items() if held.worker == worker and held.life != life}
+            for name in lost:
+                del self._held[name]
+        for held in lost.values():
+            self._budget.settle(held.reservation, dollars(held.reservation.amount))
+        if lost:
+            log.event("a worker was lost with calls in flight", worker=worker, calls=len(lost))
+
+    @told
+    def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
+        """See `Tape.find`."""
+        self._hold()
+        return self._tape.find(model, request)
+
+    @told
+    def record(self, model: str, request: TeacherRequest, reply: TeacherReply, raw: str) -> TeacherReply:
+        """See `Tape.record`."""
+        self._hold()
+        return self._tape.record(model, request, reply, raw)
+
+    @told
+    def quarantine(self, request: TeacherRequest, model: str, error: ReplyError) -> None:
+        """See `Quarantine.keep`."""
+        self._hold()
+        self._quarantine.keep(request, model, error)
+
+    @told
+    def reserve(self, worker: int, life: str, estimate_usd: float) -> Token:
+        """See `Budget.reserve`. It may wait for other calls, so it is called in a group of threads of its own."""
+        self._hold()
+        reservation = self._budget.reserve(estimate_usd)
+        token = Token(uuid.uuid4().hex, reservation.key, reservation.amount)
+        with self._lock:
+            current = self._lives.setdefault(worker, life) == life
+            if current:
+                self._held[token.name] = _Held(reservation, worker, life)
+        if not current:  # the worker was lost while this waited: its call will not be made
+            self._budget.settle(reservation)
+            raise ModelUnavailable("this worker process was taken for lost and another has its place")
+        return token
+
+    @told
+    def settle(self, token: Token, actual_usd: float) -> None:
+        """See `Budget.settle`; also for what an earlier keeper has reserved."""
+        self._hold()
+        with self._lock:
+            held = self._held.pop(token.name, None)
+        if held is not None:
+            self._budget.settle(held.reservation, actual_usd)
+        elif token.key is None:
+            self._budget.settle(self._budget.reserve(0.0), actual_usd)
+        else:
+            self._ledger.settle(token.key, token.amount, nanos(actual_usd))
+
+    def _hold(self) -> None:
+        if self._problem is not None:
+            raise self._problem

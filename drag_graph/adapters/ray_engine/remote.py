@@ -1,0 +1,74 @@
+"""What a worker has in place of the tape and the budget: the same methods, answered by the keeper."""
+
+import math
+import uuid
+from pathlib import Path
+from typing import Any, cast
+
+from drag_graph.adapters.ray_engine.messages import Token, answer
+from drag_graph.adapters.spending import nanos
+from drag_graph.errors import ReplyError
+from drag_graph.ports import TeacherReply, TeacherRequest
+
+
+class RemoteTape:
+    """The part of `Tape` that a teacher uses; `path` is on the driver's machine."""
+
+    def __init__(self, keeper: Any, path: Path) -> None:
+        self._keeper = keeper
+        self.path = path
+
+    @property
+    def quarantine(self) -> "RemoteQuarantine":
+        """Where unusable replies are kept."""
+        return RemoteQuarantine(self._keeper, self.path)
+
+    def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
+        """See `Tape.find`."""
+        return cast("TeacherReply | None", answer(self._keeper.find.remote(model, request)))
+
+    def record(self, model: str, request: TeacherRequest, reply: TeacherReply, raw: str) -> TeacherReply:
+        """See `Tape.record`: on the disk of the driver's machine when this returns."""
+        return cast("TeacherReply", answer(self._keeper.record.remote(model, request, reply, raw)))
+
+    def close(self) -> None:
+        """There is nothing to release: the file is the keeper's."""
+
+
+class RemoteQuarantine:
+    """See `Quarantine`."""
+
+    def __init__(self, keeper: Any, tape: Path) -> None:
+        self._keeper = keeper
+        self.path = tape.with_name(f"{tape.name}.quarantine.jsonl")
+
+    def keep(self, request: TeacherRequest, model: str, error: ReplyError) -> None:
+        """See `Quarantine.keep`."""
+        answer(self._keeper.quarantine.remote(request, model, error))
+
+
+class RemoteBudget:
+    """The part of `Budget` that a teacher uses. Without a limit nothing is reserved, so nobody is asked before a call."""
+
+    def __init__(self, keeper: Any, worker: int, life: str, limit_usd: float | None) -> None:
+        self._keeper = keeper
+        self._worker = worker
+        self._life = life
+        self._limited = limit_usd is not None and not math.isinf(limit_usd)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._limited
+
+    def reserve(self, estimate_usd: float) -> Token:
+        """See `Budget.reserve`."""
+        if not self._limited:
+            return Token(uuid.uuid4().hex, None, nanos(estimate_usd))
+        reserve = self._keeper.reserve.options(concurrency_group="reserving")
+        return cast("Token", answer(reserve.remote(self._worker, self._life, estimate_usd)))
+
+    def settle(self, token: Token, actual_usd: float = 0.0) -> None:
+        """See `Budget.settle`."""
+        if self._limited or actual_usd:
+            answer(self._keeper.settle.remote(token, actual_usd))
