@@ -184,7 +184,7 @@ def storm(file, phases, plan):
 PLANS = st.lists(calls(), min_size=1, max_size=6)
 PHASES = st.lists(st.lists(st.none() | st.integers(0, 60), min_size=1, max_size=3), min_size=1, max_size=3)
 BOUNDED = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(BOUNDED, max_examples=600)
+LONG = settings(BOUNDED, max_examples=300)
 
 
 def check_storm(phases, plan):
