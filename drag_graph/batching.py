@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
 
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
@@ -26,7 +26,7 @@ _IN_MEMORY = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a batch stands: `since` when it was made, `until` when the provider gives it up (seconds since 1970, or 0)."""
+    """Where a batch stands: `since` when it was made, `until` when the provider gives it up."""
 
     ended: bool
     status: str
@@ -34,7 +34,7 @@ class Progress:
     failed: int
     total: int
     since: datetime
-    until: int = 0
+    until: datetime
 
 
 class Batches(Protocol):
@@ -47,7 +47,10 @@ class Batches(Protocol):
         """Make batches of what was noted; return the error for what the budget does not reach."""
 
     def look(self) -> list[Progress]:
-        """Return where the batches stand that are not collected."""
+        """Ask where the batches stand that are not collected."""
+
+    def waiting(self) -> list[Progress]:
+        """Return the same without asking, as it was known last."""
 
     def collect(self) -> int:
         """Collect the batches that have ended; return how many."""
@@ -147,16 +150,15 @@ class Rounds:
 
     def _left(self, how: str) -> Interrupted:
         """Return the error of a run that leaves batches behind, if there are any."""
-        waiting = [batch for batch in self._results if not batch.ended]
+        waiting = self._batches.waiting()
         if not waiting:
             return Interrupted(f"{how}; what is complete is stored", hint="The same command goes on from there.")
         requests = sum(batch.total for batch in waiting)
         which = "a batch waits" if len(waiting) == 1 else f"{len(waiting)} batches wait"
-        until = max(batch.until for batch in waiting)
-        by = f", at the latest by {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC" if until else ""
+        by = max(batch.until for batch in waiting)
         return Interrupted(
             f"{how}; {which} at the provider with {requests} requests, and what is complete is stored",
-            hint=f"The same command collects the replies and goes on; they are usually there within hours{by}.",
+            hint=f"The same command collects the replies, which are there by {by:%Y-%m-%d %H:%M} UTC, and goes on.",
         )
 
 

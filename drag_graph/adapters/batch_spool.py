@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -54,12 +54,10 @@ class Spool:
 
     def note(self, key: str, request: TeacherRequest) -> None:
         """Add a request to those noted."""
-        try:
+        with self._in_words():
             if self._noted is None:
                 self._noted = open(self._noting, "w+b", opener=_private)  # noqa: SIM115
             self._noted.write(_line(key, request))
-        except OSError as error:
-            raise self._unfit(error) from error
 
     def noted(self) -> Iterator[Noted]:
         """Yield what was noted."""
@@ -77,22 +75,26 @@ class Spool:
             self._noted = None
 
     @contextmanager
-    def writing(self, token: str) -> Iterator[Callable[[Noted], object]]:
+    def writing(self, token: str) -> Iterator[Callable[[Noted], None]]:
         """Give the function that adds a request to a batch's file; the file is on the disk for good afterwards."""
         path = self._path(token)
-        try:
-            with open(path, "wb", opener=_private) as file:
-                yield lambda noted: file.write(_line(noted.key, noted.request))
+        with ExitStack() as opened:
+            with self._in_words():
+                file = opened.enter_context(open(path, "wb", opener=_private))
+
+            def write(noted: Noted) -> None:
+                with self._in_words():
+                    file.write(_line(noted.key, noted.request))
+
+            yield write
+            with self._in_words():
                 file.flush()
                 os.fsync(file.fileno())
-            folder = os.open(self._folder, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-        except OSError as error:
-            path.unlink(missing_ok=True)
-            raise self._unfit(error) from error
+                folder = os.open(self._folder, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
 
     def requests(self, token: str) -> Iterator[Noted]:
         """Yield the requests of a batch; none where somebody has erased its file."""
@@ -108,13 +110,13 @@ class Spool:
     def upload(self, lines: Iterator[bytes]) -> tuple[Path, int]:
         """Write the file that the provider gets; return where it is and how many lines it has."""
         path, number = self._folder / f"{self._job}-upload.jsonl", 0
-        try:
-            with open(path, "wb", opener=_private) as file:
-                for line in lines:
+        with self._in_words():
+            file = open(path, "wb", opener=_private)  # noqa: SIM115
+        with file:
+            for line in lines:
+                with self._in_words():
                     file.write(line)
-                    number += 1
-        except OSError as error:
-            raise self._unfit(error) from error
+                number += 1
         return path, number
 
     def drop(self, token: str) -> None:
@@ -134,6 +136,13 @@ class Spool:
 
     def _path(self, token: str) -> Path:
         return self._folder / f"{self._job}-{token}.jsonl"
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._unfit(error) from error
 
     def _unfit(self, error: Exception) -> StoreUnfit:
         reason = getattr(error, "strerror", None) or type(error).__name__

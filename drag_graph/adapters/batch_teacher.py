@@ -10,6 +10,7 @@ import secrets
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from drag_graph import log
@@ -17,6 +18,7 @@ from drag_graph.adapters.batch_records import COLLECTED, NEW, SUBMITTED, BatchRe
 from drag_graph.adapters.batch_spool import Noted, Spool
 from drag_graph.adapters.litellm_batches import (
     ENDPOINT,
+    HOURS,
     MOST_BYTES,
     MOST_REQUESTS,
     BatchApi,
@@ -35,6 +37,7 @@ from drag_graph.ports import TeacherReply, TeacherRequest
 WAITS = "waits for a batch"
 _LOWERED = "lowered"
 _ATTEMPTS = 2
+_DAY = timedelta(hours=HOURS)
 _NOT_ITS_FAULT = frozenset({"batch_expired", "batch_cancelled"})
 _BAD_REQUEST = frozenset({400, 413, 422})
 _UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
@@ -178,15 +181,20 @@ class BatchTeacher:
         return short
 
     def look(self) -> list[Progress]:
-        """Return where the batches stand that are not collected yet."""
+        """Ask where the batches stand that are not collected yet."""
         found = []
         for batch in self._outstanding:
             state = self._state(batch)
             log.event("batch", batch=state.id, status=state.status, total=state.total, completed=state.completed)
-            since = batch.created_at
             counts = (state.completed, state.failed, state.total or len(batch.keys))
-            found.append(Progress(state.ended, state.status, *counts, since=since, until=state.expires_at))
+            until = datetime.fromtimestamp(state.expires_at, UTC) if state.expires_at else batch.created_at + _DAY
+            found.append(Progress(state.ended, state.status, *counts, since=batch.created_at, until=until))
         return found
+
+    def waiting(self) -> list[Progress]:
+        """Return the batches that are not collected yet, without asking where they stand."""
+        open_ = [batch for batch in self._batches if batch.status in {NEW, SUBMITTED}]
+        return [Progress(False, "", 0, 0, len(batch.keys), batch.created_at, batch.created_at + _DAY) for batch in open_]  # noqa: FBT003
 
     def collect(self) -> int:
         """Put the replies of the batches that have ended on the tape; return how many batches these were."""
