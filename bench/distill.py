@@ -18,6 +18,7 @@ import multiprocessing
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -131,27 +132,39 @@ def _name(place: int) -> str:
     return "Z" + "".join(chr(ord("a") + int(digit)) for digit in f"{place:05}")
 
 
-def ours(settings: Any, number: int, options: argparse.Namespace) -> dict[str, float]:
-    """Distil `number` questions after one that is not counted; seconds and processor seconds of this process."""
-    from drag_graph.bootstrap import Session, make_embedder, open_store
+class Ours:
+    """Our side: one open session, which has distilled one question already when the first measurement begins."""
 
-    embedder = Counted(make_embedder(settings))
-    with Session(settings, open_store(settings), embedder) as session:
-        lines = questions(options.questions, number + 1, settings.namespace)
-        session.distiller().run(lines[:1])
-        distiller = session.distiller()
-        server: Server = options.server
-        server.order("forget")
-        embedder.seconds = 0.0
+    def __init__(self, settings: Any, options: argparse.Namespace) -> None:
+        from drag_graph.bootstrap import Session, make_embedder, open_store
+
+        self._embedder = Counted(make_embedder(settings))
+        self._session = Session(settings, open_store(settings), self._embedder)
+        self._settings, self._options, self._used = settings, options, 0
+        self.run(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._options.store:
+            _erase(self._session.store, questions(self._options.questions, self._used, self._settings.namespace))
+        self._session.__exit__(*exc)
+
+    def run(self, number: int) -> dict[str, float]:
+        """Distil `number` questions that are new: seconds, and processor seconds of this process and of embedding."""
+        lines = questions(self._options.questions, self._used + number, self._settings.namespace)[self._used :]
+        self._used += number
+        self._options.server.order("forget")
+        self._embedder.seconds = 0.0
+        distiller = self._session.distiller()
         began, processor = time.perf_counter(), time.process_time()
-        report = distiller.run(lines[1:])
+        report = distiller.run(lines)
         seconds, processor = time.perf_counter() - began, time.process_time() - processor
         totals = report.totals()
         assert totals["complete"] == number, report.stopped
         assert not totals["cached_calls"], totals
-        if options.store:
-            _erase(session.store, lines)
-    return {"seconds": seconds, "cpu": processor, "embedding": embedder.seconds, "calls": totals["calls"]}
+        return {"seconds": seconds, "cpu": processor, "embedding": self._embedder.seconds, "calls": totals["calls"]}
 
 
 def _erase(store: Any, lines: Sequence[Any]) -> None:
@@ -159,11 +172,22 @@ def _erase(store: Any, lines: Sequence[Any]) -> None:
         store.erase_query(line.query.id)
 
 
-def bare(server: str, bodies: Sequence[dict[str, Any]], workers: int) -> dict[str, float]:
-    """Send the same requests by LiteLLM alone, from as many threads, in a process of its own that knows nothing of ours."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(_send_all, server, bodies, workers).result()
+class Bare:
+    """The other side: LiteLLM alone, in a process of its own that knows nothing of ours, from as many threads."""
+
+    def __init__(self, server: str, workers: int) -> None:
+        self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        self._server, self._workers = server, workers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._pool.shutdown()
+
+    def run(self, bodies: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Send these requests, after one that is not counted."""
+        return self._pool.submit(_send_all, self._server, bodies, self._workers).result()
 
 
 def _send_all(server: str, bodies: Sequence[dict[str, Any]], workers: int) -> dict[str, float]:
@@ -196,18 +220,22 @@ def throughput(options: argparse.Namespace) -> dict[str, Any]:
             width = workers.pop(0)
             ideal = options.rounds * CALLS * options.latency
             row: dict[str, Any] = {"workers": width, "queries": width * options.rounds}
+            mine = 0.0
             bodies: list[dict[str, Any]] = []
             for name in options.embedders:
                 settings = settings_for(options.server.url, folder, options, workers=width, embedder=name)
-                found = ours(settings, row["queries"], options)
+                with Ours(settings, options) as side:
+                    found = side.run(row["queries"])
                 bodies = options.server.order("bodies")
                 row[f"{name}_share"] = round(ideal / found["seconds"], 3)
-                row[f"{name}_cpu_ms"] = round((found["cpu"] - found["embedding"]) / found["calls"] * 1000, 2)
-                row[f"{name}_embedding_ms"] = round(found["embedding"] / found["calls"] * 1000, 2)
-            alone = bare(options.server.url, bodies, width)
+                if name == options.embedders[0]:  # a model embeds in threads of its own: what is left is not ours alone
+                    mine = (found["cpu"] - found["embedding"]) / found["calls"] * 1000
+                    row[f"{name}_cpu_ms"] = round(mine, 2)
+            with Bare(options.server.url, width) as other:
+                alone = other.run(bodies)
             row["bare_share"] = round(ideal / alone["seconds"], 3)
             row["bare_cpu_ms"] = round(alone["cpu"] / alone["calls"] * 1000, 2)
-            row["cpu_ratio"] = round(row[f"{options.embedders[0]}_cpu_ms"] / row["bare_cpu_ms"], 2)
+            row["cpu_ratio"] = round(mine / row["bare_cpu_ms"], 2)
             rows.append(row)
             progress(row)
             if not workers and options.beyond and row[f"{options.embedders[0]}_share"] >= LEAST_SHARE and width < 1024:
@@ -291,40 +319,41 @@ def places() -> list[tuple[str, Any, str]]:
 
 
 def processor(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the processor time a call beside bare LiteLLM's, in turn, and by part.
+    """Measure the processor time a call beside bare LiteLLM's, and by part.
 
-    Of `--repeats` the least counts: what else a machine does can only add to it.
+    Both sides take turns, `--repeats` times; the ratio is the median of each pair's, so that what else the machine does counts
+    for both.
     """
     rows = []
     parts = Parts()
     with Server(options.latency) as options.server, tempfile.TemporaryDirectory() as folder:
         for width in options.workers:
             number = max(options.queries // width, 1) * width
-            times: dict[str, list[float]] = {"ours": [], "bare": []}
-            for _ in range(options.repeats):
-                settings = settings_for(options.server.url, folder, options, workers=width, embedder=options.embedders[0])
-                found = ours(settings, number, options)
-                times["ours"].append((found["cpu"] - found["embedding"]) / found["calls"] * 1000)
-                alone = bare(options.server.url, options.server.order("bodies"), width)
-                times["bare"].append(alone["cpu"] / alone["calls"] * 1000)
-            least = {name: min(values) for name, values in times.items()}
-            row = {"workers": width, "queries": number, **{f"{name}_ms": round(value, 2) for name, value in least.items()}}
-            rows.append({**row, "ratio": round(least["ours"] / least["bare"], 2)})
+            settings = settings_for(options.server.url, folder, options, workers=width, embedder=options.embedders[0])
+            pairs = []
+            with Ours(settings, options) as side, Bare(options.server.url, width) as other:
+                for _ in range(options.repeats):
+                    found = side.run(number)
+                    alone = other.run(options.server.order("bodies"))
+                    mine = (found["cpu"] - found["embedding"]) / found["calls"] * 1000
+                    pairs.append((mine, alone["cpu"] / alone["calls"] * 1000))
+            names = ("ours_ms", "bare_ms")
+            medians = {
+                name: round(statistics.median(column), 2) for name, column in zip(names, zip(*pairs, strict=True), strict=True)
+            }
+            ratio = statistics.median(first / second for first, second in pairs)
+            rows.append({"workers": width, "queries": number * options.repeats, **medians, "ratio": round(ratio, 2)})
             progress(rows[-1])
         settings = settings_for(
             options.server.url, folder, options, workers=max(options.workers), embedder=options.embedders[0]
         )
-        ours(settings, 2, options)
-        settings = settings_for(
-            options.server.url, folder, options, workers=max(options.workers), embedder=options.embedders[0]
-        )
-        with parts.watching(*places()):
-            began = time.process_time()
-            found = ours(settings, options.queries, options)
-            whole = time.process_time() - began
-    parts.seconds["all else: input, journal, hand-over, opening"] = whole - sum(parts.seconds.values())
-    calls = found["calls"] + CALLS  # the question that is not counted is in the parts
-    table = [{"part": name, "ms_a_call": round(value / calls * 1000, 3)} for name, value in parts.seconds.most_common()]
+        number = options.queries * options.repeats
+        with Ours(settings, options) as side, parts.watching(*places()):
+            found = side.run(number)
+    parts.seconds["all else: input, hand-over"] = found["cpu"] - sum(parts.seconds.values())
+    table = [
+        {"part": name, "ms_a_call": round(value / found["calls"] * 1000, 3)} for name, value in parts.seconds.most_common()
+    ]
     return {"latency_s": options.latency, "rows": rows, "parts": table}
 
 
@@ -494,8 +523,8 @@ def arguments() -> argparse.Namespace:
     two = commands.add_parser("cpu")
     two.set_defaults(measure=processor, server=None)
     two.add_argument("--workers", type=int, nargs="+", default=[1, 32])
-    two.add_argument("--queries", type=int, default=96)
-    two.add_argument("--repeats", type=int, default=3)
+    two.add_argument("--queries", type=int, default=32, help="in one turn")
+    two.add_argument("--repeats", type=int, default=7)
     two.add_argument("--latency", type=float, default=0.0, help="seconds")
     two.add_argument("--embedders", nargs=1, default=["lexical"])
     three = commands.add_parser("memory")
