@@ -38,6 +38,9 @@ MODULES = (
     "drag_graph.adapters.loaders",
 )
 
+_AT_FIRST = dict(os.environ)
+"""The environment before the imports: what libraries add to it when they are imported belongs to every child, too."""
+
 
 class Ended(NamedTuple):
     """How a job ended: the exit codes of the commands that came to their end, and the signal that ended the process, or 0."""
@@ -175,8 +178,9 @@ def _be_the_child(app, job, writing):
 
 
 def _leave_the_parent(job):
+    by_imports = {name: value for name, value in os.environ.items() if _AT_FIRST.get(name) != value}
     os.environ.clear()
-    os.environ.update(job["environment"])
+    os.environ.update({**by_imports, **job["environment"]})
     os.chdir(job["cwd"])
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
