@@ -98,7 +98,7 @@ def distill(
     _check_batch(settings, batch=batch, no_wait=no_wait)
     lines = _input(file, query, option or [], settings)
     if dry_run:
-        _estimate(settings, lines, as_json=json)
+        _estimate(settings, lines, batch=batch, as_json=json)
         return
     with open_session(settings) as session:
         if batch:
@@ -145,14 +145,14 @@ def _in_batches(
         return rounds.run(lines, on_result=shown.result, on_wait=shown.wait)
 
 
-def _estimate(settings: "Settings", lines: "Iterator[InputLine]", *, as_json: bool) -> None:
+def _estimate(settings: "Settings", lines: "Iterator[InputLine]", *, batch: bool, as_json: bool) -> None:
     from drag_graph.bootstrap import known_to_estimate, make_pricing
     from drag_graph.estimate import estimate
 
     from . import render
 
     with known_to_estimate(settings) as (known, caution):
-        found = estimate(settings, lines, make_pricing(settings), known)
+        found = estimate(settings, lines, make_pricing(settings, batch=batch), known)
     render.estimate({**found, "caution": caution} if caution else found, as_json=as_json)
 
 

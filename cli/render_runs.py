@@ -33,7 +33,7 @@ def run(report: "RunReport", *, as_json: bool) -> None:
         typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
     for result in report.results():
         name = f"line {result.line} ({result.source_id or result.id[:SHORT]})"
-        if result.error:
+        if result.error and result.status != "pending":
             typer.echo(f"{name} {result.status}: {result.error}", err=True)
         if result.notes:
             typer.echo(f"{name}: {len(result.notes)} left out or done otherwise (--json lists why)", err=True)

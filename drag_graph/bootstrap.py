@@ -312,10 +312,11 @@ def known_to_estimate(settings: Settings) -> Iterator[tuple[Known, str]]:
             yield replace(known, stored=store.settings_hashes), ""
 
 
-def make_pricing(settings: Settings) -> Pricing | None:
-    """Return how the teacher's tokens are counted and paid, or None for a teacher that is a file."""
+def make_pricing(settings: Settings, *, batch: bool = False) -> Pricing | None:
+    """Return how the teacher's tokens are counted and paid (in a `batch`), or None for a teacher that is a file."""
     if settings.teacher.startswith(_FILES):
         return None
+    from drag_graph.adapters.litellm_batches import batch_price_of
     from drag_graph.adapters.litellm_client import count_tokens, price_of
 
-    return Pricing(count_tokens, price_of)
+    return Pricing(count_tokens, batch_price_of if batch else price_of)
