@@ -1,7 +1,8 @@
 """The file in which runs, their spending and their batches are kept, beside the teacher tape (design, section 8).
 
-It is SQLite, so that many processes may write it and a kill at any instant leaves it whole. It is a journal for people and a ledger for the budget. What is true about the graph is in the store, and what a teacher said is
-on the tape: without this file nothing of these is lost.
+It is SQLite, so that many processes may write it and a kill at any instant leaves it whole. It is a journal for people and a
+ledger for the budget. What is true about the graph is in the store, and what a teacher said is on the tape: without this file
+nothing of these is lost.
 """
 
 import os

@@ -291,6 +291,19 @@ def test_without_an_address_only_providers_that_get_their_own_requests_are_taken
             check_support(model)
 
 
+def test_a_dry_run_says_the_price_in_batches(work, server):
+    def dry(*more):
+        return json.loads(drag_graph("distill", "q.jsonl", "--teacher", PRICED, "--dry-run", "--json", *more)[1])
+
+    assert dry("--batch")["price_usd_high"] == pytest.approx(dry()["price_usd_high"] / 2, rel=0.05)
+    assert server.requests == []
+
+
+def test_engine_ray_and_batch_are_refused_together(work):
+    code, _, err = drag_graph("distill", "q.jsonl", "--teacher", PRICED, "--batch", "--engine", "ray")
+    assert (code, "--engine ray has none to do" in err) == (2, True)
+
+
 def test_the_price_of_a_batch_is_that_of_the_map_or_half():
     assert batch_price_of(PRICED, 1_000_000, 1_000_000) == pytest.approx(0.075 + 0.3)
     whole = litellm_client.price_of("gpt-3.5-turbo-16k", 1000, 1000)
