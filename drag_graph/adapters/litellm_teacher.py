@@ -158,6 +158,7 @@ class LiteLLMTeacher:
     def close(self) -> None:
         if self._tape is not None:
             self._tape.close()
+        self._budget.close()
 
     def _quarantine(self, request: TeacherRequest, error: ReplyError) -> None:
         """Keep the unusable reply beside the tape, and say where; without a tape there is no place for it."""
