@@ -1,0 +1,346 @@
+"""`--engine ray` on a real cluster of two nodes: the same graph, one tape, one budget, whatever is lost on the way
+(docs/adr/0012)."""
+
+import itertools
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from drag_graph import log
+from drag_graph.adapters.litellm_client import price_of
+from drag_graph.adapters.ray_engine import cluster
+from drag_graph.adapters.spending import Ledger, dollars
+from drag_graph.bootstrap import open_session
+from drag_graph.errors import BudgetReached, ConfigurationError, ModelUnavailable
+from drag_graph.inputs import InputLine, make_query
+from drag_graph.settings import load_settings
+from drag_graph.steps.export import canonical_lines
+from drag_graph.testing.plausible import DEFAULTS, evidence, plausible_tokens
+from drag_graph.testing.server import Say, ScriptedServer
+
+ROOT = Path(__file__).parents[2]
+SECRET = "sk-a-key-that-nobody-may-see"
+WORKERS = 4
+NAMES = ("glaciers", "violins", "volcanoes", "bridges", "orchids", "compasses", "telescopes", "harbours")
+# Of words of their own: two queries with the same evidence would share a request.
+QUESTIONS = [f"How do {one} change {other}?" for one, other in itertools.permutations(NAMES, 2)]
+
+
+@pytest.fixture(scope="module")
+def ray_cluster():
+    """A cluster of two nodes with a processor each; the second may be removed and is then made anew."""
+    from drag_graph.settings import prepare_ray
+
+    prepare_ray("a running one")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from ray.cluster_utils import Cluster
+
+        nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        yield nodes
+    finally:
+        nodes.shutdown()
+
+
+@pytest.fixture
+def two_nodes(ray_cluster):
+    while len(ray_cluster.list_all_nodes()) < 2:
+        ray_cluster.add_node(num_cpus=1)
+    return ray_cluster
+
+
+@pytest.fixture
+def logged():
+    """The log events of the run, those of its workers among them."""
+
+    class Kept(logging.Handler):
+        def __init__(self):
+            super().__init__()
+            self.events = []
+
+        def emit(self, record):
+            self.events.append((record.getMessage(), log.fields_of(record)))
+
+    kept, level = Kept(), log.LOGGER.level
+    log.LOGGER.addHandler(kept)
+    log.LOGGER.setLevel(logging.INFO)
+    yield kept.events
+    log.LOGGER.removeHandler(kept)
+    log.LOGGER.setLevel(level)
+
+
+def settings_of(folder, server, address=None, **more):
+    flags = {
+        "store": str(folder / "graph.lbug"),
+        "embedder": "lexical",
+        "teacher": "scripted",
+        "teacher_base_url": server.url,
+        "teacher_api_key": SECRET,
+        "workers": WORKERS,
+        **({"engine": "ray", "ray_address": address} if address else {}),
+    }
+    return load_settings({**flags, **more})
+
+
+def lines(number):
+    return [InputLine(n, query=make_query(text)) for n, text in enumerate(QUESTIONS[:number], 1)]
+
+
+def distil(settings, number, meanwhile=None, **options):
+    """Distil in this process, `meanwhile(session)` in a thread; return the report, its results and the export."""
+    with open_session(settings) as session:
+        distiller = session.distiller("the test", **options)
+        thread = threading.Thread(target=meanwhile, args=(session,)) if meanwhile else None
+        if thread:
+            thread.start()
+        report = distiller.run(lines(number))
+        if thread:
+            thread.join()
+        return report, list(report.results()), "\n".join(canonical_lines(session.store.records()))
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory):
+    """Return a function that gives the local engine's export of so many questions."""
+    exports = {}
+
+    def export(number):
+        if number not in exports:
+            with ScriptedServer() as server:
+                report, _, exports[number] = distil(settings_of(tmp_path_factory.mktemp("calm"), server), number)
+            assert report.exit_code == 0
+        return exports[number]
+
+    return export
+
+
+def messages_of(request):
+    return json.dumps(request.body["messages"], sort_keys=True)
+
+
+def asked_of(server):
+    return Counter(messages_of(request) for request in server.requests if request.schema)
+
+
+def on_tape(folder):
+    """Return the messages of the requests that are on the tape now."""
+    whole = [line for line in (folder / "teacher.tape").read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+    return {json.dumps(json.loads(line)["record"]["request"]["messages"], sort_keys=True) for line in whole[1:]}
+
+
+def wait_for(condition, seconds=60):
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it does not come"
+        time.sleep(0.01)
+
+
+def test_two_nodes_share_the_work_and_give_the_same_graph(two_nodes, tmp_path, calm, logged):
+    unusable = "gibberish, and nothing else"
+    with ScriptedServer(delay=0.05) as server:
+        server.always("evidence", lambda request: Say(unusable) if "orchids" in request.prompt else evidence(request.prompt))
+        places = []
+        settings = settings_of(tmp_path, server, two_nodes.address)
+        _, results, _ = distil(settings, 12, lambda session: places.extend(session._ray.places()))
+        assert len({place.node for place in places}) == 2
+        assert {fields["worker"] for name, fields in logged if name == "teacher call"} == {0, 1}
+        asked = asked_of(server)
+
+        of_orchids = [n for n, text in enumerate(QUESTIONS[:12]) if "orchids" in text]
+        assert [n for n, result in enumerate(results) if result.status == "quarantined"] == of_orchids
+        assert [n for n, result in enumerate(results) if result.status == "complete"] == [
+            n for n in range(12) if n not in of_orchids
+        ]
+        assert all(results[n].calls >= 3 for n in of_orchids), "what a failed exchange took is lost"
+        kept = (tmp_path / "teacher.tape.quarantine.jsonl").read_text().splitlines()
+        assert [json.loads(line)["raw"] for line in kept] == [unusable] * len(of_orchids)
+        assert {number for messages, number in asked.items() if "orchids" not in messages} == {1}
+
+        server.always("evidence", lambda request: evidence(request.prompt))
+        report, _, export = distil(settings_of(tmp_path, server), 12, retry_quarantined=True)
+    assert report.exit_code == 0
+    assert export == calm(12)
+
+
+def test_a_killed_worker_and_a_lost_node_cost_at_most_what_was_in_flight(two_nodes, tmp_path, calm):
+    number, snapshots = 20, []
+
+    with ScriptedServer(delay=0.2) as server:
+
+        def lose(session):
+            here = session._ray._cluster.here()
+            by_node = {place.node == here: place.pid for place in session._ray.places()}
+            wait_for(lambda: server.count() >= 8)
+            os.kill(by_node[True], signal.SIGKILL)
+            snapshots.append((time.monotonic(), on_tape(tmp_path)))
+            wait_for(lambda: server.count() >= 24)
+            two_nodes.remove_node(next(iter(two_nodes.worker_nodes)), allow_graceful=False)
+            snapshots.append((time.monotonic(), on_tape(tmp_path)))
+
+        _, results, export = distil(settings_of(tmp_path, server, two_nodes.address), number, lose)
+    assert {result.status for result in results} == {"complete"}
+    assert export == calm(number)
+    for moment, recorded in snapshots:
+        later = {messages_of(request) for request in server.requests if request.schema and request.at > moment}
+        assert recorded, "the kill came before anything was recorded"
+        assert not later & recorded, "what was on the tape was asked again"
+    repeated = sum(asked_of(server).values()) - len(asked_of(server))
+    assert 0 < repeated <= 2 * WORKERS
+
+
+def test_the_budget_holds_across_workers_and_a_kill(two_nodes, tmp_path):
+    limit, charges = 0.014, []
+
+    def charged(schema):
+        def reply(request):
+            document = DEFAULTS[schema](request.prompt)
+            tokens = plausible_tokens(request.prompt), plausible_tokens(json.dumps(document))
+            charges.append(price_of("gpt-4o-mini", *tokens))
+            return document
+
+        return reply
+
+    with ScriptedServer(delay=0.1) as server:
+        for schema in ("evidence", "scores", "triples"):
+            server.always(schema, charged(schema))
+
+        def lose(session):
+            pid = session._ray.places()[0].pid
+            wait_for(lambda: server.count() >= 5)
+            os.kill(pid, signal.SIGKILL)
+
+        settings = settings_of(tmp_path, server, two_nodes.address, teacher="gpt-4o-mini", budget_usd=limit)
+        report, _, _ = distil(settings, 40, lose)
+    assert isinstance(report.stopped, BudgetReached)
+    assert report.exit_code == 5
+    assert 0 < sum(charges) <= limit
+    ledger = Ledger(settings.runs_path, report.run.job, owner="the test")
+    standing = ledger.standing()
+    ledger.close()
+    assert sum(charges) <= dollars(standing.settled) + 1e-9
+    assert dollars(standing.settled + standing.reserved) <= limit
+    assert sum(charges) > limit / 3, "the run ended long before the budget did"
+
+
+def command(folder, server, *more, **variables):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DRAG_GRAPH_EMBEDDER": "lexical", **variables}
+    environment["DRAG_GRAPH_TEACHER_API_KEY"] = SECRET
+    arguments = ["distill", "q.jsonl", "--teacher", "scripted", "--teacher-base-url", server.url, "--store", "graph.lbug"]
+    line = [sys.executable, "-m", "drag_graph", *arguments, "--workers", str(WORKERS), "--json", *more]
+    return subprocess.Popen(
+        line, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def write_questions(folder, number):
+    (folder / "q.jsonl").write_text("".join(json.dumps({"question": text}) + "\n" for text in QUESTIONS[:number]))
+
+
+def test_a_killed_driver_is_resumed_by_the_local_engine(two_nodes, tmp_path, calm):
+    write_questions(tmp_path, 12)
+    with ScriptedServer(delay=0.2) as server:
+        process = command(tmp_path, server, "--engine", "ray", "--address", two_nodes.address)
+        wait_for(lambda: server.count() >= 12)
+        process.kill()
+        process.communicate()
+        quiet = server.count() - 1
+        while server.count() != quiet:  # what the workers still asked ends with them
+            quiet = server.count()
+            time.sleep(1)
+        recorded = on_tape(tmp_path)
+        server.delay = 0
+        before = len(server.requests)
+        report, _, export = distil(settings_of(tmp_path, server), 12)
+    assert report.exit_code == 0
+    assert export == calm(12)
+    assert recorded
+    again = {messages_of(request) for request in server.requests[before:] if request.schema}
+    assert not again & recorded, "what was on the tape was asked again"
+
+
+def test_interrupted_on_a_cluster_of_its_own_and_finished_on_another(two_nodes, tmp_path, calm):
+    write_questions(tmp_path, 12)
+    with ScriptedServer(delay=0.3) as server:
+        process = command(tmp_path, server, "--engine", "ray", "--processes", "1")
+        wait_for(lambda: server.count() >= 6 or process.poll() is not None, 120)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to every process that Ray has started there, too
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        statuses = Counter(query["status"] for query in json.loads(out)["queries"])
+        assert statuses["pending"]
+        assert statuses["complete"] + statuses["pending"] == 12
+        assert "interrupted" in err
+        assert "Traceback" not in err
+        assert SECRET not in out + err
+        asked = server.count()
+        time.sleep(1)
+        assert server.count() == asked, "somebody goes on asking"
+
+        process = command(tmp_path, server, "--engine", "ray", RAY_ADDRESS=two_nodes.address)
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert [query["status"] for query in json.loads(out)["queries"]] == ["complete"] * 12
+        assert set(asked_of(server).values()) == {1}
+    with open_session(settings_of(tmp_path, server)) as session:
+        assert "\n".join(canonical_lines(session.store.records())) == calm(12)
+    assert not _shown(two_nodes), "a secret or a text is in Ray's files"
+
+
+def _shown(nodes):
+    """Return which of the session's files hold the key or words of a question or a reply."""
+    folder = Path(nodes.head_node.get_session_dir_path())
+    words = [SECRET.encode(), b"How do glaciers", b"closely connected"]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return [path for path in files if any(word in path.read_bytes() for word in words)]
+
+
+def test_a_cluster_that_is_not_there_is_said_in_words(tmp_path):
+    write_questions(tmp_path, 1)
+    with socket.socket() as nobody, ScriptedServer() as server:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        out, err = command(tmp_path, server, "--engine", "ray", "--address", address).communicate(timeout=60)
+    assert out == ""
+    first, second = err.splitlines()
+    assert first.startswith(f"Error: there is no Ray cluster at {address}: ")
+    assert second.startswith("Next: ")
+
+
+def test_what_is_no_cluster_is_given_up(tmp_path, monkeypatch):
+    """Where something else listens, Ray itself would try for ever."""
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 2.0)
+    with ScriptedServer() as server:
+        address = server.url.split("/")[2]
+        with (
+            open_session(settings_of(tmp_path, server, address)) as session,
+            pytest.raises(ModelUnavailable, match="did not answer"),
+        ):
+            session.distiller("the test")
+
+
+@pytest.mark.parametrize(
+    ("flags", "kind", "words"),
+    [
+        ({"ray_address": "ray://127.0.0.1:10001"}, ConfigurationError, "Ray client"),
+        ({"ray_address": "somewhere"}, ConfigurationError, "'somewhere' is no address"),
+        ({"teacher": "curated:some.jsonl"}, ConfigurationError, "needs a model as teacher"),
+        ({"teacher": "tape:some.tape"}, ConfigurationError, "needs a model as teacher"),
+    ],
+)
+def test_what_cannot_be_done_on_a_cluster_is_refused_in_words(tmp_path, flags, kind, words):
+    settings = load_settings({"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "engine": "ray", **flags})
+    with open_session(settings) as session, pytest.raises(kind, match=words):
+        session.distiller("the test")
