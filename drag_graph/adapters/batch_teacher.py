@@ -277,17 +277,17 @@ class BatchTeacher:
 
     def _collect(self, batch: BatchRecord, state: BatchState) -> None:
         """Put each reply on the tape, note what came of the others, and settle what the batch cost."""
-        answers = {}
+        answers: dict[str, bytes] = {}
         for file in (state.error_file, state.output_file):
             if file:
-                answers.update({str(line.get("custom_id")): line for line in self._api.lines(file)})
+                answers.update(self._api.lines(file))
         wanted, cost, statuses = set(batch.keys), 0.0, set()
         batch.direct, batch.missing = {}, []
         batch.reason = ", ".join(dict.fromkeys((state.status, *state.codes)))
         for noted in self._spool.requests(batch.token):
             if noted.key in wanted:
                 wanted.discard(noted.key)
-                answer = answers.pop(noted.key, None)
+                answer = json.loads(answers.pop(noted.key, b"null"))
                 statuses.add(_status(answer))
                 cost += self._take(batch, noted, answer)
         if wanted:
@@ -305,7 +305,7 @@ class BatchTeacher:
 
     def _take(self, batch: BatchRecord, noted: Noted, answer: Mapping[str, Any] | None) -> float:
         """Record a reply, or note why there is none; return what it cost in US dollars."""
-        if answer is None or (answer.get("error") or {}).get("code") in _NOT_ITS_FAULT:
+        if answer is None or _code(answer) in _NOT_ITS_FAULT:
             batch.missing.append(noted.key)
             return 0.0
         try:
@@ -326,7 +326,8 @@ class BatchTeacher:
         choice = body["choices"][0]
         message, usage, name = choice["message"], body.get("usage") or {}, self._inner.name
         text = str(message.get("content") or "")
-        tokens_in, tokens_out = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+        tokens_in = max(0, int(usage.get("prompt_tokens") or 0))
+        tokens_out = max(0, int(usage.get("completion_tokens") or 0))
         if not tokens_in:  # a reply that does not say what it took is not free
             tokens_in = count_tokens(name, self._inner.first(request)[0])
         if text and not tokens_out:
@@ -358,6 +359,14 @@ class BatchTeacher:
             # What a provider had no time for, twice, is asked directly; what it will not take in a batch, is not.
             if len(reasons) >= _ATTEMPTS and all(reason.startswith(("expired", "completed")) for reason in reasons):
                 self._direct.setdefault(key, None)
+
+
+def _code(answer: Mapping[str, Any]) -> str:
+    """Return the code of a line's error, '' where it has none."""
+    try:
+        return str(answer["error"]["code"])
+    except _UNUSABLE:
+        return ""
 
 
 def _status(answer: Mapping[str, Any] | None) -> int:

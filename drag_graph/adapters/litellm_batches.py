@@ -173,8 +173,11 @@ class BatchApi:
         except _Gone:
             return None
 
-    def lines(self, file_id: str) -> Iterator[dict[str, Any]]:
-        """Yield the lines of a file of replies; none where the provider has it no more. What is no JSON object is left out."""
+    def lines(self, file_id: str) -> Iterator[tuple[str, bytes]]:
+        """Yield the lines of a file of replies, each with the id of its request; none where the provider has it no more.
+
+        What is no JSON object is left out.
+        """
         try:
             content = self._ask("file_content", timeout=self._transfer, file_id=file_id, gone=None)
         except _Gone:
@@ -182,10 +185,10 @@ class BatchApi:
         for line in content.content.splitlines():
             try:
                 document = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(document, dict):
-                yield document
+                yield str(document.get("custom_id")), line
 
     @property
     def _transfer(self) -> float:

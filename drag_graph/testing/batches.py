@@ -42,13 +42,14 @@ class _Batch:
 class BatchDesk:
     """The batches of one server. `hold` keeps all in progress while it is set; `page` is the length of a page of their list.
 
-    With `there` false the server knows nothing of files and batches.
+    With `there` false the server knows nothing of files and batches. `alter` may change the lines of a file of replies.
     """
 
     answer: LineAnswer
     hold: threading.Event = field(default_factory=threading.Event)
     page: int = 100
     there: bool = True
+    alter: Callable[[list[bytes]], list[bytes]] = field(default=list)
     files: dict[str, bytes] = field(default_factory=dict)
     _batches: dict[str, _Batch] = field(default_factory=dict)
     _courses: deque[Course] = field(default_factory=deque)
@@ -184,8 +185,8 @@ class BatchDesk:
             (output if status == 200 else errors).append({**head, "response": response, "error": None})  # noqa: PLR2004
         for name, found in (("output_file_id", output), ("error_file_id", errors)):
             if found:
-                content = b"".join(json.dumps(line).encode() + b"\n" for line in reversed(found))  # in no order, as promised
-                document[name] = self._file(content, "batch_output")["id"]
+                written = [json.dumps(line).encode() + b"\n" for line in reversed(found)]  # in no order, as promised
+                document[name] = self._file(b"".join(self.alter(written)), "batch_output")["id"]
         document["request_counts"] = {"total": len(lines), "completed": len(output), "failed": len(errors)}
         if course.codes:
             document["errors"] = {"object": "list", "data": [{"code": code, "message": "x"} for code in course.codes]}

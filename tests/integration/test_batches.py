@@ -309,3 +309,24 @@ def test_the_price_of_a_batch_is_that_of_the_map_or_half():
     whole = litellm_client.price_of("gpt-3.5-turbo-16k", 1000, 1000)
     assert batch_price_of("openai/gpt-3.5-turbo-16k", 1000, 1000) == pytest.approx(whole / 2)
     assert batch_price_of("scripted", 1000, 1000) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"response": None, "error": "no"},
+        {"response": {"status_code": 200, "body": {"choices": []}}, "error": None},
+        {"response": {"status_code": 200, "body": {"choices": [{"message": {"content": 7}}], "usage": {"prompt_tokens": -9}}}},
+        None,
+    ],
+)
+def test_a_line_of_any_other_form_is_asked_again(work, server, line):
+    def spoil(lines):
+        server.batches.alter = list  # only those of the first batch
+        spoilt = {**json.loads(lines[0]), **line} if line else None
+        return [json.dumps(spoilt).encode() + b"\n", b"[[[\n", *lines[1:]]
+
+    server.batches.alter = spoil
+    assert statuses(distil(server)) == ["complete"] * 4
+    assert len(direct(server)) + sum(server.batches.sizes) == 13
+    assert len(direct(server)) == (1 if line else 0)
