@@ -192,13 +192,17 @@ class Bare:
 
 def _send_all(server: str, bodies: Sequence[dict[str, Any]], workers: int) -> dict[str, float]:
     import litellm
+    import openai
 
     names = ("messages", "response_format", "temperature", "max_tokens")
     fixed = {"api_base": server, "api_key": "none", "num_retries": 0, "max_retries": 0, "timeout": 120.0}
 
     def one(body: dict[str, Any]) -> None:
         call = {name: body[name] for name in names if name in body}
-        litellm.completion(model=f"openai/{MODEL}", drop_params=True, **fixed, **call)
+        try:
+            litellm.completion(model=f"openai/{MODEL}", drop_params=True, **fixed, **call)
+        except openai.OpenAIError as error:  # LiteLLM's own errors cannot be handed from process to process
+            raise RuntimeError(str(error)) from None
 
     one(bodies[0])
     with ThreadPoolExecutor(workers) as pool:
