@@ -7,9 +7,9 @@ No I/O of its own: stores, models and the journal come in by their ports. Querie
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from threading import Event
 from typing import Protocol
@@ -20,13 +20,16 @@ from drag_graph.errors import AwaitsBatch, DragGraphError, Interrupted, ReplyErr
 from drag_graph.inputs import InputLine
 from drag_graph.interruption import Interruption, interrupted
 from drag_graph.model import Aggregation, Query, Subgraph
-from drag_graph.ports import GraphStore
+from drag_graph.ports import GraphStore, SaveOutcome
 from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport
 from drag_graph.steps.aggregate import aggregate
 from drag_graph.threads import long_turns
+from drag_graph.together import Together
 
 WINDOW = 64
 """Input lines whose completeness is looked up in one round trip."""
+SAVED_TOGETHER = 32
+"""Subgraphs that one transaction saves at most; a store's own cost of a transaction is that of several subgraphs."""
 
 
 class Distils(Protocol):
@@ -63,6 +66,9 @@ class Distiller:
         self._workers = workers
         self._retry = retry_quarantined
         self._interruption = interruption or Interruption()
+        self._saves: Together[_Saving, SaveOutcome] = Together(
+            self._save, most=SAVED_TOGETHER, kind=_Saving.kind, divides=lambda error: type(error) is StoreError
+        )
         self._stop = Event()
         self._fatal: list[DragGraphError] = []
 
@@ -145,9 +151,9 @@ class Distiller:
         """Record the results, and empty `fresh`."""
         results = [result for line, result in fresh.items() if line in outstanding]
         self._journal.record(self._run.id, results)
-        fresh.clear()
-        outstanding.difference_update(result.line for result in results)
+        outstanding.difference_update(result.line for result in results)  # first: a line without it would be waited for
         report.count(results)
+        fresh.clear()
         if self._fatal:
             self._end(report, self._fatal[0])
         for result in results:
@@ -171,14 +177,15 @@ class Distiller:
         settled = self._settled([entry for entry in entries if entry.line not in repeated], report)
         for entry in entries:
             query = entry.query
-            outstanding.add(entry.line)
             if entry.line in repeated:
                 error = f"the same question as {repeated[entry.line]}"
                 done.put(QueryResult(query.id, query.source_id, "skipped", error=error, line=entry.line))
             elif query.id in settled:
                 done.put(replace(settled[query.id], line=entry.line))
             else:
-                pool.submit(self._one, entry).add_done_callback(done.put)
+                pool.submit(self._one_into, done, entry)
+            # Last, so that Ctrl-C in between makes it be submitted again: of two results of a line the first counts.
+            outstanding.add(entry.line)
 
     def _entry(self, line: InputLine, query: Query) -> Entry:
         settings_hash = self._distils.settings_hash(query)
@@ -206,6 +213,12 @@ class Distiller:
                 found[query.id] = _again(query, earlier)
         return found
 
+    def _one_into(self, done: "_Done", entry: Entry) -> None:
+        try:
+            done.put(self._one(entry))
+        except BaseException as fault:  # noqa: BLE001 - raised again in the thread that waits for the result
+            done.put(fault)
+
     def _one(self, entry: Entry) -> QueryResult:
         """Distil one query (in a worker). What ends the run is kept in `_fatal`, and the query is pending."""
         query = entry.query
@@ -215,7 +228,7 @@ class Distiller:
         try:
             with log.timed("distil", query.id):
                 subgraph, aggregation = self._distils.distil(query, ledger, entry.edition)
-                (outcome,) = self._store.save([subgraph], aggregation, replace=bool(entry.edition))
+                outcome = self._saves(_Saving(subgraph, aggregation, replace=bool(entry.edition)))
         except AwaitsBatch as error:
             return QueryResult(query.id, query.source_id, "pending", error=str(error), line=entry.line, **asdict(ledger))
         except ReplyError as error:
@@ -232,20 +245,41 @@ class Distiller:
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
         return replace(_counted(query, subgraph.model_copy(update={"edges": edges}), ledger), line=entry.line)
 
+    def _save(self, savings: list["_Saving"]) -> list[SaveOutcome]:
+        """Save in one transaction what became ready while the one before was under way."""
+        statements = {edge: text for saving in savings for edge, text in saving.aggregation.statements.items()}
+        aggregation = savings[0].aggregation.model_copy(update={"statements": statements})
+        return self._store.save([saving.subgraph for saving in savings], aggregation, replace=savings[0].replace)
+
     def _end(self, report: RunReport, error: DragGraphError) -> None:
         self._stop.set()
         if report.stopped is None:
             report.stopped = error
 
 
+@dataclass(frozen=True, slots=True)
+class _Saving:
+    """A subgraph on its way into the store."""
+
+    subgraph: Subgraph
+    aggregation: Aggregation
+    replace: bool
+
+    def kind(self) -> Hashable:
+        """Return what is the same in all that can be saved together; merged statements go by their edges' ids."""
+        same = self.aggregation
+        return self.replace, same.strategy, same.merge, same.threshold, same.top_k
+
+
 class _Done:
     """What the workers have finished. Unlike a queue, it loses nothing when Ctrl-C comes while something is taken out."""
 
     def __init__(self) -> None:
-        self._items: deque[Future[QueryResult] | QueryResult] = deque()
+        self._items: deque[QueryResult | BaseException] = deque()
         self._changed = Event()
 
-    def put(self, item: Future[QueryResult] | QueryResult) -> None:
+    def put(self, item: QueryResult | BaseException) -> None:
+        """Add a result, or the fault that there is instead of one."""
         self._items.append(item)
         self._changed.set()
 
@@ -256,8 +290,9 @@ class _Done:
         self._changed.clear()
         while self._items:
             item = self._items[0]
-            result = item if isinstance(item, QueryResult) else item.result()
-            results[result.line] = result
+            if isinstance(item, BaseException):
+                raise item
+            results.setdefault(item.line, item)
             self._items.popleft()
 
 

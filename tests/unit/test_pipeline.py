@@ -10,7 +10,16 @@ import pytest
 from drag_graph.adapters.embedders import LexicalEmbedder
 from drag_graph.adapters.journal import Journal
 from drag_graph.distilling import Distillation
-from drag_graph.errors import BudgetReached, InputError, Interrupted, MalformedReply, ModelAccessDenied, Spent, StoreUnavailable
+from drag_graph.errors import (
+    BudgetReached,
+    InputError,
+    Interrupted,
+    MalformedReply,
+    ModelAccessDenied,
+    Spent,
+    StoreError,
+    StoreUnavailable,
+)
 from drag_graph.identity import content_id
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.interruption import InterruptibleTeacher, Interruption
@@ -342,3 +351,59 @@ def test_after_ctrl_c_no_further_call_is_made_and_no_wait_goes_on(store, teacher
     with pytest.raises(Interrupted):
         interruption.sleep(60)
     assert time.monotonic() - began < 5
+
+
+def test_what_is_ready_while_a_save_is_under_way_is_saved_in_one_transaction(store, teacher):
+    saved, first, go_on = [], threading.Event(), threading.Event()
+    original = store.save
+
+    def save(subgraphs, aggregation, **flags):
+        saved.append(len(subgraphs))
+        if len(saved) == 1:
+            first.set()
+            assert go_on.wait(10)
+        return original(subgraphs, aggregation, **flags)
+
+    store.save = save
+    ready = teacher.ask
+    done = []
+
+    def ask(request):
+        reply = ready(request)
+        if request.stage == "triples":
+            done.append(1)
+            if len(done) == 8:
+                assert first.wait(10)
+                threading.Timer(0.3, go_on.set).start()
+        return reply
+
+    teacher.ask = ask
+    lines = [InputLine(n, query=make_query(f"question {n}")) for n in range(1, 9)]
+    report = distiller(store, teacher, workers=8).run(lines)
+    assert report.totals()["complete"] == 8
+    assert saved[0] < 8
+    assert len(saved) <= 3
+    assert store.verify() == []
+
+
+def test_one_subgraph_that_the_store_refuses_is_alone_in_being_refused(store, teacher):
+    original, ready = store.save, teacher.ask
+    all_at_once = threading.Barrier(8)
+
+    def ask(request):
+        if request.stage == "triples":
+            all_at_once.wait(30)
+        return ready(request)
+
+    teacher.ask = ask
+
+    def save(subgraphs, aggregation, **flags):
+        if any(subgraph.query.text == "question 3" for subgraph in subgraphs):
+            raise StoreError("query 3 is refused")
+        return original(subgraphs, aggregation, **flags)
+
+    store.save = save
+    lines = [InputLine(n, query=make_query(f"question {n}")) for n in range(8)]
+    report = distiller(store, teacher, workers=8).run(lines)
+    assert report.exit_code == 3
+    assert {result.line for result in report.queries if result.status == "pending"} == {3}

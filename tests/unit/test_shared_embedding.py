@@ -163,7 +163,7 @@ def test_threads_share_the_calls_of_the_model(shapes, monkeypatch):
         first = pool.submit(embedder.embed, texts[0])
         assert first_is_in.wait(20)
         others = [pool.submit(embedder.embed, three) for three in texts[1:]]
-        wait_until(lambda: len(embedder._shared._waiting) == THREADS - 1)
+        wait_until(lambda: len(embedder._shared._together._waiting) == THREADS - 1)
         release.set()
         found = [done.result(20) for done in (first, *others)]
     assert [len(call) for call in calls] == [3, 2 * (THREADS - 1) + 1]
@@ -261,7 +261,7 @@ def test_an_unforeseen_error_goes_to_one_thread_and_the_others_go_on():
     assert sum(isinstance(one, RuntimeError) for one in results) == 1
     assert sum(isinstance(one, np.ndarray) for one in results) == THREADS - 1
     assert shared(["later"]).tolist() == [[1.0, 1.0]]
-    assert (shared._free, shared._waiting) == (1, [])
+    assert (shared._together._free, shared._together._waiting) == (1, [])
 
 
 def test_an_error_that_is_shared_is_a_copy_for_each():

@@ -1,0 +1,99 @@
+"""Calls of several threads made as one: what waits while a call is under way goes into the next one."""
+
+import copy
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeVar
+
+from drag_graph.errors import DragGraphError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class _Job(Generic[Item, Result]):
+    """What one thread asked for; `results` or `error` is set when it is done."""
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.results: list[Result] = []
+        self.error: DragGraphError | None = None
+
+    @property
+    def done(self) -> bool:
+        return bool(self.results) or self.error is not None
+
+
+class Together(Generic[Item, Result]):
+    """Makes the calls of many threads with few calls of `work`: items to a result each, in their order.
+
+    The thread that finds one of the `slots` free takes everything of its `kind` that waits, up to a `size` of `most` together
+    (an item is not divided here), and makes the call for all; nobody waits for company. An error of ours goes to each thread
+    that was part of the call, in a copy of its own. Where `divides` says that the error may be about one item or their number,
+    all try again, and fewer go together from then on. Any other error goes to the thread that made the call, and the others
+    try again.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[list[Item]], Sequence[Result]],
+        *,
+        most: int,
+        slots: int = 1,
+        size: Callable[[Item], int] = lambda _item: 1,
+        kind: Callable[[Item], Hashable] = lambda _item: None,
+        divides: Callable[[DragGraphError], bool] = lambda _error: False,
+    ) -> None:
+        self._work = work
+        self._most = most
+        self._free = slots
+        self._size = size
+        self._kind = kind
+        self._divides = divides
+        self._waiting: list[_Job[Item, Result]] = []
+        self._changed = threading.Condition()
+
+    def __call__(self, item: Item) -> Result:
+        """Return the item's result. Raises what `work` raises."""
+        job: _Job[Item, Result] = _Job(item)
+        with self._changed:
+            self._waiting.append(job)
+        while not job.done:
+            with self._changed:
+                self._changed.wait_for(lambda: job.done or (self._free and job in self._waiting))
+                if job.done:
+                    break
+                jobs = self._take(job)
+            self._lead(jobs, job)
+        if job.error is not None:
+            raise job.error
+        return job.results[0]
+
+    def _take(self, own: _Job[Item, Result]) -> list[_Job[Item, Result]]:
+        """Take a slot and the jobs of one call: the thread's own and those that wait longest."""
+        jobs, size = [own], self._size(own.item)
+        for job in self._waiting:
+            fits = size + self._size(job.item) <= self._most
+            if job is not own and fits and self._kind(job.item) == self._kind(own.item):
+                jobs.append(job)
+                size += self._size(job.item)
+        self._waiting = [job for job in self._waiting if job not in jobs]
+        self._free -= 1
+        return jobs
+
+    def _lead(self, jobs: list[_Job[Item, Result]], own: _Job[Item, Result]) -> None:
+        again = [job for job in jobs if job is not own]
+        try:
+            for job, result in zip(jobs, self._work([job.item for job in jobs]), strict=True):
+                job.results.append(result)
+        except DragGraphError as error:
+            if self._divides(error) and len(jobs) > 1:
+                self._most, again = max(1, sum(self._size(job.item) for job in jobs) // 2), jobs
+            else:
+                for job in jobs:
+                    job.error = error if job is own else copy.copy(error)
+        finally:
+            with self._changed:
+                self._free += 1
+                self._waiting = [job for job in again if not job.done] + self._waiting
+                self._changed.notify_all()
