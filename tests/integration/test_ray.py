@@ -9,10 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -100,14 +100,11 @@ def lines(number):
 
 def distil(settings, number, meanwhile=None, **options):
     """Distil in this process, `meanwhile(session)` in a thread; return the report, its results and the export."""
-    with open_session(settings) as session:
+    with open_session(settings) as session, ThreadPoolExecutor(1) as thread:
         distiller = session.distiller("the test", **options)
-        thread = threading.Thread(target=meanwhile, args=(session,)) if meanwhile else None
-        if thread:
-            thread.start()
+        done = thread.submit(meanwhile or (lambda _session: None), session)
         report = distiller.run(lines(number))
-        if thread:
-            thread.join()
+        done.result()
         return report, list(report.results()), "\n".join(canonical_lines(session.store.records()))
 
 
@@ -175,17 +172,17 @@ def test_two_nodes_share_the_work_and_give_the_same_graph(two_nodes, tmp_path, c
 
 
 def test_a_killed_worker_and_a_lost_node_cost_at_most_what_was_in_flight(two_nodes, tmp_path, calm):
-    number, snapshots = 20, []
+    number, snapshots = 12, []
 
     with ScriptedServer(delay=0.2) as server:
 
         def lose(session):
             here = session._ray._cluster.here()
             by_node = {place.node == here: place.pid for place in session._ray.places()}
-            wait_for(lambda: server.count() >= 8)
+            wait_for(lambda: server.count() >= 6)
             os.kill(by_node[True], signal.SIGKILL)
             snapshots.append((time.monotonic(), on_tape(tmp_path)))
-            wait_for(lambda: server.count() >= 24)
+            wait_for(lambda: server.count() >= 18)
             two_nodes.remove_node(next(iter(two_nodes.worker_nodes)), allow_graceful=False)
             snapshots.append((time.monotonic(), on_tape(tmp_path)))
 

@@ -66,12 +66,9 @@ class Cluster:
         """Return Ray's id of the node that this process is on."""
         return str(_ray().get_runtime_context().get_node_id())
 
-    def processors(self) -> list[str]:
-        """Return the id of a node for each processor of the cluster, in an order that takes the nodes in turn."""
-        nodes = [(str(node["NodeID"]), int(node["Resources"].get("CPU", 0))) for node in _ray().nodes() if node["Alive"]]
-        most = max(count for _, count in nodes)
-        found = [node for turn in range(most) for node, count in nodes if turn < count]
-        return found or [self.here()]
+    def processors(self) -> int:
+        """Return how many processors the cluster has, at least 1."""
+        return max(int(_ray().cluster_resources().get("CPU", 1)), 1)
 
 
 def _ray() -> Any:

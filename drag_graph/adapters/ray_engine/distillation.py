@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
-from itertools import cycle, islice
 from math import ceil
 from typing import Any, NoReturn
 
@@ -32,6 +31,9 @@ START_SECONDS = 180.0
 CLOSE_SECONDS = 5.0
 FILE_THREADS = 16
 """Calls that the keeper answers at once, besides the reservations that wait."""
+_A_BYTE = 1
+"""What a worker asks of its node. No processor, so that after the loss of a node there is always room on another; but not
+nothing either: what asks for nothing Ray puts on any node instead of spreading it."""
 _RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
 
 
@@ -125,8 +127,7 @@ class RayDistillation:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         remote: Any = ray.remote  # its types do not know the groups
-        nodes = self._cluster.processors()
-        number = settings.ray_processes or min(settings.workers, len(nodes))
+        number = settings.ray_processes or min(settings.workers, self._cluster.processors())
         self._in_flight = [0] * number
         level = log.LOGGER.getEffectiveLevel()
         custody = Custody(settings.tape_path.absolute(), settings.runs_path.absolute(), run.job, run.id, settings.budget_usd)
@@ -145,18 +146,14 @@ class RayDistillation:
         )
         _waited(self._keeper.check.remote())
         task = Task(name, _needed(settings), make, embedder.name, __version__, level, _secrets(settings))
-        self._workers = [
-            remote(Worker)
-            .options(
-                num_cpus=0,
-                max_concurrency=ceil(settings.workers / number) + 2,
-                # Ray's own SPREAD often puts two actors on one of two nodes. When the node is lost, Ray chooses another.
-                scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=True),
-                **_RESTARTED,
-            )
-            .remote(index, task)
-            for index, node in enumerate(islice(cycle(nodes), number))
-        ]
+        actor = remote(Worker).options(
+            num_cpus=0,
+            memory=_A_BYTE,
+            max_concurrency=ceil(settings.workers / number) + 2,
+            scheduling_strategy="SPREAD",
+            **_RESTARTED,
+        )
+        self._workers = [actor.remote(index, task) for index in range(number)]
         until = time.monotonic() + START_SECONDS
         starting = [worker.place.remote() for worker in self._workers]
         places = [_waited(reference, until - time.monotonic()) for reference in starting]
