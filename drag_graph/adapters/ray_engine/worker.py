@@ -4,6 +4,7 @@ import os
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
@@ -21,6 +22,7 @@ from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.model import Query
 from drag_graph.ports import Teacher
 from drag_graph.settings import Settings, adopt_variables
+from drag_graph.threads import long_turns
 
 MakeTeacher = Callable[[Settings, Tape, Budget, Interruption], Teacher]
 
@@ -58,6 +60,7 @@ class Worker:
         self._task = task
         self._interruption = Interruption()
         self._making = threading.Lock()
+        ExitStack().enter_context(long_turns())  # as a run has it, for as long as this process lives
         self._made: Distillation | None = None
         adopt_variables({name: value.get_secret_value() for name, value in task.variables.items()})
         life = uuid.uuid4().hex
