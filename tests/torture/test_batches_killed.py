@@ -19,6 +19,8 @@ PAIRS = (("glaciers", "valleys"), ("violins", "concerts"), ("volcanoes", "island
 STEPS = ("file", "create", "created", "retrieve", "content")
 """Where a batch is when the process is killed: its file is being uploaded, it is being made, it is made but its id is not yet
 known, it is waited for, its replies are being fetched."""
+PARTS = 10
+"""Tests that the write boundaries are spread over: each test has a time limit."""
 TOKENIZERS = Path(find_spec("litellm").origin).parent / "litellm_core_utils" / "tokenizers"
 
 
@@ -160,8 +162,9 @@ def test_killed_in_the_middle_of_collecting(nursery, tmp_path, calm, tally):
 
 
 @pytest.mark.torture
-def test_killed_at_every_write_boundary(nursery, tmp_path, calm, tally):
-    for number in range(1, len(calm.boundaries) + 1):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_killed_at_every_write_boundary(nursery, tmp_path, calm, tally, part):
+    for number in range(part + 1, len(calm.boundaries) + 1, PARTS):
         killed_at_boundary(nursery, tmp_path, calm, tally, number)
 
 
