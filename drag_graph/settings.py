@@ -25,6 +25,24 @@ NEO4J_VARIABLES = {
     "neo4j_database": "NEO4J_DATABASE",
 }
 DEFAULT_STORE = ".drag-graph/graph.lbug"
+_FAMILIES: dict[str, tuple[str, ...]] = {
+    "bedrock": ("AWS_",),
+    "sagemaker": ("AWS_",),
+    "vertex_ai": ("VERTEX", "GOOGLE_"),
+    "gemini": ("GOOGLE_",),
+    "azure": ("AZURE_",),
+    "huggingface": ("HF_",),
+    "together_ai": ("TOGETHER_",),
+    "fireworks_ai": ("FIREWORKS_",),
+    "perplexity": ("PERPLEXITYAI_",),
+    "friendliai": ("FRIENDLI_",),
+    "watsonx": ("WX_", "WML_"),
+    "volcengine": ("ARK_",),
+    "cohere": ("CO_",),
+    "openrouter": ("OR_",),
+    "vercel_ai_gateway": ("VERCEL_",),
+}
+"""How the variables of providers (or of all whose names begin so) begin, beside their own names."""
 
 PositiveInt = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -228,9 +246,20 @@ def prepare_ray(address: str) -> str:
 
 
 def provider_variables(provider: str) -> dict[str, SecretStr]:
-    """Return the variables of the environment that a model provider reads: those whose names begin with its own."""
-    prefix = f"{provider.upper()}_"
-    return {name: SecretStr(value) for name, value in os.environ.items() if name.startswith(prefix) and value}
+    """Return the variables of the environment that LiteLLM reads for a model provider, which is named as LiteLLM names it.
+
+    They are those whose names begin with the provider's own, whatever underscores it has (`VERTEXAI_`, `VERTEX_AI_`), or
+    with those under which its makers keep theirs (`AWS_` for bedrock).
+    """
+    own = provider.removeprefix("text-completion-").removesuffix("_chat").replace("-", "_")
+    families = next((more for stem, more in _FAMILIES.items() if own.startswith(stem)), ())
+
+    def belongs(name: str) -> bool:
+        parts = name.split("_")
+        begins = {"".join(parts[:number]) for number in range(1, len(parts))}
+        return own.replace("_", "").upper() in begins or name.startswith(families)
+
+    return {name: SecretStr(value) for name, value in os.environ.items() if value and belongs(name)}
 
 
 def adopt_variables(variables: Mapping[str, str]) -> None:

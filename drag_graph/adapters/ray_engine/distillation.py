@@ -12,6 +12,8 @@ from pydantic import SecretStr
 
 from drag_graph import __version__, log
 from drag_graph.adapters.budget import Budget
+from drag_graph.adapters.embedders import LiteLLMEmbedder
+from drag_graph.adapters.litellm_client import provider_of
 from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
 from drag_graph.adapters.ray_engine.cluster import Cluster
 from drag_graph.adapters.ray_engine.keeper import Custody, Keeper
@@ -27,7 +29,7 @@ from drag_graph.runs import Run
 from drag_graph.settings import Settings, provider_variables
 
 START_SECONDS = 180.0
-"""How long the workers may take until they are ready."""
+"""How long the processes on the cluster may take until they are ready."""
 CLOSE_SECONDS = 5.0
 FILE_THREADS = 16
 """Calls that the keeper answers at once, besides the reservations that wait."""
@@ -144,8 +146,9 @@ class RayDistillation:
             )
             .remote(custody, level)
         )
-        _waited(self._keeper.check.remote())
-        task = Task(name, _needed(settings), make, embedder.name, __version__, level, _secrets(settings))
+        until = time.monotonic() + START_SECONDS
+        _waited(self._keeper.check.remote(), START_SECONDS)
+        task = Task(name, _needed(settings), make, embedder.name, __version__, level, _secrets(settings, embedder))
         actor = remote(Worker).options(
             num_cpus=0,
             memory=_A_BYTE,
@@ -154,13 +157,14 @@ class RayDistillation:
             **_RESTARTED,
         )
         self._workers = [actor.remote(index, task) for index in range(number)]
-        until = time.monotonic() + START_SECONDS
         starting = [worker.place.remote() for worker in self._workers]
-        places = [_waited(reference, until - time.monotonic()) for reference in starting]
+        places = [_waited(reference, max(until - time.monotonic(), 0.0)) for reference in starting]
         for index, place in enumerate(places):
             log.event("worker", worker=index, node=place.node, pid=place.pid)
 
     def _interrupt(self) -> None:
+        if self._keeper is not None:
+            self._keeper.interrupt.remote()  # before the workers, which ask it when Ray has started them again
         for worker in self._workers:
             worker.interrupt.remote()
 
@@ -186,13 +190,15 @@ def _waited(reference: Any, timeout: float | None = None) -> Any:
         return answer(reference, timeout)
     except ray.exceptions.RayTaskError:
         raise  # a fault of ours
+    except ray.exceptions.GetTimeoutError as error:
+        _gone(f"drag-graph's processes did not start within {START_SECONDS:.0f} s", error)
     except ray.exceptions.RayError as error:
-        _gone(error)
+        _gone(type(error).__name__, error)
 
 
-def _gone(error: BaseException) -> NoReturn:
+def _gone(what: str, error: BaseException) -> NoReturn:
     hint = "Look at `ray status`, and whether drag-graph is installed on every node; the same command goes on from there."
-    raise ModelUnavailable(f"the Ray cluster does not do the work: {type(error).__name__}", hint=hint) from error
+    raise ModelUnavailable(f"the Ray cluster does not do the work: {what}", hint=hint) from error
 
 
 def _needed(settings: Settings) -> Settings:
@@ -201,10 +207,15 @@ def _needed(settings: Settings) -> Settings:
     return settings.model_copy(update={**unused, "tape": str(settings.tape_path.absolute())})
 
 
-def _secrets(settings: Settings) -> dict[str, SecretStr]:
-    """Return the variables by which the teacher's provider knows this user: workers have an environment of their own."""
-    if settings.teacher_base_url:
-        return {}
-    from drag_graph.adapters.litellm_client import provider_of
+def _secrets(settings: Settings, embedder: Embedder) -> dict[str, SecretStr]:
+    """Return the variables by which the models' providers know this user: workers have an environment of their own.
 
-    return provider_variables(provider_of(settings.teacher))
+    A server at an address of the user's own gets none.
+    """
+    models = [] if settings.teacher_base_url else [settings.teacher]
+    if isinstance(embedder, LiteLLMEmbedder) and not settings.embedder_base_url:
+        models.append(embedder.name)
+    found = {}
+    for model in models:
+        found.update(provider_variables(provider_of(model)))
+    return found

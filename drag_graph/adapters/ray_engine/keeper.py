@@ -16,6 +16,7 @@ from drag_graph.adapters.ray_engine.messages import Event, Events, Token, told
 from drag_graph.adapters.spending import Ledger, dollars, nanos
 from drag_graph.adapters.tape import Tape
 from drag_graph.errors import DragGraphError, ModelUnavailable, ReplyError
+from drag_graph.interruption import interrupted
 from drag_graph.ports import TeacherReply, TeacherRequest
 
 
@@ -49,6 +50,7 @@ class Keeper:
         self._held: dict[str, _Held] = {}
         self._lives: dict[int, str] = {}
         self._problem: DragGraphError | None = None
+        self._interrupted = threading.Event()
         # An owner of its own: what an earlier keeper of this run has reserved is not this one's to wait for.
         owner = f"{custody.run_id}/{uuid.uuid4().hex}"
         try:
@@ -69,8 +71,11 @@ class Keeper:
         return self._events.take()
 
     @told
-    def announce(self, worker: int, life: str) -> None:
-        """Take note of a worker's (new) life: what the last one had reserved counts as spent, as nobody can know any more."""
+    def announce(self, worker: int, life: str) -> bool:
+        """Take note of a worker's (new) life, and return whether the run is to end.
+
+        What the last life had reserved counts as spent, as nobody can know any more.
+        """
         self._hold()
         with self._lock:
             self._lives[worker] = life
@@ -81,6 +86,11 @@ class Keeper:
             self._budget.settle(held.reservation, dollars(held.reservation.amount))
         if lost:
             log.event("a worker was lost with calls in flight", worker=worker, calls=len(lost))
+        return self._interrupted.is_set()
+
+    def interrupt(self) -> None:
+        """Let no further call be made, by workers that Ray starts from now on neither."""
+        self._interrupted.set()
 
     @told
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
@@ -102,16 +112,24 @@ class Keeper:
 
     @told
     def reserve(self, worker: int, life: str, estimate_usd: float) -> Token:
-        """See `Budget.reserve`. It may wait for other calls, so it is called in a group of threads of its own."""
+        """See `Budget.reserve`. It may wait for other calls, so it is called in a group of threads of its own.
+
+        Raises Interrupted, too.
+        """
         self._hold()
+        if self._interrupted.is_set():
+            raise interrupted()
         reservation = self._budget.reserve(estimate_usd)
         token = Token(uuid.uuid4().hex, reservation.key, reservation.amount)
         with self._lock:
             current = self._lives.setdefault(worker, life) == life
-            if current:
+            wanted = current and not self._interrupted.is_set()
+            if wanted:
                 self._held[token.name] = _Held(reservation, worker, life)
-        if not current:  # the worker was lost while this waited: its call will not be made
+        if not wanted:  # the worker was lost, or the run interrupted, while this waited: the call will not be made
             self._budget.settle(reservation)
+            if current:
+                raise interrupted()
             raise ModelUnavailable("this worker process was taken for lost and another has its place")
         return token
 

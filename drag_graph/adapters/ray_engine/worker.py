@@ -66,7 +66,8 @@ class Worker:
         life = uuid.uuid4().hex
         # By its name: with a handle among them, Ray keeps the arguments where a restart may not find them any more.
         keeper: Any = ray.get_actor(task.keeper)
-        answer(keeper.announce.remote(number, life))
+        if answer(keeper.announce.remote(number, life)):  # a restart after Ctrl-C: nobody else would tell this process
+            self._interruption.interrupt()
         self._tape = RemoteTape(keeper, task.settings.tape_path)
         self._budget = RemoteBudget(keeper, number, life, task.settings.budget_usd)
 

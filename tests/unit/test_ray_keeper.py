@@ -1,0 +1,55 @@
+"""The keeper of a cluster run, here without a cluster (docs/adr/0012)."""
+
+import threading
+
+import pytest
+
+from drag_graph import log
+from drag_graph.adapters.ray_engine.keeper import Custody, Keeper
+from drag_graph.adapters.ray_engine.messages import Token
+from drag_graph.errors import Interrupted
+
+
+@pytest.fixture
+def keeper(tmp_path):
+    handlers, level, propagate = list(log.LOGGER.handlers), log.LOGGER.level, log.LOGGER.propagate
+    keeper = Keeper(Custody(tmp_path / "teacher.tape", tmp_path / "runs.db", "job", "run", 1.0), level)
+    yield keeper
+    keeper._budget.close()
+    keeper._tape.close()
+    log.LOGGER.handlers[:], log.LOGGER.propagate = handlers, propagate
+    log.LOGGER.setLevel(level)
+
+
+def test_after_an_interruption_nothing_is_reserved_and_new_processes_are_told(keeper):
+    assert keeper.announce(0, "first life") is False
+    assert isinstance(token := keeper.reserve(0, "first life", 0.25), Token)
+    keeper.interrupt()
+    assert isinstance(keeper.reserve(0, "first life", 0.25), Interrupted)
+    keeper.settle(token, 0.125)  # what is in flight is finished
+    assert keeper._ledger.standing().reserved == 0
+    assert keeper._budget.spent_usd == 0.125
+    assert keeper.announce(0, "second life") is True
+    assert isinstance(keeper.reserve(0, "second life", 0.25), Interrupted)
+
+
+def test_a_reservation_that_waited_is_given_back_when_the_run_was_interrupted(keeper, monkeypatch):
+    waits, wait = threading.Event(), keeper._budget._changed.wait
+
+    def seen():
+        waits.set()
+        wait()
+
+    monkeypatch.setattr(keeper._budget._changed, "wait", seen)
+    keeper.announce(0, "a life")
+    first = keeper.reserve(0, "a life", 0.75)
+    outcomes = []
+    thread = threading.Thread(target=lambda: outcomes.append(keeper.reserve(0, "a life", 0.75)), daemon=True)
+    thread.start()
+    assert waits.wait(10)
+    keeper.interrupt()
+    keeper.settle(first, 0.125)
+    thread.join(10)
+    assert [type(outcome) for outcome in outcomes] == [Interrupted]
+    assert keeper._ledger.standing().reserved == 0
+    assert keeper._budget.spent_usd == 0.125
