@@ -71,8 +71,7 @@ def _run(*, debug: bool) -> int:
     try:
         code = app(standalone_mode=False, prog_name="drag-graph")
     except (typer.Abort, KeyboardInterrupt):
-        typer.echo("Interrupted. What was reported complete is stored; the same command goes on from there.", err=True)
-        return EXIT_INTERRUPTED
+        code = EXIT_INTERRUPTED
     except UsageProblem as error:
         error.show()
         return int(error.exit_code)
@@ -87,6 +86,8 @@ def _run(*, debug: bool) -> int:
         if error.hint:
             typer.echo(f"Next: {error.hint}", err=True)
         return error.exit_code
+    if code == EXIT_INTERRUPTED:  # typer makes this of Ctrl-C; an interrupted run has said it in an error of its own
+        typer.echo("Interrupted. What was reported complete is stored; the same command goes on from there.", err=True)
     return code if isinstance(code, int) else 0
 
 

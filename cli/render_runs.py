@@ -104,24 +104,26 @@ def run_shown(
     run: "Run",
     counts: Mapping[str, int],
     cost: float,
-    results: Iterator["QueryResult"],
+    results: Iterator[tuple["QueryResult", str]],
     since: set[str],
     *,
     as_json: bool,
 ) -> None:
-    """Print one run and its results; `since` are the ids that another run has completed."""
+    """Print one run and its results, each with its question; `since` are the ids that another run has completed."""
     if as_json:
-        queries = [{**result.document(), "complete_since": result.id in since} for result in results]
+        queries = [
+            {**result.document(), "question": question, "complete_since": result.id in since} for result, question in results
+        ]
         document({**asdict(run), "counts": counts, "cost_usd": round(cost, 6), "queries": queries})
         return
     shown = {**{name: value for name, value in asdict(run).items() if name != "job"}, **counts, "cost": f"${cost:.4f}"}
     shown["state"] = _state(run)
     fields(shown, as_json=False)
-    table = table_of("line", "query", "source", "status", "calls", "cost", "why", wrapped="why")
-    for result in results:
+    table = table_of("line", "query", "question", "status", "calls", "cost", "why", wrapped="why")
+    for result, question in results:
         why = "complete since then, by another run" if result.id in since else result.error or ""
         calls, paid = str(result.calls), f"${result.cost_usd:.4f}"
-        ids = (str(result.line), result.id[:SHORT], escape(result.source_id[:24]))
+        ids = (str(result.line), result.id[:SHORT], escape(f"{result.source_id} {question}".strip()[:32]))
         table.add_row(*ids, f"[{_COLOURS[result.status]}]{result.status}[/]", calls, paid, escape(why))
     console().print(table)
     if counts["quarantined"]:

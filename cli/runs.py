@@ -28,6 +28,7 @@ def runs(
     """
     del debug
     if context.invoked_subcommand is not None:
+        _refuse_flags(tape, store, namespace, json)
         return
     from drag_graph.bootstrap import open_journal
 
@@ -36,6 +37,14 @@ def runs(
     settings = options.settings_of({"tape": tape, "store": store, "namespace": namespace})
     with open_journal(settings) as journal:
         render_runs.runs(journal.runs(settings.namespace, limit), as_json=json)
+
+
+def _refuse_flags(*flags: object) -> None:
+    """Refuse what was given before the subcommand, which has flags of its own."""
+    from drag_graph.errors import ConfigurationError
+
+    if any(flags):
+        raise ConfigurationError("flags belong behind the subcommand", hint="drag-graph runs show RUN_ID --json")
 
 
 @app.command()
@@ -66,7 +75,9 @@ def show(
     settings = options.settings_of({"tape": tape, "store": store, "namespace": namespace})
     wanted = [name for name in STATUSES if not status or name in {one.value for one in status}]
     with open_journal(settings) as journal:
-        run = journal.run(run_id)
+        run = journal.run(run_id, settings.namespace)
         counts, cost = journal.summary(run.id)
         since = journal.completed_since(run.id)
-        render_runs.run_shown(run, counts, cost, journal.results(run.id, wanted), since, as_json=json)
+        results = ((result, journal.questions(run.id, [result.line])) for result in journal.results(run.id, wanted))
+        shown = ((result, found.get(result.line, "")) for result, found in results)
+        render_runs.run_shown(run, counts, cost, shown, since, as_json=json)

@@ -247,6 +247,7 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption) -> Te
         budget=Budget(settings.budget_usd, ledger=Ledger(settings.runs_path, run.job, owner=run.id)),
         timeout=settings.teacher_timeout,
         sleep=interruption.sleep,
+        check=interruption.check,
     )
 
 

@@ -5,6 +5,7 @@ line at a time.
 """
 
 import json
+import math
 import re
 import string
 import unicodedata
@@ -57,7 +58,7 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
     """Return the query of one JSON line. Raises QueryInvalid with the reason."""
     if len(line) > LINE_LIMIT:
         raise QueryInvalid(f"the line is longer than {LINE_LIMIT:,} bytes")
-    document = json_object(line, parse_constant=_no_number)
+    document = json_object(line, parse_constant=_no_number, parse_float=_finite)
     rest = {key: value for key, value in document.items() if key not in {"question", "options"}}
     if _LONE_SURROGATE.search(json.dumps(rest, ensure_ascii=False)):
         raise QueryInvalid("an id, answer or other key holds broken Unicode")
@@ -72,10 +73,14 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
     )
 
 
-def json_object(line: bytes, parse_constant: Callable[[str], Any] | None = None) -> dict[str, Any]:
-    """Return the JSON object of a line; `parse_constant` as in `json.loads`. Raises QueryInvalid with the reason."""
+def json_object(
+    line: bytes,
+    parse_constant: Callable[[str], Any] | None = None,
+    parse_float: Callable[[str], Any] | None = None,
+) -> dict[str, Any]:
+    """Return the JSON object of a line; the functions as in `json.loads`. Raises QueryInvalid with the reason."""
     try:
-        document = json.loads(line.decode("utf-8"), parse_constant=parse_constant)
+        document = json.loads(line.decode("utf-8"), parse_constant=parse_constant, parse_float=parse_float)
     except UnicodeDecodeError as error:
         raise QueryInvalid(f"not UTF-8 at byte {error.start}") from error
     except (ValueError, RecursionError) as error:
@@ -110,6 +115,13 @@ def make_query(
         gold=_gold(answer, choices),
         metadata=metadata or {},
     )
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is too large a number")
+    return value
 
 
 def _no_number(name: str) -> None:

@@ -1,6 +1,9 @@
 """Ctrl-C, as the threads of a run see it: no further call is made, no wait goes on, and what is in flight is finished."""
 
-from threading import Event
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from drag_graph.errors import Interrupted
 from drag_graph.ports import Teacher, TeacherReply, TeacherRequest
@@ -10,7 +13,7 @@ class Interruption:
     """Whether the user wants the run to end. Thread-safe."""
 
     def __init__(self) -> None:
-        self._event = Event()
+        self._event = threading.Event()
 
     def interrupt(self) -> None:
         """Say that the run is to end."""
@@ -58,3 +61,27 @@ class InterruptibleTeacher:
 
     def close(self) -> None:
         self._teacher.close()
+
+
+@contextmanager
+def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
+    """Let the first Ctrl-C call `act`, wherever the main thread is, instead of raising there; the next one raises again.
+
+    An exception that may come between any two instructions leaves nothing whole. `act` must be safe within a signal handler.
+    In another thread than the main one, and where somebody else handles Ctrl-C already, nothing changes.
+    """
+    plain = signal.default_int_handler
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) is not plain:
+        yield
+        return
+
+    def handle(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGINT, plain)
+        act()
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, plain)

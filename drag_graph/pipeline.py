@@ -6,24 +6,24 @@ No I/O of its own: stores, models and the journal come in by their ports. Querie
 
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import islice
+from queue import SimpleQueue
 from threading import Event
 from typing import Protocol
 
 from drag_graph import log
 from drag_graph.distilling import Ledger
-from drag_graph.errors import AwaitsBatch, DragGraphError, Interrupted, ReplyError, StoreError
+from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError
 from drag_graph.inputs import InputLine
-from drag_graph.interruption import Interruption, interrupted
+from drag_graph.interruption import Interruption, interrupted, on_ctrl_c
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports import GraphStore, SaveOutcome
 from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport
 from drag_graph.steps.aggregate import aggregate
-from drag_graph.threads import long_turns
+from drag_graph.threads import Workers, long_turns
 from drag_graph.together import Together
 
 WINDOW = 64
@@ -94,16 +94,16 @@ class Distiller:
     def work_through(self, lines: Iterable[InputLine], report: RunReport, on_result: Callable[[float], None]) -> None:
         """Distil every line, as `run` does; another pass over lines that are pending goes on with the same run."""
         began = time.monotonic()
-        pool = ThreadPoolExecutor(self._workers, thread_name_prefix="distil")
+        workers = Workers(self._workers, "distil")
+        done: _Done = SimpleQueue()
         try:
-            with long_turns():
-                self._work(pool, _windows(_sifted(lines, report)), report, on_result)
-                pool.shutdown()
+            with long_turns(), on_ctrl_c(lambda: done.put(None)):
+                self._work(workers, done, _windows(_sifted(lines, report)), report, on_result)
         except BaseException:
             self._stop.set()
             raise
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            workers.abandon()
             report.seconds += time.monotonic() - began
 
     def stop(self, report: RunReport, error: DragGraphError) -> None:
@@ -116,63 +116,53 @@ class Distiller:
 
     def _work(
         self,
-        pool: ThreadPoolExecutor,
+        workers: Workers,
+        done: "_Done",
         windows: Iterator[list[InputLine]],
         report: RunReport,
         on_result: Callable[[float], None],
     ) -> None:
-        """Submit ahead of what is done, by at most a window and the workers, so that input is streamed.
-
-        Ctrl-C may come anywhere: what was begun is kept in variables that the next turn goes on with.
-        """
-        done = _Done()
-        outstanding: set[int] = set()
-        fresh: dict[int, QueryResult] = {}
-        batch: list[InputLine] | None = []
+        """Submit ahead of what is done, by at most a window and the workers, so that input is streamed."""
         ahead = max(WINDOW, 2 * self._workers)
-        while batch is not None or outstanding:
-            try:
-                while batch is not None and len(outstanding) <= ahead:
-                    self._submit(pool, batch, report, outstanding, done)
-                    batch = next(windows, None)
-                if outstanding and not fresh:
-                    done.move(fresh)
-                self._keep(fresh, report, outstanding, on_result)
-            except KeyboardInterrupt:
-                if isinstance(report.stopped, Interrupted):
-                    raise
-                self._interruption.interrupt()
-                self._end(report, interrupted())
-                log.event("interrupted: calls in flight are being finished; Ctrl-C again abandons them", level=logging.WARNING)
+        waiting = 0
+        more = True
+        while more or waiting:
+            while more and waiting <= ahead:
+                batch = next(windows, None)
+                more = batch is not None
+                waiting += self._submit(workers, batch or [], report, done)
+            if waiting:
+                waiting -= self._keep([done.get(), *(done.get() for _ in range(done.qsize()))], report, on_result)
 
     def _keep(
-        self, fresh: dict[int, QueryResult], report: RunReport, outstanding: set[int], on_result: Callable[[float], None]
-    ) -> None:
-        """Record the results, and empty `fresh`."""
-        results = [result for line, result in fresh.items() if line in outstanding]
+        self,
+        items: list[QueryResult | BaseException | None],
+        report: RunReport,
+        on_result: Callable[[float], None],
+    ) -> int:
+        """Record what the workers have done, and return how many results that were."""
+        results = [item for item in items if isinstance(item, QueryResult)]
         self._journal.record(self._run.id, results)
-        outstanding.difference_update(result.line for result in results)  # first: a line without it would be waited for
         report.count(results)
-        fresh.clear()
+        for fault in items:
+            if isinstance(fault, BaseException):
+                raise fault
+        if None in items:
+            self._interruption.interrupt()
+            self._end(report, interrupted())
+            log.event("interrupted: calls in flight are being finished; Ctrl-C again abandons them", level=logging.WARNING)
         if self._fatal:
             self._end(report, self._fatal[0])
         for result in results:
             if result.status != "pending" or result.error is None:  # what waits for a batch comes again
                 on_result(report.cost_usd)
+        return len(results)
 
-    def _submit(
-        self,
-        pool: ThreadPoolExecutor,
-        batch: list[InputLine],
-        report: RunReport,
-        outstanding: set[int],
-        done: "_Done",
-    ) -> None:
-        """Hand the window's queries to the pool, and put those that are settled into `done`."""
+    def _submit(self, workers: Workers, batch: list[InputLine], report: RunReport, done: "_Done") -> int:
+        """Hand the window's queries to the workers, put those that are settled into `done`, and return how many there are."""
         entries = [self._entry(line, line.query) for line in batch if line.query is not None]
-        entries = [entry for entry in entries if entry.line not in outstanding]
         if not entries:
-            return
+            return 0
         repeated = self._journal.enter(self._run.id, entries)
         settled = self._settled([entry for entry in entries if entry.line not in repeated], report)
         for entry in entries:
@@ -183,9 +173,8 @@ class Distiller:
             elif query.id in settled:
                 done.put(replace(settled[query.id], line=entry.line))
             else:
-                pool.submit(self._one_into, done, entry)
-            # Last, so that Ctrl-C in between makes it be submitted again: of two results of a line the first counts.
-            outstanding.add(entry.line)
+                workers.submit(partial(self._one_into, done, entry))
+        return len(entries)
 
     def _entry(self, line: InputLine, query: Query) -> Entry:
         settings_hash = self._distils.settings_hash(query)
@@ -228,10 +217,10 @@ class Distiller:
         try:
             with log.timed("distil", query.id):
                 subgraph, aggregation = self._distils.distil(query, ledger, entry.edition)
-                outcome = self._saves(_Saving(subgraph, aggregation, replace=bool(entry.edition)))
+                outcome = self._saved(_Saving(subgraph, aggregation, replace=bool(entry.edition)))
         except AwaitsBatch as error:
             return QueryResult(query.id, query.source_id, "pending", error=str(error), line=entry.line, **asdict(ledger))
-        except ReplyError as error:
+        except (ReplyError, _Unstorable) as error:
             log.event("quarantined", query=query.id, reason=type(error).__name__)
             taken = asdict(ledger)
             return QueryResult(query.id, query.source_id, "quarantined", error=str(error), line=entry.line, **taken)
@@ -245,6 +234,15 @@ class Distiller:
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
         return replace(_counted(query, subgraph.model_copy(update={"edges": edges}), ledger), line=entry.line)
 
+    def _saved(self, saving: "_Saving") -> SaveOutcome:
+        try:
+            return self._saves(saving)
+        except StoreError as error:
+            if type(error) is not StoreError:
+                raise
+            # Not the store is at fault but this one subgraph; the others go on.
+            raise _Unstorable(error.message, hint=error.hint) from error
+
     def _save(self, savings: list["_Saving"]) -> list[SaveOutcome]:
         """Save in one transaction what became ready while the one before was under way."""
         statements = {edge: text for saving in savings for edge, text in saving.aggregation.statements.items()}
@@ -255,6 +253,10 @@ class Distiller:
         self._stop.set()
         if report.stopped is None:
             report.stopped = error
+
+
+class _Unstorable(DragGraphError):  # noqa: N818 - reads as what happened
+    """The store refuses this subgraph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,29 +273,9 @@ class _Saving:
         return self.replace, same.strategy, same.merge, same.threshold, same.top_k
 
 
-class _Done:
-    """What the workers have finished. Unlike a queue, it loses nothing when Ctrl-C comes while something is taken out."""
-
-    def __init__(self) -> None:
-        self._items: deque[QueryResult | BaseException] = deque()
-        self._changed = Event()
-
-    def put(self, item: QueryResult | BaseException) -> None:
-        """Add a result, or the fault that there is instead of one."""
-        self._items.append(item)
-        self._changed.set()
-
-    def move(self, results: dict[int, QueryResult]) -> None:
-        """Wait for at least one result, and move all that there are into `results`, by line."""
-        if not self._items:
-            self._changed.wait()
-        self._changed.clear()
-        while self._items:
-            item = self._items[0]
-            if isinstance(item, BaseException):
-                raise item
-            results.setdefault(item.line, item)
-            self._items.popleft()
+_Done = SimpleQueue[QueryResult | BaseException | None]
+"""What the workers have finished, the fault that there is instead, and None for Ctrl-C. Unlike other queues, it may be written
+to from within a signal handler."""
 
 
 def _counted(query: Query, subgraph: Subgraph, ledger: Ledger | None = None) -> QueryResult:

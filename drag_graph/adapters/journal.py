@@ -26,6 +26,7 @@ ON CONFLICT (run_id, line) DO UPDATE SET status = 'pending', id = excluded.id, s
 """
 _FIRST = "SELECT line, source_id FROM results WHERE id = ? AND run_id = ? ORDER BY line LIMIT 1"
 _RECORD = f"UPDATE results SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE run_id = ? AND line = ?"  # noqa: S608
+_LEAVE = "UPDATE results SET status = 'pending', error = ? WHERE run_id = ? AND line = ?"
 _SETTLED = f"""
 SELECT {_RESULT} FROM results WHERE id = ? AND settings_hash = ?
     AND (status = 'complete' OR (status = 'quarantined' AND calls > cached_calls))
@@ -72,9 +73,12 @@ class Journal:
         return repeated
 
     def record(self, run_id: str, results: Sequence[QueryResult]) -> None:
-        rows = [(*_values(result), run_id, result.line) for result in results]
+        # What was left undone before anything was asked leaves what an earlier pass of the run has paid for the line.
+        left = [result for result in results if result.status == "pending" and not result.calls]
+        rows = [(*_values(result), run_id, result.line) for result in results if result not in left]
         with self._writing() as database:
             database.executemany(_RECORD, rows)
+            database.executemany(_LEAVE, [(result.error, run_id, result.line) for result in left])
 
     def finish(self, run_id: str, stopped: str, exit_code: int) -> None:
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -116,11 +120,11 @@ class Journal:
         )
         return [(run, *self.summary(run.id)) for run in (Run(*row) for row in found)]
 
-    def run(self, run_id: str) -> Run:
+    def run(self, run_id: str, namespace: str) -> Run:
         """Return the run whose id begins with `run_id`. Raises ConfigurationError when there is none or more than one."""
         found = self._rows(
-            f"SELECT {_RUN} FROM runs WHERE substr(id, 1, ?) = ? LIMIT 2",  # noqa: S608
-            (len(run_id), run_id),
+            f"SELECT {_RUN} FROM runs WHERE substr(id, 1, ?) = ? AND namespace = ? LIMIT 2",  # noqa: S608
+            (len(run_id), run_id, namespace),
         )
         if len(found) != 1:
             which = "no run has" if not found else "several runs have"
@@ -133,12 +137,19 @@ class Journal:
         counts = {status: number for status, number, _ in rows}
         return {status: counts.get(status, 0) for status in STATUSES}, sum(cost for _, _, cost in rows)
 
+    def questions(self, run_id: str, lines: Sequence[int]) -> dict[int, str]:
+        """Return the questions of some lines of a run, by line."""
+        statement = "SELECT question FROM results WHERE run_id = ? AND line = ?"
+        found = ((line, self._rows(statement, (run_id, line))) for line in lines)
+        return {line: str(json.loads(rows[0][0])["question"]) for line, rows in found if rows}
+
     def completed_since(self, run_id: str) -> set[str]:
-        """Return the query ids that are not complete in this run and became so in another, under the same settings."""
+        """Return the query ids that are not complete in this run and became so in a later one, under the same settings."""
         rows = self._rows(
             "SELECT DISTINCT ours.id FROM results AS ours JOIN results AS theirs ON theirs.id = ours.id "
             "AND theirs.settings_hash = ours.settings_hash AND theirs.status = 'complete' "
-            "WHERE ours.run_id = ? AND ours.status IN ('pending', 'quarantined')",
+            "WHERE ours.run_id = ? AND ours.status IN ('pending', 'quarantined') AND (SELECT rowid FROM runs WHERE "
+            "runs.id = theirs.run_id) > (SELECT rowid FROM runs WHERE runs.id = ours.run_id)",
             (run_id,),
         )
         return {row[0] for row in rows}

@@ -346,7 +346,7 @@ def _completion(response: Any, model: str, latency_ms: int, messages: Sequence[M
     message = choice.get("message") or {}
     usage = document.get("usage") or {}
     text = message.get("content") or ""
-    tokens_in, tokens_out = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+    tokens_in, tokens_out = (max(0, int(usage.get(name) or 0)) for name in ("prompt_tokens", "completion_tokens"))
     counted_here = not tokens_in or not (tokens_out or not text)
     if counted_here:
         tokens_in = tokens_in or count_tokens(model, messages)

@@ -21,7 +21,15 @@ from drag_graph.adapters.litellm_client import Completion
 from drag_graph.adapters.litellm_errors import RequestRejected
 from drag_graph.adapters.replies import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.adapters.tape import Tape, call_id, request_key
-from drag_graph.errors import DragGraphError, MalformedReply, RefusedReply, ReplyError, Spent, TruncatedReply
+from drag_graph.errors import (
+    ConfigurationError,
+    DragGraphError,
+    MalformedReply,
+    RefusedReply,
+    ReplyError,
+    Spent,
+    TruncatedReply,
+)
 from drag_graph.identity import sha256_of
 from drag_graph.model import TeacherCall
 from drag_graph.ports import TeacherReply, TeacherRequest
@@ -51,6 +59,7 @@ class LiteLLMTeacher:
     """A model that LiteLLM can reach. Thread-safe.
 
     `timeout` is what one attempt may take in seconds, `deadline` one request with all its retries (None: no other limit).
+    `check` is called before each request and may raise Interrupted.
     `max_tokens` is the most that a reply may have where the request does not say; it bounds what a call can cost.
     """
 
@@ -66,6 +75,7 @@ class LiteLLMTeacher:
         deadline: float | None = None,
         max_tokens: int = MAX_TOKENS,
         sleep: Callable[[float], None] = time.sleep,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self._model = model
         self._server: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "deadline": deadline}
@@ -74,6 +84,7 @@ class LiteLLMTeacher:
         self._budget = budget or Budget()
         self._max_tokens = max_tokens
         self._sleep = sleep
+        self._check = check
         self._level: Level | None = None
         self._lock = threading.Lock()
         self._said_unpriced = False
@@ -203,6 +214,7 @@ class LiteLLMTeacher:
         """Make one request under the budget."""
         parameters = self.parameters(request, level)
         estimate = self._estimate(messages, parameters)
+        self._check()
         reservation = self._budget.reserve(estimate)
 
         def on_lost(again: bool) -> None:
@@ -213,6 +225,7 @@ class LiteLLMTeacher:
 
         cost = estimate  # what ends unforeseen, by Ctrl-C for one, may have been charged
         try:
+            self._check()  # the budget may have been waited for
             completion = litellm_client.complete(
                 self._model, messages, **self._server, on_lost=on_lost, sleep=self._sleep, **parameters
             )
@@ -229,9 +242,14 @@ class LiteLLMTeacher:
         return self.most(messages, parameters, litellm_client.price_of)
 
     def most(self, messages: list[Message], parameters: Mapping[str, Any], price_of: Price) -> float:
-        """Return the most that a request can cost in US dollars; 0 where the model has no price, said once, or no limit is."""
+        """Return the most that a request can cost in US dollars; 0 where there is no limit or, said once, no price."""
         limit = int(parameters.get("max_completion_tokens") or parameters["max_tokens"])
         if price_of(self._model, 0, 0) is None:
+            if self._budget.limited:
+                hint = "Leave --budget-usd out, or name the model as LiteLLM's price map does."
+                raise ConfigurationError(
+                    f"no price is known for the model {self._model!r}, so no budget can be kept", hint=hint
+                )
             self._say_unpriced()
             return 0.0
         if not self._budget.limited:
@@ -247,8 +265,7 @@ class LiteLLMTeacher:
         with self._lock:
             said, self._said_unpriced = self._said_unpriced, True
         if not said:
-            level = logging.WARNING if self._budget.limited else logging.INFO
-            log.event("no price is known for the model; its calls count as free", level=level, model=self._model)
+            log.event("no price is known for the model; its calls count as free", level=logging.INFO, model=self._model)
 
 
 @dataclass

@@ -7,6 +7,7 @@ nothing of these is lost.
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +60,7 @@ def connect(path: Path | None, *, synchronous: Literal["NORMAL", "FULL"] = "NORM
     except (OSError, sqlite3.Error) as error:
         raise _unfit(path, error) from error
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         with writing(connection):
             (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -77,16 +78,31 @@ def connect(path: Path | None, *, synchronous: Literal["NORMAL", "FULL"] = "NORM
     return connection
 
 
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Set the mode in which readers and a writer do not wait for one another; SQLite's own waiting does not cover this."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 @contextmanager
 def writing(connection: sqlite3.Connection) -> Iterator[None]:
     """One transaction that waits for other writers at its beginning, so that what it reads is what it changes."""
-    connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute("BEGIN IMMEDIATE")  # within: Ctrl-C is raised right after it has waited, and been done
         yield
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 @contextmanager

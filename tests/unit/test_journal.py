@@ -75,12 +75,12 @@ def test_a_run_is_found_by_the_beginning_of_its_id(journal):
     first, second = a_run(), a_run()
     for run in (first, second):
         journal.begin(run)
-    assert journal.run(first.id[:12]) == first
+    assert journal.run(first.id[:12], "default") == first
     for prefix in ("", "no such run", "%"):
         with pytest.raises(ConfigurationError):
-            journal.run(prefix)
+            journal.run(prefix, "default")
     journal.finish(first.id, "interrupted", 130)
-    assert (journal.run(first.id).stopped, journal.run(first.id).exit_code) == ("interrupted", 130)
+    assert (journal.run(first.id, "default").stopped, journal.run(first.id, "default").exit_code) == ("interrupted", 130)
     assert [run.id for run, _, _ in journal.runs("default")] == [second.id, first.id]
 
 

@@ -1,67 +1,23 @@
 """The run over many queries: order, duplicates, what ends it and what does not, on the store in memory."""
 
-import os
-import signal
 import threading
 import time
 
 import pytest
 
-from drag_graph.adapters.embedders import LexicalEmbedder
 from drag_graph.adapters.journal import Journal
-from drag_graph.distilling import Distillation
 from drag_graph.errors import (
     BudgetReached,
     InputError,
-    Interrupted,
     MalformedReply,
     ModelAccessDenied,
     Spent,
     StoreError,
     StoreUnavailable,
 )
-from drag_graph.identity import content_id
 from drag_graph.inputs import InputLine, make_query
-from drag_graph.interruption import InterruptibleTeacher, Interruption
-from drag_graph.model import TeacherCall
-from drag_graph.pipeline import Distiller
-from drag_graph.ports import TeacherReply
-from drag_graph.runs import start_run
-from drag_graph.settings import load_settings
 from drag_graph.testing.dict_store import DictStore
-
-
-class SayingTeacher:
-    """Says the same useful things of every question; counts calls and fails where it is told to."""
-
-    name = fingerprint = "saying"
-    is_model = True
-
-    def __init__(self, *, cached=False):
-        self.calls, self.failing, self.lock, self.cached = [], {}, threading.Lock(), cached
-
-    def ask(self, request):
-        with self.lock:
-            self.calls.append((request.query.text, request.stage))
-        for word, error in self.failing.items():
-            if word in request.query.text and request.stage == "evidence":
-                raise error
-        evidence = [f"{request.query.text} fact {number} is about thing {number}." for number in range(5)]
-        triple = {"subject": "thing", "predicate": "has", "object": "fact", "confidence": 0.9, "evidence": [0, 1]}
-        document = {
-            "evidence": {"evidence": evidence},
-            "scores": {"scores": [{"index": number, "score": 9 - number} for number in range(5)]},
-            "triples": {"triples": [triple, {**triple, "predicate": "names", "evidence": [0]}]},
-            "statements": {"statements": [{"pair": 0, "statement": "The thing has and names the fact."}]},
-        }[request.stage]
-        texts = "".join(message["content"] for message in request.messages)
-        id_ = content_id("default", "call", request.query.id, request.stage, texts)
-        facts = {"query_id": request.query.id, "stage": request.stage, "model": self.name, "prompt_version": "1"}
-        call = TeacherCall(id=id_, **facts, request_sha256="a", response_sha256="b", tokens_in=10, tokens_out=5, cost_usd=0.01)
-        return TeacherReply(request.schema.parse(document), call, cached=self.cached)
-
-    def close(self):
-        """Nothing to release."""
+from tests.unit.saying import SayingTeacher, distiller
 
 
 @pytest.fixture
@@ -82,15 +38,6 @@ def run(store, teacher, *texts, **flags):
         for n, text in enumerate(texts)
     ]
     return distiller(store, teacher, **{"workers": 3, **flags}).run(lines)
-
-
-def distiller(store, teacher, journal=None, retry=False, **flags):
-    settings = load_settings(flags)
-    run = start_run(kind="distill", namespace="default", store="memory", source="test", teacher="saying", plan="lean")
-    interruption = Interruption()
-    distils = Distillation(settings, LexicalEmbedder(), InterruptibleTeacher(teacher, interruption))
-    flags = {"workers": settings.workers, "retry_quarantined": retry, "interruption": interruption}
-    return Distiller(store, distils, journal or Journal(), run, **flags)
 
 
 def test_results_come_in_the_order_of_the_input(store, teacher):
@@ -213,67 +160,6 @@ def test_memory_of_the_input_is_not_held(store, teacher):
     assert seen[0] < 200
 
 
-@pytest.fixture
-def _interruptible():
-    """Handle Ctrl-C as a program on a terminal does, also where the tests run in the background of a shell."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("_interruptible")
-@pytest.mark.parametrize("place", ["while waiting", "while rendering"])
-def test_ctrl_c_finishes_what_is_in_flight_and_reports_the_rest_as_pending(store, teacher, place):
-    texts = [f"question {number}" for number in range(60)]
-    shown = []
-
-    def on_result(_cost):
-        shown.append(1)
-        if place == "while rendering" and len(shown) == 3:
-            raise KeyboardInterrupt
-
-    lines = [InputLine(n, query=make_query(text)) for n, text in enumerate(texts)]
-    if place == "while waiting":
-        original = teacher.ask
-
-        def ask(request):
-            if request.query.text == "question 2" and request.stage == "evidence":
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(0.2)
-            return original(request)
-
-        teacher.ask = ask
-    report = distiller(store, teacher, workers=1).run(lines, on_result=on_result)
-    statuses = [result.status for result in report.queries]
-    assert len(statuses) == len(texts)
-    assert statuses[:2] == ["complete"] * 2
-    assert statuses.count("pending") >= 50
-    assert isinstance(report.stopped, Interrupted)
-    assert report.exit_code == 130
-    assert len(teacher.calls) <= 3 * 10
-
-
-def test_a_failure_after_ctrl_c_does_not_hide_it(store, teacher):
-    interrupted = threading.Event()
-
-    class Failing(SayingTeacher):
-        def ask(self, request):
-            if request.query.text == "question 1":
-                assert interrupted.wait(10)
-                raise ModelAccessDenied("no key")
-            return super().ask(request)
-
-    def on_result(_cost):
-        if not interrupted.is_set():
-            interrupted.set()
-            raise KeyboardInterrupt
-
-    lines = [InputLine(n, query=make_query(f"question {n}")) for n in range(5)]
-    report = distiller(store, Failing(), workers=1).run(lines, on_result=on_result)
-    assert report.exit_code == 130
-    assert [result.status for result in report.queries] == ["complete", *["pending"] * 4]
-
-
 def test_what_was_quarantined_after_paid_calls_is_asked_again_only_on_demand(store, teacher):
     failure = MalformedReply("prose instead of JSON", raw="prose")
     failure.spent = Spent(calls=3, tokens_in=300, tokens_out=30, cost_usd=0.5)
@@ -325,34 +211,6 @@ def test_a_slow_query_holds_up_no_other(store, teacher):
     assert report.totals()["complete"] == 300
 
 
-@pytest.mark.usefixtures("_interruptible")
-def test_after_ctrl_c_no_further_call_is_made_and_no_wait_goes_on(store, teacher):
-    interruption = Interruption()
-    asked = threading.Event()
-    original = teacher.ask
-
-    def ask(request):
-        if request.stage == "scores":
-            os.kill(os.getpid(), signal.SIGINT)
-            assert asked.wait(10)
-        return original(request)
-
-    def on_interrupt(_signal, _frame):
-        threading.Timer(0.05, asked.set).start()
-        raise KeyboardInterrupt
-
-    teacher.ask = ask
-    signal.signal(signal.SIGINT, on_interrupt)
-    report = distiller(store, teacher, workers=1).run([InputLine(1, query=make_query("Why?"))])
-    assert [stage for _, stage in teacher.calls] == ["evidence", "scores"], "the call in flight is finished, no other is begun"
-    assert (report.exit_code, report.queries[0].status, report.queries[0].calls) == (130, "pending", 2)
-    interruption.interrupt()
-    began = time.monotonic()
-    with pytest.raises(Interrupted):
-        interruption.sleep(60)
-    assert time.monotonic() - began < 5
-
-
 def test_what_is_ready_while_a_save_is_under_way_is_saved_in_one_transaction(store, teacher):
     saved, first, go_on = [], threading.Event(), threading.Event()
     original = store.save
@@ -368,21 +226,28 @@ def test_what_is_ready_while_a_save_is_under_way_is_saved_in_one_transaction(sto
     ready = teacher.ask
     done = []
 
+    def release():
+        assert first.wait(10)
+        until = time.monotonic() + 10
+        while len(run._saves._waiting) < 8 - saved[0] and time.monotonic() < until:
+            time.sleep(0.005)
+        go_on.set()
+
     def ask(request):
         reply = ready(request)
         if request.stage == "triples":
             done.append(1)
             if len(done) == 8:
-                assert first.wait(10)
-                threading.Timer(0.3, go_on.set).start()
+                threading.Thread(target=release).start()
         return reply
 
     teacher.ask = ask
     lines = [InputLine(n, query=make_query(f"question {n}")) for n in range(1, 9)]
-    report = distiller(store, teacher, workers=8).run(lines)
+    run = distiller(store, teacher, workers=8)
+    report = run.run(lines)
     assert report.totals()["complete"] == 8
+    assert saved == [saved[0], 8 - saved[0]]
     assert saved[0] < 8
-    assert len(saved) <= 3
     assert store.verify() == []
 
 
@@ -405,5 +270,8 @@ def test_one_subgraph_that_the_store_refuses_is_alone_in_being_refused(store, te
     store.save = save
     lines = [InputLine(n, query=make_query(f"question {n}")) for n in range(8)]
     report = distiller(store, teacher, workers=8).run(lines)
-    assert report.exit_code == 3
-    assert {result.line for result in report.queries if result.status == "pending"} == {3}
+    assert report.exit_code == 1
+    assert {result.line: result.error for result in report.queries if result.status == "quarantined"} == {
+        3: "query 3 is refused"
+    }
+    assert report.totals()["complete"] == 7

@@ -1,0 +1,56 @@
+"""A teacher without a model, and a distiller on it, for tests of the run."""
+
+import threading
+
+from drag_graph.adapters.embedders import LexicalEmbedder
+from drag_graph.adapters.journal import Journal
+from drag_graph.distilling import Distillation
+from drag_graph.identity import content_id
+from drag_graph.interruption import InterruptibleTeacher, Interruption
+from drag_graph.model import TeacherCall
+from drag_graph.pipeline import Distiller
+from drag_graph.ports import TeacherReply
+from drag_graph.runs import start_run
+from drag_graph.settings import load_settings
+
+
+class SayingTeacher:
+    """Says the same useful things of every question; counts calls and fails where it is told to."""
+
+    name = fingerprint = "saying"
+    is_model = True
+
+    def __init__(self, *, cached=False):
+        self.calls, self.failing, self.lock, self.cached = [], {}, threading.Lock(), cached
+
+    def ask(self, request):
+        with self.lock:
+            self.calls.append((request.query.text, request.stage))
+        for word, error in self.failing.items():
+            if word in request.query.text and request.stage == "evidence":
+                raise error
+        evidence = [f"{request.query.text} fact {number} is about thing {number}." for number in range(5)]
+        triple = {"subject": "thing", "predicate": "has", "object": "fact", "confidence": 0.9, "evidence": [0, 1]}
+        document = {
+            "evidence": {"evidence": evidence},
+            "scores": {"scores": [{"index": number, "score": 9 - number} for number in range(5)]},
+            "triples": {"triples": [triple, {**triple, "predicate": "names", "evidence": [0]}]},
+            "statements": {"statements": [{"pair": 0, "statement": "The thing has and names the fact."}]},
+        }[request.stage]
+        texts = "".join(message["content"] for message in request.messages)
+        id_ = content_id("default", "call", request.query.id, request.stage, texts)
+        facts = {"query_id": request.query.id, "stage": request.stage, "model": self.name, "prompt_version": "1"}
+        call = TeacherCall(id=id_, **facts, request_sha256="a", response_sha256="b", tokens_in=10, tokens_out=5, cost_usd=0.01)
+        return TeacherReply(request.schema.parse(document), call, cached=self.cached)
+
+    def close(self):
+        """Nothing to release."""
+
+
+def distiller(store, teacher, journal=None, retry=False, **flags):
+    settings = load_settings(flags)
+    run = start_run(kind="distill", namespace="default", store="memory", source="test", teacher="saying", plan="lean")
+    interruption = Interruption()
+    distils = Distillation(settings, LexicalEmbedder(), InterruptibleTeacher(teacher, interruption))
+    flags = {"workers": settings.workers, "retry_quarantined": retry, "interruption": interruption}
+    return Distiller(store, distils, journal or Journal(), run, **flags)
