@@ -95,6 +95,7 @@ def distill(
         "log_json": log_json,
     }
     settings = options.settings_of(flags, verbose=verbose)
+    options.check_engine(settings, address=address, processes=processes)
     _check_batch(settings, batch=batch, no_wait=no_wait)
     lines = _input(file, query, option or [], settings)
     if dry_run:

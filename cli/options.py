@@ -211,3 +211,12 @@ def settings_of(flags: Mapping[str, Any], *, verbose: bool = False) -> "Settings
     settings = load_settings(plain)
     log.configure("info" if verbose else settings.log_level, as_json=settings.log_json)
     return settings
+
+
+def check_engine(settings: "Settings", *, address: str | None, processes: int | None) -> None:
+    """Raise ConfigurationError for a flag of a Ray cluster without one."""
+    from drag_graph.errors import ConfigurationError
+
+    for flag, value in (("--address", address), ("--processes", processes)):
+        if value is not None and settings.engine != "ray":
+            raise ConfigurationError(f"{flag} belongs to --engine ray", hint="Add --engine ray, or leave it out.")

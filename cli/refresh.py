@@ -83,6 +83,7 @@ def refresh(
         "log_json": log_json,
     }
     settings = options.settings_of(flags, verbose=verbose)
+    options.check_engine(settings, address=address, processes=processes)
     reasons = _reasons(expired=expired, failed=failed)
     if dry_run:
         _foretell(settings, reasons, limit, as_json=json)

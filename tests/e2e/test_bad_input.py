@@ -55,6 +55,13 @@ def test_bad_lines_are_named_and_the_others_are_done(cli, store, tmp_path):
     assert "line 4 rejected: the question has 1,000,000 characters" in plain.err
 
 
+@pytest.mark.parametrize("flag", [("--address", "auto"), ("--processes", "2")])
+@pytest.mark.parametrize("command", [("distill", "-q", "Who?"), ("refresh", "--expired")])
+def test_flags_of_a_cluster_without_one_are_refused(cli, command, flag):
+    assert one_sentence(cli(*command, *flag), 2).startswith(f"Error: {flag[0]} belongs to --engine ray")
+    assert one_sentence(cli(*command, *flag, "--engine", "local"), 2).startswith(f"Error: {flag[0]} belongs to --engine ray")
+
+
 def test_a_question_that_the_curated_file_lacks_is_quarantined(cli, store, tmp_path):
     questions = write(tmp_path / "q.jsonl", {"question": "Who?"}, GOOD)
     done = cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", store, "--json")
