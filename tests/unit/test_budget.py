@@ -24,6 +24,17 @@ def ledger_of(tmp_path):
         ledger.close()
 
 
+def until_it_waits(budget):
+    """Wait until a thread waits in `budget.reserve`: a settlement before that would be none that it waited for."""
+    until = time.monotonic() + 10
+    while True:
+        with budget._changed:  # who waits for it has let it go
+            if budget._changed._waiters:
+                return
+        assert time.monotonic() < until, "nobody waits"
+        time.sleep(0.001)
+
+
 def test_without_a_limit_everything_fits_and_is_summed():
     budget = Budget()
     assert not budget.limited
@@ -68,9 +79,10 @@ def test_a_reservation_waits_for_calls_in_flight_that_may_cost_less():
         budget.settle(budget.reserve(0.9), 0.1)
         got.set()
 
-    thread = threading.Thread(target=second)
+    thread = threading.Thread(target=second, daemon=True)
     thread.start()
-    assert not got.wait(0.1)
+    until_it_waits(budget)
+    assert not got.is_set()
     budget.settle(first, 0.05)
     assert got.wait(5)
     thread.join()
@@ -88,9 +100,9 @@ def test_a_waiting_reservation_is_refused_when_the_money_is_gone():
         except BudgetReached as error:
             refused.append(error)
 
-    thread = threading.Thread(target=second)
+    thread = threading.Thread(target=second, daemon=True)
     thread.start()
-    time.sleep(0.02)
+    until_it_waits(budget)
     budget.settle(first, 0.9)
     thread.join(5)
     assert refused
@@ -199,9 +211,9 @@ class TestLedger:
             except BudgetReached as error:
                 refused.append(error)
 
-        thread = threading.Thread(target=wait)
+        thread = threading.Thread(target=wait, daemon=True)
         thread.start()
-        time.sleep(0.02)
+        until_it_waits(budget)
         Budget(10, ledger=ledger_of("other")).abandon("one")
         budget.settle(first, 1)
         thread.join(5)
@@ -254,9 +266,9 @@ class TestLedger:
             except StoreUnfit as error:
                 errors.append(error)
 
-        thread = threading.Thread(target=wait)
+        thread = threading.Thread(target=wait, daemon=True)
         thread.start()
-        time.sleep(0.02)
+        until_it_waits(budget)
         with sqlite3.connect(tmp_path / "runs.db") as file:
             file.execute("ALTER TABLE reservations RENAME TO gone")
         with pytest.raises(StoreUnfit, match="journal of runs"):

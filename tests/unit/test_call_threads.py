@@ -7,9 +7,18 @@ import pytest
 from drag_graph.adapters import call_threads
 
 
-def settled():
-    """Wait until the thread of the last call can be used again."""
-    time.sleep(0.05)
+@pytest.fixture(autouse=True)
+def no_threads_of_others():
+    """Start without idle threads: each test counts its own."""
+    call_threads._idle.clear()
+
+
+def settled(threads=1):
+    """Wait until the threads of the last calls can be used again."""
+    until = time.monotonic() + 10
+    while len(call_threads._idle) < threads:
+        assert time.monotonic() < until, "the thread of the last call is not idle again"
+        time.sleep(0.001)
 
 
 def test_calls_one_after_the_other_use_the_same_thread():
@@ -38,7 +47,9 @@ def test_a_call_that_takes_too_long_is_left_to_itself():
         call_threads.run(lambda: go_on.wait(20), 0.1)
     assert call_threads.run(lambda: "another", 1.0) == "another"
     assert time.monotonic() - began < 5
+    settled()
     go_on.set()
+    settled(threads=2)
 
 
 def test_many_calls_at_once_each_get_a_thread():
@@ -53,6 +64,7 @@ def test_many_calls_at_once_each_get_a_thread():
     for thread in threads:
         thread.join()
     assert sorted(results) == list(range(20))
+    settled(threads=20)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

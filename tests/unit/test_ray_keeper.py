@@ -23,7 +23,8 @@ def keeper(tmp_path):
 
 def test_after_an_interruption_nothing_is_reserved_and_new_processes_are_told(keeper):
     assert keeper.announce(0, "first life") is False
-    assert isinstance(token := keeper.reserve(0, "first life", 0.25), Token)
+    token = keeper.reserve(0, "first life", 0.25)
+    assert isinstance(token, Token)
     keeper.interrupt()
     assert isinstance(keeper.reserve(0, "first life", 0.25), Interrupted)
     keeper.settle(token, 0.125)  # what is in flight is finished
