@@ -99,7 +99,7 @@ def distill(
     _check_batch(settings, batch=batch, no_wait=no_wait)
     lines = _input(file, query, option or [], settings)
     if dry_run:
-        _estimate(settings, lines, batch=batch, as_json=json)
+        _estimate(settings, lines, batch=batch, retry_quarantined=retry_quarantined, as_json=json)
         return
     with open_session(settings) as session:
         if batch:
@@ -146,13 +146,15 @@ def _in_batches(
         return rounds.run(lines, on_result=shown.result, on_wait=shown.wait)
 
 
-def _estimate(settings: "Settings", lines: "Iterator[InputLine]", *, batch: bool, as_json: bool) -> None:
+def _estimate(
+    settings: "Settings", lines: "Iterator[InputLine]", *, batch: bool, retry_quarantined: bool, as_json: bool
+) -> None:
     from drag_graph.bootstrap import known_to_estimate, make_pricing
     from drag_graph.estimate import estimate
 
     from . import render
 
-    with known_to_estimate(settings) as (known, caution):
+    with known_to_estimate(settings, retry_quarantined=retry_quarantined) as (known, caution):
         found = estimate(settings, lines, make_pricing(settings, batch=batch), known)
     render.estimate({**found, "caution": caution} if caution else found, as_json=as_json)
 
@@ -177,7 +179,10 @@ def _input(file: Path | None, query: str | None, choices: list[str], settings: "
 
 def source_of(file: Path | None, query: str | None) -> str:
     """Return where the questions come from, by which runs that go on with one another's work know each other."""
-    return f"-q {query}" if file is None else str(file.resolve())
+    if file is None:
+        return f"-q {query}"
+    # A pipe has another name each time; a budget must hold for all that comes through pipes then.
+    return str(file.resolve()) if file.is_file() else "a pipe"
 
 
 def some(lines: "Iterator[InputLine]", file: Path) -> "Iterator[InputLine]":

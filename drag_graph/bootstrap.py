@@ -282,7 +282,7 @@ def make_batch_teacher(settings: Settings, run: Run, interruption: Interruption)
 
 
 @contextmanager
-def known_to_estimate(settings: Settings) -> Iterator[tuple[Known, str]]:
+def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) -> Iterator[tuple[Known, str]]:
     """Give what a dry run may use of the store and the tape, and a sentence about what it could not look into.
 
     Nothing is made and nothing is written. A store that is not there holds nothing; neither does one that cannot be reached,
@@ -299,6 +299,8 @@ def known_to_estimate(settings: Settings) -> Iterator[tuple[Known, str]]:
     with ExitStack() as opened:
         tape = opened.enter_context(Tape(path, read_only=True)) if path.exists() else None
         known = Known(embedder, tape=tape, lengths=call_lengths(path, settings.teacher))
+        if settings.runs_path.exists() and not retry_quarantined:
+            known = replace(known, quarantined=opened.enter_context(make_journal(settings)).quarantined)
         try:
             # A dry run is not made to wait for a server that is not up.
             soon = settings.model_copy(update={"store_timeout": min(settings.store_timeout, 5.0)})

@@ -7,7 +7,7 @@ enough of them, else from the constants below, which are assumptions and not mea
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from statistics import mean, quantiles
@@ -18,6 +18,7 @@ from drag_graph.errors import DragGraphError, ReplyError
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
 from drag_graph.ports import Embedder, TeacherReply, TeacherRequest
+from drag_graph.runs import Entry, entry_of
 from drag_graph.settings import Settings
 from drag_graph.steps import evidence, extract, rank
 from drag_graph.steps.complexity import complexity
@@ -36,6 +37,7 @@ LOW, HIGH = 0.6, 1.6
 ENOUGH = 5
 """Recorded replies of a stage from which their lengths are used instead of the assumed ones."""
 WINDOW = 64
+_TOTALS = ("queries", "stored", "quarantined", "rejected", "calls", "recorded_calls", "tokens_in", "tokens_out")
 _STAGES = ("evidence", "scores", "triples", "statements")
 
 
@@ -58,13 +60,15 @@ class Recorded(Protocol):
 class Known:
     """What an estimate may use. `stored` gives the settings hash of those of the queries that are complete in the store.
 
-    `lengths` are (tokens in, tokens out) of recorded calls by their prompt version.
+    `lengths` are (tokens in, tokens out) of recorded calls by their prompt version. `quarantined` gives the ids of those
+    queries that a run would not ask again.
     """
 
     embedder: Embedder
     stored: Callable[[Sequence[str]], Mapping[str, str]] = lambda _ids: {}
     tape: Recorded | None = None
     lengths: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    quarantined: Callable[[Sequence[Entry]], Collection[str]] = lambda _entries: ()
 
 
 class _Missing(DragGraphError):  # noqa: N818 - reads as what happened
@@ -103,7 +107,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
     """
     distillation = Distillation(settings, known.embedder, _Replay(settings.teacher, known.tape))
     counting = _Counting(settings, pricing, known)
-    totals = Counter(dict.fromkeys(("queries", "stored", "rejected", "calls", "recorded_calls", "tokens_in", "tokens_out"), 0))
+    totals = Counter(dict.fromkeys(_TOTALS, 0))
     seen: set[str] = set()
     stream = iter(lines)
     while window := list(islice(stream, WINDOW)):
@@ -111,12 +115,16 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
         found = {line.query.id: line for line in window if line.query is not None and line.query.id not in seen}
         seen |= found.keys()
         stored = known.stored([id_ for id_, line in found.items() if not line.edition])
-        for query, edition in ((line.query, line.edition) for line in found.values() if line.query is not None):
+        entries = [entry_of(line, line.query, distillation.settings_hash) for line in found.values() if line.query is not None]
+        quarantined = known.quarantined(entries)
+        for entry in entries:
             totals["queries"] += 1
-            if pricing is not None and stored.get(query.id) == distillation.settings_hash(query):
+            if pricing is not None and stored.get(entry.query.id) == entry.settings_hash:
                 totals["stored"] += 1
+            elif entry.query.id in quarantined:
+                totals["quarantined"] += 1
             else:
-                totals.update(counting.of(query, *_followed(distillation, query, edition, known.tape)))
+                totals.update(counting.of(entry.query, *_followed(distillation, entry.query, entry.edition, known.tape)))
     return {"teacher": settings.teacher, "plan": settings.plan, **totals, **counting.price(totals), "how": counting.how()}
 
 

@@ -21,7 +21,7 @@ from drag_graph.inputs import InputLine
 from drag_graph.interruption import Interruption, interrupted, on_ctrl_c
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports import GraphStore, SaveOutcome
-from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport
+from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport, entry_of
 from drag_graph.steps.aggregate import aggregate
 from drag_graph.threads import Workers, long_turns
 from drag_graph.together import Together
@@ -160,7 +160,7 @@ class Distiller:
 
     def _submit(self, workers: Workers, batch: list[InputLine], report: RunReport, done: "_Done") -> int:
         """Hand the window's queries to the workers, put those that are settled into `done`, and return how many there are."""
-        entries = [self._entry(line, line.query) for line in batch if line.query is not None]
+        entries = [entry_of(line, line.query, self._distils.settings_hash) for line in batch if line.query is not None]
         if not entries:
             return 0
         repeated = self._journal.enter(self._run.id, entries)
@@ -175,10 +175,6 @@ class Distiller:
             else:
                 workers.submit(partial(self._one_into, done, entry))
         return len(entries)
-
-    def _entry(self, line: InputLine, query: Query) -> Entry:
-        settings_hash = self._distils.settings_hash(query)
-        return Entry(line.number, query, f"{settings_hash}/{line.edition}" if line.edition else settings_hash, line.edition)
 
     def _settled(self, entries: list[Entry], report: RunReport) -> dict[str, QueryResult]:
         """Return the results of queries that are stored under these very settings, or were quarantined under them."""

@@ -6,7 +6,7 @@ Runs that go on with one another's work are of one job and share its budget.
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -90,6 +90,12 @@ class Entry:
     query: Query
     settings_hash: str
     edition: str = ""
+
+
+def entry_of(line: InputLine, query: Query, settings_hash: Callable[[Query], str]) -> Entry:
+    """Return the line's entry; under another edition its settings hash is another."""
+    hash_ = settings_hash(query)
+    return Entry(line.number, query, f"{hash_}/{line.edition}" if line.edition else hash_, line.edition)
 
 
 class RunJournal(Protocol):

@@ -110,6 +110,10 @@ class Journal:
                     found[entry.query.id] = _result(row)
         return found
 
+    def quarantined(self, entries: Sequence[Entry]) -> set[str]:
+        """Return the ids of those queries that a run would not ask again without being told to."""
+        return {id_ for id_, result in self.settled(entries).items() if result.status == "quarantined"}
+
     # ---- for people
 
     def runs(self, namespace: str, limit: int = 20) -> list[tuple[Run, dict[str, int], float]]:

@@ -141,3 +141,9 @@ def test_lengths_of_other_models_and_broken_lines_are_left_out(tmp_path, recorde
     assert call_lengths(tmp_path / "tape", "other") == {}
     assert len(call_lengths(tmp_path / "tape", "scripted")) == 3
     assert call_lengths(tmp_path / "no tape", "scripted") == {}
+
+
+def test_what_a_run_would_not_ask_again_counts_as_free():
+    known = Known(LexicalEmbedder(), quarantined=lambda entries: {entries[0].query.id})
+    found = of("Why is it so?", "Who was it?", known=known)
+    assert (found["quarantined"], found["calls"]) == (1, 3)
