@@ -19,10 +19,10 @@ import pytest
 
 from drag_graph import log
 from drag_graph.adapters.litellm_client import price_of
-from drag_graph.adapters.ray_engine import cluster
+from drag_graph.adapters.ray_engine import cluster, distillation
 from drag_graph.adapters.spending import Ledger, dollars
 from drag_graph.bootstrap import open_session
-from drag_graph.errors import BudgetReached, ConfigurationError, ModelUnavailable
+from drag_graph.errors import BudgetReached, ConfigurationError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.settings import load_settings
 from drag_graph.steps.export import canonical_lines
@@ -137,6 +137,24 @@ def on_tape(folder):
     return {json.dumps(json.loads(line)["record"]["request"]["messages"], sort_keys=True) for line in whole[1:]}
 
 
+def processes():
+    """Return the number, the session and the command line of each process of this machine (Linux)."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state = (folder / "stat").read_text()
+            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:  # it has just ended
+            continue
+        fields = state[state.rindex(")") + 2 :].split()
+        if fields[0] != "Z":
+            yield int(folder.name), int(fields[3]), line
+
+
+def actors():
+    """Return the processes of ours on whatever clusters there are: a worker in the middle of a query and the keeper, too."""
+    return {number for number, _, line in processes() if line.startswith(("ray::Worker", "ray::Keeper"))}
+
+
 def wait_for(condition, seconds=60):
     until = time.monotonic() + seconds
     while not condition():
@@ -186,8 +204,9 @@ def test_a_killed_worker_and_a_lost_node_cost_at_most_what_was_in_flight(two_nod
             wait_for(lambda: server.count() >= 18)
             two_nodes.remove_node(next(iter(two_nodes.worker_nodes)), allow_graceful=False)
             snapshots.append((time.monotonic(), on_tape(tmp_path)))
+            # A process of a lost node may answer once more before it ends.
+            wait_for(lambda: {place.node for place in session._ray.places()} == {here})
             after = session._ray.places()
-            assert {place.node for place in after} == {here}
             assert not {place.pid for place in after} & {place.pid for place in before}
 
         _, results, export = distil(settings_of(tmp_path, server, two_nodes.address), number, lose)
@@ -199,6 +218,51 @@ def test_a_killed_worker_and_a_lost_node_cost_at_most_what_was_in_flight(two_nod
         assert not later & recorded, "what was on the tape was asked again"
     repeated = sum(asked_of(server).values()) - len(asked_of(server))
     assert repeated <= 2 * WORKERS
+
+
+def test_a_worker_that_is_restarted_after_an_interruption_asks_nobody(two_nodes, tmp_path):
+    counts = []
+    with ScriptedServer(delay=3) as server:
+
+        def interrupt_and_kill(session):
+            before = session._ray.places()
+            wait_for(lambda: server.count() == WORKERS)
+            session._ray.interruption.interrupt()
+            for place in before:
+                os.kill(place.pid, signal.SIGKILL)
+            after = session._ray.places()
+            assert not {place.pid for place in after} & {place.pid for place in before}
+            counts.append(server.count())
+
+        report, results, _ = distil(settings_of(tmp_path, server, two_nodes.address), 12, interrupt_and_kill)
+        assert isinstance(report.stopped, Interrupted)
+        assert {result.status for result in results} == {"pending"}
+        assert counts == [WORKERS]
+        assert server.count() == WORKERS, "a new process was not told"
+
+
+def test_a_keeper_that_cannot_start_is_given_up(two_nodes, tmp_path, monkeypatch):
+    """Ray starts it again and again."""
+
+    class Keeper:
+        def __init__(self, *_):
+            os._exit(1)
+
+        def check(self):
+            """Never reached."""
+
+        def events(self):
+            """Never reached."""
+
+    monkeypatch.setattr(distillation, "Keeper", Keeper)
+    monkeypatch.setattr(distillation, "START_SECONDS", 5.0)
+    monkeypatch.setattr(distillation, "CLOSE_SECONDS", 0.5)
+    with (
+        ScriptedServer() as server,
+        open_session(settings_of(tmp_path, server, two_nodes.address)) as session,
+        pytest.raises(ModelUnavailable, match="did not start within 5 s"),
+    ):
+        session.distiller("the test")
 
 
 def test_the_budget_holds_across_workers_and_a_kill(two_nodes, tmp_path):
@@ -251,15 +315,15 @@ def write_questions(folder, number):
 
 def test_a_killed_driver_is_resumed_by_the_local_engine(two_nodes, tmp_path, calm):
     write_questions(tmp_path, 12)
+    others = actors()
     with ScriptedServer(delay=0.2) as server:
         process = command(tmp_path, server, "--engine", "ray", "--address", two_nodes.address)
         wait_for(lambda: server.count() >= 12)
+        ours = actors() - others
+        assert len(ours) == 3, "two workers and a keeper"
         process.kill()
         process.communicate()
-        quiet = server.count() - 1
-        while server.count() != quiet:  # what the workers still asked ends with them
-            quiet = server.count()
-            time.sleep(1)
+        wait_for(lambda: not ours & actors())  # what the workers still ask ends with them
         recorded = on_tape(tmp_path)
         server.delay = 0
         before = len(server.requests)
@@ -286,8 +350,8 @@ def test_interrupted_on_a_cluster_of_its_own_and_finished_on_another(two_nodes, 
         assert "Traceback" not in err
         assert SECRET not in out + err
         asked = server.count()
-        time.sleep(1)
-        assert server.count() == asked, "somebody goes on asking"
+        wait_for(lambda: all(session != process.pid for _, session, _ in processes()))
+        assert server.count() == asked, "somebody went on asking"
 
         process = command(tmp_path, server, "--engine", "ray", RAY_ADDRESS=two_nodes.address)
         out, err = process.communicate(timeout=120)
