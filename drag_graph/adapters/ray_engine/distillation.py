@@ -49,6 +49,7 @@ def make_teacher(settings: Settings, tape: Tape, budget: Budget, interruption: I
         budget=budget,
         timeout=settings.teacher_timeout,
         sleep=interruption.sleep,
+        check=interruption.check,
     )
 
 
