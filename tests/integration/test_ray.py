@@ -228,6 +228,7 @@ def test_a_worker_that_is_restarted_after_an_interruption_asks_nobody(two_nodes,
             before = session._ray.places()
             wait_for(lambda: server.count() == WORKERS)
             session._ray.interruption.interrupt()
+            session._ray.places()  # by now the workers know: Ray has no reason to tell the next ones
             for place in before:
                 os.kill(place.pid, signal.SIGKILL)
             after = session._ray.places()
