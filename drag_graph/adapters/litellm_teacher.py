@@ -247,9 +247,8 @@ class LiteLLMTeacher:
         if price_of(self._model, 0, 0) is None:
             if self._budget.limited:
                 hint = "Leave --budget-usd out, or name the model as LiteLLM's price map does."
-                raise ConfigurationError(
-                    f"no price is known for the model {self._model!r}, so no budget can be kept", hint=hint
-                )
+                said = f"no price is known for the model {self._model!r}, so no budget can be kept"
+                raise ConfigurationError(said, hint=hint)
             self._say_unpriced()
             return 0.0
         if not self._budget.limited:

@@ -15,6 +15,7 @@ from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
 from drag_graph.adapters.tape import Tape, TapeTeacher
 from drag_graph.errors import (
     BudgetReached,
+    ConfigurationError,
     MalformedReply,
     ModelAccessDenied,
     RefusedReply,
@@ -204,7 +205,14 @@ class TestTapeAndBudget:
         assert budget.spent_usd > call.cost_usd + 4096 * 6e-7
 
     def test_a_model_without_a_price_says_so_once(self, server, caplog):
-        teacher = LiteLLMTeacher("homemade", base_url=server.url, budget=Budget(1.0))
+        caplog.set_level("INFO", logger=log.LOGGER.name)
+        teacher = LiteLLMTeacher("homemade", base_url=server.url, budget=Budget(None))
         teacher.ask(evidence_request())
         teacher.ask(evidence_request(count=5))
         assert caplog.text.count("no price is known") == 1
+
+    def test_a_budget_is_refused_for_a_model_without_a_price(self, server):
+        teacher = LiteLLMTeacher("homemade", base_url=server.url, budget=Budget(1.0))
+        with pytest.raises(ConfigurationError, match="no price is known for the model 'homemade'"):
+            teacher.ask(evidence_request())
+        assert server.count() == 0, "nothing was sent"
