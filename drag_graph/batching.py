@@ -8,25 +8,31 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
 from drag_graph.pipeline import Distiller
-from drag_graph.runs import RunReport
+from drag_graph.runs import QueryResult, RunReport
 
 FIRST_WAIT = 5.0
 PATIENCE = 1800.0
 """Seconds for which a provider may be out of reach while its batches are waited for."""
+LATE = timedelta(hours=2)
+"""How long after the provider's own term a batch is still waited for."""
 _IN_MEMORY = 8_000_000
+_SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out")
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a batch stands: `since` when it was made, `until` when the provider gives it up."""
+    """Where a batch stands: `since` when it was made, `until` when the provider gives it up.
+
+    `batch` is its id; `way_out` what the user can do where its replies never come.
+    """
 
     ended: bool
     status: str
@@ -35,6 +41,13 @@ class Progress:
     total: int
     since: datetime
     until: datetime
+    batch: str = ""
+    way_out: str = ""
+
+    @property
+    def awaited(self) -> bool:
+        """Whether it has not ended and the provider may still end it."""
+        return not self.ended and datetime.now(UTC) < self.until + LATE
 
 
 class Batches(Protocol):
@@ -55,8 +68,8 @@ class Batches(Protocol):
     def collect(self) -> int:
         """Collect the batches that have ended; return how many."""
 
-    def book(self) -> None:
-        """Keep that a pass has used what was collected before it."""
+    def book(self, *, whole: bool = True) -> None:
+        """Keep that a pass has used what was collected before it; without `whole`, only that which its queries came to."""
 
     def end(self) -> None:
         """Forget what is done."""
@@ -81,6 +94,7 @@ class Rounds:
         self._distiller, self._batches = distiller, batches
         self._wait, self._longest_wait, self._sleep = wait, longest_wait, sleep
         self._results: list[Progress] = []
+        self._short: BudgetReached | None = None
 
     def run(
         self,
@@ -91,7 +105,8 @@ class Rounds:
         """Distil every line as `Distiller.run` does, in rounds, and return the report.
 
         Ctrl-C, a kill, or `wait` False leave the batches with the provider; the same command goes on with them. `on_wait` gets
-        a sentence about what is waited for. The budget ends the run when nothing more fits with all batches collected.
+        a sentence about what is waited for. The budget ends the run when nothing more fits with all batches collected, or,
+        with `wait` False, when a part could not be submitted. A batch that has not ended two hours after its term ends it, too.
         """
         report = self._distiller.begin()
         began = time.monotonic()
@@ -121,22 +136,24 @@ class Rounds:
                 self._await(on_wait)
                 self._batches.collect()
             passes.make()
+            self._batches.book(whole=report.stopped is None)
             if report.stopped is not None:
                 return
-            self._batches.book()
-            short = self._batches.submit()
+            self._short = self._batches.submit()
             self._results = self._batches.look()
             if not self._results:
-                if short is not None:
-                    raise short
+                if self._short is not None:
+                    raise self._short
                 return
+            if not any(batch.ended or batch.awaited for batch in self._results):
+                raise _late(self._results[0])
             if not self._wait:
-                raise self._left("left without waiting")
+                raise self._left("left without waiting", short=self._short)
 
     def _await(self, on_wait: Callable[[str], None]) -> None:
-        """Wait until all batches have ended; without `wait`, only look."""
+        """Wait until all batches have ended but those that are late; without `wait`, only look."""
         pause, answered = min(FIRST_WAIT, self._longest_wait), time.monotonic()
-        while self._wait and not all(batch.ended for batch in self._results):
+        while self._wait and any(batch.awaited for batch in self._results):
             on_wait(_sentence(self._results))
             self._sleep(pause)
             pause = min(pause * 1.5, self._longest_wait)
@@ -148,17 +165,20 @@ class Rounds:
                     raise
         on_wait("")
 
-    def _left(self, how: str) -> Interrupted:
-        """Return the error of a run that leaves batches behind, if there are any."""
+    def _left(self, how: str, *, short: BudgetReached | None = None) -> DragGraphError:
+        """Return the error of a run that leaves batches behind, if there are any; `short` is why a part is not submitted."""
         waiting = self._batches.waiting()
         if not waiting:
             return Interrupted(f"{how}; what is complete is stored", hint="The same command goes on from there.")
         requests = sum(batch.total for batch in waiting)
         which = "a batch waits" if len(waiting) == 1 else f"{len(waiting)} batches wait"
         by = max(batch.until for batch in waiting)
-        return Interrupted(
-            f"{how}; {which} at the provider with {requests} requests, and what is complete is stored",
-            hint=f"The same command collects the replies, which are there by {by:%Y-%m-%d %H:%M} UTC, and goes on.",
+        said = f"{how}; {which} at the provider with {requests} requests, and what is complete is stored"
+        hint = f"The same command collects the replies, which are there by {by:%Y-%m-%d %H:%M} UTC, and goes on."
+        if short is None:
+            return Interrupted(said, hint=hint)
+        return BudgetReached(
+            f"a part was not submitted: {short.message}; {said}", hint=f"{hint} With a larger --budget-usd it submits the rest."
         )
 
 
@@ -187,8 +207,24 @@ class _Passes:
                 if result.status == "pending":
                     self._report.count([result], times=-1)
                     waiting.add(result.line)
+            before = self._sums()
             self._distiller.work_through(self._again(waiting), self._report, self._on_result)
+            if self._report.stopped is not None:
+                self._count_as_kept(waiting, before)
         self.made += 1
+
+    def _sums(self) -> QueryResult:
+        totals = self._report.totals()
+        return QueryResult("", "", "pending", cost_usd=self._report.cost_usd, **{name: totals[name] for name in _SUMS})
+
+    def _count_as_kept(self, lines: set[int], before: QueryResult) -> None:
+        """Count for these lines what their rows say: what an early end left undone keeps what earlier passes paid for it."""
+        self._report.count([self._sums()], times=-1)
+        self._report.count([before])
+        for row in self._report.results():
+            if row.line in lines:
+                self._report.count([replace(row, status="pending")])
+                self._report.count([QueryResult(row.id, row.source_id, "pending")], times=-1)
 
     def _keeping(self) -> Iterator[InputLine]:
         for line in self._lines:
@@ -204,6 +240,11 @@ class _Passes:
             if document["number"] in waiting:
                 query = Query.model_validate(document["query"])
                 yield InputLine(document["number"], query=query, edition=document["edition"])
+
+
+def _late(batch: Progress) -> ModelUnavailable:
+    said = f"the batch {batch.batch} is still {batch.status.replace('_', ' ')}, though it was to end by"
+    return ModelUnavailable(f"{said} {batch.until:%Y-%m-%d %H:%M} UTC", hint=batch.way_out)
 
 
 def _sentence(batches: list[Progress]) -> str:

@@ -14,11 +14,12 @@ from typing import Any
 
 from drag_graph.adapters.litellm_teacher import Level
 from drag_graph.adapters.runs_database import in_words, writing
-from drag_graph.adapters.spending import SPEND, Ledger, Standing, nanos
+from drag_graph.adapters.spending import SPEND, Ledger, Standing, dollars, nanos
 
 NEW, SUBMITTED, COLLECTED, DONE = "new", "submitted", "collected", "done"
 """A batch is new until the provider's id for it is known; done when nothing needs to be remembered of it any more."""
 _RESERVE = "INSERT INTO reservations (id, job, owner, amount_usd) VALUES (?, ?, ?, ? / 1e9)"
+_RESERVED = "SELECT COALESCE(SUM(CAST(ROUND(amount_usd * 1e9) AS INTEGER)), 0) FROM reservations WHERE job = ? AND owner = ?"
 _ADD = "INSERT INTO batches (token, job, model, status, created_at, document) VALUES (?, ?, ?, ?, ?, ?)"
 _ALL = """
 SELECT token, batch_id, status, created_at, document FROM batches WHERE job = ? AND status <> ? ORDER BY created_at, token
@@ -31,7 +32,7 @@ class BatchRecord:
 
     `keys` are those of its requests; `direct` those whose reply was unusable, with what it took (tokens in, tokens out, US
     dollars); `missing` those that got none, because the batch ended as `reason` says. `booked_by` is the run in whose results
-    its costs are.
+    its costs are; `used` are the keys whose costs are in the results of a run that ended before it could use all.
     """
 
     token: str
@@ -44,10 +45,11 @@ class BatchRecord:
     missing: list[str] = field(default_factory=list)
     reason: str = ""
     booked_by: str = ""
+    used: list[str] = field(default_factory=list)
 
     def document(self) -> str:
         """Return the row's document."""
-        names = ("keys", "level", "direct", "missing", "reason", "booked_by")
+        names = ("keys", "level", "direct", "missing", "reason", "booked_by", "used")
         return json.dumps({name: getattr(self, name) for name in names})
 
 
@@ -98,22 +100,27 @@ class BatchRecords(Ledger):
             statement = "UPDATE batches SET batch_id = ?, status = ? WHERE token = ?"
             self._connection.execute(statement, (batch_id, SUBMITTED, record.token))
 
-    def close_batch(self, record: BatchRecord, cost_usd: float) -> None:
-        """Keep that a batch is collected, and replace its reservation by what it cost: once, however often this is called."""
+    def close_batch(self, record: BatchRecord, cost_usd: float | None) -> float:
+        """Keep that a batch is collected, and replace its reservation by what it cost: once, however often this is called.
+
+        None is a cost that nobody knows: the batch is settled at all that was reserved. Returns the settled US dollars.
+        """
         record.status = COLLECTED
         with self._lock, in_words(self.path), writing(self._connection):
             owned = (self.job, record.token)
+            (reserved,) = self._connection.execute(_RESERVED, owned).fetchone()
+            amount = reserved if cost_usd is None else nanos(cost_usd)
             gone = self._connection.execute("DELETE FROM reservations WHERE job = ? AND owner = ?", owned).rowcount
             if gone:
-                self._connection.execute(SPEND, (self.job, nanos(cost_usd)))
+                self._connection.execute(SPEND, (self.job, amount))
             statement = "UPDATE batches SET status = ?, document = ? WHERE token = ?"
             self._connection.execute(statement, (COLLECTED, record.document(), record.token))
+        return dollars(amount)
 
-    def book(self, records: Sequence[BatchRecord], run_id: str) -> None:
-        """Keep that the costs of these batches are in the results of a run."""
+    def book(self, records: Sequence[BatchRecord]) -> None:
+        """Keep in whose results the costs of these batches are."""
         with self._lock, in_words(self.path), writing(self._connection):
             for record in records:
-                record.booked_by = run_id
                 statement = "UPDATE batches SET document = ? WHERE token = ?"
                 self._connection.execute(statement, (record.document(), record.token))
 

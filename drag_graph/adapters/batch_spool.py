@@ -77,7 +77,7 @@ class Spool:
     @contextmanager
     def writing(self, token: str) -> Iterator[Callable[[Noted], None]]:
         """Give the function that adds a request to a batch's file; the file is on the disk for good afterwards."""
-        path = self._path(token)
+        path = self.path(token)
         with ExitStack() as opened:
             with self._in_words():
                 file = opened.enter_context(open(path, "wb", opener=_private))
@@ -99,7 +99,7 @@ class Spool:
     def requests(self, token: str) -> Iterator[Noted]:
         """Yield the requests of a batch; none where somebody has erased its file."""
         try:
-            with self._path(token).open("rb") as lines:
+            with self.path(token).open("rb") as lines:
                 for line in lines:
                     yield _noted(json.loads(line))
         except FileNotFoundError:
@@ -121,11 +121,19 @@ class Spool:
 
     def drop(self, token: str) -> None:
         """Erase the files of a batch; a second call does nothing."""
-        self._path(token).unlink(missing_ok=True)
+        self.path(token).unlink(missing_ok=True)
+
+    def has(self, token: str) -> bool:
+        """Return whether the file of a batch is there."""
+        return self.path(token).exists()
+
+    def path(self, token: str) -> Path:
+        """Return where the requests of a batch are kept."""
+        return self._folder / f"{self._job}-{token}.jsonl"
 
     def tidy(self, tokens: set[str]) -> None:
         """Erase what a kill has left of this job, but for the files of these batches."""
-        kept = {self._path(token).name for token in tokens} | {f"{self._job}.lock"}
+        kept = {self.path(token).name for token in tokens} | {f"{self._job}.lock"}
         for path in self._folder.glob(f"{self._job}*"):
             if path.name not in kept:
                 path.unlink(missing_ok=True)
@@ -133,9 +141,6 @@ class Spool:
     @property
     def _noting(self) -> Path:
         return self._folder / f"{self._job}-noted.jsonl"
-
-    def _path(self, token: str) -> Path:
-        return self._folder / f"{self._job}-{token}.jsonl"
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:

@@ -15,7 +15,9 @@ from typing import Any
 
 from drag_graph import log
 from drag_graph.adapters.batch_records import COLLECTED, NEW, SUBMITTED, BatchRecord, BatchRecords
+from drag_graph.adapters.batch_replies import UNUSABLE, code_of, completion, most, status_of
 from drag_graph.adapters.batch_spool import Noted, Spool
+from drag_graph.adapters.budget import shown
 from drag_graph.adapters.litellm_batches import (
     ENDPOINT,
     HOURS,
@@ -25,22 +27,21 @@ from drag_graph.adapters.litellm_batches import (
     BatchState,
     batch_price_of,
 )
-from drag_graph.adapters.litellm_client import count_tokens
 from drag_graph.adapters.litellm_teacher import LOWER, LiteLLMTeacher
 from drag_graph.adapters.replies import Unreadable, fit, read
-from drag_graph.adapters.spending import Standing, dollars, nanos, nanos_of_limit
+from drag_graph.adapters.spending import Standing, nanos, nanos_of_limit
 from drag_graph.adapters.tape import request_key
 from drag_graph.batching import Progress
-from drag_graph.errors import AwaitsBatch, BudgetReached, ReplyError, Spent
+from drag_graph.errors import AwaitsBatch, BudgetReached, ModelUnavailable, ReplyError, Spent
 from drag_graph.ports import TeacherReply, TeacherRequest
 
 WAITS = "waits for a batch"
 _LOWERED = "lowered"
+_GIVEN_UP = "given up"
 _ATTEMPTS = 2
 _DAY = timedelta(hours=HOURS)
 _NOT_ITS_FAULT = frozenset({"batch_expired", "batch_cancelled"})
 _BAD_REQUEST = frozenset({400, 413, 422})
-_UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
 class BatchTeacher:
@@ -71,6 +72,8 @@ class BatchTeacher:
         self._payer: dict[str, str] = {}
         """The query that a paid reply is booked to, by key: the first that uses it."""
         self._failed: dict[str, ReplyError] = {}
+        self._until: dict[str, datetime] = {}
+        """When the provider gives a batch up, by its token, as far as it has said."""
         self._batches = records.all()
         for batch in self._batches:
             if batch.status == COLLECTED and batch.reason == _LOWERED:
@@ -127,6 +130,7 @@ class BatchTeacher:
         return replace(reply, cached=False, requests=requests) if mine else reply
 
     def _ask_directly(self, key: str, request: TeacherRequest) -> TeacherReply:
+        self._payer[key] = request.query.id
         try:
             reply = self._inner.ask(request, spent=self._direct[key])
         except ReplyError as error:
@@ -136,11 +140,10 @@ class BatchTeacher:
         if not reply.cached:
             with self._lock:
                 self._paid[key] = reply.requests
-                self._payer[key] = request.query.id
         return reply
 
     def _given_up(self, key: str) -> None:
-        reasons = [reason for reason in self._missing.get(key, []) if reason != _LOWERED]
+        reasons = self._missing.get(key, [])
         if len(reasons) >= _ATTEMPTS:
             reason = ", ".join(dict.fromkeys(reasons))
             hint = "The same command tries it again; without --batch it is asked directly."
@@ -149,14 +152,22 @@ class BatchTeacher:
     # ---- between the passes
 
     def recover(self) -> None:
-        """Look at the provider for the batches whose creation was cut short; make those that are not there."""
+        """Look at the provider for the batches whose creation was cut short; make those that are not there.
+
+        A batch whose file of requests somebody has erased is given up: nobody can know what it was charged.
+        """
         for batch in self._batches:
             if batch.status == NEW:
                 state = self._api.find(batch.token, batch.created_at)
                 if state is None:
                     self._create(batch)
                 else:
-                    self._records.submitted(batch, state.id)
+                    self._submitted(batch, state)
+            if batch.status == SUBMITTED and not self._spool.has(batch.token):
+                batch.direct, batch.missing, batch.reason = {}, list(batch.keys), _GIVEN_UP
+                settled = self._records.close_batch(batch, None)
+                said = "a batch is given up: it counts as paid in full, and its requests are asked again"
+                log.event(said, level=logging.WARNING, batch=batch.batch_id, cost_usd=settled)
         self._index()
 
     def submit(self) -> BudgetReached | None:
@@ -187,17 +198,20 @@ class BatchTeacher:
             state = self._state(batch)
             log.event("batch", batch=state.id, status=state.status, total=state.total, completed=state.completed)
             counts = (state.completed, state.failed, state.total or len(batch.keys))
-            until = datetime.fromtimestamp(state.expires_at, UTC) if state.expires_at else batch.created_at + _DAY
-            found.append(Progress(state.ended, state.status, *counts, since=batch.created_at, until=until))
+            term = (batch.created_at, self._by(batch))
+            found.append(Progress(state.ended, state.status, *counts, *term, batch=state.id, way_out=self._way_out(batch)))
         return found
 
     def waiting(self) -> list[Progress]:
         """Return the batches that are not collected yet, without asking where they stand."""
         open_ = [batch for batch in self._batches if batch.status in {NEW, SUBMITTED}]
-        return [Progress(False, "", 0, 0, len(batch.keys), batch.created_at, batch.created_at + _DAY) for batch in open_]  # noqa: FBT003
+        return [Progress(False, "", 0, 0, len(batch.keys), batch.created_at, self._by(batch)) for batch in open_]  # noqa: FBT003
 
     def collect(self) -> int:
-        """Put the replies of the batches that have ended on the tape; return how many batches these were."""
+        """Put the replies of the batches that have ended on the tape; return how many batches these were.
+
+        Raises ModelUnavailable, and keeps the batch, where fewer replies can be read than the provider has counted.
+        """
         number = 0
         for batch in list(self._outstanding):
             state = self._state(batch)
@@ -207,10 +221,15 @@ class BatchTeacher:
         self._index()
         return number
 
-    def book(self) -> None:
-        """Keep that the results of a whole pass have the costs of what was collected before it."""
+    def book(self, *, whole: bool = True) -> None:
+        """Keep that the results of a pass have the costs of what was collected before it: all, or what it came to use."""
         unbooked = [batch for batch in self._batches if batch.status == COLLECTED and not batch.booked_by]
-        self._records.book(unbooked, self._run_id)
+        for batch in unbooked:
+            if whole:
+                batch.booked_by = self._run_id
+            else:
+                batch.used = sorted({*batch.used, *(key for key in batch.keys if key in self._payer)})
+        self._records.book(unbooked)
 
     def end(self) -> None:
         """Forget what the next run of the job need not know: everything is answered or given up."""
@@ -227,11 +246,17 @@ class BatchTeacher:
             for item in noted:
                 write(item)
                 keys.append(item.key)
-                amounts.append(nanos(self._inner.most(*self._inner.first(item.request), batch_price_of)))
+                amounts.append(self._most(item.request))
                 size += len(self._line(item))
                 if len(keys) >= self._most_requests or size >= MOST_BYTES:
                     break
         return keys, amounts
+
+    def _most(self, request: TeacherRequest) -> int:
+        messages, parameters = self._inner.first(request)
+        known = most(self._inner.name, messages, parameters)
+        # Without a price, a budget cannot be kept, or there is none: the inner teacher says so.
+        return nanos(self._inner.most(messages, parameters, batch_price_of) if known is None else known)
 
     def _line(self, noted: Noted) -> bytes:
         body = self._api.body(*self._inner.first(noted.request))
@@ -247,11 +272,10 @@ class BatchTeacher:
         return {batch.token for batch in self._batches if batch.status in {NEW, SUBMITTED}}
 
     def _reached(self, standing: Standing, amounts: list[int], fitting: int) -> BudgetReached:
-        taken = dollars(standing.settled + standing.reserved + sum(amounts[:fitting]))
-        limit = self._limit_usd or 0.0
+        taken = standing.settled + standing.reserved + sum(amounts[:fitting])
         return BudgetReached(
-            f"the next request may cost ${dollars(amounts[fitting]):.4f} in a batch; ${taken:.4f} of the budget of "
-            f"${limit:.4f} is spent or reserved",
+            f"the next request may cost {shown(amounts[fitting])} in a batch; {shown(taken)} of the budget of "
+            f"{shown(self._limit or 0)} is spent or reserved",
             hint="Finished work is kept: run the same command again with a larger --budget-usd to go on.",
         )
 
@@ -263,24 +287,54 @@ class BatchTeacher:
         )
         try:
             if not number:  # somebody erased its file: nothing is charged, and the requests are noted again
-                batch.missing, batch.reason = list(batch.keys), "lost"
+                batch.missing, batch.reason = list(batch.keys), _GIVEN_UP
                 self._records.close_batch(batch, 0.0)
                 return
             state = self._api.submit(path, batch.token)
         finally:
             path.unlink(missing_ok=True)
-        self._records.submitted(batch, state.id)
+        self._submitted(batch, state)
         log.event("batch submitted", batch=state.id, requests=number)
 
+    def _submitted(self, batch: BatchRecord, state: BatchState) -> None:
+        self._records.submitted(batch, state.id)
+        self._until[batch.token] = datetime.fromtimestamp(state.expires_at, UTC)
+
     def _state(self, batch: BatchRecord) -> BatchState:
-        return self._api.state(batch.batch_id) or BatchState(batch.batch_id, "expired", codes=("gone",))
+        state = self._api.state(batch.batch_id)
+        if state is None:
+            said = f"the provider does not know the batch {batch.batch_id}: was it made with another key or project?"
+            raise ModelUnavailable(said, hint=self._way_out(batch))
+        self._until[batch.token] = datetime.fromtimestamp(state.expires_at, UTC)
+        return state
+
+    def _by(self, batch: BatchRecord) -> datetime:
+        return self._until.get(batch.token, batch.created_at + _DAY)
+
+    def _way_out(self, batch: BatchRecord) -> str:
+        """Return what a user can do about a batch whose replies cannot be had."""
+        return (
+            "The same command looks again, with the key that made the batch. To give the batch up, erase "
+            f"{self._spool.path(batch.token)}: it then counts as paid in full, and its requests are asked again."
+        )
+
+    def _answers(self, batch: BatchRecord, state: BatchState) -> dict[str, bytes]:
+        """Return the lines about the batch's requests. Raises ModelUnavailable where these are fewer than were counted."""
+        wanted, answers = set(batch.keys), dict[str, bytes]()
+        for file in (state.error_file, state.output_file):
+            if file:
+                answers.update((key, line) for key, line in self._api.lines(file) if key in wanted)
+        # What failed before it was asked has lines only where there is a file of errors. Who counts nothing has one line.
+        counted = state.completed + (state.failed if state.error_file else 0)
+        expected = counted if state.total else max(counted, 1 if state.output_file else 0)
+        if len(answers) < expected:
+            said = f"of {expected} replies of the batch {state.id}, which is {state.status}, only {len(answers)} can be read"
+            raise ModelUnavailable(said, hint=self._way_out(batch))
+        return answers
 
     def _collect(self, batch: BatchRecord, state: BatchState) -> None:
         """Put each reply on the tape, note what came of the others, and settle what the batch cost."""
-        answers: dict[str, bytes] = {}
-        for file in (state.error_file, state.output_file):
-            if file:
-                answers.update(self._api.lines(file))
+        answers = self._answers(batch, state)
         wanted, cost, statuses = set(batch.keys), 0.0, set()
         batch.direct, batch.missing = {}, []
         batch.reason = ", ".join(dict.fromkeys((state.status, *state.codes)))
@@ -288,29 +342,31 @@ class BatchTeacher:
             if noted.key in wanted:
                 wanted.discard(noted.key)
                 answer = json.loads(answers.pop(noted.key, b"null"))
-                statuses.add(_status(answer))
+                statuses.add(status_of(answer))
                 cost += self._take(batch, noted, answer)
         if wanted:
-            log.event("requests of a batch are lost; they are asked again", level=logging.WARNING, requests=len(wanted))
+            said = "requests of a batch are lost: it counts as paid in full, and they are asked again"
+            log.event(said, level=logging.WARNING, batch=batch.batch_id, requests=len(wanted))
             batch.missing += sorted(wanted)
         if statuses and statuses <= _BAD_REQUEST and batch.level in LOWER:
             # All lines were rejected: as with single requests, the server gets a simpler form of them.
             self._inner.lower(LOWER[batch.level])
             batch.missing, batch.direct, batch.reason = list(batch.keys), {}, _LOWERED
-        self._records.close_batch(batch, cost)
+        cost = self._records.close_batch(batch, None if wanted else cost)
         self._spool.drop(batch.token)
         given = len(batch.keys) - len(batch.missing) - len(batch.direct)
-        counts = {"replies": given, "unusable": len(batch.direct), "missing": len(batch.missing)}
-        log.event("batch collected", batch=batch.batch_id, status=state.status, cost_usd=cost, **counts)
+        counts = {"replies": given, "unusable": len(batch.direct), "missing": len(batch.missing), "cost_usd": cost}
+        log.event("batch collected", batch=batch.batch_id, status=state.status, **counts)
 
     def _take(self, batch: BatchRecord, noted: Noted, answer: Mapping[str, Any] | None) -> float:
         """Record a reply, or note why there is none; return what it cost in US dollars."""
-        if answer is None or _code(answer) in _NOT_ITS_FAULT:
+        if answer is None or code_of(answer) in _NOT_ITS_FAULT:
             batch.missing.append(noted.key)
             return 0.0
         try:
-            text, finish_reason, spent = self._completion(answer["response"]["body"], noted.request)
-        except _UNUSABLE:
+            body, messages = answer["response"]["body"], self._inner.first(noted.request)[0]
+            text, finish_reason, spent = completion(body, self._inner.name, messages)
+        except UNUSABLE:
             batch.direct[noted.key] = [0, 0, 0.0]
             return 0.0
         try:
@@ -321,22 +377,6 @@ class BatchTeacher:
             self._inner.keep(noted.request, payload, text, spent)
         return spent.cost_usd
 
-    def _completion(self, body: Mapping[str, Any], request: TeacherRequest) -> tuple[str, str, Spent]:
-        """Return the text, the finish reason and the price of a chat completion; raises one of _UNUSABLE where it is none."""
-        choice = body["choices"][0]
-        message, usage, name = choice["message"], body.get("usage") or {}, self._inner.name
-        text = str(message.get("content") or "")
-        tokens_in = max(0, int(usage.get("prompt_tokens") or 0))
-        tokens_out = max(0, int(usage.get("completion_tokens") or 0))
-        if not tokens_in:  # a reply that does not say what it took is not free
-            tokens_in = count_tokens(name, self._inner.first(request)[0])
-        if text and not tokens_out:
-            tokens_out = count_tokens(name, [{"role": "assistant", "content": text}])
-        spent = Spent(1, tokens_in, tokens_out, batch_price_of(name, tokens_in, tokens_out) or 0.0)
-        if message.get("refusal"):
-            return str(message["refusal"]), "content_filter", spent
-        return text, str(choice.get("finish_reason") or "stop"), spent
-
     def _index(self) -> None:
         """Make anew what is looked up by key, after the batches have changed."""
         self._outstanding = [batch for batch in self._batches if batch.status in {NEW, SUBMITTED}]
@@ -346,32 +386,15 @@ class BatchTeacher:
         for batch in self._batches:
             if batch.status != COLLECTED:
                 continue
-            ours = batch.booked_by in {"", self._run_id}
+            ours = set(batch.keys).difference(batch.used) if batch.booked_by in {"", self._run_id} else set()
             for key, (tokens_in, tokens_out, cost) in batch.direct.items():
                 paid = Spent(1, int(tokens_in), int(tokens_out), cost)
-                self._direct[key] = paid if ours and tokens_in + tokens_out else None
-            for key in batch.missing:
+                self._direct[key] = paid if key in ours and tokens_in + tokens_out else None
+            for key in batch.missing if batch.reason not in {_LOWERED, _GIVEN_UP} else []:
                 self._missing.setdefault(key, []).append(batch.reason)
-            if ours:
-                unanswered = {*batch.missing, *batch.direct}
-                self._paid.update((key, 1) for key in batch.keys if key not in unanswered and key not in self._paid)
+            answered = ours.difference(batch.missing, batch.direct)
+            self._paid.update((key, 1) for key in answered if key not in self._paid)
         for key, reasons in self._missing.items():
             # What a provider had no time for, twice, is asked directly; what it will not take in a batch, is not.
             if len(reasons) >= _ATTEMPTS and all(reason.startswith(("expired", "completed")) for reason in reasons):
                 self._direct.setdefault(key, None)
-
-
-def _code(answer: Mapping[str, Any]) -> str:
-    """Return the code of a line's error, '' where it has none."""
-    try:
-        return str(answer["error"]["code"])
-    except _UNUSABLE:
-        return ""
-
-
-def _status(answer: Mapping[str, Any] | None) -> int:
-    """Return the HTTP status of a line of replies, 0 where it has none."""
-    try:
-        return int(answer["response"]["status_code"])  # type: ignore[index]
-    except _UNUSABLE:
-        return 0

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from drag_graph.adapters.spending import Account, Ledger, Standing, dollars, nanos, nanos_of_limit
 from drag_graph.errors import BudgetReached
 
+_SMALL = 100_000
+"""Nano-dollars below which four places of a dollar say nothing."""
+
 
 @dataclass(eq=False, slots=True)
 class Reservation:
@@ -109,9 +112,9 @@ class Budget:
         others = spent - self._spent_here
         # More than there was at first: another run of the job is spending now.
         which = "earlier" if others <= self._before else "other"
-        by_others = f", {_shown(others)} of it by {which} runs of this job" if others > 0 else ""
+        by_others = f", {shown(others)} of it by {which} runs of this job" if others > 0 else ""
         return BudgetReached(
-            f"the next call may cost {_shown(amount)}; {_shown(spent)} of the budget of {_shown(limit)} is spent{by_others}",
+            f"the next call may cost {shown(amount)}; {shown(spent)} of the budget of {shown(limit)} is spent{by_others}",
             hint="Finished work is kept: run the same command again with a larger --budget-usd to go on.",
         )
 
@@ -154,7 +157,9 @@ class _Memory:
         """There is nothing to release."""
 
 
-def _shown(amount: int) -> str:
+def shown(amount: int) -> str:
     """Return an amount for people: small ones with more places."""
     usd = dollars(amount)
+    if 0 < amount < _SMALL:
+        return f"${usd:.9f}".rstrip("0")
     return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"

@@ -130,26 +130,18 @@ class BatchApi:
         uploaded = self._ask("create_file", timeout=self._transfer, file=content, purpose="batch")
         since = datetime.now(UTC)
 
-        class Found(Exception):  # noqa: N818 - leaves the retry loop with the batch
-            def __init__(self, state: BatchState) -> None:
-                self.state = state
-
-        def look(seconds: float) -> None:
-            self._sleep(seconds)
-            found = self.find(token, since)
-            if found is not None:
-                raise Found(found)
+        def look() -> BatchState | None:
+            return self.find(token, since)
 
         call: dict[str, Any] = {"completion_window": "24h", "endpoint": ENDPOINT, "metadata": {MARK: token}}
         try:
-            return _state(self._ask("create_batch", sleep=look, input_file_id=uploaded.id, **call))
-        except Found as found:
-            return found.state
+            made = self._ask("create_batch", done_already=look, input_file_id=uploaded.id, **call)
         except ModelUnavailable:
-            state = self.find(token, since)
+            state = look()
             if state is None:
                 raise
             return state
+        return made if isinstance(made, BatchState) else _state(made)
 
     def find(self, token: str, since: datetime) -> BatchState | None:
         """Return the batch that bears `token` and was made at `since` or later, or None."""
@@ -194,10 +186,10 @@ class BatchApi:
     def _transfer(self) -> float:
         return max(self._timeout, _TRANSFER_SECONDS)
 
-    def _ask(self, kind: Kind, *, timeout: float = 0.0, sleep: Callable[[float], None] | None = None, **call: Any) -> Any:
+    def _ask(self, kind: Kind, *, timeout: float = 0.0, **call: Any) -> Any:
         may_be_gone = "gone" in call
         call.pop("gone", None)
-        limits: dict[str, Any] = {"timeout": timeout or self._timeout, "sleep": sleep or self._sleep}
+        limits: dict[str, Any] = {"timeout": timeout or self._timeout, "sleep": self._sleep}
         where = Target(self._model, self._base_url, lambda: "").where
         try:
             return litellm_client.manage(kind, self._model, **self._server, **limits, **call)

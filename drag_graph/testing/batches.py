@@ -23,12 +23,16 @@ LineAnswer = Callable[[Mapping[str, Any]], tuple[int, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What becomes of a batch: the state that it ends in, after `looks` looks at it, with this share of its lines answered."""
+    """What becomes of a batch: the state that it ends in, after `looks` looks at it, with this share of its lines answered.
+
+    `lasts` is its term in seconds, which is only told.
+    """
 
     end: str = "completed"
     looks: int = 2
     share: float = 1.0
     codes: tuple[str, ...] = ()
+    lasts: int = 86400
 
 
 @dataclass(slots=True)
@@ -133,19 +137,20 @@ class BatchDesk:
         with self._lock:
             id_, now = f"batch_{len(self._batches) + 1}", int(time.time())
             total = len(self.files[body["input_file_id"]].splitlines())
+            course = self._courses.popleft() if self._courses else Course()
             document = {
                 "id": id_,
                 "object": "batch",
                 "status": "validating",
                 "created_at": now,
-                "expires_at": now + 86400,
+                "expires_at": now + course.lasts,
                 "request_counts": {"total": total, "completed": 0, "failed": 0},
                 "output_file_id": None,
                 "error_file_id": None,
                 "errors": None,
                 **{name: body.get(name) for name in ("input_file_id", "endpoint", "completion_window", "metadata")},
             }
-            self._batches[id_] = _Batch(document, self._courses.popleft() if self._courses else Course())
+            self._batches[id_] = _Batch(document, course)
         return 200, dict(document)
 
     def _look(self, id_: str) -> tuple[int, Any]:

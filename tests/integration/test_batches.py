@@ -6,6 +6,7 @@ import io
 import json
 import sqlite3
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
@@ -319,9 +320,111 @@ def test_lines_of_any_other_form_are_asked_again(work, server):
 
     def spoil(lines):
         server.batches.alter = list  # only those of the first batch
-        spoilt = [{**json.loads(line), **form} for line, form in zip(lines, forms, strict=False)]
+        spoilt = [{**json.loads(line), **form} for line, form in zip(lines, [*forms, {}], strict=True)]
         return [*(json.dumps(line).encode() + b"\n" for line in spoilt), b"[[[\n", b"null\n"]
 
     server.batches.alter = spoil
     assert statuses(distil(server)) == ["complete"] * 4
-    assert (len(direct(server)), sum(server.batches.sizes)) == (3, 13)
+    assert (len(direct(server)), sum(server.batches.sizes)) == (3, 12)
+
+
+HTML = b"<html><body>Please sign in</body></html>\n"
+
+
+@pytest.mark.parametrize("trouble", ["batch gone", "file gone", "a page instead", "cut in half"])
+def test_what_cannot_be_read_is_kept_and_looked_at_again(work, server, trouble):
+    whole = []
+
+    def spoil(lines):
+        server.batches.alter = list
+        whole.append(b"".join(lines))
+        return [HTML if trouble == "a page instead" else whole[0][: len(whole[0]) // 2]]
+
+    if trouble.endswith("gone"):
+        server.batches.fail("retrieve" if trouble == "batch gone" else "content", 404)
+        words = "does not know the batch batch_1" if trouble == "batch gone" else "of 4 replies of the batch batch_1"
+    else:
+        server.batches.alter = spoil
+        words = "of 4 replies of the batch batch_1"
+    report = distil(server, code=4)
+    assert words in report["stopped"]
+    assert statuses(report) == ["pending"] * 4
+    settled, reserved = spent()
+    assert (settled, reserved > 0) == (0, True), "nobody knows yet what it cost"
+    for name, content in server.batches.files.items():
+        if whole and content in {HTML, whole[0][: len(whole[0]) // 2]}:
+            server.batches.files[name] = whole[0]
+    again = distil(server)
+    assert statuses(again) == ["complete"] * 4
+    assert (server.batches.sizes, server.count()) == ([4, 4, 4], 12), "nothing was asked twice"
+    assert spent() == (pytest.approx(sum(query["cost_usd"] for query in again["queries"])), 0)
+
+
+def test_a_batch_that_is_given_up_counts_as_paid_in_full(work, server):
+    server.batches.fail("retrieve", 404)
+    code, _, err = drag_graph(
+        *["distill", "q.jsonl", "--teacher", PRICED, "--teacher-base-url", server.url, "--tape", "graph.lbug.tape"],
+        *["--store", "graph.lbug", "--batch"],
+    )
+    _, reserved = spent()
+    (kept,) = (work / "graph.lbug.tape.batches").glob("*.jsonl")
+    assert (code, f"erase {kept}" in " ".join(err.split()) or kept.name in err.replace("\n", "")) == (4, True), err
+    kept.unlink()
+    report = distil(server)
+    assert statuses(report) == ["complete"] * 4
+    assert server.batches.sizes == [4, 4, 4, 4]
+    assert spent() == (pytest.approx(reserved + sum(query["cost_usd"] for query in report["queries"])), 0)
+
+
+def test_what_waits_counts_for_a_later_limit_and_what_was_not_submitted_is_said(work, server):
+    server.batches.hold.set()
+    distil(server, "--no-wait", code=130)
+    settled, reserved = spent()
+    assert (settled, reserved > 0) == (0, True), "reserved without a limit, too"
+    with (work / "q.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
+    stopped = distil(server, "--no-wait", "--budget-usd", f"{reserved + 1e-6:.9f}", code=5)["stopped"]
+    assert "a part was not submitted: the next request may cost $0.001" in stopped
+    assert "a batch waits at the provider with 4 requests" in stopped
+    assert server.batches.sizes == [4]
+    assert spent() == (0, reserved)
+
+
+def test_a_batch_far_past_its_term_ends_the_run_and_is_kept(work, server):
+    server.batches.hold.set()
+    server.batches.script(Course(lasts=-7201))
+    report = distil(server, code=4)
+    assert "batch_1 is still in progress, though it was to end by" in report["stopped"]
+    assert statuses(report) == ["pending"] * 4
+    server.batches.hold.clear()
+    assert statuses(distil(server)) == ["complete"] * 4
+    assert server.batches.sizes == [4, 4, 4]
+
+
+def test_the_term_that_is_told_is_the_provider_s(work, server):
+    server.batches.hold.set()
+    server.batches.script(Course(lasts=10 * 86400))
+    code, _, err = drag_graph(
+        *["distill", "q.jsonl", "--teacher", PRICED, "--teacher-base-url", server.url, "--tape", "graph.lbug.tape"],
+        *["--store", "graph.lbug", "--batch", "--no-wait"],
+    )
+    by = datetime.fromtimestamp(server.batches.made[0]["expires_at"], UTC)
+    assert (code, f"by {by:%Y-%m-%d %H:%M} UTC" in " ".join(err.split())) == (130, True), err
+
+
+def test_an_early_end_keeps_what_earlier_passes_paid(work, server):
+    def scores(request):
+        first = "glaciers" in request.prompt.lower()
+        if request.path != BATCHES:
+            return Fault(401)
+        return Say("no") if first else plausible.scores(request.prompt)
+
+    server.always("scores", scores)
+    stopped = distil(server, "--workers", "1", code=4)
+    assert "pending" in statuses(stopped)
+    server.always("scores", lambda request: plausible.scores(request.prompt))
+    rest = distil(server)
+    assert statuses(rest) == ["complete"] * 4
+    paid = [sum(query["cost_usd"] for query in report["queries"]) for report in (stopped, rest)]
+    assert sum(paid) == pytest.approx(spent()[0])
+    assert stopped["totals"]["cost_usd"] == pytest.approx(paid[0], abs=1e-6)

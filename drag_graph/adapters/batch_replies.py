@@ -1,0 +1,65 @@
+"""What the lines of a batch's files say (docs/adr/0013), and the most that a line of its requests can cost."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from drag_graph.adapters.litellm_batches import batch_price_of
+from drag_graph.adapters.litellm_client import count_tokens
+from drag_graph.errors import Spent
+
+UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
+"""What reading a line of another form can raise."""
+_SAFETY = 1.2
+_OVERHEAD = 200
+
+
+def most(model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> float | None:
+    """Return the most that a request can cost in a batch in US dollars, whether there is a limit or not; None without a price.
+
+    Batches outlive their run, so a later run with a limit needs to know what waits. Bounded as in `LiteLLMTeacher.most`.
+    """
+    if batch_price_of(model, 0, 0) is None:
+        return None
+    limit = int(parameters.get("max_completion_tokens") or parameters["max_tokens"])
+    tokens = count_tokens(model, messages) + _tokens_of(model, json.dumps(parameters.get("response_format", "")))
+    return batch_price_of(model, int(tokens * _SAFETY) + _OVERHEAD, limit)
+
+
+def completion(body: Mapping[str, Any], model: str, messages: Sequence[Mapping[str, str]]) -> tuple[str, str, Spent]:
+    """Return the text, the finish reason and the price of a chat completion; raises one of UNUSABLE where it is none."""
+    choice = body["choices"][0]
+    message, usage = choice["message"], body.get("usage") or {}
+    text = str(message.get("content") or "")
+    tokens_in = max(0, int(usage.get("prompt_tokens") or 0))
+    tokens_out = max(0, int(usage.get("completion_tokens") or 0))
+    if not tokens_in:  # a reply that does not say what it took is not free
+        tokens_in = count_tokens(model, messages)
+    if text and not tokens_out:
+        tokens_out = count_tokens(model, [{"role": "assistant", "content": text}])
+    spent = Spent(1, tokens_in, tokens_out, batch_price_of(model, tokens_in, tokens_out) or 0.0)
+    if message.get("refusal"):
+        return str(message["refusal"]), "content_filter", spent
+    return text, str(choice.get("finish_reason") or "stop"), spent
+
+
+def code_of(answer: Mapping[str, Any]) -> str:
+    """Return the code of a line's error, '' where it has none."""
+    try:
+        return str(answer["error"]["code"])
+    except UNUSABLE:
+        return ""
+
+
+def status_of(answer: Mapping[str, Any] | None) -> int:
+    """Return the HTTP status of a line of replies, 0 where it has none."""
+    try:
+        return int(answer["response"]["status_code"])  # type: ignore[index]
+    except UNUSABLE:
+        return 0
+
+
+@lru_cache(maxsize=64)
+def _tokens_of(model: str, text: str) -> int:
+    return count_tokens(model, [{"role": "user", "content": text}])
