@@ -355,7 +355,12 @@ class BatchTeacher:
         cost = self._records.close_batch(batch, None if wanted else cost)
         self._spool.drop(batch.token)
         given = len(batch.keys) - len(batch.missing) - len(batch.direct)
-        counts = {"replies": given, "unusable": len(batch.direct), "missing": len(batch.missing), "cost_usd": cost}
+        counts: dict[str, Any] = {
+            "replies": given,
+            "unusable": len(batch.direct),
+            "missing": len(batch.missing),
+            "cost_usd": cost,
+        }
         log.event("batch collected", batch=batch.batch_id, status=state.status, **counts)
 
     def _take(self, batch: BatchRecord, noted: Noted, answer: Mapping[str, Any] | None) -> float:
