@@ -64,7 +64,8 @@ class BatchTeacher:
         if inner.tape is None:
             raise ValueError("a teacher that is asked in batches needs a tape")
         self._inner, self._tape, self._api, self._records, self._spool = inner, inner.tape, api, records, spool
-        self._run_id, self._limit_usd, self._most_requests = run_id, limit_usd, most_requests
+        self._run_id, self._most_requests = run_id, most_requests
+        self._limit = None if limit_usd is None else nanos_of_limit(limit_usd)
         self._lock = threading.Lock()
         self._noted: set[str] = set()
         self._paid: dict[str, int] = {}
@@ -264,10 +265,6 @@ class BatchTeacher:
         return json.dumps(document, ensure_ascii=False).encode() + b"\n"
 
     @property
-    def _limit(self) -> int | None:
-        return None if self._limit_usd is None else nanos_of_limit(self._limit_usd)
-
-    @property
     def _tokens(self) -> set[str]:
         return {batch.token for batch in self._batches if batch.status in {NEW, SUBMITTED}}
 
@@ -355,13 +352,8 @@ class BatchTeacher:
         cost = self._records.close_batch(batch, None if wanted else cost)
         self._spool.drop(batch.token)
         given = len(batch.keys) - len(batch.missing) - len(batch.direct)
-        counts: dict[str, Any] = {
-            "replies": given,
-            "unusable": len(batch.direct),
-            "missing": len(batch.missing),
-            "cost_usd": cost,
-        }
-        log.event("batch collected", batch=batch.batch_id, status=state.status, **counts)
+        counts = {"replies": given, "unusable": len(batch.direct), "missing": len(batch.missing)}
+        log.event("batch collected", batch=batch.batch_id, status=state.status, cost_usd=cost, **counts)
 
     def _take(self, batch: BatchRecord, noted: Noted, answer: Mapping[str, Any] | None) -> float:
         """Record a reply, or note why there is none; return what it cost in US dollars."""
