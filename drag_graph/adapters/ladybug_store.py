@@ -1,20 +1,15 @@
 """The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (design, section 4)."""
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from drag_graph import migrate
 from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
-from drag_graph.adapters.ladybug_engine import Engine, Row, Session, open_engine
-from drag_graph.adapters.ladybug_errors import FOREIGN_TABLES
+from drag_graph.adapters.ladybug_access import LadybugAccess
+from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_vectors import VectorIndex
-from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
-from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
-from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
+from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 
 PARTS = ("evidence", "entities", "triples", "edges", "calls")
 COUNTED = (
@@ -28,62 +23,19 @@ HEADS_AT_ONCE = 4
 planned with and handles them again in every later call, so that one large batch would slow down each small one after it."""
 
 
-class LadybugStore:
-    """The `GraphStore` port on a file. Stores of one file in one process share it; another process may only read it then.
+class LadybugStore(LadybugAccess):
+    """The `GraphStore` port on a file; see there for what each method promises."""
 
-    `timeout` is how many seconds to wait for another process that holds the file. A store that is `read_only` wants no right to
-    write, sees the file as it was when it was opened, and raises StoreUnavailable when a writer has come and changed it since.
-    The file is opened by the first use; the folder above it is made then.
-    """
+    _vectors: VectorIndex | None = None
+    _claimed: tuple[str, int] | None = None
+    """The embedder that this store claimed, until it has saved a query: till then another one may take the namespace."""
 
-    def __init__(
-        self, path: Path, *, namespace: str = DEFAULT_NAMESPACE, read_only: bool = False, timeout: float = 30.0
-    ) -> None:
-        self._path = Path(path)
-        self._namespace = namespace
-        self._read_only = read_only
-        self._timeout = timeout
-        self._lock = threading.Lock()
-        self._engine: Engine | None = None
-        self._closed = False
-        self._is_current = False
-        self._vectors: VectorIndex | None = None
-        self._claimed: tuple[str, int] | None = None
-        """The embedder that this store claimed, until it has saved a query: till then another one may take the namespace."""
-
-    @property
-    def location(self) -> str:
-        return str(self._path)
-
-    @property
-    def namespace(self) -> str:
-        return self._namespace
-
-    def __enter__(self) -> Self:
-        self._open()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._closed = True
-        self._release()
-
-    def migrations(self) -> list[Migration]:
-        with self._refused_is_released():
-            return migrate.status("ladybug", self._history)
-
-    def migrate(self) -> list[Migration]:
-        with self._refused_is_released():
-            if not self._read_only:
-                return migrate.run("ladybug", self._history, self._apply)
-            if migrate.plan(migrate.known("ladybug"), self._history()):
-                raise StoreUnfit(f"{self.location} is older than this version and open for reading only", hint=_MIGRATE)
-            return []
+    def _release(self) -> None:
+        self._vectors = None
+        super()._release()
 
     def embedder(self) -> tuple[str, int] | None:
-        with self._reading() as session:
+        with self.reading() as session:
             found = session.run("read_embedder", namespace=self._namespace)
         return (found[0]["embedder"], found[0]["dimension"]) if found else None
 
@@ -92,7 +44,7 @@ class LadybugStore:
         if there is not None and self._read_only:
             checks.check_embedder(there, (name, dimension), self._place)
         if there != (name, dimension):
-            with self._writing() as session:
+            with self.writing() as session:
                 self._claim(session, name, dimension)
         self._claimed = (name, dimension)
 
@@ -108,7 +60,7 @@ class LadybugStore:
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
-        with self._writing() as session:
+        with self.writing() as session:
             claimed = self._claimed
             if claimed:
                 self._claim(session, *claimed)
@@ -127,7 +79,7 @@ class LadybugStore:
     def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
         if not query_ids:
             return
-        with self._writing() as session:
+        with self.writing() as session:
             stored = self._settings_hashes(session, query_ids)
             for id_ in stored:
                 session.run("erase_edges", namespace=self._namespace, query_id=id_)
@@ -136,7 +88,7 @@ class LadybugStore:
     def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
         if not query_ids:
             return []
-        with self._reading() as session:
+        with self.reading() as session:
             heads = session.run("read_subgraphs", namespace=self._namespace, query_ids=_distinct(query_ids))
             found = {
                 head["id"]: rows.subgraph_of(
@@ -151,21 +103,21 @@ class LadybugStore:
     def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
         if not query_ids:
             return {}
-        with self._reading() as session:
+        with self.reading() as session:
             return self._settings_hashes(session, query_ids)
 
     def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
         if limit < 1:
             return []
         page = {"namespace": self._namespace, "after": after, "limit": limit}
-        with self._reading() as session:
+        with self.reading() as session:
             found = (
                 session.run("failed_queries", **page) if reason == "failed" else session.run("expired_queries", now=now, **page)
             )
         return [StaleQuery(**row) for row in found]
 
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
-        engine, index = self._ready(), self._vectors
+        engine, index = self.ready(), self._vectors
         if index is None or index.version != engine.version:
             # The version is taken before the vectors, so that a write in between only makes the next call read again.
             index = VectorIndex.of(engine.version, engine.stream("nearest_queries", namespace=self._namespace))
@@ -176,13 +128,13 @@ class LadybugStore:
         if limit < 1:
             return []
         name = "match_query_ids" if kind == "query" else "match_answer_ids"
-        with self._reading() as session:
+        with self.reading() as session:
             return [row["id"] for row in session.run(name, namespace=self._namespace, prefix=prefix, limit=limit)]
 
     def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
         if limit < 1:
             return []
-        with self._reading() as session:
+        with self.reading() as session:
             return [
                 QuerySummary(
                     **{**row, "options": tuple(row["options"])}, **session.run("list_queries_sizes", query_id=row["id"])[0]
@@ -191,7 +143,7 @@ class LadybugStore:
             ]
 
     def counts(self) -> dict[str, int]:
-        with self._reading() as session:
+        with self.reading() as session:
             found = {row["name"]: row["number"] for row in session.run("counts", namespace=self._namespace)}
         return dict.fromkeys(COUNTED, 0) | found
 
@@ -199,7 +151,7 @@ class LadybugStore:
         if not answers:
             return
         checks.check_answers(answers, self._namespace)
-        with self._writing() as session:
+        with self.writing() as session:
             there = {row["id"] for row in session.run("save_answers_stored", answer_ids=_distinct(a.id for a in answers))}
             stored = self._settings_hashes(session, (id_ for answer in answers for id_ in answer.query_ids)).keys()
             kept = [answer for answer in answers if stored >= set(answer.query_ids)]
@@ -209,21 +161,21 @@ class LadybugStore:
             self._write_rows(session, written | rows.answer_links(fresh.values()))
 
     def read_answer(self, answer_id: str) -> Answer | None:
-        with self._reading() as session:
+        with self.reading() as session:
             found = session.run("read_answer", namespace=self._namespace, answer_id=answer_id)
         return rows.answer_of(self._namespace, found[0]) if found else None
 
     def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
         if limit < 1:
             return []
-        with self._reading() as session:
+        with self.reading() as session:
             found = session.run("list_answers", namespace=self._namespace, query_id=query_id, limit=limit)
         return [rows.answer_of(self._namespace, row) for row in found]
 
     def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
         answer = self.read_answer(answer_id)
         walked: list[Row] = []
-        with self._reading() as session:
+        with self.reading() as session:
             for query_id in _distinct(line.query_id for line in answer.lines) if answer else ():
                 lines = [line for line in answer.lines if line.query_id == query_id] if answer else []
                 refs = {"namespace": self._namespace, "query_id": query_id, "refs": _distinct(line.ref for line in lines)}
@@ -236,7 +188,7 @@ class LadybugStore:
         return sorted(walked, key=lambda row: order[row["kind"], row["ref"]])
 
     def erase_query(self, query_id: str) -> dict[str, int]:
-        with self._writing() as session:
+        with self.writing() as session:
             return {
                 label: session.run(name, namespace=self._namespace, query_id=query_id)[0]["number"]
                 for label, name in (
@@ -249,19 +201,19 @@ class LadybugStore:
             }
 
     def unproven_triples(self) -> list[str]:
-        with self._reading() as session:
+        with self.reading() as session:
             return [row["id"] for row in session.run("unproven_triples", namespace=self._namespace)]
 
     def verify(self) -> list[Problem]:
         found: dict[Problem, None] = {}
-        with self._reading() as session:
+        with self.reading() as session:
             for name in checks.CHECKS:
                 for row in session.run(name, namespace=self._namespace):
                     found[checks.problem(name, *row.values())] = None
         return list(found)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        engine = self._ready()
+        engine = self.ready()
         mine = {"namespace": self._namespace}
         for name, label in _NODES:
             for row in engine.stream(name, **mine):
@@ -313,72 +265,7 @@ class LadybugStore:
             for start in range(0, len(items), step):
                 session.run(name, rows=[{**row, "namespace": self._namespace} for row in items[start : start + step]])
 
-    def _history(self) -> list[Migration]:
-        try:
-            with self._open().reading() as session:
-                return [Migration(**row) for row in session.run("applied_migrations")]
-        except StoreError as error:
-            if not FOREIGN_TABLES.search(str(error.__cause__)):
-                raise
-        with self._open().reading() as session:
-            # A store of ours has its history from its first table on: both are made in one transaction.
-            if session.run("applied_migrations_tables"):
-                raise StoreUnfit(f"{self.location} is a database of something else", hint="Name another file by --store.")
-        return []
 
-    def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
-        with self._open().writing() as session:
-            for text in statements:
-                session.execute(text)
-            session.run(
-                "record_migration",
-                version=migration.version,
-                name=migration.name,
-                checksum=migration.checksum,
-                applied_at=migration.applied_at,
-            )
-
-    def _reading(self) -> AbstractContextManager[Session]:
-        return self._ready().reading()
-
-    def _writing(self) -> AbstractContextManager[Session]:
-        return self._ready().writing()
-
-    def _ready(self) -> Engine:
-        """Return the open engine once its schema is known to be this version's. Raises StoreUnfit when it is not."""
-        engine = self._open()
-        if not self._is_current:
-            with self._refused_is_released():
-                if migrate.plan(migrate.known("ladybug"), self._history()):
-                    raise StoreUnfit(f"{self.location} is not migrated to this version's schema", hint=_MIGRATE)
-            self._is_current = True
-        return engine
-
-    @contextmanager
-    def _refused_is_released(self) -> Iterator[None]:
-        """Hold no file whose schema is refused, so that another version can have it at once."""
-        try:
-            yield
-        except StoreUnfit:
-            self._release()
-            raise
-
-    def _release(self) -> None:
-        with self._lock:
-            engine, self._engine, self._vectors, self._is_current = self._engine, None, None, False
-        if engine is not None:
-            engine.close()
-
-    def _open(self) -> Engine:
-        with self._lock:
-            if self._closed:
-                raise StoreUnavailable(f"the store {self.location} is closed")
-            if self._engine is None:
-                self._engine = open_engine(self._path, read_only=self._read_only, timeout=self._timeout)
-            return self._engine
-
-
-_MIGRATE = "Run `drag-graph db migrate`."
 _NODES = (
     ("records_queries", "Query"),
     ("records_calls", "TeacherCall"),

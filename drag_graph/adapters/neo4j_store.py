@@ -1,18 +1,15 @@
 """The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise (design, sections 3 and 4)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, Self, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
-from drag_graph import migrate
 from drag_graph.adapters import checks
 from drag_graph.adapters import neo4j_rows as rows
-from drag_graph.adapters.neo4j_connection import IdTaken, Neo4jConnection, Work
+from drag_graph.adapters.neo4j_access import Neo4jAccess
+from drag_graph.adapters.neo4j_connection import IdTaken, Work
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
-from drag_graph.errors import StoreUnfit
-from drag_graph.model import DEFAULT_NAMESPACE, Aggregation, Answer, Subgraph
-from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
-
-Result = TypeVar("Result")
+from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
@@ -23,93 +20,21 @@ NEIGHBOURS = 10
 """The least that the vector index is asked for: it misses some of the very nearest when asked for fewer."""
 
 
-class Neo4jStore:
-    """The `GraphStore` port on Neo4j; see there for what each method promises.
+class Neo4jStore(Neo4jAccess):
+    """The `GraphStore` port on Neo4j; see there for what each method promises."""
 
-    `timeout` is in seconds: how long a server that is away or restarting is waited for. `password` may be empty for a server
-    without authentication. Nothing is sent before the first use. Raises ConfigurationError for an address that is none.
-    """
-
-    def __init__(
-        self,
-        uri: str,
-        *,
-        username: str = "neo4j",
-        password: str = "",
-        database: str | None = None,
-        namespace: str = DEFAULT_NAMESPACE,
-        timeout: float = 30.0,
-    ) -> None:
-        self._connection = Neo4jConnection(uri, username=username, password=password, database=database, timeout=timeout)
-        self._namespace = namespace
-        self._timeout = timeout
-        self._migrated = False
-        self._claimed: tuple[str, int] | None = None
-        """The embedder that this store claimed, until it has saved a query: till then another one may take the namespace."""
-
-    @property
-    def location(self) -> str:
-        return self._connection.location
-
-    @property
-    def namespace(self) -> str:
-        return self._namespace
-
-    def __enter__(self) -> Self:
-        self._connection.open()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._connection.close()
-
-    # ---- the schema
-
-    def migrations(self) -> list[Migration]:
-        return migrate.status("neo4j", self._history)
-
-    def migrate(self) -> list[Migration]:
-        done = migrate.run("neo4j", self._history, self._apply)
-        self._migrated = True
-        return done
-
-    def _history(self) -> list[Migration]:
-        return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"))]
-
-    def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
-        """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS."""
-        for text in statements:
-            self._connection.change_schema(text)
-        self._connection.read(lambda work: work.run("await_indexes", seconds=int(max(self._timeout, 1))))
-        values = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
-        self._connection.write(lambda work: work.run("record_migration", **values, applied_at=migration.applied_at))
-
-    def _require_schema(self) -> None:
-        if self._migrated:
-            return
-        if migrate.plan(migrate.known("neo4j"), self._history()):
-            raise StoreUnfit(f"the store at {self.location} is not migrated", hint="Run `drag-graph db migrate`.")
-        self._migrated = True
-
-    def _read(self, work: Callable[[Work], Result]) -> Result:
-        self._require_schema()
-        return self._connection.read(work)
-
-    def _write(self, work: Callable[[Work], Result]) -> Result:
-        self._require_schema()
-        return self._connection.write(work)
+    _claimed: tuple[str, int] | None = None
+    """The embedder that this store claimed, until it has saved a query: till then another one may take the namespace."""
 
     # ---- the embedder
 
     def embedder(self) -> tuple[str, int] | None:
-        found = self._read(lambda work: work.rows("read_embedder", namespace=self._namespace))
+        found = self.reading(lambda work: work.rows("read_embedder", namespace=self._namespace))
         return (found[0][0], found[0][1]) if found else None
 
     def claim_embedder(self, name: str, dimension: int) -> None:
         if self.embedder() != (name, dimension):  # mostly it is, and a read does not wait for writers
-            self._write(lambda work: self._claim(work, name, dimension))
+            self.writing(lambda work: self._claim(work, name, dimension))
         self._claimed = (name, dimension)
 
     def _claim(self, work: Work, name: str, dimension: int) -> None:
@@ -126,7 +51,7 @@ class Neo4jStore:
         while True:
             before = saving.stored
             try:
-                outcomes = self._write(lambda work: self._save(work, saving))
+                outcomes = self.writing(lambda work: self._save(work, saving))
             except IdTaken:
                 # Another writer was faster with one of the queries: what it wrote shows in the next look. If nothing new shows,
                 # the id is taken for good.
@@ -149,7 +74,7 @@ class Neo4jStore:
                 work.run("erase_edges", namespace=self._namespace, query_ids=some)
                 _aggregate(work, self._namespace, some, aggregation)
 
-        self._write(run)
+        self.writing(run)
 
     def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
         ids = list(dict.fromkeys(query_ids))
@@ -173,18 +98,18 @@ class Neo4jStore:
                 work.rows("lock_queries", namespace=self._namespace, query_ids=query_ids)
             return work.rows("read_subgraphs", namespace=self._namespace, query_ids=query_ids)
 
-        return self._write(run) if alone else self._read(run)
+        return self.writing(run) if alone else self.reading(run)
 
     def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
         ids = sorted(set(query_ids))
-        return self._read(lambda work: _hashes(work, "settings_hashes", self._namespace, ids))
+        return self.reading(lambda work: _hashes(work, "settings_hashes", self._namespace, ids))
 
     def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
         page = {"namespace": self._namespace, "after": after, "limit": limit}
         if reason == "failed":
-            found = self._read(lambda work: work.rows("failed_queries", **page))
+            found = self.reading(lambda work: work.rows("failed_queries", **page))
         else:
-            found = self._read(lambda work: work.rows("expired_queries", now=now, **page))
+            found = self.reading(lambda work: work.rows("expired_queries", now=now, **page))
         return [StaleQuery(*row) for row in found]
 
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
@@ -201,19 +126,19 @@ class Neo4jStore:
                 found = work.rows("nearest_queries_exact", namespace=self._namespace, vector=numbers, k=k)
             return found
 
-        return [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in self._read(run)]
+        return [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in self.reading(run)]
 
     def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
         name = "match_query_ids" if kind == "query" else "match_answer_ids"
-        found = self._read(lambda work: work.rows(name, namespace=self._namespace, prefix=prefix, limit=limit))
+        found = self.reading(lambda work: work.rows(name, namespace=self._namespace, prefix=prefix, limit=limit))
         return [row[0] for row in found]
 
     def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
-        found = self._read(lambda work: work.rows("list_queries", namespace=self._namespace, limit=limit, offset=offset))
+        found = self.reading(lambda work: work.rows("list_queries", namespace=self._namespace, limit=limit, offset=offset))
         return [QuerySummary(id_, text, tuple(options or ()), *rest) for id_, text, options, *rest in found]
 
     def counts(self) -> dict[str, int]:
-        return dict(self._read(lambda work: work.rows("counts", namespace=self._namespace)))
+        return dict(self.reading(lambda work: work.rows("counts", namespace=self._namespace)))
 
     # ---- answers
 
@@ -234,22 +159,22 @@ class Neo4jStore:
             if kept:
                 work.run("save_answers", namespace=self._namespace, answers=kept)
 
-        self._write(run)
+        self.writing(run)
 
     def read_answer(self, answer_id: str) -> Answer | None:
-        found = self._read(lambda work: work.rows("read_answer", namespace=self._namespace, answer_id=answer_id))
+        found = self.reading(lambda work: work.rows("read_answer", namespace=self._namespace, answer_id=answer_id))
         return rows.answer_of(found[0][0]) if found else None
 
     def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
         values = {"namespace": self._namespace, "query_id": query_id, "limit": limit}
-        return [rows.answer_of(row[0]) for row in self._read(lambda work: work.rows("list_answers", **values))]
+        return [rows.answer_of(row[0]) for row in self.reading(lambda work: work.rows("list_answers", **values))]
 
     def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
         answer = self.read_answer(answer_id)
         if answer is None or not answer.lines:
             return []
         lines = [[line.n, line.kind, line.ref] for line in answer.lines]
-        found = self._read(lambda work: work.rows("audit_walk", namespace=self._namespace, lines=lines))
+        found = self.reading(lambda work: work.rows("audit_walk", namespace=self._namespace, lines=lines))
         names = ("ref", "kind", "triple_id", "evidence_id", "evidence_text", "call_id", "model")
         return [dict(zip(names, row, strict=True)) for row in found]
 
@@ -268,17 +193,17 @@ class Neo4jStore:
                 gone[label] = max(number, gone.get(label, 0)) if work.perhaps_done else number
             return gone
 
-        return self._write(run)
+        return self.writing(run)
 
     # ---- checking and exporting
 
     def unproven_triples(self) -> list[str]:
-        return [row[0] for row in self._read(lambda work: work.rows("unproven_triples", namespace=self._namespace))]
+        return [row[0] for row in self.reading(lambda work: work.rows("unproven_triples", namespace=self._namespace))]
 
     def verify(self) -> list[Problem]:
         problems = []
         for name in checks.CHECKS:
-            found = self._read(lambda work, name=name: work.rows(name, namespace=self._namespace))  # type: ignore[misc]
+            found = self.reading(lambda work, name=name: work.rows(name, namespace=self._namespace))  # type: ignore[misc]
             problems += [checks.problem(name, str(row[0]), *row[1:]) for row in found]
         return problems
 
@@ -289,9 +214,11 @@ class Neo4jStore:
         for page in self._pages("records_answers"):
             for properties, query_ids, evidence_ids in page:
                 yield from answer_records(rows.answer_of(properties), query_ids, evidence_ids)
-        for label, id_, properties in self._read(lambda work: work.rows("records_nodes", namespace=self._namespace)):
+        for label, id_, properties in self.reading(lambda work: work.rows("records_nodes", namespace=self._namespace)):
             yield node(label, id_, properties)
-        for type_, source, target, properties in self._read(lambda work: work.rows("records_links", namespace=self._namespace)):
+        for type_, source, target, properties in self.reading(
+            lambda work: work.rows("records_links", namespace=self._namespace)
+        ):
             yield {**link(type_, source, target, self._namespace), "properties": properties}
 
     def _pages(self, name: str) -> Iterator[list[list[Any]]]:
@@ -299,7 +226,7 @@ class Neo4jStore:
         after = ""
         while True:
             values = {"namespace": self._namespace, "after": after, "limit": RECORDS_A_PAGE}
-            page = self._read(lambda work, values=values: work.rows(name, **values))  # type: ignore[misc]
+            page = self.reading(lambda work, values=values: work.rows(name, **values))  # type: ignore[misc]
             if page:
                 yield page
             if len(page) < RECORDS_A_PAGE:
