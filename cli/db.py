@@ -132,7 +132,7 @@ def migrate(
 
     del debug
     settings = options.settings_of({"store": store})
-    with open_store(settings, create=not dry_run, migrate=False) as graph:
+    with open_store(settings, create=not dry_run, migrate=False, read_only=dry_run) as graph:
         pending = [item for item in graph.migrations() if not item.applied_at]
         applied = [] if dry_run else graph.migrate()
     names = [f"V{item.version:04d}__{item.name}" for item in (pending if dry_run else applied)]

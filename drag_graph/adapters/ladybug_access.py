@@ -62,7 +62,8 @@ class LadybugAccess:
     def migrate(self) -> list[Migration]:
         with self._refused_is_released():
             if not self._read_only:
-                return migrate.run("ladybug", self._history, self._apply)
+                with self._open().upgrading:
+                    return migrate.run("ladybug", self._history, self._apply)
             if migrate.plan(migrate.known("ladybug"), self._history()):
                 raise StoreUnfit(f"{self.location} is older than this version and open for reading only", hint=_MIGRATE)
             return []

@@ -75,6 +75,8 @@ class Engine:
         self.read_only = read_only
         self.version = 0
         """Grows with every write of this process: what a cache of what was read is checked against."""
+        self.upgrading = threading.Lock()
+        """Held by the one of this process's stores that migrates the file; other processes are kept out by the file's lock."""
         self._key = key
         self._log = Path(f"{location}.wal")
         self._database = database

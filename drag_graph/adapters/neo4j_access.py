@@ -8,8 +8,12 @@ from drag_graph.adapters.neo4j_connection import Neo4jConnection, Work
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports import Migration
+from drag_graph.queries import load
 
 Result = TypeVar("Result")
+
+UPGRADE_SECONDS = 600.0
+"""How long the server lets an upgrader keep the others out when nothing is heard of it any more, not even its end."""
 
 
 class Neo4jAccess:
@@ -58,12 +62,20 @@ class Neo4jAccess:
         return migrate.status("neo4j", self._history)
 
     def migrate(self) -> list[Migration]:
-        done = migrate.run("neo4j", self._history, self._apply)
+        done: list[Migration] = []
+        if migrate.plan(migrate.known("neo4j"), self._history()):
+            self._connection.change_schema(load("lock_migrations_schema", "neo4j").bind()[0])
+            with self._connection.locked("lock_migrations", UPGRADE_SECONDS):
+                done = migrate.run("neo4j", self._history_under_lock, self._apply)
         self._migrated = True
         return done
 
     def _history(self) -> list[Migration]:
         return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"))]
+
+    def _history_under_lock(self) -> list[Migration]:
+        """Read where writes go: a replica of a cluster may not have heard yet of what another upgrader just did."""
+        return [Migration(*row) for row in self._connection.write(lambda work: work.rows("applied_migrations"))]
 
     def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
         """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS."""

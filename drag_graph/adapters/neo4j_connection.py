@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from drag_graph.log import event
 from drag_graph.queries import load
 
 if TYPE_CHECKING:
-    from neo4j import Driver, Transaction
+    from neo4j import Driver, Session, Transaction
 
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 OLDEST = (5, 26)
@@ -148,6 +148,34 @@ class Neo4jConnection:
                 if not str(getattr(error.__cause__, "code", "")).endswith("AlreadyExists"):
                     raise
         return self.write(lambda work: work.migrate(text))
+
+    @contextmanager
+    def locked(self, name: str, seconds: float) -> Iterator[None]:
+        """Run the block while a transaction of its own holds what the statement of that name locks; nothing of it is kept.
+
+        Waits for another holder. The server ends the transaction when this process ends, and at the latest after `seconds`.
+        Raises StoreUnavailable when the lock is not had by then.
+        """
+        from neo4j.exceptions import DriverError, Neo4jError
+
+        self.open()
+        driver = self._driver
+        if driver is None:
+            raise StoreUnavailable(f"the connection to {self.location} is closed")
+        with self._explained(), driver.session(database=self._database, default_access_mode="WRITE") as session:
+            transaction = self._repeated(lambda: self._lock_by(session, name, seconds))
+            try:
+                yield
+            finally:
+                # A server that is away has let go of it.
+                with suppress(DriverError, Neo4jError):
+                    transaction.close()
+
+    @staticmethod
+    def _lock_by(session: "Session", name: str, seconds: float) -> "Transaction":
+        transaction = session.begin_transaction(timeout=seconds)
+        Work(transaction).run(name)
+        return transaction
 
     def _transaction(self, work: Callable[[Work], Result], *, access: str, attempts: "_Attempts | None" = None) -> Result:
         """Run `work` in one transaction and commit it, once.
