@@ -18,9 +18,9 @@ Embedded = Literal["Concept", "Evidence"]
 class Concept:
     """One normal name, and how many entities are called so.
 
-    `key` is the normal name (`drag_graph.steps.linking.concept_key`), `name` the most frequent way to write it. `cluster` is the
-    id of the concept that stands for all that are the same thing, its own where there is none other. It is empty (open) from the
-    moment when something of the concept changes until `link` has come to it: until then it stands for itself.
+    `key` is the normal name (`drag_graph.steps.linking.concept_key`), `name` the most frequent way to write it. `cluster` is
+    the id of the concept that stands for all that are the same thing, its own where there is none other. It is empty (open)
+    from the moment when something of the concept changes until `link` has come to it: until then it stands for itself.
     """
 
     id: str
@@ -131,7 +131,7 @@ class ConceptStore(Protocol):
         """Set the clusters of concepts, by id."""
 
     def merges(self, text: str = "", limit: int = 100) -> list[Merge]:
-        """Return judgements on concepts whose name or id has `text` in it (case does not matter), by their names."""
+        """Return judgements on concepts whose name has `text` in it (case does not matter), by their names."""
 
     def find_merges(self, prefix: str, limit: int = 10) -> list[Merge]:
         """Return judgements whose id begins with `prefix`, by id."""
