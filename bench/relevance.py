@@ -1,4 +1,4 @@
-"""Which cosine tells a question that is stored, in other words, from one that is not: for `RELEVANCE` in steps/retrieve.py.
+"""Which cosine tells a question that something is stored for from one that nothing is: for the thresholds in steps/retrieve.py.
 
     python bench/relevance.py --data FOLDER [--embedder minilm --embedder lexical] [--rows N]
 
@@ -6,6 +6,10 @@ FOLDER holds the sets as JSON lines. The stored questions are those of QASC. Rel
 words (made by rule, see `paraphrases`; people reword more freely, so the share found is flattering); irrelevant ones are
 questions of other sets (medical cases and trivia). For each threshold the table gives the share of relevant questions
 that find their own stored question first and above the threshold, and the share of irrelevant ones that find anything.
+
+The stored evidence are the facts that come with the stored questions. Here a relevant question finds what it should when the
+nearest fact is one of its own; an irrelevant one finds something when any fact is near enough. A line that a concept led to is
+judged by the same threshold, and is one statement of many as a fact is, so the last column is the most that can go wrong there.
 """
 
 import argparse
@@ -32,6 +36,13 @@ def questions(path: Path, rows: int) -> list[str]:
         return [json.loads(line)["question"] for line, _ in zip(file, range(rows), strict=False)]
 
 
+def facts(path: Path, rows: int) -> list[tuple[int, str]]:
+    """Return the facts of a set's questions, each with its question's place."""
+    with path.open(encoding="utf-8") as file:
+        records = [json.loads(line) for line, _ in zip(file, range(rows), strict=False)]
+    return [(place, fact) for place, record in enumerate(records) for fact in record["evidence"]]
+
+
 def paraphrases(text: str) -> Iterator[str]:
     """Yield other wordings of a question: as a request, without its question word, and with its halves swapped."""
     bare = FILLERS.sub("", text).rstrip("? ")
@@ -52,20 +63,25 @@ def main() -> None:
     stored = questions(args.data / "qasc.jsonl", args.rows)
     strangers = [text for name in OTHERS for text in questions(args.data / f"{name}.jsonl", args.rows // len(OTHERS))]
     asked = [(place, text) for place, original in enumerate(stored) for text in paraphrases(original)]
-    print("| embedder | threshold | paraphrases that find their own | strangers that find something |")
-    print("|---|---|---|---|")
+    told = facts(args.data / "qasc.jsonl", args.rows)
+    print("| embedder | threshold | own question found | strangers that find one | own fact found | strangers that find one |")
+    print("|---|---|---|---|---|---|")
+    own = np.array([place for place, _ in asked])
     for name in args.embedder or ["minilm", "lexical"]:
         embedder = make_embedder(load_settings({"embedder": name}))
-        base = embedder.embed(stored)
-        near = embedder.embed([text for _, text in asked]) @ base.T
-        far = (embedder.embed(strangers) @ base.T).max(axis=1)
-        own = np.array([place for place, _ in asked])
-        right, best = near.argmax(axis=1) == own, near.max(axis=1)
+        new, far = embedder.embed([text for _, text in asked]), embedder.embed(strangers)
+        columns = []
+        for texts, owners in ((stored, range(len(stored))), ([text for _, text in told], [place for place, _ in told])):
+            base = embedder.embed(list(texts))
+            near = new @ base.T
+            columns.append((np.array(owners)[near.argmax(axis=1)] == own, near.max(axis=1), (far @ base.T).max(axis=1)))
         for threshold in np.arange(0.2, 0.81, 0.05):
-            found = float(np.mean(right & (best >= threshold)))
-            print(
-                f"| {embedder.name} | {threshold:.2f} | {100 * found:.1f} % | {100 * float(np.mean(far >= threshold)):.1f} % |"
-            )
+            shares = [
+                (float(np.mean(right & (best >= threshold))), float(np.mean(strange >= threshold)))
+                for right, best, strange in columns
+            ]
+            cells = " | ".join(f"{100 * share:.1f} %" for pair in shares for share in pair)
+            print(f"| {embedder.name} | {threshold:.2f} | {cells} |")
 
 
 if __name__ == "__main__":

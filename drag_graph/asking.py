@@ -4,7 +4,7 @@ The order of the steps, without I/O of its own: stores and models come in by the
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -12,16 +12,17 @@ from typing import Any
 
 from drag_graph import log
 from drag_graph.errors import DragGraphError, Interrupted, ModelError, ReplyError
+from drag_graph.finding import Finder, Found
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.lookup import stored_subgraph
-from drag_graph.model import Answer, Query, Subgraph
+from drag_graph.model import Answer, Line, Query, Subgraph
 from drag_graph.ports import Embedder, GraphStore, Student
 from drag_graph.settings import Settings
-from drag_graph.steps import retrieve
 from drag_graph.steps.answer import make_answer, no_answer
 from drag_graph.steps.audit import snapshot
+from drag_graph.steps.fuse import Weighed
 from drag_graph.steps.prompt import assemble
-from drag_graph.steps.serialise import block, candidate_lines, scored, select_lines
+from drag_graph.steps.serialise import block, select_lines
 
 BATCH = 64
 """Questions of a file that are looked up, and answers that are written, in one round trip."""
@@ -38,15 +39,20 @@ class Asked:
     how: str = ""
     dropped: tuple[tuple[str, str], ...] = ()
     problem: str = ""
+    weighed: Mapping[str, Weighed] = field(default_factory=dict)
+    """What each searched line weighs and why, by ref."""
 
     def document(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document (design, section 6); `explain` adds scores, probabilities and what was dropped.
+
+        A searched line's `score` is its weight; `fused`, `lists` (each with the rank of what led to the line, and the hops),
+        `hop`, `confidence` and `support` say what it is made of (docs/asking.md).
 
         `answer_id` is null where nothing stored was used: such an answer is not kept, for there is nothing to audit.
         """
         given = self.answer
         lines = [
-            {**line.model_dump(include={"n", "kind", "text", "ref"}), **({"score": line.score} if explain else {})}
+            {**line.model_dump(include={"n", "kind", "text", "ref"}), **(self._why(line) if explain else {})}
             for line in given.lines
         ]
         extra = {
@@ -68,6 +74,19 @@ class Asked:
             "prompt_tokens": given.prompt_tokens,
             "latency_ms": given.latency_ms,
             **(extra if explain else {}),
+        }
+
+    def _why(self, line: Line) -> dict[str, Any]:
+        found = self.weighed.get(line.ref)
+        if found is None:
+            return {"score": line.score}
+        return {
+            "score": line.score,
+            "fused": round(found.fused, 6),
+            "lists": [{"list": way.list, "rank": way.rank, "hop": way.hop} for way in found.ways],
+            "hop": found.hop,
+            "confidence": found.confidence,
+            "support": found.support,
         }
 
 
@@ -118,18 +137,18 @@ class Asker:
     def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder, student: Student) -> None:
         self._settings = settings
         self._store = store
-        self._embedder = embedder
         self._student = student
+        self._finder = Finder(settings, store, embedder)
 
     def ask_stored(self, prefix: str) -> Asked:
         """Ask the stored query whose id begins with `prefix`. Raises NotStored or ConfigurationError as `full_id` does."""
         subgraph = stored_subgraph(self._store, prefix)
-        return self._keep([self._answer(subgraph.query, [subgraph], "by id")])[0]
+        return self._keep([self._answer(subgraph.query, self._finder.of_subgraphs([subgraph], "by id"))])[0]
 
     def ask_text(self, text: str, options: Sequence[str] = ()) -> Asked:
         """Ask a question. Raises QueryInvalid when it is none, ReplyError when the student fails on it."""
         query = make_query(text, list(options) or None, namespace=self._settings.namespace, domain=self._settings.domain)
-        return self._keep([self._answer(query, *self._find(query, self._store.read([query.id])))])[0]
+        return self._keep([self._answer(query, self._finder.find(query))])[0]
 
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
         """Ask every line; a bad one, or one that the student fails on, is reported and the others go on.
@@ -153,48 +172,28 @@ class Asker:
         asked: list[Asked] = []
         try:
             for query in queries:
-                asked.append(self._try(query, [stored[query.id]] if query.id in stored else []))
+                asked.append(self._try(query, stored.get(query.id)))
                 on_answer(0.0)
         finally:
             report.answers += self._keep(asked)
 
-    def _try(self, query: Query, own: list[Subgraph]) -> Asked:
+    def _try(self, query: Query, own: Subgraph | None) -> Asked:
         try:
-            return self._answer(query, *self._find(query, own))
+            found = self._finder.search(query) if own is None else self._finder.of_subgraphs([own], "same question")
+            return self._answer(query, found)
         except ReplyError as error:
             log.event("answer", query=query.id, status="failed", reason=type(error).__name__)
             empty = no_answer(query, student=self._student.name, created_at=_now()).model_copy(update={"text": ""})
             return Asked(empty, source_id=query.source_id, problem=str(error))
 
-    def _find(self, query: Query, own: list[Subgraph]) -> tuple[list[Subgraph], str]:
-        """Return the subgraphs to answer from, and how they were found."""
-        if own:
-            return own, "same question"
-        if self._settings.mode == "none":
-            return [], "no context"
-        vector = self._embedder.embed([query.text])[0]
-        near = self._store.nearest_queries([float(value) for value in vector], retrieve.NEIGHBOURS)
-        threshold = retrieve.relevance_threshold(self._embedder.name, self._settings.relevance)
-        found = self._store.read([query_id for query_id, _ in retrieve.relevant(near, threshold)])
-        same = retrieve.same_question(found, query.text)
-        if same:
-            return same, "same words"
-        return found, "nearest" if found else "nothing"
-
-    def _answer(self, query: Query, subgraphs: list[Subgraph], how: str) -> Asked:
-        if how == "nothing":
+    def _answer(self, query: Query, found: Found) -> Asked:
+        if found.how == "nothing":
             empty = no_answer(query, student=self._student.name, created_at=_now())
-            return Asked(empty, source_id=query.source_id, how=how)
+            return Asked(empty, source_id=query.source_id, how=found.how)
         began = time.monotonic()
         mode = self._settings.mode
-        candidates = candidate_lines(subgraphs, mode, self._settings.line_format)
-        if how == "nearest" and candidates:
-            vectors = self._embedder.embed([query.text, *(item.plain for item in candidates)])
-            cosines = vectors[1:] @ vectors[0]
-            scores = {item.ref: round(float(cosine), 6) for item, cosine in zip(candidates, cosines, strict=True)}
-            candidates = scored(candidates, scores)
         chosen = select_lines(
-            candidates,
+            found.candidates,
             count_tokens=self._student.count_tokens,
             token_budget=self._settings.token_budget,
         )
@@ -207,6 +206,7 @@ class Asker:
         )
         prompt = assembly.prompt
         reply = self._student.answer(prompt)
+        shown = _shown_of(found, prompt.lines)
         answer = make_answer(
             query,
             reply,
@@ -215,13 +215,13 @@ class Asker:
             mode=mode,
             latency_ms=round((time.monotonic() - began) * 1000),
             created_at=_now(),
-            snapshot=snapshot(query.text, prompt.lines, subgraphs),
-            subgraphs=subgraphs,
+            snapshot=snapshot(query.text, prompt.lines, shown),
+            subgraphs=shown,
         )
-        dropped = tuple((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped))
+        dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *found.dropped)
         # Only lines that the context window had no room for change what the selection has counted.
         context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
-        return Asked(answer, query.source_id, reply.probabilities, context, how, dropped)
+        return Asked(answer, query.source_id, reply.probabilities, context, found.how, dropped, weighed=found.weighed)
 
     def _keep(self, asked: list[Asked]) -> list[Asked]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""
@@ -229,6 +229,14 @@ class Asker:
         if kept:
             self._store.save_answers(kept)
         return asked
+
+
+def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
+    """Return what an answer rests on: of searched subgraphs those that gave a line, or the first where none did."""
+    if not found.weighed:
+        return found.subgraphs
+    shown = {line.query_id for line in lines}
+    return [graph for graph in found.subgraphs if graph.query.id in shown] or found.subgraphs[:1]
 
 
 def _batches(lines: Iterable[InputLine]) -> Iterator[list[InputLine]]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, TeacherCall
+from drag_graph.searching import GraphSearch
 from drag_graph.wire import Reply
 
 Vectors = NDArray[np.float32]
@@ -204,6 +205,10 @@ class GraphStore(Protocol):
     @property
     def namespace(self) -> str:
         """The namespace that every method is confined to."""
+
+    @property
+    def search(self) -> GraphSearch:
+        """Searching all subgraphs of the namespace together."""
 
     def __enter__(self) -> Self:
         """Open the store."""

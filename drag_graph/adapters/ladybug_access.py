@@ -97,9 +97,9 @@ class LadybugAccess:
         """Open a reading transaction (`Engine.reading`) once the schema is known to be this version's."""
         return self.ready().reading()
 
-    def writing(self) -> AbstractContextManager[Session]:
+    def writing(self, *, keeps_vectors: bool = False) -> AbstractContextManager[Session]:
         """Open the writing transaction (`Engine.writing`) once the schema is known to be this version's."""
-        return self.ready().writing()
+        return self.ready().writing(keeps_vectors=keeps_vectors)
 
     def ready(self) -> Engine:
         """Return the open engine once its schema is known to be this version's. Raises StoreUnfit when it is not."""

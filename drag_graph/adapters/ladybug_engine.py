@@ -74,7 +74,7 @@ class Engine:
         self.location = location
         self.read_only = read_only
         self.version = 0
-        """Grows with every write of this process: what a cache of what was read is checked against."""
+        """Grows with every write of this process that may change a vector: what a cache of vectors is checked against."""
         self.upgrading = threading.Lock()
         """Held by the one of this process's stores that migrates the file; other processes are kept out by the file's lock."""
         self._key = key
@@ -114,8 +114,11 @@ class Engine:
             self._database.close()
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
-        """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError."""
+    def writing(self, *, keeps_vectors: bool = False) -> Iterator[Session]:
+        """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError.
+
+        `keeps_vectors` says that what is written neither adds, changes nor takes away a vector.
+        """
         if self.read_only:
             raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
         with self._write_lock:
@@ -136,7 +139,7 @@ class Engine:
                         os.truncate(self._log, log_size)
                 raise
             finally:
-                self.version += 1
+                self.version += not keeps_vectors
                 if not committed:
                     self._roll_back()
 

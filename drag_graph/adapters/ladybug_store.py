@@ -7,7 +7,7 @@ from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
 from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.adapters.ladybug_engine import Row, Session
-from drag_graph.adapters.ladybug_vectors import VectorIndex
+from drag_graph.adapters.ladybug_search import LadybugSearch
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 
@@ -26,13 +26,19 @@ planned with and handles them again in every later call, so that one large batch
 class LadybugStore(LadybugAccess):
     """The `GraphStore` port on a file; see there for what each method promises."""
 
-    _vectors: VectorIndex | None = None
+    _search: LadybugSearch | None = None
     _claimed: tuple[str, int] | None = None
     """The embedder that this store claimed, until it has saved a query: till then another one may take the namespace."""
 
     def _release(self) -> None:
-        self._vectors = None
+        self._search = None
         super()._release()
+
+    @property
+    def search(self) -> LadybugSearch:
+        if self._search is None:
+            self._search = LadybugSearch(self)
+        return self._search
 
     def embedder(self) -> tuple[str, int] | None:
         with self.reading() as session:
@@ -117,12 +123,7 @@ class LadybugStore(LadybugAccess):
         return [StaleQuery(**row) for row in found]
 
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
-        engine, index = self.ready(), self._vectors
-        if index is None or index.version != engine.version:
-            # The version is taken before the vectors, so that a write in between only makes the next call read again.
-            index = VectorIndex.of(engine.version, engine.stream("nearest_queries", namespace=self._namespace))
-            self._vectors = index
-        return index.nearest(vector, k)
+        return self.search.nearest("queries", vector, k)
 
     def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
         if limit < 1:
@@ -151,7 +152,7 @@ class LadybugStore(LadybugAccess):
         if not answers:
             return
         checks.check_answers(answers, self._namespace)
-        with self.writing() as session:
+        with self.writing(keeps_vectors=True) as session:
             there = {row["id"] for row in session.run("save_answers_stored", answer_ids=_distinct(a.id for a in answers))}
             stored = self._settings_hashes(session, (id_ for answer in answers for id_ in answer.query_ids)).keys()
             kept = [answer for answer in answers if stored >= set(answer.query_ids)]

@@ -7,6 +7,7 @@ from drag_graph.adapters import checks
 from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_access import Neo4jAccess
 from drag_graph.adapters.neo4j_connection import IdTaken, Work
+from drag_graph.adapters.neo4j_search import Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
@@ -25,6 +26,10 @@ class Neo4jStore(Neo4jAccess):
 
     _claimed: tuple[str, int] | None = None
     """The embedder that this store claimed, until it has saved a query: till then another one may take the namespace."""
+
+    @property
+    def search(self) -> Neo4jSearch:
+        return Neo4jSearch(self)
 
     # ---- the embedder
 
@@ -150,16 +155,9 @@ class Neo4jStore(Neo4jAccess):
         # Of two answers with one id the first stays; sorting is stable.
         once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
         query_ids = sorted({id_ for _, ids, _ in once for id_ in ids})
-
-        def run(work: Work) -> None:
-            # Under the lock nobody can erase what an answer rests on before the answer is there to be erased with it.
-            locked = _hashes(work, "lock_queries", self._namespace, query_ids)
-            kept = [row for row in once if locked.keys() >= set(row[1])]
-            checks.tell_dropped(len(once) - len(kept))
-            if kept:
-                work.run("save_answers", namespace=self._namespace, answers=kept)
-
-        self.writing(run)
+        values = {"namespace": self._namespace, "answers": once, "query_ids": query_ids}
+        ((kept,),) = self.writing(lambda work: work.rows("save_answers", **values))
+        checks.tell_dropped(len(once) - kept)
 
     def read_answer(self, answer_id: str) -> Answer | None:
         found = self.reading(lambda work: work.rows("read_answer", namespace=self._namespace, answer_id=answer_id))

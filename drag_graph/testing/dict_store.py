@@ -19,6 +19,7 @@ from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
+from drag_graph.testing.dict_search import DictSearch
 
 KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
 
@@ -57,6 +58,10 @@ class DictStore:
     @property
     def namespace(self) -> str:
         return self._namespace
+
+    @property
+    def search(self) -> DictSearch:
+        return DictSearch(self.nearest_queries, self.read)
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,118 @@
+// what: walks from queries, evidence and clusters of concepts to the simple edges that they lead to (docs/adr/0016), and reads
+//     these with their triples, evidence and calls; every part of the walk has a limit, so a hub costs no more than another. A
+//     cluster that is open (empty) is the concept alone
+// parameters: namespace, queries ([id, score]), evidence ([id, score, query id]), clusters ([id, score]), hops, entities, edges,
+//     frontier, beyond, far
+// returns: one row a query that something was reached in: query, calls, evidence, triples, edges (all as in read_subgraphs), ways
+//     (of each edge: lists of [hop, seed])
+CALL () {
+  UNWIND $queries AS seed
+  MATCH (:Entity)-[r:RELATED {namespace: $namespace, query_id: seed[0]}]->(:Entity)
+  USING INDEX SEEK r:RELATED(namespace, query_id)
+  RETURN r, 0 AS hop, seed
+UNION ALL
+  UNWIND $evidence AS seed
+  MATCH (:Entity)-[r:RELATED {namespace: $namespace, query_id: seed[2]}]->(:Entity)
+  USING INDEX SEEK r:RELATED(namespace, query_id)
+  WHERE seed[0] IN r.evidence_ids
+  RETURN r, 1 AS hop, seed
+UNION ALL
+  UNWIND $clusters AS seed
+  CALL (seed) {
+    CALL (seed) {
+      MATCH (c:Concept {namespace: $namespace, cluster: seed[0]})
+      USING INDEX SEEK c:Concept(namespace, cluster)
+      RETURN c
+    UNION
+      MATCH (c:Concept {id: seed[0]})
+      USING INDEX SEEK c:Concept(id)
+      WHERE c.namespace = $namespace
+      RETURN c
+    }
+    MATCH (c)<-[:REFERS_TO]-(n:Entity)
+    WITH n LIMIT $entities
+    MATCH (n)-[r:RELATED]-(:Entity)
+    WITH DISTINCT r
+    ORDER BY r.confidence DESC, r.id
+    LIMIT $edges
+    RETURN r
+  }
+  RETURN r, 1 AS hop, seed
+}
+WITH collect([r, hop, seed[0], seed[1]]) AS near
+CALL (near) {
+  UNWIND CASE WHEN $hops > 1 THEN near ELSE [] END AS way
+  WITH way, way[0] AS r
+  UNWIND [startNode(r), endNode(r)] AS n
+  WITH n, way, way[3] * r.confidence AS strength
+  ORDER BY strength DESC, r.id
+  WITH n, head(collect(way)) AS way, max(strength) AS strength
+  ORDER BY strength DESC, n.id
+  LIMIT $frontier
+  CALL (n) {
+    MATCH (n)-[r:RELATED]-(:Entity)
+    RETURN r
+  UNION
+    MATCH (n)-[:REFERS_TO]->(:Concept)<-[:REFERS_TO]-(m:Entity)
+    WITH m LIMIT $beyond
+    MATCH (m)-[r:RELATED]-(:Entity)
+    RETURN r
+  UNION
+    MATCH (n)-[:REFERS_TO]->(c:Concept)
+    WHERE c.cluster <> ''
+    MATCH (d:Concept {namespace: $namespace, cluster: c.cluster})
+    USING INDEX SEEK d:Concept(namespace, cluster)
+    MATCH (d)<-[:REFERS_TO]-(m:Entity)
+    WITH m LIMIT $beyond
+    MATCH (m)-[r:RELATED]-(:Entity)
+    RETURN r
+  }
+  WITH DISTINCT r, way[1] + 1 AS hop, way[2] AS seed, strength
+  WHERE NOT any(other IN near WHERE other[0] = r)
+  WITH r, hop, seed, strength
+  ORDER BY strength * r.confidence DESC, r.id
+  LIMIT $far
+  RETURN collect([r, hop, seed]) AS beyond
+}
+CALL (near, beyond) {
+  UNWIND near + beyond AS way
+  WITH way[0] AS r, collect(DISTINCT [way[1], way[2]]) AS ways
+  WITH r.query_id AS id, collect(r) AS related, collect(ways) AS ways
+  RETURN collect([id, related, ways]) AS groups
+}
+CALL (groups) {
+  UNWIND [seed IN $queries | [seed[0], [], []]] + [seed IN $evidence | [seed[2], [], []]] + groups AS part
+  WITH part[0] AS id, part ORDER BY size(part[1])
+  WITH id, last(collect(part)) AS part
+  RETURN id, part[1] AS related, part[2] AS ways
+}
+MATCH (q:Query {id: id})
+USING INDEX SEEK q:Query(id)
+WHERE q.namespace = $namespace
+WITH q, related, ways, any(seed IN $queries WHERE seed[0] = q.id) AS whole,
+  reduce(ids = [seed IN $evidence | seed[0]], r IN related | ids + r.evidence_ids) AS evidence_ids,
+  reduce(ids = [], r IN related | ids + r.triple_ids) AS triple_ids
+RETURN
+  [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
+   null, q.created_at, q.expires_at] AS query,
+  COLLECT {
+    MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
+    USING INDEX SEEK c:TeacherCall(namespace, query_id)
+    RETURN [c.id, c.stage, c.model, c.prompt_version, c.request_sha256, c.response_sha256, c.tokens_in, c.tokens_out,
+      c.cost_usd, c.latency_ms, c.created_at]
+  } AS calls,
+  COLLECT {
+    MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)
+    WHERE whole OR e.id IN evidence_ids
+    RETURN [e.id, e.text, e.framing, e.position, e.cosine, e.llm_score, e.score, e.rank, e.kept, e.reason, e.created_at,
+      [(e)-[:GENERATED_BY]->(c:TeacherCall) | c.id][0]]
+  } AS evidence,
+  COLLECT {
+    MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
+    USING INDEX SEEK t:TRIPLE(namespace, query_id)
+    WHERE t.id IN triple_ids OR (whole AND q.graph = 'multigraph')
+    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_id, t.rank, s.id, s.name, o.id, o.name]
+  } AS triples,
+  [r IN related | [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.rank, startNode(r).id,
+    startNode(r).name, endNode(r).id, endNode(r).name]] AS edges,
+  ways

@@ -1,0 +1,159 @@
+"""Searching all subgraphs of a namespace of an embedded store: `drag_graph.searching.GraphSearch`.
+
+The engine has no vector index without a download, so vectors are compared here, all at once, in single precision; they are read
+again only after a write that may have changed them. An expansion is a few statements of one reading transaction.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from drag_graph.adapters.ladybug_access import LadybugAccess
+from drag_graph.adapters.ladybug_engine import Row, Session
+from drag_graph.adapters.ladybug_rows import subgraph_of
+from drag_graph.adapters.ladybug_vectors import VectorIndex
+from drag_graph.model import Subgraph
+from drag_graph.searching import LIMITS, Candidates, Expansion, Hit, Limits, Seed, Step, Walk, concept_ids, ranked
+
+IDS_AT_ONCE = 32
+"""As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""
+_PARTS = ("evidence", "entities", "triples", "edges", "calls")
+_VECTORS = {
+    "queries": "nearest_queries",
+    "evidence": "search_candidates_evidence_vectors",
+    "similar": "search_candidates_concept_vectors",
+}
+_TEXTS = {
+    "queries": "search_candidates_queries",
+    "evidence": "search_candidates_evidence",
+    "similar": "search_candidates",
+}
+
+
+class LadybugSearch:
+    """The `GraphSearch` port on an embedded store; see there for what each method promises."""
+
+    def __init__(self, access: LadybugAccess) -> None:
+        self._access = access
+        self._indexes: dict[str, VectorIndex] = {}
+
+    def forget(self) -> None:
+        """Drop the vectors that were read."""
+        self._indexes = {}
+
+    def nearest(self, kind: str, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
+        """Return up to `k` (id, cosine) pairs of the `queries`, the `evidence` or the `similar` concepts, nearest first."""
+        engine, index = self._access.ready(), self._indexes.get(kind)
+        if index is None or index.version != engine.version:
+            # The version is taken before the vectors, so that a write in between only makes the next call read again.
+            version = engine.version
+            index = VectorIndex.of(version, engine.stream(_VECTORS[kind], namespace=self._access.namespace))
+            self._indexes[kind] = index
+        return index.nearest(vector, k)
+
+    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, query_id: str = "") -> Candidates:
+        pairs = {kind: self.nearest(kind, vector, k) if any(vector) else [] for kind in _VECTORS}
+        ids = concept_ids(self._access.namespace, keys)
+        with self._access.reading() as session:
+            own = session.run("settings_hashes", namespace=self._access.namespace, query_ids=[query_id])
+            ranks = {kind: ranked(self._hits(session, _TEXTS[kind], dict(found)), k) for kind, found in pairs.items()}
+            named = {hit.id: hit for hit in self._hits(session, "search_candidates", dict.fromkeys(ids, 1.0))}
+        return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
+
+    def _hits(self, session: Session, name: str, scores: dict[str, float]) -> list[Hit]:
+        found = [row for some in _chunks(list(scores)) for row in session.run(name, namespace=self._access.namespace, ids=some)]
+        return [
+            Hit(
+                row["id"],
+                scores[row["id"]],
+                row["text"],
+                row.get("query_id", ""),
+                (row["cluster"] or row["id"]) if "cluster" in row else "",
+                row.get("entities") or 0,
+            )
+            for row in found
+        ]
+
+    def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
+        walk = Walk()
+        with self._access.reading() as session:
+            for seed in seeds:
+                walk.steps += self._near(session, seed, limits)
+            if hops > 1:
+                walk.steps += self._far(session, walk, limits)
+            graphs = self._subgraphs(session, walk.query_ids(seeds))
+        return walk.expansion(graphs, seeds)
+
+    def _near(self, session: Session, seed: Seed, limits: Limits) -> list[Step]:
+        if seed.kind == "concept":
+            entities = self._entities(session, self._concepts(session, [seed.id]), limits.entities)
+            rows = sorted(self._edges(session, entities), key=lambda row: (-row["confidence"], row["id"]))[: limits.edges]
+            return [_step(row, 1, seed.id, seed.score) for row in rows]
+        if not session.run("settings_hashes", namespace=self._access.namespace, query_ids=[seed.query_id or seed.id]):
+            return []
+        query_id = seed.id if seed.kind == "query" else seed.query_id
+        edges = [{**row, "query_id": query_id} for row in session.run("read_subgraphs_edges", query_id=query_id)]
+        if seed.kind == "query":
+            return [_step(row, 0, seed.id, seed.score) for row in edges]
+        return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]
+
+    def _far(self, session: Session, walk: Walk, limits: Limits) -> list[Step]:
+        there = {step.edge_id for step in walk.steps}
+        found: list[tuple[float, Step]] = []
+        for entity, way in walk.frontier(limits.frontier):
+            names = session.run("search_expand_concepts", entities=[entity])
+            concepts = [row["id"] for row in names]
+            clusters = [row["cluster"] for row in names if row["cluster"]]
+            others = self._entities(session, concepts, limits.beyond) if concepts else []
+            others += self._entities(session, self._concepts(session, clusters), limits.beyond) if clusters else []
+            strength = way.score * way.confidence
+            found += [
+                (strength * row["confidence"], _step(row, way.hop + 1, way.seed, way.score))
+                for row in self._edges(session, list(dict.fromkeys([entity, *others])))
+                if row["id"] not in there
+            ]
+        found.sort(key=lambda pair: (-pair[0], pair[1].edge_id))
+        return list(dict.fromkeys(step for _, step in found))[: limits.far]
+
+    def _subgraphs(self, session: Session, query_ids: Sequence[str]) -> list[Subgraph]:
+        heads = [
+            head
+            for some in _chunks(query_ids)
+            for head in session.run("read_subgraphs", namespace=self._access.namespace, query_ids=some)
+        ]
+        return [
+            subgraph_of(
+                self._access.namespace,
+                head,
+                {part: session.run(f"read_subgraphs_{part}", query_id=head["id"]) for part in _PARTS},
+            )
+            for head in sorted(heads, key=lambda head: str(head["id"]))
+        ]
+
+    def _concepts(self, session: Session, clusters: Sequence[str]) -> list[str]:
+        """Return the concepts of clusters, the ones that stand for them first: these are there even where a cluster is open."""
+        found = session.run("search_expand", namespace=self._access.namespace, clusters=list(clusters))
+        return list(dict.fromkeys([*clusters, *sorted(row["id"] for row in found)]))
+
+    @staticmethod
+    def _entities(session: Session, concepts: Sequence[str], limit: int) -> list[str]:
+        found: list[str] = []
+        for some in _chunks(concepts):
+            if len(found) < limit:
+                rows = session.run("search_expand_entities", concepts=some, limit=limit - len(found))
+                found += [row["id"] for row in rows]
+        return found
+
+    @staticmethod
+    def _edges(session: Session, entities: Sequence[str]) -> list[Row]:
+        found: dict[str, Row] = {}
+        for some in _chunks(entities):
+            for name in ("search_expand_outgoing", "search_expand_incoming"):
+                found |= {row["id"]: row for row in session.run(name, entities=some)}
+        return list(found.values())
+
+
+def _step(row: Row, hop: int, seed: str, score: float) -> Step:
+    return Step(row["id"], row["query_id"], row["confidence"], (row["subject_id"], row["object_id"]), hop, seed, score)
+
+
+def _chunks(ids: Sequence[str]) -> Iterable[list[str]]:
+    return (list(ids[start : start + IDS_AT_ONCE]) for start in range(0, len(ids), IDS_AT_ONCE))
