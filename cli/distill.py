@@ -67,6 +67,7 @@ def distill(
       drag-graph distill examples/questions.jsonl --teacher curated:examples/curated.jsonl
     """
     from drag_graph.bootstrap import open_session
+    from drag_graph.threads import few_arenas
 
     from . import render, render_runs
 
@@ -101,6 +102,7 @@ def distill(
     if dry_run:
         _estimate(settings, lines, batch=batch, retry_quarantined=retry_quarantined, as_json=json)
         return
+    few_arenas()
     with open_session(settings) as session:
         if batch:
             report = _in_batches(session, lines, file, query, wait=not no_wait, retry_quarantined=retry_quarantined, quiet=json)

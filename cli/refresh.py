@@ -120,9 +120,11 @@ def _run(
 ) -> None:
     from drag_graph.bootstrap import open_session
     from drag_graph.refreshing import lines
+    from drag_graph.threads import few_arenas
 
     from . import render, render_runs
 
+    few_arenas()
     with open_session(settings, create=False) as session:
         total = sum(1 for _ in _due(session.store, reasons, limit))
         if not total and not as_json:
