@@ -9,6 +9,9 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from drag_graph.erasing import Target
     from drag_graph.ports import GraphStore
 
 app = typer.Typer(
@@ -164,33 +167,67 @@ def verify(
 
 @app.command()
 def erase(
-    query_id: Annotated[str, typer.Option("--query-id", help="The query's id, or how it begins.")],
+    query_id: Annotated[str, typer.Option("--query-id", help="A query's id, or how it begins.")] = "",
+    teacher_call: Annotated[str, typer.Option("--teacher-call", help="A teacher call's id, or how it begins.")] = "",
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", help="domain=, model=, source_id= or created-before=; all given hold.", metavar="FIELD=VALUE"),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would go.")] = False,
     yes: Yes = False,
     store: options.Store = None,
     namespace: options.Namespace = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Erase a query, its whole subgraph and every answer that rests on it.
+    """Erase queries with all that hangs on them, or what a teacher call (or a model) said, and the answers that rest on it.
+
+    --query-id and --where take whole queries; --teacher-call and --where model=NAME take the evidence and triples that these
+    calls made, and make the simple edges of what is left anew. See docs/graph.md.
 
     The teacher tape is not touched: it keeps the replies, so that distilling the question again costs nothing. Delete
     the tape's file too where the text itself must go.
 
     Example: drag-graph db erase --query-id 9b1c --yes
     """
+    from datetime import UTC, datetime
+
     from drag_graph.bootstrap import open_store
-    from drag_graph.lookup import full_id
+    from drag_graph.erasing import Total
 
     from . import render
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
     with open_store(settings, create=False) as graph:
+        what, found = _targets(graph, query_id, teacher_call, where or [])
+        if not (yes or dry_run):
+            _confirm(f"Erase {what} from {graph.location}?")
+        total, now = Total(), datetime.now(UTC).isoformat(timespec="seconds")
+        for target in found:
+            total.add(graph.erasing.erase(target, now, dry_run=dry_run))
+    document: dict[str, Any] = {"query_id": found[0].query_id} if isinstance(found, list) else {}
+    document |= {"what": what, "would_erase" if dry_run else "erased": total.document()}
+    render.fields({**document, "tape": "not touched; delete its file where the text itself must go"}, as_json=json)
+
+
+def _targets(graph: "GraphStore", query_id: str, call_id: str, where: list[str]) -> tuple[str, "Iterable[Target]"]:
+    """Return what the flags select, in words and as targets. Raises ConfigurationError unless it is one kind of flag."""
+    from drag_graph.erasing import Target, selection_of, targets
+    from drag_graph.errors import ConfigurationError
+    from drag_graph.lookup import full_call, full_id
+
+    if sum(map(bool, (query_id, call_id, where))) != 1:
+        raise ConfigurationError("say what to erase", hint="Give one of --query-id, --teacher-call and --where (see --help).")
+    if query_id:
         whole = full_id(graph, "query", query_id)
-        if not yes:
-            _confirm(f"Erase query {whole} from {graph.location}?")
-        erased = graph.erase_query(whole)
-    render.fields({"query_id": whole, "erased": erased}, as_json=json)
+        return f"query {whole}", [Target(whole)]
+    if call_id:
+        target = full_call(graph, call_id)
+        return f"what teacher call {target.call_ids[0]} said", [target]
+    selection = selection_of(where)
+    kind = "what these calls said" if selection.model else "all queries"
+    return f"{kind} where {' and '.join(where)}", targets(graph.erasing, selection)
 
 
 def _confirm(question: str) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from drag_graph.erasing import Target
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.model import Subgraph
 from drag_graph.ports import GraphStore
@@ -31,3 +32,17 @@ def stored_subgraph(store: GraphStore, prefix: str) -> Subgraph:
     if not found:
         raise NotStored(f"query {prefix!r} went away while it was read", hint="Ask again.")
     return found[0]
+
+
+def full_call(store: GraphStore, prefix: str) -> Target:
+    """Return the one teacher call whose id begins with `prefix`, as a target to erase. Raises as `full_id` does."""
+    prefix = prefix.strip().lower()
+    found = store.erasing.find_calls(prefix, _SHOWN) if prefix else []
+    if not found:
+        raise NotStored(
+            f"no teacher call {prefix!r} in {store.location}", hint="`drag-graph audit` prints the calls of an answer."
+        )
+    exact = [item for item in found if item.call_ids == (prefix,)]
+    if len(found) > 1 and not exact:
+        raise ConfigurationError(f"{prefix!r} begins {len(found)} or more teacher call ids", hint="Give more digits of the id.")
+    return (exact or found)[0]

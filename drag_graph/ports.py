@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from drag_graph.erasing import ErasingStore
 from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, TeacherCall
 from drag_graph.searching import GraphSearch
 from drag_graph.wire import Reply
@@ -209,6 +210,10 @@ class GraphStore(Protocol):
     @property
     def search(self) -> GraphSearch:
         """Searching all subgraphs of the namespace together."""
+
+    @property
+    def erasing(self) -> ErasingStore:
+        """Erasing queries, or what teacher calls said about them."""
 
     def __enter__(self) -> Self:
         """Open the store."""

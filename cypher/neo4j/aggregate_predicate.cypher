@@ -1,6 +1,6 @@
 // what: makes the simple edges of queries that have none. Triples of one entity pair and predicate key whose evidence was kept become
-//     one edge; edges below the threshold are pruned, the best top_k stay, and the query is marked with what its graph is made of.
-//     revision and sizes tell a reader whether what it read is of one state (drag_graph/adapters/neo4j_rows.py).
+//     one edge; edges below the threshold are pruned, the best top_k stay, and the query is marked with what its graph is
+//     made of and how. revision and sizes tell a reader whether what it read is of one state (drag_graph/adapters/neo4j_rows.py).
 //     merge is max, mean or noisy-or; statements holds, by edge id, sentences to use instead of the joined ones
 // parameters: namespace, query_ids, merge, threshold, top_k, statements
 // returns: nothing
@@ -31,7 +31,8 @@ CALL (q, kept) {
 }
 WITH q, size(merged) AS found, [m IN merged WHERE m.confidence >= $threshold - 1e-9][..$top_k] AS edges
 SET q.graph = CASE WHEN found = 0 THEN 'evidence_only' WHEN size(edges) = 0 THEN 'multigraph' ELSE 'simple' END,
-  q.sizes = q.sizes[..4] + size(edges), q.revision = randomUUID()
+  q.sizes = q.sizes[..4] + size(edges), q.revision = randomUUID(),
+  q.aggregation = 'predicate ' + $merge + ' ' + toString($threshold) + ' ' + toString($top_k)
 WITH q, edges
 UNWIND range(0, size(edges) - 1) AS rank
 WITH q, rank, edges[rank] AS edge

@@ -1,7 +1,13 @@
 // what: erases all that hangs on these queries; the query nodes and their answers stay
 // parameters: namespace, query_ids
-// returns: one row a query: id, evidence, entities, calls (how many went)
+// returns: one row a query: id, evidence, entities, calls, triples (how many went)
 UNWIND $query_ids AS id
+CALL (id) {
+  MATCH ()-[t:TRIPLE {namespace: $namespace, query_id: id}]->()
+  USING INDEX SEEK t:TRIPLE(namespace, query_id)
+  DELETE t
+  RETURN count(*) AS triples
+}
 CALL (id) {
   MATCH (n:Evidence {namespace: $namespace, query_id: id})
   USING INDEX SEEK n:Evidence(namespace, query_id)
@@ -20,4 +26,4 @@ CALL (id) {
   DETACH DELETE n
   RETURN count(*) AS calls
 }
-RETURN id, evidence, entities, calls
+RETURN id, evidence, entities, calls, triples

@@ -1,20 +1,36 @@
 """The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (design, section 4)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
 from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_search import LadybugSearch
+from drag_graph.erasing import QUERY_LABELS, Target, aggregation_text
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
+
+if TYPE_CHECKING:
+    from drag_graph.adapters.ladybug_erasing import LadybugErasing
 
 PARTS = ("evidence", "entities", "triples", "edges", "calls")
 COUNTED = (
     *("Query", "Evidence", "Entity", "TeacherCall", "Chunk", "Document", "Concept", "Answer"),
-    *("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "FROM_CHUNK", "PART_OF", "TRIPLE", "RELATED", "REFERS_TO", "ANSWERS", "USED"),
+    *(
+        "HAS_EVIDENCE",
+        "MENTIONS",
+        "GENERATED_BY",
+        "FROM_CHUNK",
+        "PART_OF",
+        "TRIPLE",
+        "RELATED",
+        "REFERS_TO",
+        "SAME_AS",
+        "ANSWERS",
+        "USED",
+    ),
 )
 """The labels and relationship types of the design, section 3; the engine leaves out what is not there."""
 ROWS_AT_ONCE = 32
@@ -78,7 +94,7 @@ class LadybugStore(LadybugAccess):
                 if outcomes[-1] in ("created", "replaced"):
                     wanted[id_], hashes[id_] = subgraph, subgraph.settings_hash
             self._write(session, wanted, [id_ for id_ in wanted if id_ in stored])
-            self._aggregate(session, list(wanted), aggregation)
+            self.aggregate_in(session, list(wanted), aggregation)
         self._claimed = None
         return outcomes
 
@@ -89,21 +105,25 @@ class LadybugStore(LadybugAccess):
             stored = self._settings_hashes(session, query_ids)
             for id_ in stored:
                 session.run("erase_edges", namespace=self._namespace, query_id=id_)
-            self._aggregate(session, list(stored), aggregation)
+            self.aggregate_in(session, list(stored), aggregation)
 
     def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
         if not query_ids:
             return []
         with self.reading() as session:
-            heads = session.run("read_subgraphs", namespace=self._namespace, query_ids=_distinct(query_ids))
-            found = {
-                head["id"]: rows.subgraph_of(
-                    self._namespace,
-                    head,
-                    {part: session.run(f"read_subgraphs_{part}", query_id=head["id"]) for part in PARTS},
-                )
-                for head in heads
-            }
+            return self.read_in(session, query_ids)
+
+    def read_in(self, session: Session, query_ids: Sequence[str]) -> list[Subgraph]:
+        """Return what `read` does, as it is in this transaction."""
+        heads = session.run("read_subgraphs", namespace=self._namespace, query_ids=_distinct(query_ids))
+        found = {
+            head["id"]: rows.subgraph_of(
+                self._namespace,
+                head,
+                {part: session.run(f"read_subgraphs_{part}", query_id=head["id"]) for part in PARTS},
+            )
+            for head in heads
+        }
         return [found[id_] for id_ in query_ids if id_ in found]
 
     def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
@@ -189,17 +209,15 @@ class LadybugStore(LadybugAccess):
         return sorted(walked, key=lambda row: order[row["kind"], row["ref"]])
 
     def erase_query(self, query_id: str) -> dict[str, int]:
-        with self.writing() as session:
-            return {
-                label: session.run(name, namespace=self._namespace, query_id=query_id)[0]["number"]
-                for label, name in (
-                    ("Answer", "erase_answers"),
-                    ("Evidence", "erase_subgraphs"),
-                    ("Entity", "erase_subgraphs_entities"),
-                    ("TeacherCall", "erase_subgraphs_calls"),
-                    ("Query", "erase_query"),
-                )
-            }
+        erased = self.erasing.erase(Target(query_id), "")
+        return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
+
+    @property
+    def erasing(self) -> "LadybugErasing":
+        """Erasing a query, or what a teacher call said (`drag_graph.erasing`)."""
+        from drag_graph.adapters.ladybug_erasing import LadybugErasing
+
+        return LadybugErasing(self)
 
     def unproven_triples(self) -> list[str]:
         with self.reading() as session:
@@ -246,8 +264,8 @@ class LadybugStore(LadybugAccess):
         found = session.run("relink_answers", query_id=subgraph.query.id)
         self._write_rows(session, {"save_answers_evidence": rows.evidence_links(found, again)})
 
-    def _aggregate(self, session: Session, query_ids: Sequence[str], aggregation: Aggregation) -> None:
-        """Make the simple edges of queries that have none."""
+    def aggregate_in(self, session: Session, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+        """Make the simple edges of queries that have none, in this transaction."""
         name = "aggregate_pair" if aggregation.strategy == "pair" else "aggregate_predicate"
         edges, kinds = list[Row](), list[Row]()
         for id_ in query_ids:
@@ -256,7 +274,7 @@ class LadybugStore(LadybugAccess):
             )
             made, kind = rows.edge_rows(id_, merged, aggregation)
             edges += made
-            kinds.append({"id": id_, "graph": kind})
+            kinds.append({"id": id_, "graph": kind, "aggregation": aggregation_text(aggregation)})
         self._write_rows(session, {"save_edges": edges, "mark_graphs": kinds})
 
     def _write_rows(self, session: Session, by_statement: dict[str, list[Row]]) -> None:

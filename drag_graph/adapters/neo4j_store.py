@@ -1,7 +1,7 @@
 """The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise (design, sections 3 and 4)."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.adapters import checks
 from drag_graph.adapters import neo4j_rows as rows
@@ -9,8 +9,12 @@ from drag_graph.adapters.neo4j_access import Neo4jAccess
 from drag_graph.adapters.neo4j_connection import IdTaken, Work
 from drag_graph.adapters.neo4j_search import Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
+from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
+
+if TYPE_CHECKING:
+    from drag_graph.adapters.neo4j_erasing import Neo4jErasing
 
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
@@ -77,7 +81,7 @@ class Neo4jStore(Neo4jAccess):
             ids = [row[0] for row in work.rows("lock_queries", namespace=self._namespace, query_ids=sorted(set(query_ids)))]
             for some in _chunks(ids, IDS_A_STATEMENT):
                 work.run("erase_edges", namespace=self._namespace, query_ids=some)
-                _aggregate(work, self._namespace, some, aggregation)
+                aggregate_subgraphs(work, self._namespace, some, aggregation)
 
         self.writing(run)
 
@@ -177,21 +181,15 @@ class Neo4jStore(Neo4jAccess):
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def erase_query(self, query_id: str) -> dict[str, int]:
-        values = {"namespace": self._namespace, "query_id": query_id}
-        gone: dict[str, int] = {}
+        erased = self.erasing.erase(Target(query_id), "")
+        return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
 
-        def run(work: Work) -> dict[str, int]:
-            work.rows("lock_queries", namespace=self._namespace, query_ids=[query_id])
-            ((answers,),) = work.rows("erase_answers", **values)
-            ((_, evidence, entities, calls),) = work.rows("erase_subgraphs", namespace=self._namespace, query_ids=[query_id])
-            ((queries,),) = work.rows("erase_query", **values)
-            found = {"Query": queries, "Evidence": evidence, "Entity": entities, "TeacherCall": calls, "Answer": answers}
-            for label, number in found.items():
-                # The second time there is nothing left: the first one's numbers are true.
-                gone[label] = max(number, gone.get(label, 0)) if work.perhaps_done else number
-            return gone
+    @property
+    def erasing(self) -> "Neo4jErasing":
+        """Erasing a query, or what a teacher call said (`drag_graph.erasing`)."""
+        from drag_graph.adapters.neo4j_erasing import Neo4jErasing
 
-        return self.writing(run)
+        return Neo4jErasing(self)
 
     # ---- checking and exporting
 
@@ -287,7 +285,7 @@ class _Saving:
         for ids in _chunks(sorted(changed), SUBGRAPHS_A_STATEMENT):
             work.run("save_subgraphs", **names, subgraphs=[rows.subgraph_row(changed[id_]) for id_ in ids])
         for ids in _chunks(sorted(changed), IDS_A_STATEMENT):
-            _aggregate(work, self._namespace, ids, self._aggregation)
+            aggregate_subgraphs(work, self._namespace, ids, self._aggregation)
         if replaced:
             work.run("relink_answers", **names, query_ids=replaced)
 
@@ -296,7 +294,7 @@ def _hashes(work: Work, name: str, namespace: str, query_ids: list[str]) -> dict
     return dict(work.rows(name, namespace=namespace, query_ids=query_ids)) if query_ids else {}
 
 
-def _aggregate(work: Work, namespace: str, query_ids: list[str], aggregation: Aggregation) -> None:
+def aggregate_subgraphs(work: Work, namespace: str, query_ids: list[str], aggregation: Aggregation) -> None:
     """Make the simple edges of queries that have none."""
     work.run(
         f"aggregate_{aggregation.strategy}",

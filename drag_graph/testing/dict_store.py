@@ -14,11 +14,13 @@ import numpy as np
 from drag_graph import migrate
 from drag_graph.adapters.checks import check, check_answers, check_embedder, outcome_of, problem, tell_dropped
 from drag_graph.adapters.records import answer_records, subgraph_records
+from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
+from drag_graph.testing.dict_erasing import DictErasing
 from drag_graph.testing.dict_search import DictSearch
 
 KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
@@ -30,6 +32,7 @@ class Content:
 
     subgraphs: dict[str, Subgraph] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
+    aggregations: dict[str, Aggregation] = field(default_factory=dict)
     embedder: tuple[str, int] | None = None
 
 
@@ -86,11 +89,11 @@ class DictStore:
             return pending
 
     def embedder(self) -> tuple[str, int] | None:
-        with self._content() as content:
+        with self.content() as content:
             return content.embedder
 
     def claim_embedder(self, name: str, dimension: int) -> None:
-        with self._content() as content:
+        with self.content() as content:
             self._claim(content, (name, dimension))
             self._claimed = (name, dimension)
 
@@ -101,7 +104,7 @@ class DictStore:
 
     def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool = False) -> list[SaveOutcome]:
         check(subgraphs, self._namespace)
-        with self._content() as content:
+        with self.content() as content:
             if self._claimed and subgraphs:
                 self._claim(content, self._claimed)
                 self._claimed = None
@@ -113,23 +116,25 @@ class DictStore:
         outcome = outcome_of(there.settings_hash if there else None, subgraph, replace=replace)
         if outcome in ("created", "replaced"):
             content.subgraphs[subgraph.query.id] = expected(subgraph, aggregation)
+            content.aggregations[subgraph.query.id] = aggregation
         return outcome
 
     def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
-        with self._content() as content:
+        with self.content() as content:
             for id_ in query_ids:
                 if id_ in content.subgraphs:
                     content.subgraphs[id_] = expected(content.subgraphs[id_], aggregation)
+                    content.aggregations[id_] = aggregation
 
     def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
-        with self._content() as content:
+        with self.content() as content:
             return [content.subgraphs[id_] for id_ in query_ids if id_ in content.subgraphs]
 
     def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
         return {subgraph.query.id: subgraph.settings_hash for subgraph in self.read(query_ids)}
 
     def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
-        with self._content() as content:
+        with self.content() as content:
             stale = {
                 "expired": {id_ for id_, graph in content.subgraphs.items() if graph.expires_at and graph.expires_at < now},
                 "failed": set(_failed(content)),
@@ -138,17 +143,17 @@ class DictStore:
         return [StaleQuery(graph.query.id, graph.created_at, graph.expires_at) for graph in graphs]
 
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
-        with self._content() as content:
+        with self.content() as content:
             found = [(item.query.id, _cosine(vector, item.embedding)) for item in content.subgraphs.values() if item.embedding]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k] if len(vector) else []
 
     def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
-        with self._content() as content:
+        with self.content() as content:
             ids = content.subgraphs.keys() if kind == "query" else content.answers.keys()
             return sorted(id_ for id_ in ids if id_.startswith(prefix))[:limit]
 
     def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
-        with self._content() as content:
+        with self.content() as content:
             rows = [_summary(subgraph) for _, subgraph in sorted(content.subgraphs.items())]
         return rows[offset : offset + limit]
 
@@ -160,18 +165,18 @@ class DictStore:
 
     def save_answers(self, answers: Sequence[Answer]) -> None:
         check_answers(answers, self._namespace)
-        with self._content() as content:
+        with self.content() as content:
             kept = [answer for answer in answers if content.subgraphs.keys() >= set(answer.query_ids)]
             tell_dropped(len(answers) - len(kept))
             for answer in kept:
                 content.answers.setdefault(answer.id, answer)
 
     def read_answer(self, answer_id: str) -> Answer | None:
-        with self._content() as content:
+        with self.content() as content:
             return content.answers.get(answer_id)
 
     def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
-        with self._content() as content:
+        with self.content() as content:
             found = [item for item in content.answers.values() if not query_id or query_id in item.query_ids]
         found.sort(key=lambda item: item.id)
         found.sort(key=lambda item: item.created_at, reverse=True)
@@ -186,22 +191,20 @@ class DictStore:
         return rows
 
     def erase_query(self, query_id: str) -> dict[str, int]:
-        with self._content() as content:
-            before = self.counts()
-            content.subgraphs.pop(query_id, None)
-            resting = [item.id for item in content.answers.values() if query_id in item.query_ids]
-            for id_ in resting:
-                del content.answers[id_]
-            after = self.counts()
-            return {label: before[label] - after[label] for label in LABELS}
+        erased = self.erasing.erase(Target(query_id), "")
+        return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
+
+    @property
+    def erasing(self) -> DictErasing:
+        return DictErasing(self)
 
     def unproven_triples(self) -> list[str]:
-        with self._content() as content:
+        with self.content() as content:
             return sorted(id_ for subgraph in content.subgraphs.values() for id_ in _unproven(subgraph))
 
     def verify(self) -> list[Problem]:
         problems = [problem("unproven_triples", id_) for id_ in self.unproven_triples()]
-        with self._content() as content:
+        with self.content() as content:
             for subgraph in content.subgraphs.values():
                 problems.extend(_inconsistencies(subgraph))
             loose = (answer for answer in content.answers.values() if set(answer.query_ids) - content.subgraphs.keys())
@@ -209,7 +212,7 @@ class DictStore:
         return problems
 
     def records(self) -> Iterator[dict[str, Any]]:
-        with self._content() as content:
+        with self.content() as content:
             subgraphs, answers = list(content.subgraphs.values()), list(content.answers.values())
         for subgraph in subgraphs:
             yield from subgraph_records(subgraph)
@@ -225,7 +228,8 @@ class DictStore:
             raise StoreUnavailable("the store is closed")
         return self.database.history
 
-    def _content(self) -> "_Locked":
+    def content(self) -> "_Locked":
+        """Lend what the namespace holds to one thread at a time."""
         if migrate.plan(KNOWN, self._history()):
             raise StoreUnfit("the store is not migrated", hint="Run `drag-graph db migrate`.")
         return _Locked(self.database, self._namespace)

@@ -13,6 +13,7 @@ A test module makes a subclass and provides three fixtures:
 from drag_graph.testing.contract.aggregating import AggregationContract
 from drag_graph.testing.contract.answering import AnswerContract
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, OpenStore, Tamper
+from drag_graph.testing.contract.erasing import ErasingContract
 from drag_graph.testing.contract.keeping import StoreContract
 from drag_graph.testing.contract.refreshing import RefreshContract
 from drag_graph.testing.contract.saving import SavingContract
@@ -20,5 +21,5 @@ from drag_graph.testing.contract.saving import SavingContract
 __all__ = ["FLAWS", "HISTORY_FLAWS", "GraphStoreContract", "OpenStore", "Tamper"]
 
 
-class GraphStoreContract(SavingContract, AggregationContract, AnswerContract, RefreshContract, StoreContract):
+class GraphStoreContract(SavingContract, AggregationContract, AnswerContract, RefreshContract, ErasingContract, StoreContract):
     """Every promise of `drag_graph.ports.GraphStore`."""

@@ -41,7 +41,9 @@ class TestDictStore(GraphStoreContract):
                 database.history[:] = newer if flaw == "newer" else [replace(history[0], checksum="changed"), *history[1:]]
             else:
                 content = database.namespaces[namespace]
-                if flaw == "dangling_answer":
+                if flaw == "aggregation_gone":
+                    content.aggregations.clear()
+                elif flaw == "dangling_answer":
                     gone = {"query_ids": ("missing",)}
                     content.answers = {id_: answer.model_copy(update=gone) for id_, answer in content.answers.items()}
                 else:

@@ -1,0 +1,19 @@
+// what: finds the calls of a model about the queries of a selection, page by page; an empty value selects all
+// parameters: namespace, model, domain, source_id, created_before, after, limit
+// returns: one row a query that has such calls, by id: id, call_ids
+MATCH (q:Query)
+WHERE q.namespace = $namespace AND q.id > $after
+  AND ($domain = '' OR q.domain = $domain)
+  AND ($source_id = '' OR q.source_id = $source_id)
+  AND ($created_before = '' OR (q.created_at < $created_before AND q.created_at <> ''))
+CALL (q) {
+  MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
+  USING INDEX SEEK c:TeacherCall(namespace, query_id)
+  WHERE c.model = $model
+  RETURN collect(c.id) AS call_ids
+}
+WITH q.id AS id, call_ids
+WHERE size(call_ids) > 0
+RETURN id, call_ids
+ORDER BY id
+LIMIT $limit

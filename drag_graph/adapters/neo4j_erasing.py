@@ -1,0 +1,146 @@
+"""Erasing in Neo4j: a query, or what teacher calls said about it (`drag_graph.erasing`, docs/adr/0016-erasing.md)."""
+
+from typing import Any
+
+from drag_graph.adapters import neo4j_rows as rows
+from drag_graph.adapters.neo4j_access import Neo4jAccess
+from drag_graph.adapters.neo4j_connection import Work
+from drag_graph.adapters.neo4j_store import aggregate_subgraphs
+from drag_graph.erasing import Erased, Parts, Selection, Target, aggregation_of, needs_refresh, parts_of, without
+from drag_graph.model import Subgraph
+
+
+class Neo4jErasing:
+    """The `ErasingStore` port on a namespace of Neo4j; see there for what each method promises."""
+
+    def __init__(self, access: Neo4jAccess) -> None:
+        self._access = access
+        self._namespace = access.namespace
+
+    def targets(self, selection: Selection, after: str, limit: int) -> list[Target]:
+        values = {
+            "namespace": self._namespace,
+            "domain": selection.domain,
+            "source_id": selection.source_id,
+            "created_before": selection.created_before,
+            "after": after,
+            "limit": limit,
+        }
+        if not selection.model:
+            return [Target(row[0]) for row in self._access.reading(lambda work: work.rows("erase_targets", **values))]
+        found = self._access.reading(lambda work: work.rows("erase_targets_calls", model=selection.model, **values))
+        return [Target(id_, tuple(sorted(call_ids))) for id_, call_ids in found]
+
+    def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
+        values = {"namespace": self._namespace, "prefix": prefix, "limit": limit}
+        return [
+            Target(query_id, (id_,))
+            for id_, query_id in self._access.reading(lambda work: work.rows("match_call_ids", **values))
+        ]
+
+    def erase(self, target: Target, now: str, *, dry_run: bool = False) -> Erased:
+        before = Erased()
+
+        def run(work: Work) -> Erased:
+            nonlocal before
+            erased = _Erasure(work, self._namespace, target).run(now)
+            if dry_run:
+                raise _NotDone(erased)
+            # The second time there is nothing left: the first one's numbers are true.
+            if work.perhaps_done and sum(erased.counts.values()) < sum(before.counts.values()):
+                return before
+            before = erased
+            return erased
+
+        try:
+            return self._access.writing(run)
+        except _NotDone as told:
+            return told.erased
+
+
+class _NotDone(Exception):  # noqa: N818 - it ends a transaction that was only tried
+    def __init__(self, erased: Erased) -> None:
+        super().__init__("a dry run is rolled back")
+        self.erased = erased
+
+
+class _Erasure:
+    """One erasure in the transaction of `work`."""
+
+    def __init__(self, work: Work, namespace: str, target: Target) -> None:
+        self._work = work
+        self._target = target
+        self._mine = {"namespace": namespace, "query_id": target.query_id}
+        self._namespace = namespace
+
+    def run(self, now: str) -> Erased:
+        # Under the lock nobody writes an answer, or another edition, meanwhile.
+        self._work.rows("lock_queries", namespace=self._namespace, query_ids=[self._target.query_id])
+        if not self._target.call_ids:
+            return self._query()
+        found = self._work.rows("read_subgraphs", namespace=self._namespace, query_ids=[self._target.query_id])
+        if not found:
+            return Erased()
+        subgraph = rows.subgraph_of(found[0], self._namespace)
+        parts = parts_of(subgraph, self._target.call_ids)
+        if parts.everything:
+            return self._query()
+        return self._parts(subgraph, parts, now) if parts.call_ids else Erased()
+
+    def _query(self) -> Erased:
+        answers = self._answers(None)
+        concepts = self._touched()
+        ((_, evidence, entities, calls, triples),) = self._work.rows(
+            "erase_subgraphs", namespace=self._namespace, query_ids=[self._target.query_id]
+        )
+        ((queries,),) = self._work.rows("erase_query", **self._mine)
+        counts = {"Query": queries, "Evidence": evidence, "Entity": entities, "TeacherCall": calls, "TRIPLE": triples}
+        return Erased({**counts, "Concept": self._concepts(concepts)}, answers)
+
+    def _parts(self, subgraph: Subgraph, parts: Parts, now: str) -> Erased:
+        answers = self._answers(parts)
+        concepts = self._touched()
+        left = without(subgraph, parts)
+        text = self._work.rows("read_aggregation", **self._mine)[0][0]
+        aggregation = aggregation_of(text, parts.statements)
+        self._work.run(
+            "erase_parts",
+            **self._mine,
+            call_ids=list(parts.call_ids),
+            evidence_ids=list(parts.evidence_ids),
+            triple_ids=list(parts.triple_ids),
+            entity_ids=list(parts.entity_ids),
+            edge_ids=list(parts.edge_ids),
+            variants=[[id_, list(forms)] for id_, forms in parts.variants.items()],
+            calls=[call.id for call in left.calls],
+            sizes=[len(part) for part in (left.calls, left.evidence, left.entities, left.triples, left.edges)],
+            graph=left.graph,
+            expires_at=now if needs_refresh(left, aggregation) else None,
+        )
+        if aggregation is not None:
+            self._work.run("erase_edges", namespace=self._namespace, query_ids=[self._target.query_id])
+            aggregate_subgraphs(self._work, self._namespace, [self._target.query_id], aggregation)
+        counts = {
+            "Evidence": len(parts.evidence_ids),
+            "Entity": len(parts.entity_ids),
+            "TeacherCall": len(parts.call_ids),
+            "TRIPLE": len(parts.triple_ids),
+        }
+        return Erased({"Query": 0, **counts, "Concept": self._concepts(concepts)}, answers)
+
+    def _answers(self, parts: Parts | None) -> frozenset[str]:
+        """Erase the answers that rest on the query, or only those that were shown any of these parts; return their ids."""
+        found: list[list[Any]] = self._work.rows("erase_answers_resting", **self._mine)
+        ids = sorted(id_ for id_, *texts in found if parts is None or parts.shown_in(*texts))
+        if ids:
+            self._work.run("erase_answers", namespace=self._namespace, answer_ids=ids)
+        return frozenset(ids)
+
+    def _touched(self) -> list[str]:
+        return sorted(row[0] for row in self._work.rows("erase_concepts_touched", **self._mine))
+
+    def _concepts(self, concept_ids: list[str]) -> int:
+        if not concept_ids:
+            return 0
+        ((number,),) = self._work.rows("erase_concepts", namespace=self._namespace, concept_ids=concept_ids)
+        return int(number)

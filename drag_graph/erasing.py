@@ -1,0 +1,223 @@
+"""Erasing: what goes with a query, or with what one teacher call said (docs/adr/0016-erasing.md).
+
+The selection, the port that the stores implement, and what of a subgraph rests on a call, without any I/O of its own.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+from pydantic import ValidationError
+
+from drag_graph.errors import ConfigurationError
+from drag_graph.model import Aggregation, GraphKind, Merge, Strategy, Subgraph
+
+PAGE = 200
+"""Targets that are found in one round trip."""
+FIELDS = {"domain": "domain", "model": "model", "source_id": "source_id", "created-before": "created_before"}
+"""What `--where` knows: its name there, and the field of a `Selection`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which queries; an empty field selects all. `model` makes it only what calls of that model said.
+
+    `created_before` is UTC, ISO 8601, or how such a time begins; a query that does not say when it was made is not selected.
+    """
+
+    domain: str = ""
+    model: str = ""
+    source_id: str = ""
+    created_before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A query to erase, or, where calls are named, only what these said about it."""
+
+    query_id: str
+    call_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """How many of each label and relationship type went, but for the answers, which are named."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    answer_ids: frozenset[str] = frozenset()
+
+
+class ErasingStore(Protocol):
+    """Erasing in one namespace: `GraphStore.erasing`. Raises StoreError as a GraphStore does."""
+
+    def targets(self, selection: Selection, after: str, limit: int) -> list[Target]:
+        """Return up to `limit` targets, in the order of their queries' ids, from the first id behind `after` on."""
+
+    def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
+        """Return the teacher calls whose id begins with `prefix`, each as a target of its own, by id."""
+
+    def erase(self, target: Target, now: str, *, dry_run: bool = False) -> Erased:
+        """Erase a target in one transaction: its answers too, and concepts that no entity refers to any more.
+
+        Of a call: the evidence and triples that it made, entities that only these triples had, and every answer that was shown
+        any of it. The simple edges are made anew under the settings that they were made with; where the store does not know
+        these, edges that rest on what went are removed and the query is marked as expired at `now` (UTC, ISO 8601). A query
+        that is left without evidence goes as a whole. With `dry_run` nothing is written.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What of a subgraph rests on teacher calls.
+
+    `edge_ids` are of the simple edges that do; `statements` are those of the other ones. `variants` are of entities that stay,
+    without the forms of their names that no evidence has any more. `everything` says that no evidence would be left.
+    """
+
+    call_ids: tuple[str, ...]
+    evidence_ids: tuple[str, ...]
+    triple_ids: tuple[str, ...]
+    entity_ids: tuple[str, ...]
+    edge_ids: tuple[str, ...]
+    statements: Mapping[str, str]
+    variants: Mapping[str, tuple[str, ...]]
+    everything: bool = False
+
+    def shown_in(self, *texts: str) -> bool:
+        """Return whether the texts of an answer (its lines, its snapshot) name any of it."""
+        ids = (*self.evidence_ids, *self.triple_ids, *self.edge_ids)
+        return any(id_ in text for text in texts for id_ in ids)
+
+
+def parts_of(subgraph: Subgraph, call_ids: Collection[str]) -> Parts:
+    """Return what of the subgraph rests on those of these calls that are its own."""
+    calls = tuple(call.id for call in subgraph.calls if call.id in call_ids)
+    evidence = {item.id for item in subgraph.evidence if item.call_id in calls}
+    triples = {item.id for item in subgraph.triples if item.call_id in calls or item.evidence_id in evidence}
+    left = [item for item in subgraph.triples if item.id not in triples]
+    ends = {end for item in left for end in (item.subject_id, item.object_id)}
+    loosened = {end for item in subgraph.triples if item.id in triples for end in (item.subject_id, item.object_id)}
+    merged = any(call.stage == "statements" for call in subgraph.calls if call.id in calls)
+    edges = [
+        edge.id
+        for edge in subgraph.edges
+        if not triples.isdisjoint(edge.triple_ids)
+        or not evidence.isdisjoint(edge.evidence_ids)
+        or (merged and edge.support > 1)
+    ]
+    texts = "\n".join(item.text.casefold() for item in subgraph.evidence if item.id not in evidence)
+    variants = {
+        item.id: tuple(form for form in item.variants if form.casefold() in texts)
+        for item in subgraph.entities
+        if item.id in loosened & ends
+    }
+    return Parts(
+        calls,
+        evidence_ids=tuple(sorted(evidence)),
+        triple_ids=tuple(sorted(triples)),
+        entity_ids=tuple(sorted(loosened - ends)),
+        edge_ids=tuple(edges),
+        statements={edge.id: edge.statement for edge in subgraph.edges if edge.id not in edges},
+        variants=variants,
+        everything=bool(calls) and len(evidence) == len(subgraph.evidence),
+    )
+
+
+def without(subgraph: Subgraph, parts: Parts) -> Subgraph:
+    """Return the subgraph without these parts; of the simple edges those stay that do not rest on them."""
+    gone = {*parts.call_ids, *parts.evidence_ids, *parts.triple_ids, *parts.entity_ids}
+    evidence = tuple(item for item in subgraph.evidence if item.id not in gone)
+    triples = tuple(item for item in subgraph.triples if item.id not in gone)
+    edges = tuple(item for item in subgraph.edges if item.id not in parts.edge_ids)
+    kept = {item.id for item in evidence if item.kept}
+    graph: GraphKind = "multigraph" if any(item.evidence_id in kept for item in triples) else "evidence_only"
+    return subgraph.model_copy(
+        update={
+            "calls": tuple(item for item in subgraph.calls if item.id not in gone),
+            "evidence": evidence,
+            "entities": tuple(
+                item.model_copy(update={"variants": parts.variants.get(item.id, item.variants)})
+                for item in subgraph.entities
+                if item.id not in gone
+            ),
+            "triples": triples,
+            "edges": edges,
+            "graph": "simple" if edges else graph,
+        }
+    )
+
+
+def needs_refresh(left: Subgraph, aggregation: Aggregation | None) -> bool:
+    """Return whether only distilling again gives what is left of a subgraph its edges, or a student something to be shown."""
+    return aggregation is None or not any(item.kept for item in left.evidence)
+
+
+def aggregation_text(aggregation: Aggregation) -> str:
+    """Return the settings of an aggregation as the stores keep them at the query (without its statements)."""
+    return f"{aggregation.strategy} {aggregation.merge} {aggregation.threshold} {aggregation.top_k}"
+
+
+def aggregation_of(text: str | None, statements: Mapping[str, str]) -> Aggregation | None:
+    """Return the aggregation of such a text, with these statements; None where a store of before did not keep it."""
+    parts = (text or "").split()
+    if len(parts) != len(("strategy", "merge", "threshold", "top_k")):
+        return None
+    strategy, merge, threshold, top_k = parts
+    try:
+        return Aggregation(
+            strategy=cast("Strategy", strategy),
+            merge=cast("Merge", merge),
+            threshold=float(threshold),
+            top_k=int(top_k),
+            statements=dict(statements),
+        )
+    except (ValidationError, ValueError):
+        return None
+
+
+def selection_of(conditions: Collection[str]) -> Selection:
+    """Return the selection of `FIELD=VALUE` conditions, all of which have to hold. Raises ConfigurationError."""
+    values: dict[str, str] = {}
+    for condition in conditions:
+        name, equals, value = condition.partition("=")
+        wanted = FIELDS.get(name.strip())
+        if not equals or wanted is None or not value.strip():
+            raise ConfigurationError(
+                f"--where {condition!r} is no condition", hint=f"Give {', '.join(FIELDS)}, as in domain=medical."
+            )
+        if wanted in values:
+            raise ConfigurationError(f"--where has {name.strip()} twice", hint="Erase one after the other.")
+        values[wanted] = value.strip()
+    return Selection(**values)
+
+
+def targets(store: ErasingStore, selection: Selection) -> Iterator[Target]:
+    """Yield all targets of a selection; streams. What is erased meanwhile is not yielded again."""
+    after = ""
+    while page := store.targets(selection, after, PAGE):
+        yield from page
+        after = page[-1].query_id
+
+
+class Total:
+    """The sum of several erasures; an answer that rests on two queries is counted once."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._answers: set[str] = set()
+
+    def add(self, erased: Erased) -> None:
+        """Count what one erasure removed, or would."""
+        self._counts.update(erased.counts)
+        self._answers |= erased.answer_ids
+
+    def document(self) -> dict[str, int]:
+        """Return how many of each label and relationship type, as `db erase --json` prints it."""
+        return {**{name: self._counts[name] for name in COUNTED}, "Answer": len(self._answers)}
+
+
+QUERY_LABELS = ("Query", "Evidence", "Entity", "TeacherCall")
+"""What a query's erasure is told by (`GraphStore.erase_query`), besides answers."""
+COUNTED = ("Query", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Concept")
+"""What is counted besides answers."""

@@ -1,0 +1,81 @@
+"""Erasing in the store in memory (`drag_graph.testing.dict_store`)."""
+
+from typing import TYPE_CHECKING
+
+from drag_graph.erasing import Erased, Selection, Target, needs_refresh, parts_of, without
+from drag_graph.model import Answer
+from drag_graph.testing.builders import expected
+
+if TYPE_CHECKING:
+    from drag_graph.testing.dict_store import Content, DictStore
+
+
+class DictErasing:
+    """The `ErasingStore` port over dictionaries."""
+
+    def __init__(self, store: "DictStore") -> None:
+        self._store = store
+
+    def targets(self, selection: Selection, after: str, limit: int) -> list[Target]:
+        found = []
+        with self._store.content() as content:
+            for id_, graph in sorted(content.subgraphs.items()):
+                calls = tuple(call.id for call in graph.calls if call.model == selection.model)
+                if (
+                    id_ > after
+                    and selection.domain in ("", graph.query.domain)
+                    and selection.source_id in ("", graph.query.source_id)
+                    and (not selection.created_before or "" < graph.created_at < selection.created_before)
+                    and (calls or not selection.model)
+                ):
+                    found.append(Target(id_, tuple(sorted(calls)) if selection.model else ()))
+        return found[:limit]
+
+    def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
+        with self._store.content() as content:
+            calls = [(call.id, id_) for id_, graph in content.subgraphs.items() for call in graph.calls]
+        return [Target(query_id, (id_,)) for id_, query_id in sorted(calls) if id_.startswith(prefix)][:limit]
+
+    def erase(self, target: Target, now: str, *, dry_run: bool = False) -> Erased:
+        with self._store.content() as content:
+            graph = content.subgraphs.get(target.query_id)
+            resting = [item for item in content.answers.values() if target.query_id in item.query_ids]
+            if graph is None:
+                return self._gone(content, resting, {}, dry_run=dry_run)
+            parts = parts_of(graph, target.call_ids)
+            if not target.call_ids or parts.everything:
+                counts = {
+                    "Query": 1,
+                    "Evidence": len(graph.evidence),
+                    "Entity": len(graph.entities),
+                    "TeacherCall": len(graph.calls),
+                    "TRIPLE": len(graph.triples),
+                }
+                if not dry_run:
+                    del content.subgraphs[target.query_id]
+                return self._gone(content, resting, counts, dry_run=dry_run)
+            if not parts.call_ids:
+                return Erased()
+            left, aggregation = without(graph, parts), content.aggregations.get(target.query_id)
+            if aggregation is not None:
+                left = expected(left, aggregation.model_copy(update={"statements": dict(parts.statements)}))
+            if needs_refresh(left, aggregation):
+                left = left.model_copy(update={"expires_at": now})
+            if not dry_run:
+                content.subgraphs[target.query_id] = left
+            resting = [item for item in resting if parts.shown_in(item.model_dump_json())]
+            counts = {
+                "Query": 0,
+                "Evidence": len(parts.evidence_ids),
+                "Entity": len(parts.entity_ids),
+                "TeacherCall": len(parts.call_ids),
+                "TRIPLE": len(parts.triple_ids),
+            }
+            return self._gone(content, resting, counts, dry_run=dry_run)
+
+    @staticmethod
+    def _gone(content: "Content", resting: list[Answer], counts: dict[str, int], *, dry_run: bool) -> Erased:
+        for item in [] if dry_run else resting:
+            del content.answers[item.id]
+        zero = dict.fromkeys(("Query", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Concept"), 0)
+        return Erased(zero | counts, frozenset(item.id for item in resting))

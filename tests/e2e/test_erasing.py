@@ -1,0 +1,161 @@
+"""Erasing by the command line, on both engines: whatever is looked through afterwards, the text is not there."""
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.queries import load_from
+
+SECRET = "The lazarus beetle lives only on Mount Obscure."
+QUESTIONS = [
+    {
+        "question": "Where does the lazarus beetle live?",
+        "options": ["On Mount Obscure", "In the sea"],
+        "evidence": [SECRET, "Beetles are insects.", "Mount Obscure is a mountain."],
+        "triples": [
+            {"subject": "lazarus beetle", "predicate": "lives on", "object": "Mount Obscure", "evidence": [0]},
+            {"subject": "beetles", "predicate": "are", "object": "insects", "evidence": [1]},
+        ],
+    },
+    {
+        "question": "What are beetles?",
+        "options": ["Insects", "Birds"],
+        "evidence": ["Beetles are insects with hard wings."],
+        "triples": [{"subject": "beetles", "predicate": "are", "object": "insects", "evidence": [0]}],
+    },
+]
+
+
+class Place:
+    """A store, by the command line, by its port, and behind its back."""
+
+    def __init__(self, cli, address, folder):
+        self._cli, self.address, self.folder = cli, str(address), folder
+        self.dialect = "neo4j" if self.address.startswith("bolt") else "ladybug"
+        self.namespace = os.environ.get("DRAG_GRAPH_NAMESPACE", "default")
+        self._password = os.environ.get("NEO4J_PASSWORD", "")
+
+    def open(self):
+        """Return the store, migrated."""
+        if self.dialect == "ladybug":
+            store = LadybugStore(Path(self.address), namespace=self.namespace)
+        else:
+            store = Neo4jStore(self.address, username="neo4j", password=self._password, namespace=self.namespace)
+        store.migrate()
+        return store
+
+    def run(self, *arguments, code=0):
+        """Return what a command printed: its document, or its error."""
+        done = self._cli(*arguments, "--store", self.address, "--json")
+        assert done.code == code, done.err
+        return done.err if code else done.json
+
+    def execute(self, name):
+        """Return the rows of a statement of `erasing/`, executed behind the back of the store."""
+        text, parameters = load_from(Path(__file__).parent / "erasing", name, self.dialect).bind(namespace=self.namespace)
+        if self.dialect == "ladybug":
+            import ladybug
+
+            with ladybug.Database(self.address) as database, ladybug.Connection(database) as connection:
+                return list(connection.execute(text, parameters).rows_as_dict())
+        import neo4j
+
+        with neo4j.GraphDatabase.driver(self.address, auth=("neo4j", self._password)) as driver:
+            return [dict(row) for row in driver.execute_query(text, parameters).records]
+
+
+@pytest.fixture
+def place(cli, store, tmp_path):
+    place = Place(cli, store, tmp_path)
+    yield place
+    with place.open() as opened:
+        for id_ in opened.match_ids("query", "", limit=100):
+            opened.erase_query(id_)
+
+
+@pytest.fixture
+def filled(place):
+    questions, curated = place.folder / "q.jsonl", place.folder / "c.jsonl"
+    questions.write_text("".join(json.dumps({k: q[k] for k in ("question", "options")}) + "\n" for q in QUESTIONS))
+    curated.write_text("".join(json.dumps(q) + "\n" for q in QUESTIONS))
+    done = place.run("distill", questions, "--teacher", f"curated:{curated}")
+    assert [query["status"] for query in done["queries"]] == ["complete", "complete"]
+    place.execute("make_concepts")
+    place.execute("count_concepts")
+    return [query["id"] for query in done["queries"]]
+
+
+def test_a_query_is_gone_from_every_path_and_so_are_its_concepts(place, filled):
+    secret, other = filled
+    answers = [place.run("ask", "--query-id", id_)["answer_id"] for id_ in filled]
+    before = {row["name"]: row for row in place.execute("concepts")}
+    assert before["beetles"]["entities"] == 2
+    counted = place.run("db", "erase", "--query-id", secret, "--dry-run")
+    assert counted["would_erase"]["Answer"] == 1
+    assert counted["would_erase"]["Concept"] == len(before) - 2
+    done = place.run("db", "erase", "--query-id", secret[:12], "--yes")
+    assert done["erased"] == counted["would_erase"]
+    assert "tape" in done
+    rows = {row["name"]: row for row in place.execute("concepts")}
+    assert sorted(rows) == ["beetles", "insects"]
+    assert {(row["entities"], row["cluster"]) for row in rows.values()} == {(1, "")}
+    nothing_is_found(place, secret, answers[0])
+    assert place.run("audit", answers[1])["lines"]
+    with place.open() as store:
+        assert [id_ for id_, _ in store.nearest_queries([1.0] * 1024, 10)] == [other]
+
+
+def test_what_a_call_and_a_model_said_is_gone_from_every_path(place, filled, monkeypatch):
+    secret, other = filled
+    answers = [place.run("ask", "--query-id", id_)["answer_id"] for id_ in filled]
+    with place.open() as store:
+        calls = {call.stage: call.id for call in store.read([secret])[0].calls}
+        model = store.read([other])[0].calls[0].model
+    done = place.run("db", "erase", "--teacher-call", calls["triples"], "--yes")
+    assert done["erased"]["TRIPLE"] == 2
+    assert done["erased"]["Answer"] == 1
+    with place.open() as store:
+        (left,) = store.read([secret])
+        assert (left.triples, left.edges, left.entities, left.graph) == ((), (), (), "evidence_only")
+    assert [row["name"] for row in place.execute("concepts")] == ["beetles", "insects"]
+    place.run("db", "erase", "--teacher-call", calls["evidence"][:14], "--yes")
+    nothing_is_found(place, secret, answers[0])
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    assert "nothing was erased" in place.run("db", "erase", "--where", f"model={model}", code=2)
+    assert place.run("db", "erase", "--where", f"model={model}", "--yes")["erased"]["Query"] == 1
+    with place.open() as store:
+        assert list(store.records()) == []
+    assert place.execute("concepts") == []
+
+
+def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
+    assert "Give one of" in place.run("db", "erase", "--yes", code=2)
+    assert "Give one of" in place.run("db", "erase", "--query-id", filled[0], "--where", "domain=general", "--yes", code=2)
+    assert "created-before" in place.run("db", "erase", "--where", "text=x", "--yes", code=2)
+    assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zz", "--yes", code=3)
+    assert place.run("db", "erase", "--where", "source_id=nobody", "--yes")["erased"]["Query"] == 0
+    with place.open() as store:
+        assert len(store.list_queries()) == 2
+
+
+def nothing_is_found(place, query_id, answer_id):
+    """Look for the secret wherever one can look."""
+    with place.open() as store:
+        everything = json.dumps(list(store.records()))
+        for text in (SECRET, "lazarus", "Obscure", query_id):
+            assert text not in everything
+        assert store.read_answer(answer_id) is None
+        assert store.audit_walk(answer_id) == []
+        assert store.verify() == []
+    asked = place.run("ask", QUESTIONS[0]["question"], "--option", "On Mount Obscure", "--option", "In the sea", "--explain")
+    assert "lazarus" not in json.dumps(asked["lines"])
+    assert query_id not in asked["query_ids"]
+    assert "no answer" in place.run("audit", answer_id, code=3)
+    if place.dialect == "ladybug":
+        assert query_id not in json.dumps(place.run("show"))
