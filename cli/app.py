@@ -10,7 +10,7 @@ import typer
 
 from drag_graph.errors import DragGraphError
 
-from . import answers, config, db, distill, export, refresh, runs
+from . import answers, config, db, distill, export, link, refresh, runs
 
 EXIT_INTERRUPTED = 130
 _OUTPUT_FAILS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -43,6 +43,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 distill.register(app)
 refresh.register(app)
+link.register(app)
 answers.register(app)
 export.register(app)
 app.add_typer(runs.app, name="runs")

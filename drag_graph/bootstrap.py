@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, cast
 from drag_graph.adapters.journal import Journal
 from drag_graph.asking import Asker
 from drag_graph.batching import Rounds
+from drag_graph.concepts import Linker, Told
 from drag_graph.distilling import Distillation
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.estimate import Known, Pricing
@@ -135,6 +136,15 @@ class Session:
         self._ray = RayDistillation(self.settings, self.embedder, run)
         return self._ray, self._ray.interruption
 
+    def linker(self, told: Told | None = None) -> Linker:
+        """Return the run that joins what the stored queries have in common; `told` hears how far it is.
+
+        Raises StoreUnfit when another embedder filled the store.
+        """
+        if self.store.embedder() is not None:
+            self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
+        return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, told)
+
     def asker(self, student: Student | None = None) -> Asker:
         """Return the asking under the settings, with their student unless another is given.
 
@@ -145,6 +155,10 @@ class Session:
         if student is None:
             student = make_student(self.settings, self.embedder)
         return Asker(self.settings, self.store, self.embedder, student)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def open_session(settings: Settings, *, create: bool = True) -> Session:

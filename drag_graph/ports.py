@@ -5,7 +5,7 @@ Every adapter of a port passes the port's contract suite (`drag_graph.testing`).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from drag_graph.erasing import ErasingStore
 from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, TeacherCall
 from drag_graph.searching import GraphSearch
 from drag_graph.wire import Reply
+
+if TYPE_CHECKING:
+    from drag_graph.concepts import ConceptStore
 
 Vectors = NDArray[np.float32]
 SaveOutcome = Literal["created", "replaced", "unchanged", "gone"]
@@ -206,6 +209,10 @@ class GraphStore(Protocol):
     @property
     def namespace(self) -> str:
         """The namespace that every method is confined to."""
+
+    @property
+    def concepts(self) -> "ConceptStore":
+        """What joins the queries of the namespace."""
 
     @property
     def search(self) -> GraphSearch:

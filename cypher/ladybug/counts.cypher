@@ -49,6 +49,9 @@ UNION ALL
 MATCH ()-[r:REFERS_TO]->() WHERE r.namespace = $namespace
 RETURN 'REFERS_TO' AS name, count(*) AS number
 UNION ALL
+MATCH ()-[r:SAME_AS]->() WHERE r.namespace = $namespace
+RETURN 'SAME_AS' AS name, count(*) AS number
+UNION ALL
 MATCH ()-[r:ANSWERS]->() WHERE r.namespace = $namespace
 RETURN 'ANSWERS' AS name, count(*) AS number
 UNION ALL

@@ -19,7 +19,7 @@ UNION ALL
 MATCH (n:Document) WHERE n.namespace = $namespace
 WITH count(n) AS number RETURN 'Document' AS name, number
 UNION ALL
-MATCH (n:Concept) WHERE n.namespace = $namespace
+MATCH (n:Concept) WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
 WITH count(n) AS number RETURN 'Concept' AS name, number
 UNION ALL
 MATCH (n:Answer) WHERE n.namespace = $namespace AND n.id IS NOT NULL
@@ -48,6 +48,9 @@ WITH count(r) AS number RETURN 'RELATED' AS name, number
 UNION ALL
 MATCH (n:Entity)-[r:REFERS_TO]->() WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
 WITH count(r) AS number RETURN 'REFERS_TO' AS name, number
+UNION ALL
+MATCH (n:Concept)-[r:SAME_AS]->() WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
+WITH count(r) AS number RETURN 'SAME_AS' AS name, number
 UNION ALL
 MATCH (n:Answer)-[r:ANSWERS]->() WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(r) AS number RETURN 'ANSWERS' AS name, number

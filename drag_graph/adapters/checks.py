@@ -22,6 +22,7 @@ CHECKS = {
     "verify_edges": ("dangling-id", "the simple edge names a triple or an evidence that is not stored, or none"),
     "verify_answers": ("dangling-answer", "the answer rests on a query that is not stored"),
     "verify_queries": ("no-evidence", "the query has triples, but no evidence"),
+    "verify_concepts": ("concept", "no entity refers to the concept, or not as many as it says; `drag-graph link` mends it"),
     "verify_duplicates": ("duplicate", "the id is there more than once ({0})"),
 }
 """By statement: the name of the check, and what a row (an id, and for some a label or type) means."""

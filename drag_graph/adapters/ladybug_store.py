@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
 from drag_graph.adapters.ladybug_access import LadybugAccess
+from drag_graph.adapters.ladybug_concepts import LadybugConcepts
 from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_search import LadybugSearch
 from drag_graph.erasing import QUERY_LABELS, Target, aggregation_text
@@ -55,6 +56,10 @@ class LadybugStore(LadybugAccess):
         if self._search is None:
             self._search = LadybugSearch(self)
         return self._search
+
+    @property
+    def concepts(self) -> LadybugConcepts:
+        return LadybugConcepts(self)
 
     def embedder(self) -> tuple[str, int] | None:
         with self.reading() as session:
@@ -242,6 +247,7 @@ class LadybugStore(LadybugAccess):
                 yield rows.edge_record(type_, row)
         for row in engine.stream("records_links", **mine):
             yield rows.link_record(self._namespace, row)
+        yield from self.concepts.records()
 
     def _settings_hashes(self, session: Session, query_ids: Iterable[str]) -> dict[str, str]:
         found = session.run("settings_hashes", namespace=self._namespace, query_ids=_distinct(query_ids))
@@ -249,6 +255,7 @@ class LadybugStore(LadybugAccess):
 
     def _write(self, session: Session, wanted: dict[str, Subgraph], replaced: Sequence[str]) -> None:
         for id_ in replaced:
+            self.concepts.unlink(session, id_)
             for name in ("erase_subgraphs", "erase_subgraphs_entities", "erase_subgraphs_calls"):
                 session.run(name, namespace=self._namespace, query_id=id_)
         heads = {id_: rows.query_row(subgraph) for id_, subgraph in wanted.items()}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from drag_graph.adapters import checks
 from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_access import Neo4jAccess
+from drag_graph.adapters.neo4j_concepts import Neo4jConcepts
 from drag_graph.adapters.neo4j_connection import IdTaken, Work
 from drag_graph.adapters.neo4j_search import Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
@@ -30,6 +31,10 @@ class Neo4jStore(Neo4jAccess):
 
     _claimed: tuple[str, int] | None = None
     """The embedder that this store claimed, until it has saved a query: till then another one may take the namespace."""
+
+    @property
+    def concepts(self) -> Neo4jConcepts:
+        return Neo4jConcepts(self)
 
     @property
     def search(self) -> Neo4jSearch:
@@ -216,6 +221,7 @@ class Neo4jStore(Neo4jAccess):
             lambda work: work.rows("records_links", namespace=self._namespace)
         ):
             yield {**link(type_, source, target, self._namespace), "properties": properties}
+        yield from self.concepts.records()
 
     def _pages(self, name: str) -> Iterator[list[list[Any]]]:
         """Yield pages of rows, by id. Each is a transaction of its own, so that a slow reader holds none open."""
@@ -278,6 +284,7 @@ class _Saving:
         names = {"namespace": self._namespace}
         if replaced:
             work.run("replace_queries", queries=[rows.query_properties(changed[id_]) for id_ in replaced])
+            work.run("unlink_concepts", **names, query_ids=replaced)
             work.rows("erase_subgraphs", **names, query_ids=replaced)
         created = sorted(changed.keys() - set(replaced))
         if created:

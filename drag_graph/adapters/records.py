@@ -56,5 +56,11 @@ def link(type_: str, source: str, target: str, namespace: str) -> dict[str, Any]
     return edge(type_, f"{source}-{type_}-{target}", source, target, {"namespace": namespace})
 
 
+def same_as_record(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a judgement on two concepts; that it was undone is content, when is a time."""
+    properties = {name: value for name, value in row.items() if name not in {"source", "target"}}
+    return edge("SAME_AS", row["id"], row["source"], row["target"], {**properties, "undone": bool(row["undone_at"])})
+
+
 def _properties(value: Value, namespace: str) -> dict[str, Any]:
     return {"namespace": namespace, **value.model_dump(mode="json", exclude=set(_ENDS))}

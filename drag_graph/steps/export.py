@@ -7,7 +7,7 @@ from typing import Any
 
 from drag_graph.errors import StoreUnfit
 
-VOLATILE = frozenset({"created_at", "expires_at", "applied_at", "latency_ms", "cost_usd", "snapshot", "embedding"})
+VOLATILE = frozenset({"created_at", "expires_at", "applied_at", "undone_at", "latency_ms", "cost_usd", "snapshot", "embedding"})
 """What two runs with the same content may differ in: times, latencies and costs (an answer's snapshot repeats them), and
 vectors, which a text and the recorded embedder determine up to the last bits of a float."""
 

@@ -15,7 +15,7 @@ from drag_graph.steps.surface import abbreviates, entity_key, entity_words
 
 Method = Literal["alias", "name", "embedding"]
 METHODS: tuple[Method, ...] = ("name", "alias", "embedding")
-"""The strongest first: a pair that several speak for rests on the first of them."""
+"""The first comes first: a pair that several speak for rests on the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ UNMEASURED = OperatingPoint(cosine=0.95)
 """For an embedder that nobody has measured."""
 SHORTEST_ACRONYM = 3
 """Letters: two stand for too many things to be the same one in two queries."""
+_DIGITS = 4
 
 
 def operating_point(embedder_name: str) -> OperatingPoint:
@@ -65,27 +66,27 @@ def stronger_key(name: str) -> str:
     return " ".join(noun(word) for word in entity_words(name))
 
 
-def same_by_name(one: str, other: str) -> bool:
-    """Whether two names of one `stronger_key` are the same thing: no guard sees a difference."""
-    return stronger_key(one) == stronger_key(other) and not entities_differ(one, other)
+def verdict(one: str, other: str, share: float, cosine: float, point: OperatingPoint) -> tuple[Method, float] | None:
+    """Return by which method two names are the same thing, and the score, or None when they are not (or nobody can tell).
 
-
-def same_by_alias(name: str, alias: str, share: float, point: OperatingPoint) -> bool:
-    """Whether a concept is the same thing as the one that its entities' other name is the name of.
-
-    `share` in [0, 1]: of the entities that are also called `alias`, how many are called `name`. A family name alone, which a
-    guard refuses, means somebody only within one query. An acronym is exempt from the guards when it is long enough.
+    `share` in [0, 1]: of the entities that are also called by one of the names, how many are called by the other (0 for none).
+    `cosine` in [-1, 1] is that of the names' vectors.
     """
-    if share < point.share:
-        return False
-    short, long = sorted((name, alias), key=len)
-    acronym = abbreviates(short, long) and sum(map(str.isalnum, short)) >= SHORTEST_ACRONYM
-    return acronym or not entities_differ(name, alias)
+    differ = bool(entities_differ(one, other))
+    if not differ and stronger_key(one) == stronger_key(other):
+        return "name", 1.0
+    if share >= point.share and (not differ or _acronym(one, other)):
+        return "alias", round(share, _DIGITS)
+    return ("embedding", cosine) if not differ and cosine >= point.cosine else None
 
 
-def same_by_vector(one: str, other: str, cosine: float, point: OperatingPoint) -> bool:
-    """Whether two names are the same thing by the cosine of their vectors: near enough, and no guard knows better."""
-    return cosine >= point.cosine and not entities_differ(one, other)
+def _acronym(one: str, other: str) -> bool:
+    """Whether one is a long enough acronym of the other: the guards call those different names.
+
+    A family name alone is none: it means somebody only within one query.
+    """
+    short, long = sorted((one, other), key=lambda name: (len(name), name))
+    return abbreviates(short, long) and sum(map(str.isalnum, short)) >= SHORTEST_ACRONYM
 
 
 def clusters(entities: Mapping[str, int], joined: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
+from drag_graph.testing.dict_concepts import DictConcepts, Links
 from drag_graph.testing.dict_erasing import DictErasing
 from drag_graph.testing.dict_search import DictSearch
 
@@ -34,6 +35,7 @@ class Content:
     answers: dict[str, Answer] = field(default_factory=dict)
     aggregations: dict[str, Aggregation] = field(default_factory=dict)
     embedder: tuple[str, int] | None = None
+    links: Links = field(default_factory=Links)
 
 
 @dataclass
@@ -61,6 +63,10 @@ class DictStore:
     @property
     def namespace(self) -> str:
         return self._namespace
+
+    @property
+    def concepts(self) -> DictConcepts:
+        return DictConcepts(self._namespace, self.content)
 
     @property
     def search(self) -> DictSearch:
@@ -115,6 +121,8 @@ class DictStore:
         there = content.subgraphs.get(subgraph.query.id)
         outcome = outcome_of(there.settings_hash if there else None, subgraph, replace=replace)
         if outcome in ("created", "replaced"):
+            if there:
+                content.links.forget([item.id for item in there.entities], [item.id for item in there.evidence])
             content.subgraphs[subgraph.query.id] = expected(subgraph, aggregation)
             content.aggregations[subgraph.query.id] = aggregation
         return outcome
@@ -222,6 +230,7 @@ class DictStore:
             used = dict.fromkeys(line.ref for line in answer.lines if line.kind == "evidence")
             answered = [id_ for id_ in answer.query_ids if id_ in queries]
             yield from answer_records(answer, answered, [id_ for id_ in used if id_ in evidence])
+        yield from self.concepts.records()
 
     def _history(self) -> list[Migration]:
         if not self._open:

@@ -15,11 +15,14 @@ from drag_graph.testing.contract.answering import AnswerContract
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, OpenStore, Tamper
 from drag_graph.testing.contract.erasing import ErasingContract
 from drag_graph.testing.contract.keeping import StoreContract
+from drag_graph.testing.contract.linking import ConceptContract
 from drag_graph.testing.contract.refreshing import RefreshContract
 from drag_graph.testing.contract.saving import SavingContract
 
 __all__ = ["FLAWS", "HISTORY_FLAWS", "GraphStoreContract", "OpenStore", "Tamper"]
 
 
-class GraphStoreContract(SavingContract, AggregationContract, AnswerContract, RefreshContract, ErasingContract, StoreContract):
+class GraphStoreContract(
+    ConceptContract, SavingContract, AggregationContract, AnswerContract, RefreshContract, ErasingContract, StoreContract
+):
     """Every promise of `drag_graph.ports.GraphStore`."""

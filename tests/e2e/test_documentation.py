@@ -14,6 +14,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMANDS = [
     "distill",
     "refresh",
+    "link",
     "ask",
     "audit",
     "show",

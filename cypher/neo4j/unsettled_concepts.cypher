@@ -1,0 +1,15 @@
+// what: finds concepts whose cluster is open, with how often their entities write the name in which way
+// parameters: namespace, after, limit
+// returns: one row a concept, by id: id, key, name, entities, names (pairs of name, number)
+MATCH (c:Concept {namespace: $namespace, cluster: ''})
+USING INDEX SEEK c:Concept(namespace, cluster)
+WHERE c.id > $after
+WITH c
+ORDER BY c.id
+LIMIT $limit
+RETURN c.id AS id, c.key AS key, c.name AS name, c.entities AS entities, COLLECT {
+  MATCH (c)<-[:REFERS_TO]-(e:Entity)
+  WITH e.name AS name, count(*) AS number
+  RETURN [name, number]
+} AS names
+ORDER BY id

@@ -1,0 +1,69 @@
+"""`drag-graph link`: joining what queries share, looking at it, taking it back."""
+
+import json
+
+import pytest
+
+
+def line(question, *triples):
+    evidence = [" ".join(triple) + "." for triple in triples]
+    parts = [
+        {"subject": one, "predicate": how, "object": other, "evidence": [place], "confidence": 0.9}
+        for place, (one, how, other) in enumerate(triples)
+    ]
+    return {"question": question, "evidence": evidence, "triples": parts}
+
+
+LINES = [
+    line("What carries genes?", ("DNA", "carries", "genes"), ("deoxyribonucleic acid (DNA)", "is", "a molecule")),
+    line("What is in the nucleus?", ("the nucleus", "contains", "DNA"), ("Nucleus", "is part of", "the cell")),
+    line("What does a cell have?", ("cells", "have", "a nucleus"), ("deoxyribonucleic acid", "is in", "cells")),
+]
+
+
+@pytest.fixture
+def filled(cli, store, tmp_path, monkeypatch):
+    """A store with a few questions about the same things."""
+    path = tmp_path / "curated.jsonl"
+    path.write_text("\n".join(map(json.dumps, LINES)), encoding="utf-8")
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text("\n".join(json.dumps({"question": one["question"]}) for one in LINES), encoding="utf-8")
+    monkeypatch.setenv("DRAG_GRAPH_STORE", str(store))
+    assert cli("distill", questions, "--teacher", f"curated:{path}").code == 0
+    yield
+    for entry in cli("show", "--json").json:
+        assert cli("db", "erase", "--query-id", entry["id"], "--yes").code == 0
+
+
+def test_link_show_undo_and_redo(cli, filled):
+    before = cli("export").out
+    first = cli("link", "--json")
+    assert first.code == 0, first.err
+    assert first.json["entities"] > first.json["concepts"] > 0
+    assert first.json["merged"]["alias"] == 1
+    linked = cli("export").out
+    assert set(before.splitlines()) < set(linked.splitlines())
+    assert "Nothing is new" in cli("link").out
+    assert cli("export").out == linked
+    (merge,) = cli("link", "--show", "deoxy", "--json").json["merges"]
+    assert {merge["left"]["name"], merge["right"]["name"]} == {"DNA", "deoxyribonucleic acid"}
+    assert (merge["method"], merge["score"], merge["undone_at"]) == ("alias", 1.0, None)
+    assert merge["id"][:12] in cli("link", "--show").out
+
+    undone = cli("link", "--undo", merge["id"][:8], "--json").json["merges"]
+    assert undone[0]["undone_at"]
+    assert cli("export").out != linked
+    assert "Nothing is new" in cli("link").out, "it is not made again"
+    assert cli("link", "--redo", merge["id"]).code == 0
+    assert cli("export").out == linked
+    assert cli("db", "verify").code == 0
+
+
+def test_what_cannot_be_is_refused_in_words(cli, filled, tmp_path):
+    assert cli("link", "--undo", "abc", "--show").code == 2
+    assert cli("link", "heart").code == 2
+    gone = cli("link", "--undo", "zzz")
+    assert gone.code == 3
+    assert "link --show" in gone.err
+    assert "No such merge" in cli("link", "--show", "nobody").out
+    assert cli("link", "--store", tmp_path / "nothing.lbug").code == 3
