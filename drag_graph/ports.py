@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from drag_graph.erasing import ErasingStore
 from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, TeacherCall
 from drag_graph.searching import GraphSearch
+from drag_graph.statistics import StatisticsStore
 from drag_graph.wire import Reply
 
 if TYPE_CHECKING:
@@ -215,12 +216,16 @@ class GraphStore(Protocol):
         """What joins the queries of the namespace."""
 
     @property
-    def search(self) -> GraphSearch:
-        """Searching all subgraphs of the namespace together."""
-
-    @property
     def erasing(self) -> ErasingStore:
         """Erasing queries, or what teacher calls said about them."""
+
+    @property
+    def statistics(self) -> StatisticsStore:
+        """Looking at the whole graph."""
+
+    @property
+    def search(self) -> GraphSearch:
+        """Searching all subgraphs of the namespace together."""
 
     def __enter__(self) -> Self:
         """Open the store."""

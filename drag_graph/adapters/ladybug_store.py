@@ -15,6 +15,7 @@ from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, Stal
 
 if TYPE_CHECKING:
     from drag_graph.adapters.ladybug_erasing import LadybugErasing
+    from drag_graph.adapters.ladybug_statistics import LadybugStatistics
 
 PARTS = ("evidence", "entities", "triples", "edges", "calls")
 COUNTED = (
@@ -223,6 +224,13 @@ class LadybugStore(LadybugAccess):
         from drag_graph.adapters.ladybug_erasing import LadybugErasing
 
         return LadybugErasing(self)
+
+    @property
+    def statistics(self) -> "LadybugStatistics":
+        """Looking at the whole graph (`drag_graph.statistics`)."""
+        from drag_graph.adapters.ladybug_statistics import LadybugStatistics
+
+        return LadybugStatistics(self)
 
     def unproven_triples(self) -> list[str]:
         with self.reading() as session:

@@ -16,6 +16,7 @@ from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, Stal
 
 if TYPE_CHECKING:
     from drag_graph.adapters.neo4j_erasing import Neo4jErasing
+    from drag_graph.adapters.neo4j_statistics import Neo4jStatistics
 
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
@@ -195,6 +196,13 @@ class Neo4jStore(Neo4jAccess):
         from drag_graph.adapters.neo4j_erasing import Neo4jErasing
 
         return Neo4jErasing(self)
+
+    @property
+    def statistics(self) -> "Neo4jStatistics":
+        """Looking at the whole graph (`drag_graph.statistics`)."""
+        from drag_graph.adapters.neo4j_statistics import Neo4jStatistics
+
+        return Neo4jStatistics(self)
 
     # ---- checking and exporting
 

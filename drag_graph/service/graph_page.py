@@ -31,11 +31,16 @@ def graph_page(subgraph: Subgraph) -> str:
     edges = subgraph.usable_edges
     nodes, links = _entity_graph(subgraph, edges) if edges else _evidence_graph(subgraph)
     picture: str = VisualizationGraph(nodes=nodes, relationships=links).render(height="100vh").data
-    title = f"<title>{html.escape(subgraph.query.text)}</title>"
+    return whole_page(subgraph.query.text, picture)
+
+
+def whole_page(title: str, picture: str) -> str:
+    """Return what neo4j-viz rendered as an HTML page of that title."""
     head, closing, rest = picture.partition("</head>")
+    words = f"<title>{html.escape(title)}</title>"
     if closing:
-        return f"{head}{title}{closing}{rest}"
-    return f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">{title}</head><body>{picture}</body></html>'
+        return f"{head}{words}{closing}{rest}"
+    return f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">{words}</head><body>{picture}</body></html>'
 
 
 def _entity_graph(subgraph: Subgraph, edges: tuple[SimpleEdge, ...]) -> tuple[list[Any], list[Any]]:

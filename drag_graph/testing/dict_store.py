@@ -23,6 +23,7 @@ from drag_graph.testing.contract.schema import LABELS, TYPES
 from drag_graph.testing.dict_concepts import DictConcepts, Links
 from drag_graph.testing.dict_erasing import DictErasing
 from drag_graph.testing.dict_search import DictSearch
+from drag_graph.testing.dict_statistics import DictStatistics
 
 KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
 
@@ -205,6 +206,10 @@ class DictStore:
     @property
     def erasing(self) -> DictErasing:
         return DictErasing(self)
+
+    @property
+    def statistics(self) -> DictStatistics:
+        return DictStatistics(self)
 
     def unproven_triples(self) -> list[str]:
         with self.content() as content:

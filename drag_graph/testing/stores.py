@@ -16,6 +16,7 @@ from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, OpenStore, Ta
 from drag_graph.testing.contract.erasing import ErasingContract
 from drag_graph.testing.contract.keeping import StoreContract
 from drag_graph.testing.contract.linking import ConceptContract
+from drag_graph.testing.contract.looking import StatisticsContract
 from drag_graph.testing.contract.refreshing import RefreshContract
 from drag_graph.testing.contract.saving import SavingContract
 
@@ -23,6 +24,13 @@ __all__ = ["FLAWS", "HISTORY_FLAWS", "GraphStoreContract", "OpenStore", "Tamper"
 
 
 class GraphStoreContract(
-    ConceptContract, SavingContract, AggregationContract, AnswerContract, RefreshContract, ErasingContract, StoreContract
+    ConceptContract,
+    SavingContract,
+    AggregationContract,
+    AnswerContract,
+    RefreshContract,
+    ErasingContract,
+    StatisticsContract,
+    StoreContract,
 ):
     """Every promise of `drag_graph.ports.GraphStore`."""

@@ -1,0 +1,7 @@
+// what: reads the names of entities
+// parameters: namespace, ids
+// returns: one row an entity: id, name
+UNWIND $ids AS id
+MATCH (n:Entity {id: id})
+WHERE n.namespace = $namespace
+RETURN n.id AS id, n.name AS name

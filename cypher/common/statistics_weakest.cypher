@@ -1,0 +1,8 @@
+// what: finds the simple edges of the lowest confidence
+// parameters: namespace, limit
+// returns: one row an edge, lowest first: id, query_id, statement, confidence, support
+MATCH (:Entity)-[r:RELATED]->(:Entity)
+WHERE r.namespace = $namespace
+RETURN r.id AS id, r.query_id AS query_id, r.statement AS statement, r.confidence AS confidence, r.support AS support
+ORDER BY confidence, id
+LIMIT $limit

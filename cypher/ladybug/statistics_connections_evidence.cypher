@@ -1,0 +1,6 @@
+// what: the kept evidence of a query that no answer was shown
+// parameters: query_id
+// returns: one row an evidence: id, text
+MATCH (q:Query {id: $query_id})-[:HAS_EVIDENCE]->(e:Evidence)
+WHERE e.kept AND NOT EXISTS { MATCH (:Answer)-[:USED]->(e) }
+RETURN e.id AS id, e.text AS text
