@@ -3,11 +3,11 @@
     NEO4J_PASSWORD=… drag-graph db up --home /tmp/bench-neo4j --bolt-port 7790 --http-port 7791
     NEO4J_PASSWORD=… python bench/graph.py all --store bolt://127.0.0.1:7790 --sizes 200 2000 --json graph.json
 
-What is measured: `write` (bulk), `again` (second save), `distil` (a transaction a query, 4 writers), `read`, `aggregate`, `client`
-(processor time), `new` (a new question), or `all` of them, at each of `--sizes` stored queries; `embedded`, the embedded engine.
-Ours and raw alternate in one database and one sitting, and the ratio is the median of the pairs' ratios; only ratios mean
-anything on a machine that does something else, too. The raw side carries the very same properties, vectors, indexes and simple
-edges (`graph_raw.py`). Use a Neo4j that holds nothing else: what this writes is erased at the end unless `--keep`.
+What is measured: `write` (bulk), `again` (second save), `distil` (a transaction a query, 4 writers), `read`, `aggregate`,
+`client` (processor time), `new` (a new question), or `all` of them, at each of `--sizes` stored queries; `embedded`, the
+embedded engine. Ours and raw alternate in one database and one sitting, and the ratio is the median of the pairs' ratios; only
+ratios mean anything on a machine that does something else, too. The raw side carries the very same properties, vectors, indexes
+and simple edges (`graph_raw.py`). Use a Neo4j that holds nothing else: what this writes is erased at the end unless `--keep`.
 """
 
 import argparse

@@ -99,6 +99,7 @@ class Raw:
     def aggregate_all(self) -> None:
         """Make all simple edges of the namespace anew, IN TRANSACTIONS of 100."""
         merging = {"threshold": AGGREGATION.threshold, "top_k": AGGREGATION.top_k}
+        self._rows("raw_erase_all", namespace=self.namespace)
         self._rows("raw_aggregate_all", namespace=self.namespace, **merging)
 
     def nearest(self, vector: Sequence[float], candidates: int) -> list[list[Any]]:

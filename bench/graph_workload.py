@@ -1,5 +1,7 @@
-"""The workload of `graph.py`: queries with 15 evidence texts of 26 words, 22 directed triples over 13.7 entities and 16 ordered
-pairs, 31 % of the pairs with parallel edges, 3 teacher calls and a vector of 384 numbers. Seeded: a number always gives the same.
+"""The workload of `graph.py`.
+
+A query has 15 evidence texts of 26 words, 22 directed triples over 13.7 entities and 16 ordered pairs, 31 % of the pairs with
+parallel edges, 3 teacher calls and a vector of 384 numbers. Seeded: a number always gives the same.
 """
 
 import random

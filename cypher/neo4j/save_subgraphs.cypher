@@ -1,39 +1,51 @@
-// what: writes all that hangs on queries that are bare. Each subgraph is a list: query id, calls, evidence, entities, triples,
-//     whose items are lists in the order of drag_graph/adapters/neo4j_rows.py; an evidence ends with the position of its call,
-//     a triple with the positions of its subject and object, so that no relationship needs a look-up
+// what: makes queries with all that hangs on them; where another writer was faster with a query, the uniqueness of its id makes
+//     this fail. Each subgraph is a list: the query's properties as a map (null: the query is there, and bare), its id, calls,
+//     evidence, entities, triples, whose items are lists in the order of drag_graph/adapters/neo4j_rows.py; an evidence ends with
+//     the position of its call, a triple with the positions of its subject and object, so that no relationship needs a look-up
 // parameters: namespace, subgraphs
 // returns: nothing
 UNWIND $subgraphs AS g
-MATCH (q:Query {id: g[0]})
-USING INDEX SEEK q:Query(id)
 CALL (g) {
-  UNWIND g[1] AS c
+  WITH g
+  WHERE g[0] IS NOT NULL
+  CREATE (q:Query)
+  SET q = g[0]
+  RETURN q
+  UNION ALL
+  WITH g
+  WHERE g[0] IS NULL
+  MATCH (q:Query {id: g[1]})
+  USING INDEX SEEK q:Query(id)
+  RETURN q
+}
+CALL (g) {
+  UNWIND g[2] AS c
   CREATE (call:TeacherCall {
-    id: c[0], query_id: g[0], namespace: $namespace, stage: c[1], model: c[2], prompt_version: c[3], request_sha256: c[4],
+    id: c[0], query_id: g[1], namespace: $namespace, stage: c[1], model: c[2], prompt_version: c[3], request_sha256: c[4],
     response_sha256: c[5], tokens_in: c[6], tokens_out: c[7], cost_usd: c[8], latency_ms: c[9], created_at: c[10]
   })
   RETURN collect(call) AS calls
 }
 CALL (q, g, calls) {
-  UNWIND g[2] AS e
+  UNWIND g[3] AS e
   WITH q, g, e, calls[e[11]] AS call
   CREATE (q)-[:HAS_EVIDENCE {namespace: $namespace}]->(:Evidence {
-    id: e[0], query_id: g[0], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
+    id: e[0], query_id: g[1], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
     score: e[6], rank: e[7], kept: e[8], reason: e[9], created_at: e[10]
   })-[:GENERATED_BY {namespace: $namespace}]->(call)
 }
 CALL (q, g) {
-  UNWIND g[3] AS n
+  UNWIND g[4] AS n
   CREATE (q)-[:MENTIONS {namespace: $namespace}]->(entity:Entity {
-    id: n[0], query_id: g[0], namespace: $namespace, name: n[1], type: n[2], variants: n[3]
+    id: n[0], query_id: g[1], namespace: $namespace, name: n[1], type: n[2], variants: n[3]
   })
   RETURN collect(entity) AS entities
 }
 CALL (g, entities) {
-  UNWIND g[4] AS t
+  UNWIND g[5] AS t
   WITH g, t, entities[t[7]] AS subject, entities[t[8]] AS object
   CREATE (subject)-[:TRIPLE {
-    id: t[0], query_id: g[0], namespace: $namespace, predicate: t[1], predicate_key: t[2], confidence: t[3], evidence_id: t[4],
+    id: t[0], query_id: g[1], namespace: $namespace, predicate: t[1], predicate_key: t[2], confidence: t[3], evidence_id: t[4],
     call_id: t[5], rank: t[6]
   }]->(object)
 }

@@ -268,7 +268,7 @@ class LadybugStore(LadybugAccess):
                 session.run(name, namespace=self._namespace, query_id=id_)
         heads = {id_: rows.query_row(subgraph) for id_, subgraph in wanted.items()}
         old, new = [heads[id_] for id_ in replaced], [head for id_, head in heads.items() if id_ not in replaced]
-        self._write_rows(session, {"create_queries": new, "replace_queries": old})
+        self._write_rows(session, {"save_subgraphs_queries": new, "replace_queries": old})
         self._write_rows(session, rows.subgraph_rows(wanted.values()))
         for id_ in replaced:
             self._relink_answers(session, wanted[id_])
@@ -295,7 +295,7 @@ class LadybugStore(LadybugAccess):
     def _write_rows(self, session: Session, by_statement: dict[str, list[Row]]) -> None:
         """Run each statement over its rows, a few at a time, and not at all where there are none."""
         for name, items in by_statement.items():
-            step = HEADS_AT_ONCE if name in ("create_queries", "replace_queries") else ROWS_AT_ONCE
+            step = HEADS_AT_ONCE if name in ("save_subgraphs_queries", "replace_queries") else ROWS_AT_ONCE
             for start in range(0, len(items), step):
                 session.run(name, rows=[{**row, "namespace": self._namespace} for row in items[start : start + step]])
 

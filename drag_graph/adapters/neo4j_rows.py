@@ -6,12 +6,13 @@ The order of the fields here is the order of the positions there.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from pydantic import ValidationError
 
 from drag_graph.errors import StoreUnfit
-from drag_graph.model import Answer, Entity, Evidence, Line, Query, SimpleEdge, Subgraph, TeacherCall, Triple, Value
+from drag_graph.model import Answer, Line, Subgraph
 
 Row = Sequence[Any]
 
@@ -36,6 +37,7 @@ TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call
 EDGE = ("id", "statement", "predicates", "confidence", "support", "triple_ids", "evidence_ids", "rank")
 ENDS = ("subject_id", "subject", "object_id", "object")
 
+_values_of_call, _values_of_evidence, _values_of_triple = attrgetter(*CALL), attrgetter(*EVIDENCE), attrgetter(*TRIPLE)
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _ANSWER_JSON = frozenset({"lines", "line_json", "snapshot", "edge_ids", "evidence_ids"})
 
@@ -60,16 +62,17 @@ def query_properties(subgraph: Subgraph) -> dict[str, Any]:
     }
 
 
-def subgraph_row(subgraph: Subgraph) -> list[Any]:
-    """Return what `save_subgraphs` takes for one subgraph: query id, calls, evidence, entities, triples."""
+def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
+    """Return what `save_subgraphs` takes for one subgraph; where it is not `new`, its query's node is there already."""
     calls = {item.id: position for position, item in enumerate(subgraph.calls)}
     entities = {item.id: position for position, item in enumerate(subgraph.entities)}
     return [
+        query_properties(subgraph) if new else None,
         subgraph.query.id,
-        [_values(item, CALL) for item in subgraph.calls],
-        [[*_values(item, EVIDENCE), calls[item.call_id]] for item in subgraph.evidence],
+        [_values_of_call(item) for item in subgraph.calls],
+        [[*_values_of_evidence(item), calls[item.call_id]] for item in subgraph.evidence],
         [[item.id, item.name, item.type, list(item.variants)] for item in subgraph.entities],
-        [[*_values(item, TRIPLE), entities[item.subject_id], entities[item.object_id]] for item in subgraph.triples],
+        [[*_values_of_triple(item), entities[item.subject_id], entities[item.object_id]] for item in subgraph.triples],
     ]
 
 
@@ -99,26 +102,24 @@ def subgraph_of(row: Row, namespace: str) -> Subgraph:
     """
     head, calls, evidence, entities, triples, edges, *_ = row
     query_id = head[0]
-    owner = {"query_id": query_id}
+
+    def parts(names: Sequence[str], items: Sequence[Row], place: int) -> list[dict[str, Any]]:
+        names = (*names, "query_id")
+        ordered = sorted(items, key=lambda item: (item[place], item[0]))
+        return [dict(zip(names, (*item, query_id), strict=True)) for item in ordered]
+
     try:
         own = dict(zip((*QUERY, *SUBGRAPH), head, strict=True))
         own["metadata"] = json.loads(own["metadata"])
-        query = Query(namespace=namespace, **{name: own.pop(name) for name in QUERY})
+        own["query"] = {"namespace": namespace, **{name: own.pop(name) for name in QUERY}}
         own["embedding"] = own["embedding"] or ()
-        found = [Evidence(**owner, **dict(zip((*EVIDENCE, "call_id"), item, strict=True))) for item in evidence]
-        nodes = [Entity(**owner, **dict(zip(ENTITY, item, strict=True))) for item in entities]
-        multigraph = [Triple(**owner, **dict(zip((*TRIPLE, *ENDS), item, strict=True))) for item in triples]
-        simple = [SimpleEdge(**owner, **dict(zip((*EDGE, *ENDS), item, strict=True))) for item in edges]
-        made_by = [TeacherCall(**owner, **dict(zip(CALL, item, strict=True))) for item in calls]
-        return Subgraph(
-            query=query,
-            **own,
-            evidence=tuple(sorted(found, key=lambda item: (item.position, item.id))),
-            entities=tuple(sorted(nodes, key=lambda item: (item.name, item.id))),
-            triples=tuple(sorted(multigraph, key=lambda item: (item.rank, item.id))),
-            edges=tuple(sorted(simple, key=lambda item: (item.rank, item.id))),
-            calls=tuple(sorted(made_by, key=lambda item: item.id)),
-        )
+        own["evidence"] = parts((*EVIDENCE, "call_id"), evidence, EVIDENCE.index("position"))
+        own["entities"] = parts(ENTITY, entities, ENTITY.index("name"))
+        own["triples"] = parts((*TRIPLE, *ENDS), triples, TRIPLE.index("rank"))
+        own["edges"] = parts((*EDGE, *ENDS), edges, EDGE.index("rank"))
+        own["calls"] = parts(CALL, calls, CALL.index("id"))
+        # In one pass: seventy objects that are made and checked one by one take a third longer.
+        return Subgraph.model_validate(own)
     except (ValidationError, ValueError, TypeError) as error:
         raise _damaged(f"query {query_id}") from error
 
@@ -148,10 +149,6 @@ def answer_of(properties: Mapping[str, Any]) -> Answer:
         return Answer(**rest, lines=lines, snapshot=snapshot)
     except (ValidationError, ValueError, TypeError, KeyError) as error:
         raise _damaged(f"answer {properties.get('id')}") from error
-
-
-def _values(item: Value, names: Sequence[str]) -> list[Any]:
-    return [getattr(item, name) for name in names]
 
 
 def _json(document: Any) -> str:

@@ -1,6 +1,7 @@
 """The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise (design, sections 3 and 4)."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.adapters import checks
@@ -13,6 +14,7 @@ from drag_graph.adapters.records import answer_records, link, node, subgraph_rec
 from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
+from drag_graph.together import Together
 
 if TYPE_CHECKING:
     from drag_graph.adapters.neo4j_erasing import Neo4jErasing
@@ -23,6 +25,10 @@ IDS_A_STATEMENT = 500
 RECORDS_A_PAGE = 100
 READ_TRIES = 3
 """How often subgraphs are read beside writers before those are made to wait, where what was read is not of one state."""
+READ_TOGETHER = 100
+READ_SLOTS = 4
+"""Subgraphs that one statement reads for several threads at most, and how many such statements are under way at once: readers
+that have to wait go together, as a statement costs the client about as much as five subgraphs in it."""
 NEIGHBOURS = 10
 """The least that the vector index is asked for: it misses some of the very nearest when asked for fewer."""
 
@@ -98,22 +104,32 @@ class Neo4jStore(Neo4jAccess):
         by_id: dict[str, Subgraph] = {}
         for attempt in range(READ_TRIES + 1):
             alone = attempt == READ_TRIES
-            found = self._subgraphs(ids, alone=alone)
+            found = self._subgraphs(ids) if alone else self._reads(ids)
             by_id |= {row[0][0]: rows.subgraph_of(row, self._namespace) for row in found if alone or rows.is_whole(row)}
             ids = sorted(row[0][0] for row in found if row[0][0] not in by_id)
             if not ids:
                 break
         return [by_id[id_] for id_ in query_ids if id_ in by_id]
 
-    def _subgraphs(self, query_ids: list[str], *, alone: bool) -> list[list[Any]]:
-        """Return the rows of `read_subgraphs`; `alone`, while nobody writes to these queries."""
+    @cached_property
+    def _reads(self) -> Together[list[str], list[list[Any]]]:
+        """Takes query ids and returns their rows of `read_subgraphs`."""
+        return Together(self._read_together, most=READ_TOGETHER, slots=READ_SLOTS, size=len)
+
+    def _read_together(self, wanted: list[list[str]]) -> list[list[list[Any]]]:
+        ids = list(dict.fromkeys(id_ for some in wanted for id_ in some))
+        found = self.reading(lambda work: work.rows("read_subgraphs", namespace=self._namespace, query_ids=ids))
+        by_id = {row[0][0]: row for row in found}
+        return [[by_id[id_] for id_ in some if id_ in by_id] for some in wanted]
+
+    def _subgraphs(self, query_ids: list[str]) -> list[list[Any]]:
+        """Return the rows of `read_subgraphs` while nobody writes to these queries."""
 
         def run(work: Work) -> list[list[Any]]:
-            if alone:
-                work.rows("lock_queries", namespace=self._namespace, query_ids=query_ids)
+            work.rows("lock_queries", namespace=self._namespace, query_ids=query_ids)
             return work.rows("read_subgraphs", namespace=self._namespace, query_ids=query_ids)
 
-        return self.writing(run) if alone else self.reading(run)
+        return self.writing(run)
 
     def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
         ids = sorted(set(query_ids))
@@ -294,11 +310,10 @@ class _Saving:
             work.run("replace_queries", queries=[rows.query_properties(changed[id_]) for id_ in replaced])
             work.run("unlink_concepts", **names, query_ids=replaced)
             work.rows("erase_subgraphs", **names, query_ids=replaced)
-        created = sorted(changed.keys() - set(replaced))
-        if created:
-            work.run("create_queries", queries=[rows.query_properties(changed[id_]) for id_ in created])
+        there = set(replaced)
         for ids in _chunks(sorted(changed), SUBGRAPHS_A_STATEMENT):
-            work.run("save_subgraphs", **names, subgraphs=[rows.subgraph_row(changed[id_]) for id_ in ids])
+            written = [rows.subgraph_row(changed[id_], new=id_ not in there) for id_ in ids]
+            work.run("save_subgraphs", **names, subgraphs=written)
         for ids in _chunks(sorted(changed), IDS_A_STATEMENT):
             aggregate_subgraphs(work, self._namespace, ids, self._aggregation)
         if replaced:

@@ -1,4 +1,4 @@
-"""What the contract suite does not ask of the store in Neo4j: its plans, its vector index, big batches, and its silence."""
+"""What the contract suite does not ask of the store in Neo4j: its vector index, big batches, and its silence."""
 
 import random
 import subprocess
@@ -20,14 +20,6 @@ from drag_graph.testing.contract.base import assert_same
 pytestmark = pytest.mark.neo4j
 
 PLAIN = Aggregation()
-MERGING = {"merge": "noisy-or", "threshold": 0.7, "top_k": 15, "statements": {}}
-SCANS = {
-    "AllNodesScan",
-    "NodeByLabelScan",
-    "NodeIndexScan",
-    "UndirectedAllRelationshipsScan",
-    "DirectedAllRelationshipsScan",
-} | {f"{way}{kind}Scan" for way in ("Directed", "Undirected") for kind in ("RelationshipType", "RelationshipIndex")}
 
 
 @pytest.fixture
@@ -58,53 +50,6 @@ def driver(neo4j_address):
     uri, username, password = neo4j_address
     with neo4j.GraphDatabase.driver(uri, auth=(username, password), notifications_min_severity="OFF") as driver:
         yield driver
-
-
-def operators(plan):
-    yield plan
-    for child in plan.get("children", ()):
-        yield from operators(child)
-
-
-PLANNED = {
-    "read_subgraphs": {},
-    "settings_hashes": {},
-    "lock_queries": {},
-    "erase_edges": {},
-    "erase_subgraphs": {},
-    "aggregate_pair": MERGING,
-    "aggregate_predicate": MERGING,
-    "relink_answers": {},
-}
-
-
-class TestPlans:
-    """Work on one query costs the same however many are stored."""
-
-    @pytest.mark.parametrize("name", PLANNED)
-    def test_a_query_is_found_by_index_at_a_cost_of_its_own(self, store, driver, name):
-        graphs = [make_subgraph(number, namespace=store.namespace) for number in range(200)]
-        store.save(graphs[:20], PLAIN)
-        store.save_answers([make_answer(n, [graph], namespace=store.namespace) for n, graph in enumerate(graphs[:20])])
-        few = self._profile(driver, name, store.namespace, graphs[7].query.id)
-        store.save(graphs[20:], PLAIN)
-        many = self._profile(driver, name, store.namespace, graphs[7].query.id)
-        assert many == few
-        assert 0 < few < 1000
-
-    def _profile(self, driver, name, namespace, query_id):
-        """Return the database hits of the statement, executed and undone, having checked its operators."""
-        text, values = load(name, "neo4j").bind(namespace=namespace, query_ids=[query_id], **PLANNED[name])
-        with driver.session() as session, session.begin_transaction() as transaction:
-            if name.startswith("aggregate"):
-                transaction.run(*load("erase_edges", "neo4j").bind(namespace=namespace, query_ids=[query_id])).consume()
-            plan = transaction.run(f"PROFILE {text}", values).consume().profile
-            transaction.rollback()
-        found = list(operators(plan))
-        kinds = {operator["operatorType"].split("@")[0] for operator in found}
-        assert not kinds & SCANS, kinds
-        assert any("IndexSeek" in kind for kind in kinds), kinds
-        return sum(operator["args"].get("DbHits", 0) for operator in found)
 
 
 class TestNearest:

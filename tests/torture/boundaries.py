@@ -165,9 +165,7 @@ def _wrap_neo4j(passed):
     connection = import_module(f"{_ADAPTERS}.neo4j_connection")
     transact = connection.Neo4jConnection._transaction
 
-    def transaction(self, work, *, access, attempts=None):
-        if access != "WRITE":
-            return transact(self, work, access=access, attempts=attempts)
+    def transaction(self, work, attempts):
         passed("store: before a transaction")
 
         def working(open_work):
@@ -184,7 +182,7 @@ def _wrap_neo4j(passed):
             passed("store: before a commit")
             return result
 
-        result = transact(self, working, access=access, attempts=attempts)
+        result = transact(self, working, attempts)
         passed("store: committed")
         return result
 

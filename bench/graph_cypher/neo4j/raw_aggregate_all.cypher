@@ -1,14 +1,10 @@
-// what: the raw aggregation of a whole namespace into materialised edges, in transactions of 100 queries; auto-commit only
+// what: the raw aggregation of a whole namespace that has no edges into materialised ones, in transactions of 100 queries; auto-commit only
 // parameters: namespace, threshold, top_k
 // returns: nothing
 MATCH (q:Query)
+USING INDEX q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL
 CALL (q) {
-  CALL (q) {
-    MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
-    USING INDEX SEEK r:RELATED(namespace, query_id)
-    DELETE r
-  }
   MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
   USING INDEX SEEK t:TRIPLE(namespace, query_id)
   WITH q, s, o, t

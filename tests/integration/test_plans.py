@@ -1,0 +1,176 @@
+"""The plans of the hot statements on real Neo4j: found by index, no scan, and as much work at 120 stored queries as at 20.
+
+Database hits are the server's own count of what it touched (PROFILE), so that no clock is needed.
+"""
+
+import uuid
+
+import neo4j
+import pytest
+
+from drag_graph.adapters import neo4j_rows
+from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.model import Aggregation
+from drag_graph.queries import load
+from drag_graph.testing.builders import expected, make_answer, make_subgraph
+
+pytestmark = pytest.mark.neo4j
+
+FEW, MANY = 20, 120
+BATCH = 20
+PLAIN = Aggregation()
+MERGING = {"merge": "noisy-or", "threshold": 0.7, "top_k": 15, "statements": {}}
+MOST_HITS = 1000
+SCANS = {
+    "AllNodesScan",
+    "NodeByLabelScan",
+    "NodeIndexScan",
+    "UndirectedAllRelationshipsScan",
+    "DirectedAllRelationshipsScan",
+} | {f"{way}{kind}Scan" for way in ("Directed", "Undirected") for kind in ("RelationshipType", "RelationshipIndex")}
+ONE_QUERY = {
+    "read_subgraphs": {},
+    "settings_hashes": {},
+    "lock_queries": {},
+    "erase_edges": {},
+    "erase_subgraphs": {},
+    "relink_answers": {},
+    "aggregate_pair": MERGING,
+    "aggregate_predicate": MERGING,
+}
+"""The statements that are run for given queries, and their other parameters."""
+
+
+def graph_of(number, namespace):
+    return make_subgraph(number, namespace=namespace, embedding=[1.0, number / 1000.0, 0.0])
+
+
+def answer_of(number, namespace):
+    return make_answer(number, [expected(graph_of(number, namespace), PLAIN)], namespace=namespace)
+
+
+@pytest.fixture(scope="module")
+def driver(neo4j_address):
+    uri, username, password = neo4j_address
+    with neo4j.GraphDatabase.driver(uri, auth=(username, password), notifications_min_severity="OFF") as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def namespaces(neo4j_address):
+    """A store of few queries and one of many; what is asked for one query must not cost more in the other."""
+    uri, username, password = neo4j_address
+    stores = []
+    for size in (FEW, MANY):
+        store = Neo4jStore(uri, username=username, password=password, namespace=f"plans-{size}-{uuid.uuid4().hex[:8]}")
+        store.migrate()
+        graphs = [graph_of(number, store.namespace) for number in range(size)]
+        store.save(graphs, PLAIN)
+        store.save_answers(
+            [make_answer(number, [graph], namespace=store.namespace) for number, graph in enumerate(graphs[:20])]
+        )
+        stores.append(store)
+    yield [store.namespace for store in stores]
+    for store in stores:
+        for id_ in store.match_ids("query", "", limit=10_000):
+            store.erase_query(id_)
+        store.close()
+
+
+def operators(plan):
+    yield plan
+    for child in plan.get("children", ()):
+        yield from operators(child)
+
+
+def kind(operator):
+    return operator["operatorType"].split("@")[0]
+
+
+def profiled(driver, name, *before, **values):
+    """Return the operators of the statement, executed and undone after statements that come `before` it."""
+    text, bound = load(name, "neo4j").bind(**values)
+    with driver.session() as session, session.begin_transaction() as transaction:
+        for other, parameters in before:
+            transaction.run(*load(other, "neo4j").bind(**parameters)).consume()
+        plan = transaction.run(f"PROFILE {text}", bound).consume().profile
+        transaction.rollback()
+    return list(operators(plan))
+
+
+def hits(found):
+    return sum(operator["args"].get("DbHits", 0) for operator in found)
+
+
+def checked(found):
+    """Refuse scans, and an Eager that holds more than the batch: it would hold back more rows as the store grows."""
+    kinds = {kind(operator) for operator in found}
+    assert not kinds & SCANS, kinds
+    assert any("IndexSeek" in name for name in kinds), kinds
+    held = [operator["args"].get("Rows", 0) for operator in found if kind(operator) == "Eager"]
+    assert all(rows <= MOST_HITS for rows in held), held
+    return hits(found)
+
+
+@pytest.mark.parametrize("name", ONE_QUERY)
+def test_one_query_costs_the_same_in_a_larger_store(driver, namespaces, name):
+    counted = []
+    for namespace in namespaces:
+        given = {"namespace": namespace, "query_ids": [graph_of(7, namespace).query.id]}
+        before = [("erase_edges", given)] if name.startswith("aggregate") else []
+        counted.append(checked(profiled(driver, name, *before, **given, **ONE_QUERY[name])))
+    few, many = counted
+    assert 0 < few < MOST_HITS
+    assert many == few
+
+
+def test_a_batch_is_written_at_the_same_cost_into_a_larger_store(driver, namespaces):
+    """New queries and bare ones go by one statement: the same hits at both sizes, and so many for each subgraph."""
+    counted = []
+    for namespace in namespaces:
+        graphs = [graph_of(10_000 + number, namespace) for number in range(BATCH)]
+        written = [neo4j_rows.subgraph_row(graph, new=True) for graph in graphs]
+        counted.append(checked(profiled(driver, "save_subgraphs", namespace=namespace, subgraphs=written)))
+    few, many = counted
+    assert few / BATCH < MOST_HITS
+    assert many == few
+
+
+def test_reading_many_costs_so_much_for_each(driver, namespaces):
+    few, many = (
+        checked(
+            profiled(
+                driver,
+                "read_subgraphs",
+                namespace=namespaces[1],
+                query_ids=[graph_of(number, namespaces[1]).query.id for number in range(count)],
+            )
+        )
+        for count in (5, 100)
+    )
+    assert 10 * few < many <= 20 * few
+
+
+@pytest.mark.parametrize("name", ["read_answer", "audit_walk"])
+def test_an_answer_costs_the_same_in_a_larger_store(driver, namespaces, name):
+    counted = []
+    for namespace in namespaces:
+        answer = answer_of(3, namespace)
+        graph = expected(graph_of(3, namespace), PLAIN)
+        lines = [[1, "edge", graph.edges[0].id], [2, "evidence", graph.evidence[0].id]]
+        values = {"answer_id": answer.id} if name == "read_answer" else {"lines": lines}
+        counted.append(checked(profiled(driver, name, namespace=namespace, **values)))
+    few, many = counted
+    assert 0 < few < MOST_HITS
+    assert many == few
+
+
+def test_the_nearest_queries_come_from_the_vector_index(driver, namespaces):
+    values = {"vector": [1.0, 0.5, 0.0], "candidates": 40, "k": 10}
+    for namespace in namespaces:
+        found = profiled(driver, "nearest_queries", namespace=namespace, **values)
+        kinds = {kind(operator) for operator in found}
+        assert not kinds & SCANS, kinds
+        assert "ProcedureCall" in kinds
+        # One look at the node a candidate, for its namespace, id and vector: never more than was asked of the index.
+        assert hits(found) < 10 * values["candidates"]
