@@ -59,7 +59,8 @@ def ask(
 ) -> None:
     """Answer a question from what is stored, with the student, and keep the answer for the audit.
 
-    The same question again uses its own subgraph; a new one the nearest stored ones, or says that nothing relevant is stored.
+    The same question again uses its own subgraph; a new one the best lines of all subgraphs together (`--explain` says why
+    each), or says that nothing relevant is stored.
 
     \b
     Examples:

@@ -152,8 +152,7 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
     out.print(f"[bold]{escape(label + asked.answer.text)}[/bold]")
     out.print(f"confidence {asked.answer.confidence:.2f}, mode {asked.answer.mode}, student {escape(asked.answer.student)}")
     for line in asked.answer.lines:
-        score = f" ({line.score:.3f})" if explain and asked.how == "nearest" else ""
-        out.print(f"  {line.n}. {escape(line.text)}{score}", soft_wrap=True)
+        out.print(f"  {line.n}. {escape(line.text)}", soft_wrap=True)
     if explain:
         _explanation(out, asked)
     if asked.answer.query_ids:
@@ -162,10 +161,28 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
 
 def _explanation(out: Console, asked: "Asked") -> None:
     out.print(f"found by: {asked.how}; {asked.context_tokens} tokens of lines, {asked.answer.prompt_tokens} of prompt")
+    if asked.weighed:
+        out.print(_weights(asked))
     for option, probability in zip(asked.answer.options, asked.probabilities, strict=False):
         out.print(f"  {probability:6.3f}  {escape(option)}")
     for text, reason in asked.dropped:
         out.print(f"  left out ({reason}): {escape(text)}", soft_wrap=True)
+
+
+def _weights(asked: "Asked") -> Table:
+    """Return why each searched line is where it is: weight = fused x confidence; the lists, each with rank and hops."""
+    table = table_of(
+        "line", "weight", "fused", "confidence", "hop", "lists (rank, hops)", "said again", wrapped="lists (rank, hops)"
+    )
+    for line in asked.answer.lines:
+        found = asked.weighed.get(line.ref)
+        if found is None:
+            continue
+        lists = ", ".join(f"{way.list} ({way.rank}, {way.hop})" for way in found.ways)
+        confidence = "" if found.confidence is None else f"{found.confidence:.2f}"
+        numbers = (f"{found.weight:.4f}", f"{found.fused:.4f}", confidence, str(found.hop))
+        table.add_row(str(line.n), *numbers, lists, str(found.support) if found.support else "")
+    return table
 
 
 def answers(report: "AnswersReport", *, as_json: bool) -> None:

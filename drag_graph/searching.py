@@ -1,4 +1,4 @@
-"""Finding what answers a new question in all subgraphs together (design, section 5; docs/adr/0016): the model and port.
+"""Finding what answers a new question in all subgraphs together (design, section 5; docs/adr/0017): the model and port.
 
 Two steps, each one statement where the engine can. `candidates` ranks stored things by the question: queries, evidence and
 concepts. `expand` walks from the chosen ones, the seeds, to the lines that they lead to, with all that their audit needs.
@@ -78,17 +78,17 @@ class Expansion:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What keeps an expansion small however large the store is (docs/adr/0016); all are at least 1.
+    """What keeps an expansion small however large the store is (docs/adr/0017); all are at least 1.
 
     `entities` of one cluster are looked at, of these the `edges` with the highest confidence are taken. A second hop goes on
     from the `frontier` best entities reached, to `beyond` entities of the same cluster each, and takes `far` edges in all.
     """
 
     entities: int = 64
-    edges: int = 12
-    frontier: int = 12
-    beyond: int = 8
-    far: int = 24
+    edges: int = 8
+    frontier: int = 8
+    beyond: int = 4
+    far: int = 12
 
 
 LIMITS = Limits()

@@ -1,5 +1,6 @@
 // what: asks the vector indexes, which are of all namespaces, for the `candidates` nearest queries, evidence and concepts, gives
-//     those of this namespace with their exact cosine, and looks up the concepts of these ids
+//     those of this namespace with their cosine (of evidence, whose index is quantised, worked out anew), and looks up the
+//     concepts of these ids
 // parameters: namespace, query_id, vectors (the vector in a list, or an empty list), candidates, concepts
 // returns: one row: own, linked (whether concepts were made here), queries, evidence, similar, named (lists of [id, score, text,
 //     query id, cluster, entities]), given (how many the index of queries, evidence and concepts gave, of all namespaces)
@@ -10,10 +11,10 @@ CALL () {
 }
 CALL () {
   UNWIND $vectors AS vector
-  CALL db.index.vector.queryNodes('query_embedding', $candidates, vector) YIELD node AS q
+  CALL db.index.vector.queryNodes('query_embedding', $candidates, vector) YIELD node AS q, score
   RETURN count(*) AS given_queries, collect(
     CASE q.namespace
-      WHEN $namespace THEN [q.id, 2.0 * vector.similarity.cosine(q.embedding, vector) - 1.0, q.text, '', '', 0]
+      WHEN $namespace THEN [q.id, 2.0 * score - 1.0, q.text, '', '', 0]
     END) AS queries
 }
 CALL () {
@@ -27,10 +28,10 @@ CALL () {
 }
 CALL () {
   UNWIND $vectors AS vector
-  CALL db.index.vector.queryNodes('concept_embedding', $candidates, vector) YIELD node AS c
+  CALL db.index.vector.queryNodes('concept_embedding', $candidates, vector) YIELD node AS c, score
   RETURN count(*) AS given_similar, collect(
     CASE c.namespace
-      WHEN $namespace THEN [c.id, 2.0 * vector.similarity.cosine(c.embedding, vector) - 1.0, c.name, '', coalesce(nullIf(c.cluster, ''), c.id),
+      WHEN $namespace THEN [c.id, 2.0 * score - 1.0, c.name, '', coalesce(nullIf(c.cluster, ''), c.id),
         coalesce(c.entities, 0)]
     END) AS similar
 }

@@ -1,4 +1,4 @@
-// what: walks from queries, evidence and clusters of concepts to the simple edges that they lead to (docs/adr/0016), and reads
+// what: walks from queries, evidence and clusters of concepts to the simple edges that they lead to (docs/adr/0017), and reads
 //     these with their triples, evidence and calls; every part of the walk has a limit, so a hub costs no more than another. A
 //     cluster that is open (empty) is the concept alone
 // parameters: namespace, queries ([id, score]), evidence ([id, score, query id]), clusters ([id, score]), hops, entities, edges,
@@ -90,7 +90,7 @@ MATCH (q:Query {id: id})
 USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 WITH q, related, ways, any(seed IN $queries WHERE seed[0] = q.id) AS whole,
-  reduce(ids = [seed IN $evidence | seed[0]], r IN related | ids + r.evidence_ids) AS evidence_ids,
+  reduce(ids = [seed IN $evidence WHERE seed[2] = q.id | seed[0]], r IN related | ids + r.evidence_ids) AS evidence_ids,
   reduce(ids = [], r IN related | ids + r.triple_ids) AS triple_ids
 RETURN
   [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
@@ -102,15 +102,33 @@ RETURN
       c.cost_usd, c.latency_ms, c.created_at]
   } AS calls,
   COLLECT {
-    MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)
-    WHERE whole OR e.id IN evidence_ids
+    CALL (q, whole, evidence_ids) {
+      UNWIND CASE WHEN whole THEN [q] ELSE [] END AS all_of
+      MATCH (all_of)-[:HAS_EVIDENCE]->(e:Evidence)
+      RETURN e
+    UNION ALL
+      UNWIND CASE WHEN whole THEN [] ELSE evidence_ids END AS id
+      WITH DISTINCT id
+      MATCH (e:Evidence {id: id})
+      USING INDEX SEEK e:Evidence(id)
+      WHERE e.namespace = $namespace
+      RETURN e
+    }
     RETURN [e.id, e.text, e.framing, e.position, e.cosine, e.llm_score, e.score, e.rank, e.kept, e.reason, e.created_at,
       [(e)-[:GENERATED_BY]->(c:TeacherCall) | c.id][0]]
   } AS evidence,
   COLLECT {
-    MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
-    USING INDEX SEEK t:TRIPLE(namespace, query_id)
-    WHERE t.id IN triple_ids OR (whole AND q.graph = 'multigraph')
+    CALL (q, whole, triple_ids) {
+      UNWIND CASE WHEN whole AND q.graph = 'multigraph' THEN [q.id] ELSE [] END AS id
+      MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: id}]->(o)
+      USING INDEX SEEK t:TRIPLE(namespace, query_id)
+      RETURN s, t, o
+    UNION ALL
+      UNWIND CASE WHEN whole AND q.graph = 'multigraph' THEN [] ELSE triple_ids END AS id
+      MATCH (s)-[t:TRIPLE {id: id}]->(o)
+      USING INDEX SEEK t:TRIPLE(id)
+      RETURN s, t, o
+    }
     RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_id, t.rank, s.id, s.name, o.id, o.name]
   } AS triples,
   [r IN related | [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.rank, startNode(r).id,

@@ -19,7 +19,7 @@ from drag_graph.searching import (
 )
 
 LEAST_CANDIDATES = 40
-"""The least that a vector index is asked for: it misses some of the very nearest when asked for fewer."""
+"""The least that a vector index is asked for: asked for 20 it missed more than 1 % of the 10 nearest, quantised or not."""
 LISTS = ("queries", "evidence", "similar")
 
 

@@ -1,4 +1,4 @@
-"""From several rankings to one weight a line (docs/adr/0016).
+"""From several rankings to one weight a line (docs/adr/0017).
 
 Reciprocal rank fusion after Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
 learning methods", SIGIR 2009: what stands at rank r of a list gets 1 / (k + r) from it, with k = 60, and the sum over the lists

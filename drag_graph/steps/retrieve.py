@@ -1,4 +1,4 @@
-"""Which stored things answer a question (design, section 5, "Asking something never distilled"; docs/adr/0016).
+"""Which stored things answer a question (design, section 5, "Asking something never distilled"; docs/adr/0017).
 
 Pure: what is asked of a store's search (`question_keys`), what of its answer is relevant (`seeds_of`), and what the lines that
 the store then finds weigh (`weighed_lines`, `relevant_lines`).
@@ -78,7 +78,7 @@ def question_keys(text: str) -> list[str]:
 
     Each is looked for as it is written and in lower case, because a capitalised word keeps its ending in a name.
     """
-    words = tokens(text)
+    words = tokens(text)[:MOST_KEYS]
     names: list[str] = []
     for length in range(min(LONGEST_NAME, len(words)), 0, -1):
         for start in range(len(words) - length + 1):

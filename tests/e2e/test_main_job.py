@@ -97,11 +97,45 @@ def test_ask_a_new_question(cli, store, distilled):
     ).json
     assert near["how"] == "nearest"
     assert near["lines"]
+    for line in near["lines"]:
+        assert {way["list"] for way in line["lists"]} == {"query", "line"}
+        assert line["score"] == pytest.approx(line["fused"] * (line["confidence"] or 1.0), abs=2e-6)
+        assert (line["confidence"] is None) == (line["kind"] == "evidence")
+        assert line["hop"] == 0
     far = cli("ask", "How do I change the oil of a motorbike?", "--store", store, "--json")
     assert far.code == 0
     assert far.json["answer"] == NOTHING_RELEVANT
     assert far.json["label"] is None
     assert far.json["lines"] == []
+
+
+def test_why_a_line_is_shown_is_told_in_a_table(cli, store, distilled):
+    asked = cli("ask", "What is it that causes the tides of the oceans on our Earth?", "--store", store, "--explain")
+    assert asked.code == 0, asked.err
+    assert "found by: nearest" in asked.out
+    for word in ("weight", "fused", "confidence", "hop", "query (1, 0)", "line (1, 0)"):
+        assert word in asked.out
+    plain = cli("ask", "What is it that causes the tides of the oceans on our Earth?", "--store", store)
+    assert "fused" not in plain.out
+
+
+def test_a_linked_store_answers_from_all_subgraphs(cli, store, distilled):
+    assert cli("link", "--store", store).code == 0
+    question = "Does hot water dissolve more sugar, and does iron in dry air rust?"
+    asked = cli("ask", question, "--store", store, "--json", "--explain").json
+    assert asked["how"] == "search"
+    assert len(asked["query_ids"]) > 1
+    assert {"evidence", "concept", "line"} <= {way["list"] for line in asked["lines"] for way in line["lists"]}
+    audit = cli("audit", asked["answer_id"], "--store", store, "--json").json
+    assert all(line["live"] for line in audit["lines"])
+    assert {line["query_id"] for line in audit["lines"]} == set(asked["query_ids"])
+    far = cli("ask", "How do I change the oil of a motorbike?", "--store", store, "--json").json
+    assert far["answer"] == NOTHING_RELEVANT
+    assert cli("db", "erase", "--query-id", asked["query_ids"][0], "--yes", "--store", store).code == 0
+    assert cli("audit", asked["answer_id"], "--store", store).code == 3
+    again = cli("ask", question, "--store", store, "--json").json
+    assert asked["query_ids"][0] not in again["query_ids"]
+    assert cli("db", "verify", "--store", store).code == 0
 
 
 def test_ask_the_same_words_without_the_options(cli, store, distilled):
