@@ -89,7 +89,7 @@ class Unsettled:
 class ConceptStore(Protocol):
     """The concepts of one namespace: `GraphStore.concepts`. Raises StoreError as a GraphStore does.
 
-    Every write is one transaction. Pages are in the order of ids, from the first one behind `after` on.
+    Every write is one transaction. A page goes on behind `after`, the last id of the page before it, in the order of the store.
     """
 
     def unlinked(self, after: str, limit: int) -> list[tuple[str, str]]:

@@ -1,10 +1,12 @@
 // what: reads the other names of linked entities, page by page
-// parameters: namespace, after, limit
-// returns: one row an entity that has variants, by id: entity, concept (ids), variants
+// parameters: namespace, after (the last id of the page before), reached (by what that id is found in the index), limit
+// returns: one row an entity that has variants: entity, concept (ids), variants
 MATCH (e:Entity)
-USING INDEX e:Entity(id)
-WHERE e.id > $after AND e.namespace = $namespace AND size(e.variants) > 0
+USING INDEX e:Entity(namespace, query_id)
+WHERE
+  e.namespace = $namespace AND e.query_id >= $reached AND (e.query_id > $reached OR e.id > $after) AND size(e.variants) > 0
 MATCH (e)-[:REFERS_TO]->(c:Concept)
-RETURN e.id AS entity, c.id AS concept, e.variants AS variants
-ORDER BY entity
+WITH e, c
+ORDER BY e.namespace, e.query_id, e.id
 LIMIT $limit
+RETURN e.id AS entity, c.id AS concept, e.variants AS variants

@@ -34,7 +34,7 @@ class Neo4jConcepts:
         self._namespace = access.namespace
 
     def unlinked(self, after: str, limit: int) -> list[tuple[str, str]]:
-        return [(row[0], row[1]) for row in self._read("unlinked_entities", after=after, limit=limit)]
+        return [(row[0], row[1]) for row in self._page("unlinked_entities", after, limit)]
 
     def link(self, namings: Sequence[Naming]) -> int:
         rows = [
@@ -59,7 +59,7 @@ class Neo4jConcepts:
             self._write_plain("rename_concepts", [{"id": id_, "name": names[id_]} for id_ in some])
 
     def without_vector(self, label: Embedded, after: str, limit: int) -> list[tuple[str, str]]:
-        return [(row[0], row[1]) for row in self._read(_VECTORS[label][0], after=after, limit=limit)]
+        return [(row[0], row[1]) for row in self._page(_VECTORS[label][0], after, limit)]
 
     def save_vectors(self, label: Embedded, ids: Sequence[str], vectors: Vectors) -> None:
         rows = [[id_, vector] for id_, vector in zip(ids, vectors.tolist(), strict=True)]
@@ -163,10 +163,17 @@ class Neo4jConcepts:
     def _write_plain(self, name: str, rows: list[dict[str, Any]]) -> None:
         self._access.writing(lambda work: work.run(name, rows=rows))
 
+    def _page(self, name: str, after: str, limit: int) -> list[list[Any]]:
+        """Return the page behind a node, by an index that begins with the namespace: others' nodes cost nothing."""
+        found = self._access.reading(lambda work: work.rows("unlinked_entities_reached", after=after)) if after else []
+        # One that was erased since is gone on from with the first page: what is done is not found again.
+        ((reached,),) = found or (("",),)
+        return self._read(name, after=after if found else "", reached=reached, limit=limit)
+
     def _pages(self, name: str) -> Iterator[list[list[Any]]]:
         """Yield pages of rows whose first column is the id. Each is a transaction of its own."""
         after = ""
-        while page := self._read(name, after=after, limit=ROWS_A_PAGE):
+        while page := self._page(name, after, ROWS_A_PAGE):
             yield page
             after = page[-1][0]
 
