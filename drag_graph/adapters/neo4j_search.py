@@ -18,8 +18,9 @@ from drag_graph.searching import (
     ranked,
 )
 
-LEAST_CANDIDATES = 40
-"""The least that a vector index is asked for: asked for 20 it missed more than 1 % of the 10 nearest, quantised or not."""
+LEAST_CANDIDATES = 100
+"""The least that a vector index is asked for. Of random vectors of 384 numbers, the worst case, it missed 2 to 5 % of the ten
+nearest when asked for 40, and at most 0.5 % when asked for 100, at a tenth more time."""
 LISTS = ("queries", "evidence", "similar")
 
 

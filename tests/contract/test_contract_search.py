@@ -17,7 +17,7 @@ from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.adapters.students import make_student
 from drag_graph.asking import Asker
 from drag_graph.model import Aggregation
-from drag_graph.queries import load_from
+from drag_graph.queries import load, load_from
 from drag_graph.searching import Limits, Seed
 from drag_graph.service.auditing import audit_document
 from drag_graph.settings import Settings
@@ -38,6 +38,13 @@ BLOOD = (
 def direction(degrees):
     """A unit vector so many degrees away from the first axis."""
     return [math.cos(math.radians(degrees)), math.sin(math.radians(degrees)), *[0.0] * (DIMENSION - 2)]
+
+
+def operators(plan):
+    """The names of all operators of a plan."""
+    yield plan["operatorType"]
+    for child in plan.get("children", []):
+        yield from operators(child)
 
 
 class SearchContract:
@@ -283,19 +290,19 @@ class SearchContract:
                 make_subgraph(
                     n,
                     namespace=store.namespace,
-                    triples=[(f"thing {n}", "is", "blood", 0.9, 0)],
-                    evidence=1,
+                    triples=[(f"thing {n} {m}", "is", "blood", 0.9, m) for m in range(15)],
+                    evidence=15,
                     dropped=(),
                     embedding=direction(n / 10),
                 )
-                for n in range(60)
+                for n in range(8)
             ]
             store.save(crowd, AGGREGATION)
             theirs = plant(
                 store,
                 crowd,
-                concepts={f"thing {n}": direction(n / 10) for n in range(60)},
-                evidence={graph.evidence[0].id: direction(n / 10) for n, graph in enumerate(crowd)},
+                concepts={f"thing {n} {m}": direction(n + m / 15) for n in range(8) for m in range(15)},
+                evidence={item.id: direction(n) for n, graph in enumerate(crowd) for item in graph.evidence},
             )
         with open_store(namespace) as store:
             store.claim_embedder("of-tests", DIMENSION)
@@ -485,6 +492,15 @@ class TestNeo4jSearch(SearchContract):
             driver.execute_query(text, parameters)
 
         return execute_
+
+    @pytest.mark.parametrize("name", ["search_candidates", "search_candidates_exact", "search_expand", "save_answers"])
+    def test_no_statement_of_asking_scans(self, store, driver, name):
+        """Every node and relationship is found by an index, whatever the store has grown to."""
+        statement_ = load(name, "neo4j")
+        plan = driver.execute_query(f"EXPLAIN {statement_.text}", dict.fromkeys(statement_.parameters)).summary.plan
+        found = list(operators(plan))
+        assert any("IndexSeek" in operator for operator in found)
+        assert not [operator for operator in found if "Scan" in operator]
 
     def test_a_new_question_takes_three_statements(self, asker, caplog):
         asker.ask_text("What do the lungs take up from the air?")  # opens the connection and looks at the schema
