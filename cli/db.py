@@ -149,20 +149,59 @@ def verify(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Check that every triple has evidence and a teacher call, and that nothing dangles; exit 1 with the list if not.
+    """Check that everything has its provenance, nothing dangles and nothing was changed; exit 1 with the list if not.
 
     Example: drag-graph db verify --json
     """
     from drag_graph.bootstrap import open_store
+    from drag_graph.repairing import problems
 
     from . import render
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
     with open_store(settings, create=False, read_only=True) as graph:
-        problems = graph.verify()
-    render.problems(problems, as_json=json)
-    raise typer.Exit(1 if problems else 0)
+        found = problems(graph)
+    render.problems(found, as_json=json)
+    raise typer.Exit(1 if found else 0)
+
+
+@app.command()
+def repair(
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Mend what `db verify` finds, as far as it can be mended; exit 1 if something is left.
+
+    What nothing proves is removed, simple edges are made anew, dangling references are dropped. See docs/graph.md.
+
+    Example: drag-graph db repair --json
+    """
+    from dataclasses import asdict
+    from datetime import UTC, datetime
+
+    from drag_graph.bootstrap import make_repairing, open_store
+    from drag_graph.repairing import repair as repaired
+
+    from . import render
+
+    del debug
+    settings = options.settings_of({"store": store, "namespace": namespace})
+    with open_store(settings, create=False) as graph:
+        done = repaired(graph, make_repairing(settings, graph), datetime.now(UTC).isoformat(timespec="seconds"))
+    left = [item for item in done if not item.mended]
+    if json:
+        render.document({"repairs": [asdict(item) for item in done]})
+    elif done:
+        table = render.table_of("check", "number", "mended", "what", wrapped="what")
+        for item in done:
+            table.add_row(item.check, str(item.number), "yes" if item.mended else "no", item.what)
+        render.console().print(table)
+    else:
+        render.console().print("Nothing was wrong.")
+    raise typer.Exit(1 if left else 0)
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """Erasing in the store in memory (`drag_graph.testing.dict_store`)."""
 
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from drag_graph.erasing import Erased, Selection, Target, needs_refresh, parts_of, without
@@ -42,6 +43,8 @@ class DictErasing:
             resting = [item for item in content.answers.values() if target.query_id in item.query_ids]
             if graph is None:
                 return self._gone(content, resting, {}, dry_run=dry_run)
+            links = deepcopy(content.links) if dry_run else content.links
+            concepts = len(links.concepts)
             parts = parts_of(graph, target.call_ids)
             if not target.call_ids or parts.everything:
                 counts = {
@@ -51,11 +54,14 @@ class DictErasing:
                     "TeacherCall": len(graph.calls),
                     "TRIPLE": len(graph.triples),
                 }
+                links.forget([item.id for item in graph.entities], [item.id for item in graph.evidence])
+                counts["Concept"] = concepts - len(links.concepts)
                 if not dry_run:
                     del content.subgraphs[target.query_id]
                 return self._gone(content, resting, counts, dry_run=dry_run)
             if not parts.call_ids:
                 return Erased()
+            links.forget(parts.entity_ids, parts.evidence_ids)
             left, aggregation = without(graph, parts), content.aggregations.get(target.query_id)
             if aggregation is not None:
                 left = expected(left, aggregation.model_copy(update={"statements": dict(parts.statements)}))
@@ -70,6 +76,7 @@ class DictErasing:
                 "Entity": len(parts.entity_ids),
                 "TeacherCall": len(parts.call_ids),
                 "TRIPLE": len(parts.triple_ids),
+                "Concept": concepts - len(links.concepts),
             }
             return self._gone(content, resting, counts, dry_run=dry_run)
 

@@ -1,8 +1,14 @@
 """`drag-graph graph …` on the example questions, on both engines."""
 
 import json
+from pathlib import Path
 
 import pytest
+
+from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.queries import load_from
+
+TAMPER = Path(__file__).parents[1] / "contract" / "tamper"
 
 
 @pytest.fixture
@@ -44,3 +50,30 @@ def test_the_whole_graph_is_looked_at(cli, filled, tmp_path):
     name = cli("graph", "communities", *filled, "--json").json["groups"][0]["members"][0]["name"]
     assert "<title>Communities of" in html
     assert json.dumps(name)[1:-1] in html
+
+
+def test_a_healthy_store_is_verified_and_needs_no_repair(cli, filled):
+    assert cli("db", "verify", *filled, "--json").json == {"problems": []}
+    done = cli("db", "repair", *filled, "--json")
+    assert (done.code, done.json) == (0, {"repairs": []})
+    assert "Nothing was wrong" in cli("db", "repair", *filled).out
+
+
+def test_what_cannot_be_mended_is_said_and_ends_with_exit_code_1(cli, tmp_path, questions, curated):
+    path = tmp_path / "broken.lbug"
+    assert cli("distill", questions, "--teacher", curated, "--store", path).code == 0
+    with LadybugStore(path) as store:
+        store.migrate()
+        first = store.match_ids("query", "", limit=1)[0]
+        with store.writing() as session:
+            session.execute(*load_from(TAMPER, "text_changed", "ladybug").bind(namespace="default"))
+        number = sum(len(graph.evidence) for graph in store.read(store.match_ids("query", "", limit=100)))
+    found = cli("db", "verify", "--store", path, "--json")
+    assert (found.code, {item["check"] for item in found.json["problems"]}) == (1, {"checksum"})
+    assert len(found.json["problems"]) == number
+    done = cli("db", "repair", "--store", path, "--json")
+    assert done.code == 1
+    assert [(item["check"], item["number"], item["mended"]) for item in done.json["repairs"]] == [("checksum", number, False)]
+    assert "erase its query" in " ".join(cli("db", "repair", "--store", path).out.split())
+    assert cli("db", "erase", "--query-id", first, "--yes", "--store", path).code == 0
+    assert len(cli("db", "verify", "--store", path, "--json").json["problems"]) < number

@@ -10,7 +10,15 @@ from drag_graph.queries import DIALECTS, Statement, load, load_from
 
 ENGINES_OWN = {
     # A server has other writers to wait for, indexes that fill in the background, and can be away.
-    "neo4j": {"await_indexes", "lock_migrations", "lock_migrations_schema", "lock_queries", "ping", "records_nodes"},
+    "neo4j": {
+        "await_indexes",
+        "lock_migrations",
+        "lock_migrations_schema",
+        "lock_queries",
+        "ping",
+        "records_nodes",
+        "repair_sizes",
+    },
     # Its Cypher cannot make edges between collected nodes, nor read nodes of several tables at once.
     "ladybug": {
         "mark_graphs",

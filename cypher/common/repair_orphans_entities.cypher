@@ -1,0 +1,7 @@
+// what: removes nodes Entity that belong to no stored query
+// parameters: namespace, ids
+// returns: nothing
+UNWIND $ids AS id
+MATCH (n:Entity {id: id})
+WHERE n.namespace = $namespace AND NOT EXISTS { MATCH (q:Query)-[:MENTIONS]->(n) WHERE q.id = n.query_id }
+DETACH DELETE n

@@ -1,0 +1,7 @@
+// what: removes nodes Evidence that belong to no stored query
+// parameters: namespace, ids
+// returns: nothing
+UNWIND $ids AS id
+MATCH (n:Evidence {id: id})
+WHERE n.namespace = $namespace AND NOT EXISTS { MATCH (q:Query)-[:HAS_EVIDENCE]->(n) WHERE q.id = n.query_id }
+DETACH DELETE n

@@ -1,0 +1,14 @@
+// what: counts the parts of queries anew, by which a reader tells whether what it read is of one state
+// parameters: namespace, ids
+// returns: nothing
+UNWIND $ids AS id
+MATCH (q:Query {id: id})
+USING INDEX SEEK q:Query(id)
+WHERE q.namespace = $namespace
+SET q.call_ids = COLLECT { MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id}) RETURN c.id ORDER BY c.id },
+  q.sizes = [
+    COUNT { (:TeacherCall {namespace: $namespace, query_id: q.id}) }, COUNT { (q)-[:HAS_EVIDENCE]->(:Evidence) },
+    COUNT { (q)-[:MENTIONS]->(:Entity) }, COUNT { ()-[:TRIPLE {namespace: $namespace, query_id: q.id}]->() },
+    COUNT { ()-[:RELATED {namespace: $namespace, query_id: q.id}]->() }
+  ],
+  q.revision = randomUUID()

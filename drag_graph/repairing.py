@@ -1,0 +1,223 @@
+"""Checking what only its content can tell, and mending what a check found (`db verify`, `db repair`; docs/graph.md).
+
+The port that the stores implement and the order of the work, without any I/O of its own.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+from drag_graph.identity import content_id, query_id
+from drag_graph.model import Aggregation, Subgraph
+from drag_graph.ports import GraphStore, Problem
+from drag_graph.statistics import components
+from drag_graph.steps.surface import predicate_key
+
+PAGE = 200
+"""Queries, or ids, that are worked on in one round trip."""
+UNMENDABLE = {
+    "checksum": "what it should say is not known: erase its query, or distil it again",
+    "duplicate": "a constraint must have been dropped: restore the store from a backup",
+}
+"""By check: why `repair` leaves it, and what to do."""
+
+
+class RepairStore(Protocol):
+    """The single repairs of one namespace, by id; each is one transaction, and done again does nothing."""
+
+    def relink(self, ids: Sequence[str]) -> None:
+        """Link entities and evidence to their queries again where these are stored; remove those whose query is not."""
+
+    def remove_evidence(self, ids: Sequence[str]) -> None:
+        """Remove those of this evidence that no stored teacher call made."""
+
+    def remove_triples(self, ids: Sequence[str]) -> None:
+        """Remove triples."""
+
+    def remove_edges(self, ids: Sequence[str]) -> None:
+        """Remove simple edges."""
+
+    def remove_answers(self, ids: Sequence[str]) -> None:
+        """Remove answers."""
+
+    def owners(self, entity_ids: Sequence[str]) -> list[str]:
+        """Return the ids of these entities' queries."""
+
+    def aggregation(self, query_id: str, statements: dict[str, str]) -> Aggregation | None:
+        """Return how the query's simple edges were made, with these statements, or None where it is not known."""
+
+    def expire(self, query_ids: Sequence[str], now: str) -> None:
+        """Mark queries as expired at `now`."""
+
+    def recount(self, query_ids: Sequence[str]) -> None:
+        """Correct what the queries say of how many parts they have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What `repair` did or could not do about one kind of problem."""
+
+    check: str
+    number: int
+    what: str
+    mended: bool = True
+
+
+def problems(store: GraphStore) -> list[Problem]:
+    """Return everything that is wrong with the store: what its own statements find, wrong ids, wrong clusters."""
+    found = store.verify()
+    if found:  # what is broken cannot always be read
+        return found + list(_cluster_problems(store))
+    return [*found, *content_problems(store), *_cluster_problems(store)]
+
+
+def content_problems(store: GraphStore) -> Iterator[Problem]:
+    """Yield a problem for every id that is not the hash of what it is the id of (`drag_graph.identity`); streams."""
+    offset = 0
+    while page := store.list_queries(PAGE, offset):
+        for subgraph in store.read([row.id for row in page]):
+            yield from _wrong_ids(subgraph)
+        offset += len(page)
+
+
+def repair(store: GraphStore, tools: RepairStore, now: str) -> list[Repair]:
+    """Mend what can be mended, and return what was done and what could not be.
+
+    Orphans are linked to their query again or removed; evidence without a teacher call, triples without either and answers
+    without their query are removed; simple edges of what was touched are made anew under their settings, or where these are not
+    known removed, their query being marked as expired; concepts are counted again and their clusters worked out anew.
+    """
+    found = _by_check(store.verify())
+    done: list[Repair] = []
+
+    def note(check: str, what: str) -> list[str]:
+        ids = found.get(check, [])
+        if ids:
+            done.append(Repair(check, len(ids), what))
+        return ids
+
+    for some in _chunks(note("orphan", "linked to their query again, or removed where it is not stored")):
+        tools.relink(some)
+    for some in _chunks(note("no-provenance", "evidence removed")):
+        tools.remove_evidence(some)
+    found |= {"unproven-triple": sorted({*found.get("unproven-triple", ()), *store.unproven_triples()})}
+    for some in _chunks(note("unproven-triple", "triples removed")):
+        tools.remove_triples(some)
+    for some in _chunks(note("dangling-answer", "answers removed")):
+        tools.remove_answers(some)
+    found["dangling-id"] = _by_check(store.verify()).get("dangling-id", [])
+    done += _edges(store, tools, note("dangling-id", "simple edges made anew"), now)
+    if note("concept", "concepts removed or counted again"):
+        store.concepts.tidy()
+    wrong = dict(_clusters(store))
+    if wrong:
+        store.concepts.save_clusters(wrong)
+        done.append(Repair("cluster", len(wrong), "clusters worked out anew"))
+    touched = list(_every_query(store)) if any(item.mended for item in done) else []
+    for some in _chunks(touched):
+        tools.recount(some)
+    left = _by_check(problems(store))
+    return done + [
+        Repair(check, len(ids), UNMENDABLE.get(check, "run it again, or erase what it names"), mended=False)
+        for check, ids in left.items()
+    ]
+
+
+def _edges(store: GraphStore, tools: RepairStore, ids: Sequence[str], now: str) -> list[Repair]:
+    """Make the simple edges of the queries anew that these broken ones are of."""
+    broken, unknown = set(ids), list[str]()
+    owners = sorted({owner for some in _chunks(sorted({id_.split("-")[0] for id_ in ids})) for owner in tools.owners(some)})
+    for some in _chunks(ids):
+        tools.remove_edges(some)
+    tools.recount(owners)
+    for subgraph in store.read(owners):
+        whole = {edge.id: edge.statement for edge in subgraph.edges if edge.id not in broken}
+        aggregation = tools.aggregation(subgraph.query.id, whole)
+        if aggregation is None:
+            unknown.append(subgraph.query.id)
+        else:
+            store.aggregate([subgraph.query.id], aggregation)
+    if not unknown:
+        return []
+    tools.expire(unknown, now)
+    return [Repair("dangling-id", len(unknown), "queries whose settings are not known: `drag-graph refresh --expired`")]
+
+
+def _wrong_ids(subgraph: Subgraph) -> Iterator[Problem]:
+    query = subgraph.query
+    name, own = query.namespace, query.id
+    if query_id(name, query.text, query.options) != own:
+        yield _wrong(own, "query")
+    repeats = Counter(item.text for item in subgraph.evidence)
+    for item in subgraph.evidence:
+        # What a teacher says twice is two pieces of evidence (drag_graph/steps/evidence.py).
+        allowed = ((), *(("repeat", str(number)) for number in range(1, repeats[item.text])))
+        if item.id not in {content_id(name, "evidence", own, item.text, *more) for more in allowed}:
+            yield _wrong(item.id, "evidence")
+    for entity in subgraph.entities:
+        if entity.id != content_id(name, "entity", own, entity.name):
+            yield _wrong(entity.id, "entity")
+    yield from _wrong_edges(subgraph)
+
+
+def _wrong_edges(subgraph: Subgraph) -> Iterator[Problem]:
+    name, own = subgraph.query.namespace, subgraph.query.id
+    for triple in subgraph.triples:
+        parts = (own, triple.subject_id, predicate_key(triple.predicate), triple.object_id, triple.evidence_id)
+        if triple.id != content_id(name, "triple", *parts):
+            yield _wrong(triple.id, "triple")
+    for edge in subgraph.edges:
+        if not f"{edge.id}-".startswith(f"{edge.subject_id}-{edge.object_id}-"):
+            yield _wrong(edge.id, "simple edge")
+
+
+def _wrong(id_: str, what: str) -> Problem:
+    return Problem("checksum", id_, f"the {what} is not what its id is the hash of: it was changed")
+
+
+def _cluster_problems(store: GraphStore) -> Iterator[Problem]:
+    for id_, cluster in _clusters(store):
+        yield Problem("cluster", id_, f"the concept's cluster should be {cluster}, by the judgements that stand")
+
+
+def _clusters(store: GraphStore) -> Iterator[tuple[str, str]]:
+    """Yield concepts whose cluster is not the one that the standing judgements make, with the one they make.
+
+    One that is open, until `link` has come to it, and what it is joined to, is not judged.
+    """
+    sizes: dict[str, int] = {}
+    said: dict[str, str] = {}
+    joined: list[tuple[str, str, float]] = []
+    stream = store.concepts.all()
+    while page := list(islice(stream, PAGE)):
+        for item in page:
+            sizes[item.id], said[item.id] = item.entities, item.cluster
+        judgements = store.concepts.same_as([item.id for item in page])
+        joined += [(one.left, one.right, one.score) for one in judgements if not one.undone_at]
+    alone = [(id_, id_, 1.0) for id_ in sizes]
+    for group in components([*joined, *alone]):
+        members = [id_ for id_ in group.members if id_ in sizes]
+        if all(said[id_] for id_ in members):
+            best = min(members, key=lambda id_: (-sizes[id_], id_))
+            yield from ((id_, best) for id_ in members if said[id_] != best)
+
+
+def _every_query(store: GraphStore) -> Iterator[str]:
+    offset = 0
+    while page := store.list_queries(PAGE, offset):
+        yield from (row.id for row in page)
+        offset += len(page)
+
+
+def _by_check(found: Sequence[Problem]) -> dict[str, list[str]]:
+    ids: dict[str, set[str]] = defaultdict(set)
+    for item in found:
+        ids[item.check].add(item.id)
+    return {check: sorted(names) for check, names in ids.items()}
+
+
+def _chunks(ids: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(ids), PAGE):
+        yield list(ids[start : start + PAGE])

@@ -1,0 +1,171 @@
+"""What somebody did to a store behind its back is found by `db verify` and mended by `db repair`, on both engines."""
+
+import secrets
+from pathlib import Path
+
+import pytest
+from tampering import statement
+
+from drag_graph.adapters.loaders import read_queries
+from drag_graph.bootstrap import make_repairing, open_session, open_store
+from drag_graph.concepts import Concept, Naming
+from drag_graph.repairing import problems, repair
+from drag_graph.settings import load_settings
+from drag_graph.testing.builders import make_answer
+from drag_graph.testing.contract.base import records_of
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+NOW = "2026-11-21T12:00:00+00:00"
+
+
+@pytest.fixture(params=["ladybug", pytest.param("neo4j", marks=pytest.mark.neo4j)])
+def settings(request, tmp_path, monkeypatch):
+    """The settings of a store that holds three of the example questions and an answer to each."""
+    flags = {
+        "namespace": f"repair-{secrets.token_hex(4)}",
+        "embedder": "lexical",
+        "teacher": f"curated:{EXAMPLES / 'curated.jsonl'}",
+    }
+    monkeypatch.chdir(tmp_path)
+    if request.param == "ladybug":
+        flags["store"] = str(tmp_path / "graph.lbug")
+    else:
+        flags["store"], user, password = request.getfixturevalue("neo4j_lts")
+        monkeypatch.setenv("NEO4J_USERNAME", user)
+        monkeypatch.setenv("NEO4J_PASSWORD", password)
+    settings = load_settings(flags)
+    with open_session(settings) as session:
+        session.distiller("examples").run(list(read_queries(EXAMPLES / "questions.jsonl", namespace=settings.namespace))[:3])
+        store = session.store
+        graphs = store.read(store.match_ids("query", ""))
+        assert len(graphs) == 3
+        for graph in graphs:
+            shown = [("edge", edge.id) for edge in graph.usable_edges[:2]] + [("evidence", graph.kept_evidence[0].id)]
+            store.save_answers([make_answer(graph.query.id, [graph], namespace=settings.namespace, refs=shown)])
+        yield settings
+    with open_store(settings) as store:
+        for id_ in store.match_ids("query", ""):
+            store.erase_query(id_)
+        if settings.uses_neo4j:
+            tamper(settings, "namespace_gone")
+
+
+def tamper(settings, flaw):
+    """Do what a statement of `tamper/` says."""
+    if settings.uses_neo4j:
+        import neo4j
+
+        with neo4j.GraphDatabase.driver(
+            settings.store, auth=(settings.neo4j_username, settings.neo4j_password.get_secret_value())
+        ) as driver:
+            driver.execute_query(*statement(flaw, "neo4j", settings.namespace))
+        return
+    with open_store(settings) as store, store.writing() as session:
+        session.execute(*statement(flaw, "ladybug", settings.namespace))
+
+
+def mend(settings):
+    """Return what is wrong by check, and what `repair` said."""
+    with open_store(settings) as store:
+        found = {item.check for item in problems(store)}
+        done = repair(store, make_repairing(settings, store), NOW)
+        return found, {item.check: item for item in done}, store
+
+
+def state(settings):
+    with open_store(settings) as store:
+        return records_of(store)
+
+
+def wrong(settings):
+    with open_store(settings) as store:
+        return problems(store)
+
+
+def test_a_healthy_store_is_left_as_it_is(settings):
+    before = state(settings)
+    assert wrong(settings) == []
+    found, done, _ = mend(settings)
+    assert (found, done) == (set(), {})
+    assert state(settings) == before
+
+
+@pytest.mark.parametrize(("flaw", "check"), [("orphan", "orphan"), ("dangling_edge", "dangling-id")])
+def test_what_can_be_made_again_is_as_it_was(settings, flaw, check):
+    before = state(settings)
+    tamper(settings, flaw)
+    found, done, _ = mend(settings)
+    assert check in found
+    assert done[check].mended
+    assert wrong(settings) == []
+    assert state(settings) == before
+
+
+def test_a_broken_edge_under_unknown_settings_waits_for_a_refresh(settings):
+    tamper(settings, "aggregation_gone")
+    tamper(settings, "dangling_edge")
+    found, _, _ = mend(settings)
+    assert "dangling-id" in found
+    assert wrong(settings) == []
+    with open_store(settings) as store:
+        assert store.counts()["RELATED"] == 0
+        assert len(store.stale_queries("expired", "2026-11-21T12:00:01+00:00")) == 3
+
+
+@pytest.mark.parametrize("flaw", ["evidence_gone", "call_gone", "provenance_gone"])
+def test_what_nothing_proves_is_removed(settings, flaw):
+    tamper(settings, flaw)
+    found, done, _ = mend(settings)
+    assert found & {"unproven-triple", "no-provenance"}
+    assert all(item.mended for item in done.values())
+    assert wrong(settings) == []
+    with open_store(settings) as store:
+        counts = store.counts()
+        assert counts["Query"] == 3
+        assert counts["TRIPLE"] == counts["RELATED"] == 0
+        assert len(store.read(store.match_ids("query", ""))) == 3
+
+
+def test_what_belongs_to_no_query_is_removed_with_the_answers(settings):
+    tamper(settings, "query_gone")
+    found, _, _ = mend(settings)
+    assert {"orphan", "dangling-answer"} <= found
+    assert wrong(settings) == []
+    assert state(settings) == []
+
+
+def test_dangling_answers_are_removed(settings):
+    tamper(settings, "dangling_answer")
+    found, _, _ = mend(settings)
+    assert found == {"dangling-answer"}
+    assert wrong(settings) == []
+    with open_store(settings) as store:
+        assert (store.counts()["Answer"], store.counts()["Query"]) == (0, 3)
+
+
+def test_a_changed_text_is_found_and_said_to_be_beyond_repair(settings):
+    with open_store(settings) as store:
+        evidence = sorted(item.id for graph in store.read(store.match_ids("query", "")) for item in graph.evidence)
+    tamper(settings, "text_changed")
+    assert sorted(item.id for item in wrong(settings)) == evidence
+    found, done, _ = mend(settings)
+    assert found == {"checksum"}
+    assert (done["checksum"].number, done["checksum"].mended) == (len(evidence), False)
+    assert "erase" in done["checksum"].what
+
+
+@pytest.mark.parametrize(("flaw", "check"), [("miscounted", "concept"), ("clusters_mixed", "cluster")])
+def test_concepts_are_counted_and_their_clusters_worked_out_anew(settings, flaw, check):
+    with open_store(settings) as store:
+        entities = [item for graph in store.read(store.match_ids("query", "")) for item in graph.entities][:4]
+        store.concepts.link([Naming(Concept(f"c{n}", item.name, item.name), (item.id,)) for n, item in enumerate(entities)])
+        store.concepts.save_clusters({f"c{n}": f"c{n}" for n in range(4)})
+        assert problems(store) == []
+    before = state(settings)
+    tamper(settings, flaw)
+    found, done, _ = mend(settings)
+    assert check in found
+    assert done[check].mended
+    assert wrong(settings) == []
+    if check == "cluster":
+        assert state(settings) == before
