@@ -102,6 +102,10 @@ class Raw:
         self._rows("raw_erase_all", namespace=self.namespace)
         self._rows("raw_aggregate_all", namespace=self.namespace, **merging)
 
+    def count(self) -> int:
+        """Return how many queries the namespace has."""
+        return int(self._rows("raw_count", namespace=self.namespace)[0][0])
+
     def nearest(self, vector: Sequence[float], candidates: int) -> list[list[Any]]:
         """Return the nearest query with its subgraph and evidence, by one statement."""
         return self._rows("raw_nearest", namespace=self.namespace, vector=vector, candidates=candidates)

@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from drag_graph.adapters.checked_rows import CheckedRows
 from drag_graph.errors import StoreUnfit
-from drag_graph.model import Answer, Line, Subgraph
+from drag_graph.model import Answer, Entity, Evidence, Line, SimpleEdge, Subgraph, TeacherCall, Triple
 
 Row = Sequence[Any]
 
@@ -37,6 +38,11 @@ TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call
 EDGE = ("id", "statement", "predicates", "confidence", "support", "triple_ids", "evidence_ids", "rank")
 ENDS = ("subject_id", "subject", "object_id", "object")
 
+_EVIDENCE_ROWS = CheckedRows(Evidence, (*EVIDENCE, "call_id"))
+_ENTITY_ROWS = CheckedRows(Entity, ENTITY)
+_TRIPLE_ROWS = CheckedRows(Triple, (*TRIPLE, *ENDS))
+_EDGE_ROWS = CheckedRows(SimpleEdge, (*EDGE, *ENDS))
+_CALL_ROWS = CheckedRows(TeacherCall, CALL)
 _values_of_call, _values_of_evidence, _values_of_triple = attrgetter(*CALL), attrgetter(*EVIDENCE), attrgetter(*TRIPLE)
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _ANSWER_JSON = frozenset({"lines", "line_json", "snapshot", "edge_ids", "evidence_ids"})
@@ -103,22 +109,16 @@ def subgraph_of(row: Row, namespace: str) -> Subgraph:
     head, calls, evidence, entities, triples, edges, *_ = row
     query_id = head[0]
 
-    def parts(names: Sequence[str], items: Sequence[Row], place: int) -> list[dict[str, Any]]:
-        names = (*names, "query_id")
-        ordered = sorted(items, key=lambda item: (item[place], item[0]))
-        return [dict(zip(names, (*item, query_id), strict=True)) for item in ordered]
-
     try:
         own = dict(zip((*QUERY, *SUBGRAPH), head, strict=True))
         own["metadata"] = json.loads(own["metadata"])
         own["query"] = {"namespace": namespace, **{name: own.pop(name) for name in QUERY}}
         own["embedding"] = own["embedding"] or ()
-        own["evidence"] = parts((*EVIDENCE, "call_id"), evidence, EVIDENCE.index("position"))
-        own["entities"] = parts(ENTITY, entities, ENTITY.index("name"))
-        own["triples"] = parts((*TRIPLE, *ENDS), triples, TRIPLE.index("rank"))
-        own["edges"] = parts((*EDGE, *ENDS), edges, EDGE.index("rank"))
-        own["calls"] = parts(CALL, calls, CALL.index("id"))
-        # In one pass: seventy objects that are made and checked one by one take a third longer.
+        own["evidence"] = sorted(_EVIDENCE_ROWS.of(evidence, query_id), key=lambda item: (item.position, item.id))
+        own["entities"] = sorted(_ENTITY_ROWS.of(entities, query_id), key=lambda item: (item.name, item.id))
+        own["triples"] = sorted(_TRIPLE_ROWS.of(triples, query_id), key=lambda item: (item.rank, item.id))
+        own["edges"] = sorted(_EDGE_ROWS.of(edges, query_id), key=lambda item: (item.rank, item.id))
+        own["calls"] = sorted(_CALL_ROWS.of(calls, query_id), key=lambda item: item.id)
         return Subgraph.model_validate(own)
     except (ValidationError, ValueError, TypeError) as error:
         raise _damaged(f"query {query_id}") from error
