@@ -70,7 +70,7 @@ def ask(
     from drag_graph.bootstrap import open_session
     from drag_graph.errors import ConfigurationError, QueryInvalid
 
-    from . import render
+    from . import progress, render
 
     del debug
     flags = {
@@ -95,7 +95,7 @@ def ask(
             from .distill import line_count, some
 
             lines = some(read_queries(file, namespace=settings.namespace, domain=settings.domain), file)
-            with render.progress(line_count(file), quiet=json) as show_one:
+            with progress.progress(line_count(file), quiet=json) as show_one:
                 report = asker.ask_all(lines, on_answer=show_one)
             render.answers(report, as_json=json)
             if report.stopped:

@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+import traceback
 from types import TracebackType
 from typing import Any
 
@@ -83,7 +84,7 @@ def _run(*, debug: bool) -> int:
         return stop.code if isinstance(stop.code, int) else 1
     except DragGraphError as error:
         if debug:
-            raise
+            traceback.print_exception(error)
         typer.echo(f"Error: {error}", err=True)
         if error.hint:
             typer.echo(f"Next: {error.hint}", err=True)

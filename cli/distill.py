@@ -69,7 +69,7 @@ def distill(
     from drag_graph.bootstrap import open_session
     from drag_graph.threads import few_arenas
 
-    from . import render, render_runs
+    from . import progress, render_runs
 
     del debug
     flags = {
@@ -107,7 +107,7 @@ def distill(
         if batch:
             report = _in_batches(session, lines, file, query, wait=not no_wait, retry_quarantined=retry_quarantined, quiet=json)
         else:
-            with render.progress(line_count(file), quiet=json) as show:
+            with progress.progress(line_count(file), quiet=json) as show:
                 distiller = session.distiller(source_of(file, query), retry_quarantined=retry_quarantined)
                 report = distiller.run(lines, on_result=show)
         render_runs.run(report, as_json=json)

@@ -122,7 +122,7 @@ def _run(
     from drag_graph.refreshing import lines
     from drag_graph.threads import few_arenas
 
-    from . import render, render_runs
+    from . import progress, render_runs
 
     few_arenas()
     with open_session(settings, create=False) as session:
@@ -130,7 +130,7 @@ def _run(
         if not total and not as_json:
             typer.echo(f"Nothing has {' or '.join(reasons)}.")
             return
-        with render.progress(total, quiet=as_json) as show:
+        with progress.progress(total, quiet=as_json) as show:
             stale = lines(session.store, _due(session.store, reasons, limit))
             report = session.refresher(reasons, retry_quarantined=retry_quarantined).run(stale, on_result=show)
         render_runs.run(report, as_json=as_json)

@@ -64,43 +64,6 @@ def write(text: str, output: Path | None) -> None:
 
 
 @contextmanager
-def progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """Show a bar with rate, cost so far and time left, on a terminal only; yields what is called with the cost so far."""
-    stderr = Console(stderr=True)
-    if quiet or not stderr.is_terminal:
-        yield lambda _cost: None
-        return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:.1f}/s" if task.speed else "-/s")
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Rate(),
-        TextColumn("${task.fields[cost]:.4f}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=stderr, transient=True) as bar:
-        task = bar.add_task("Queries", total=total, cost=0.0)
-        yield lambda cost: bar.update(task, advance=1, cost=cost)
-
-
-@contextmanager
 def waiting(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """Show that something is going on, on a terminal only; yields what is called with each further step."""
     stderr = Console(stderr=True)
@@ -327,4 +290,6 @@ def _subgraph_tables(value: "Subgraph") -> None:
 
 def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
     """Print what a distillation would take."""
+    if not as_json and not values.get("price_known", True):
+        values = {name: "unknown" if name.startswith("price_usd") else value for name, value in values.items()}
     fields(values, as_json=as_json)

@@ -1,10 +1,12 @@
-"""What is shown while batches are waited for, on a terminal only."""
+"""What is shown while batches are waited for: a bar on a terminal, else lines."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from rich.console import Console
+
+from .progress import Lines
 
 
 class Shown(NamedTuple):
@@ -18,8 +20,12 @@ class Shown(NamedTuple):
 def progress(total: int | None, *, quiet: bool) -> Iterator[Shown]:
     """Show a bar of the queries with the cost so far, and what is waited for, for how long."""
     stderr = Console(stderr=True)
-    if quiet or not stderr.is_terminal:
+    if quiet:
         yield Shown(lambda _cost: None, lambda _sentence: None)
+        return
+    if not stderr.is_terminal:
+        lines = Lines(total)
+        yield Shown(lines.result, lines.wait)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

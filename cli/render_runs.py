@@ -39,7 +39,9 @@ def run(report: "RunReport", *, as_json: bool) -> None:
             typer.echo(f"{name}: {len(result.notes)} left out or done otherwise (--json lists why)", err=True)
     counts = ", ".join(f"{totals[name]} {name}" for name in ("complete", "quarantined", "skipped", "pending"))
     counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""
-    console().print(f"{counts}; {totals['calls']} calls, ${totals['cost_usd']:.4f}, {totals['seconds']:.1f} s")
+    calls = f"{totals['calls'] - totals['cached_calls']} calls"
+    calls += f" and {totals['cached_calls']} replies from the tape" if totals["cached_calls"] else ""
+    console().print(f"{counts}; {calls}, ${totals['cost_usd']:.4f}, {totals['seconds']:.1f} s")
     if totals["queries"] > 1:
         console().print(f"Each query again: [bold]drag-graph runs show {report.run_id[:SHORT]}[/bold]")
 
@@ -133,4 +135,4 @@ def run_shown(
 def _state(run: "Run") -> str:
     if not run.finished_at:
         return "not ended"
-    return "ended" if not run.stopped else f"stopped, exit {run.exit_code}"
+    return f"{'stopped' if run.stopped else 'ended'}, exit {run.exit_code}" if run.exit_code else "ended"

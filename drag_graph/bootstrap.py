@@ -240,6 +240,10 @@ def make_student(settings: Settings, embedder: Embedder) -> Student:
 
 def make_journal(settings: Settings) -> Journal:
     """Open the journal of runs, beside the tape. Close it after use."""
+    if settings.tape_path.exists() and not settings.runs_path.exists():
+        from drag_graph.adapters.tape import Tape
+
+        Tape(settings.tape_path, read_only=True).close()  # no journal beside a file that turns out to be something else
     return Journal(settings.runs_path)
 
 
@@ -263,10 +267,14 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption) -> Te
 
         return TapeTeacher(Path(place).expanduser())
     from drag_graph.adapters.budget import Budget
+    from drag_graph.adapters.litellm_client import price_of
     from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
     from drag_graph.adapters.spending import Ledger
     from drag_graph.adapters.tape import Tape
 
+    if settings.budget_usd is not None and price_of(settings.teacher, 0, 0) is None:
+        said = f"no price is known for the model {settings.teacher!r}, so no budget can be kept"
+        raise ConfigurationError(said, hint="Leave --budget-usd out, or name the model as LiteLLM's price map does.")
     return LiteLLMTeacher(
         settings.teacher,
         base_url=settings.teacher_base_url,

@@ -65,7 +65,7 @@ class InterruptibleTeacher:
 
 @contextmanager
 def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
-    """Let the first Ctrl-C call `act`, wherever the main thread is, instead of raising there; the next one raises again.
+    """Let the first Ctrl-C or SIGTERM call `act`, wherever the main thread is, and the next one do what it does else.
 
     An exception that may come between any two instructions leaves nothing whole. `act` must be safe within a signal handler.
     In another thread than the main one, and where somebody else handles Ctrl-C already, nothing changes.
@@ -76,12 +76,20 @@ def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
         yield
         return
 
+    # What stops a service, or a machine that goes down, sends SIGTERM: for a run it is the same wish.
+    before = {signal.SIGINT: plain, signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
+
+    def put_back() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
     def handle(_number: int, _frame: object) -> None:
-        signal.signal(signal.SIGINT, plain)
+        put_back()
         act()
 
-    signal.signal(signal.SIGINT, handle)
+    for number in before:
+        signal.signal(number, handle)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, plain)
+        put_back()

@@ -154,7 +154,7 @@ class Distiller:
         if self._fatal:
             self._end(report, self._fatal[0])
         for result in results:
-            if result.status != "pending" or result.error is None:  # what waits for a batch comes again
+            if result.status != "pending":  # that comes again, in this run or in another
                 on_result(report.cost_usd)
         return len(results)
 

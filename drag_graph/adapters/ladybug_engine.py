@@ -43,6 +43,7 @@ Row = dict[str, Any]
 
 SPARE_BYTES = 8 * 1024 * 1024
 """Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
+FIRST_PAUSE = 0.02
 RACE_SECONDS = 2.0
 """How long a reader tries again when a writer comes or goes, with a checkpoint, while it opens the file."""
 
@@ -264,7 +265,7 @@ def _open(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, snapshot
     import ladybug
 
     start = time.monotonic()
-    pause = 0.02
+    pause = FIRST_PAUSE
     options: dict[str, Any] = {}
     while True:
         try:
@@ -290,6 +291,9 @@ def _open(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, snapshot
             patience = min(RACE_SECONDS, timeout)
         if waited >= patience:
             raise translate(message, str(path)) from cause
+        if patience > RACE_SECONDS and pause == FIRST_PAUSE:
+            said = "another process has the store open; waiting for it"
+            event(said, level=logging.WARNING, location=str(path), seconds=timeout)
         time.sleep(min(pause, max(patience - waited, 0.0)))
         pause = min(pause * 1.5, 0.5)
 

@@ -87,6 +87,28 @@ def test_usage_and_missing_things(cli, args, code):
     one_sentence(cli(*args), code)
 
 
+def test_debug_adds_the_traceback_and_changes_no_exit_code(cli):
+    done = cli("show", "--store", "nothing.lbug", "--debug")
+    assert (done.code, "Traceback" in done.err, "Next: " in done.err) == (3, True, True)
+
+
+def test_a_tape_that_is_none_gets_no_journal_beside_it(cli, tmp_path):
+    (tmp_path / "notes.txt").write_text("my notes\n", encoding="utf-8")
+    done = cli(
+        "distill", "-q", "Why?", "--teacher", "gpt-4o-mini", "--teacher-base-url", "http://127.0.0.1:9", "--tape", "notes.txt"
+    )
+    one_sentence(done, 3)
+    assert "is not a teacher tape" in done.err
+    assert sorted(path.name for path in tmp_path.glob("notes*")) == ["notes.txt"]
+
+
+def test_a_budget_for_a_model_without_a_price_is_refused_before_anything_is_sent(cli, teacher):
+    arguments = ("distill", "-q", "Why?", "--teacher", "homemade", "--teacher-base-url", teacher.url)
+    one_sentence(cli(*arguments, "--budget-usd", "1"), 2)
+    assert teacher.count() == 0
+    assert "unknown" in cli(*arguments, "--dry-run").out
+
+
 def test_an_unknown_flag_and_a_wrong_choice_exit_2(cli):
     assert cli("distill", "--nonsense").code == 2
     assert cli("ask", "What?", "--mode", "both").code == 2

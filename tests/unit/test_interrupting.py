@@ -221,3 +221,18 @@ def test_the_command_ends_at_once_at_the_second_one_and_says_what_is_safe(tmp_pa
     assert code == 130
     assert time.monotonic() - began < 15
     assert "What was reported complete is stored" in rest
+
+
+def test_a_request_to_end_is_as_good_as_ctrl_c(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-c", SCRIPT.replace("delay=30", "delay=1")]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:
+        for line in process.stdout:
+            if "asked" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        said = process.stderr.read()
+        code = process.wait(60)
+    assert code == 130
+    assert "What was reported complete is stored" in said or "what is complete is stored" in said

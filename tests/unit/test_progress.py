@@ -1,0 +1,58 @@
+"""How far long work is said to be (`cli.progress`)."""
+
+import pytest
+
+from cli.progress import EVERY, Lines, Pace, progress
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_a_line_a_minute_where_there_is_no_terminal(clock, capsys):
+    lines = Lines(2_000, clock)
+    for cost in (0.1, 0.2):
+        lines.result(cost)
+    assert capsys.readouterr().err == ""
+    clock.now += EVERY
+    lines.result(0.3)
+    lines.result(0.4)
+    assert capsys.readouterr().err == "3 of 2000 queries, $0.3000, 1 min\n"
+
+
+def test_what_is_waited_for_is_said_at_once_and_then_once_a_minute(clock, capsys):
+    lines = Lines(None, clock)
+    for sentence in ("the batch (validating)", "the batch (in progress): 1", "the batch (in progress): 2"):
+        lines.wait(sentence)
+    clock.now += EVERY
+    lines.wait("the batch (in progress): 3")
+    lines.wait("")
+    lines.wait("2 batches")
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        "0 queries, $0.0000, 0 min; waiting for the batch (validating)",
+        "0 queries, $0.0000, 1 min; waiting for the batch (in progress): 3",
+        "0 queries, $0.0000, 1 min; waiting for 2 batches",
+    ]
+
+
+def test_what_was_stored_does_not_count_as_speed(clock):
+    pace = Pace(clock)
+    assert [pace.count(0.0) for _ in range(500)] == [None] * 500
+    clock.now += 10
+    assert pace.count(0.5) == pytest.approx(0.1)
+
+
+def test_nothing_is_said_when_it_is_to_be_quiet(capsys):
+    with progress(3, quiet=True) as show:
+        show(1.0)
+    assert capsys.readouterr() == ("", "")
