@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from drag_graph.adapters.neo4j_errors import CREDENTIALS, explain, is_passing
+from drag_graph.adapters.neo4j_errors import CREDENTIALS, explain, is_passing, may_have_come_through
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.log import event
 from drag_graph.queries import load
@@ -203,7 +203,7 @@ class Neo4jConnection:
         where another thread has taken it by then, what is raised is not the statement's error (driver 6.4.1). So after an
         error of the driver the transaction, which is rolled back by then, is left alone.
         """
-        from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
+        from neo4j.exceptions import DriverError, Neo4jError
 
         with self._session("WRITE") as session:
             transaction = session.begin_transaction()
@@ -216,9 +216,8 @@ class Neo4jConnection:
                 raise
             try:
                 transaction.commit()
-            except IncompleteCommit:
-                # The connection broke off with the commit under way. Any other error means that it was rolled back.
-                attempts.perhaps_done = True
+            except (DriverError, Neo4jError) as error:
+                attempts.perhaps_done |= may_have_come_through(error)
                 raise
             return result
 

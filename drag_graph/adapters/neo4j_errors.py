@@ -92,6 +92,17 @@ def is_passing(error: BaseException) -> bool:
     return retryable and hopeless_reason(error) is None
 
 
+def may_have_come_through(error: BaseException) -> bool:
+    """Whether a commit that failed so may have been made all the same.
+
+    It may where the connection broke off with the commit under way, and where the server was stopping: what it then answers
+    says that it is going away, not what became of the commit. Any other answer means that it was rolled back.
+    """
+    from neo4j import exceptions as neo4j_errors
+
+    return isinstance(error, neo4j_errors.IncompleteCommit | neo4j_errors.DatabaseUnavailable)
+
+
 def _refusal(error: BaseException, where: str) -> StoreError:
     code = str(getattr(error, "code", "") or "")
     match = _PROBLEM_CODE.match(code)

@@ -83,7 +83,6 @@ class Proxy:
     reply to the next commit. Where told to `refuse_commit`, it answers the next one itself, as a server that rolls back."""
 
     COMMIT = b"\x00\x02\xb0\x12\x00\x00"
-    REFUSAL = refusal("Neo.TransientError.General.OutOfMemory")
 
     def __init__(self, uri):
         host, port = uri.removeprefix("bolt://").split(":")
@@ -92,6 +91,7 @@ class Proxy:
         self.cut_commit = False
         self.committed = False
         self.refuse_commit = False
+        self.refusal = b""
         self.cuts = 0
 
     def __call__(self, client):
@@ -106,7 +106,7 @@ class Proxy:
             while data := source.recv(1 << 20):
                 if self.refuse_commit and self.COMMIT in data:
                     self.refuse_commit = False
-                    source.sendall(self.REFUSAL)
+                    source.sendall(self.refusal)
                     continue
                 if cuts(data):
                     self.cuts += 1
@@ -292,10 +292,18 @@ class TestConnectionsThatBreak:
         assert proxy.cuts == 4
         assert sum(direct.counts().values()) == 0
 
-    @pytest.mark.parametrize(("fault", "perhaps"), [("refuse_commit", False), ("cut_commit", True)])
-    def test_only_a_commit_whose_end_is_not_heard_of_is_perhaps_done(self, neo4j_address, fault, perhaps):
+    @pytest.mark.parametrize(
+        ("fault", "code", "perhaps"),
+        [
+            ("refuse_commit", "Neo.TransientError.General.OutOfMemory", False),
+            ("refuse_commit", "Neo.TransientError.General.DatabaseUnavailable", True),
+            ("cut_commit", "", True),
+        ],
+    )
+    def test_only_a_commit_that_may_have_come_through_is_perhaps_done(self, neo4j_address, fault, code, perhaps):
         uri, username, password = neo4j_address
         proxy = Proxy(uri)
+        proxy.refusal = refusal(code)
         seen = []
 
         def work(work):
