@@ -251,6 +251,14 @@ class ConceptContract(Contract):
         assert _state(store)["concepts"]["heart"][:2] == ("heart", 3)
         assert "Hearts" not in str(_state(store))
 
+    def test_a_concept_is_called_as_most_of_its_entities_are(self, store: GraphStore) -> None:
+        names = ("ZEBRA", "zebra", "zebra")
+        for number, name in enumerate(names):
+            store.save([_graph(store.namespace, number, [name, "heart"])], PLAIN)
+            _linker(store).run()
+        assert _state(store)["concepts"]["zebra"] == ("zebra", 3, ["zebra"])
+        assert _state(store)["vectors"] == len({"zebra", "heart"}), "the vector is that of the name"
+
     def test_an_alias_that_means_several_things_joins_none(self, store: GraphStore) -> None:
         names = ["Connecticut", "computed tomography", "cone trial"]
         graphs = [_graph(store.namespace, number, [name, "heart"], {name: ["CTX"]}) for number, name in enumerate(names)]
