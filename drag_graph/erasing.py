@@ -6,6 +6,7 @@ The selection, the port that the stores implement, and what of a subgraph rests 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Protocol, cast
 
 from pydantic import ValidationError
@@ -23,7 +24,7 @@ FIELDS = {"domain": "domain", "model": "model", "source_id": "source_id", "creat
 class Selection:
     """Which queries; an empty field selects all. `model` makes it only what calls of that model said.
 
-    `created_before` is UTC, ISO 8601, or how such a time begins; a query that does not say when it was made is not selected.
+    `created_before` is UTC, ISO 8601; a query that does not say when it was made is not selected.
     """
 
     domain: str = ""
@@ -188,8 +189,18 @@ def selection_of(conditions: Collection[str]) -> Selection:
             )
         if wanted in values:
             raise ConfigurationError(f"--where has {name.strip()} twice", hint="Erase one after the other.")
-        values[wanted] = value.strip()
+        values[wanted] = _moment(value.strip()) if wanted == FIELDS["created-before"] else value.strip()
     return Selection(**values)
+
+
+def _moment(text: str) -> str:
+    """Return a day or a moment as stores have it: times are compared as texts, and another text would be after all."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        hint = "Give created-before=2026-01-31, or with a time: 2026-01-31T12:00:00+01:00 (without an offset it is UTC)."
+        raise ConfigurationError(f"{text!r} is no date", hint=hint) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
 
 
 def targets(store: ErasingStore, selection: Selection) -> Iterator[Target]:

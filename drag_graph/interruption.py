@@ -4,6 +4,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from drag_graph.errors import Interrupted
 from drag_graph.ports import Teacher, TeacherReply, TeacherRequest
@@ -77,7 +78,9 @@ def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
         return
 
     # What stops a service, or a machine that goes down, sends SIGTERM: for a run it is the same wish.
-    before = {signal.SIGINT: plain, signal.SIGTERM: signal.getsignal(signal.SIGTERM)}
+    before: dict[signal.Signals, Any] = {signal.SIGINT: plain}
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        before[signal.SIGTERM] = signal.SIG_DFL
 
     def put_back() -> None:
         for number, handler in before.items():

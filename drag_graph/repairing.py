@@ -126,22 +126,28 @@ def repair(store: GraphStore, tools: RepairStore, now: str) -> list[Repair]:
 
 
 def _edges(store: GraphStore, tools: RepairStore, ids: Sequence[str], now: str) -> list[Repair]:
-    """Make the simple edges of the queries anew that these broken ones are of."""
+    """Make the simple edges of the queries anew that these broken ones are of.
+
+    Killed at any point, it leaves something that the next one finds: broken edges go in the transaction that makes whole ones,
+    or after the query was marked to be distilled again.
+    """
     broken, unknown = set(ids), list[str]()
     owners = sorted({owner for some in _chunks(sorted({id_.split("-")[0] for id_ in ids})) for owner in tools.owners(some)})
-    for some in _chunks(ids):
-        tools.remove_edges(some)
-    tools.recount(owners)
     for subgraph in store.read(owners):
-        whole = {edge.id: edge.statement for edge in subgraph.edges if edge.id not in broken}
+        edges = {edge.id: edge.statement for edge in subgraph.edges}
+        whole = {id_: statement for id_, statement in edges.items() if id_ not in broken}
         aggregation = tools.aggregation(subgraph.query.id, whole)
         if aggregation is None:
             unknown.append(subgraph.query.id)
         else:
             store.aggregate([subgraph.query.id], aggregation)
+            broken -= edges.keys()
+    tools.expire(unknown, now)
+    for some in _chunks(sorted(broken)):
+        tools.remove_edges(some)
+    tools.recount(owners)
     if not unknown:
         return []
-    tools.expire(unknown, now)
     return [Repair("dangling-id", len(unknown), "queries whose settings are not known: `drag-graph refresh --expired`")]
 
 

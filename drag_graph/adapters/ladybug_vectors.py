@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 
 from drag_graph.ports import Vectors
+
+BLOCK = 1024
+"""Rows that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +24,18 @@ class VectorIndex:
     @classmethod
     def of(cls, version: int, rows: Iterable[dict[str, Any]]) -> "VectorIndex":
         """Return the index of rows with `id` and `embedding`. One embedder fills a namespace, so all have one length."""
-        found = list(rows)
-        width = max((len(row["embedding"]) for row in found), default=0)
-        fitting = [row for row in found if len(row["embedding"]) == width]
-        vectors = np.asarray([row["embedding"] for row in fitting], dtype=np.float32).reshape(len(fitting), width)
-        return cls(version, [row["id"] for row in fitting], _units(vectors))
+        ids: dict[int, list[str]] = {0: []}
+        blocks: dict[int, list[Vectors]] = {0: [np.zeros((0, 0), np.float32)]}
+        stream = iter(rows)
+        # A list of Python's numbers takes eight times the room, so there are never more of these than a block.
+        while block := list(islice(stream, BLOCK)):
+            for width, fitting in groupby(sorted(block, key=_width), key=_width):
+                some = list(fitting)
+                ids.setdefault(width, []).extend(row["id"] for row in some)
+                numbers = np.asarray([row["embedding"] for row in some], dtype=np.float32).reshape(len(some), width)
+                blocks.setdefault(width, []).append(_units(numbers))
+        widest = max(ids)
+        return cls(version, ids[widest], np.concatenate(blocks[widest]))
 
     def nearest(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
         """Return up to `k` (id, cosine) pairs, nearest first, then by id; a vector of zeros has cosine 0 with every other."""
@@ -43,4 +54,8 @@ class VectorIndex:
 
 def _units(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+    return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
+
+
+def _width(row: dict[str, Any]) -> int:
+    return len(row["embedding"])

@@ -138,6 +138,8 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
     assert "Give one of" in place.run("db", "erase", "--yes", code=2)
     assert "Give one of" in place.run("db", "erase", "--query-id", filled[0], "--where", "domain=general", "--yes", code=2)
     assert "created-before" in place.run("db", "erase", "--where", "text=x", "--yes", code=2)
+    for text in ("yesterday", "now", "2026", "Q1", "01/02/2026"):
+        assert f"'{text}' is no date" in place.run("db", "erase", "--where", f"created-before={text}", "--yes", code=2)
     assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zz", "--yes", code=3)
     assert place.run("db", "erase", "--where", "source_id=nobody", "--yes")["erased"]["Query"] == 0
     with place.open() as store:
