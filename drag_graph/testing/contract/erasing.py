@@ -170,7 +170,7 @@ class ErasingContract(Contract):
             return list(targets(store.erasing, selection_of(conditions)))
 
         assert found("domain=technical") == [Target(odd.query.id)]
-        assert found("created-before=2026") == [Target(odd.query.id)]
+        assert found("created-before=2026-01-01") == [Target(odd.query.id)]
         assert found("source_id=line-3") == [Target(graphs[3].query.id)]
         assert found("source_id=line-3", "domain=technical") == found("domain=nothing' OR 1=1 //") == []
         calls = {graph.query.id: tuple(c.id for c in graph.calls if c.model == "teacher/another") for graph in graphs}
