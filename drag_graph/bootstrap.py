@@ -269,12 +269,12 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption) -> Te
     from drag_graph.adapters.budget import Budget
     from drag_graph.adapters.litellm_client import price_of
     from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
+    from drag_graph.adapters.request_prices import unpriced
     from drag_graph.adapters.spending import Ledger
     from drag_graph.adapters.tape import Tape
 
     if settings.budget_usd is not None and price_of(settings.teacher, 0, 0) is None:
-        said = f"no price is known for the model {settings.teacher!r}, so no budget can be kept"
-        raise ConfigurationError(said, hint="Leave --budget-usd out, or name the model as LiteLLM's price map does.")
+        raise unpriced(settings.teacher)
     return LiteLLMTeacher(
         settings.teacher,
         base_url=settings.teacher_base_url,

@@ -1,8 +1,6 @@
-"""What the lines of a batch's files say (docs/adr/0013), and the most that a line of its requests can cost."""
+"""What the lines of a batch's files say (docs/adr/0013)."""
 
-import json
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from drag_graph.adapters.litellm_batches import batch_price_of
@@ -11,20 +9,6 @@ from drag_graph.errors import Spent
 
 UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 """What reading a line of another form can raise."""
-_SAFETY = 1.2
-_OVERHEAD = 200
-
-
-def most(model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> float | None:
-    """Return the most that a request can cost in a batch in US dollars, whether there is a limit or not; None without a price.
-
-    Batches outlive their run, so a later run with a limit needs to know what waits. Bounded as in `LiteLLMTeacher.most`.
-    """
-    if batch_price_of(model, 0, 0) is None:
-        return None
-    limit = int(parameters.get("max_completion_tokens") or parameters["max_tokens"])
-    tokens = count_tokens(model, messages) + _tokens_of(model, json.dumps(parameters.get("response_format", "")))
-    return batch_price_of(model, int(tokens * _SAFETY) + _OVERHEAD, limit)
 
 
 def completion(body: Mapping[str, Any], model: str, messages: Sequence[Mapping[str, str]]) -> tuple[str, str, Spent]:
@@ -58,8 +42,3 @@ def status_of(answer: Mapping[str, Any] | None) -> int:
         return int(answer["response"]["status_code"])  # type: ignore[index]
     except UNUSABLE:
         return 0
-
-
-@lru_cache(maxsize=64)
-def _tokens_of(model: str, text: str) -> int:
-    return count_tokens(model, [{"role": "user", "content": text}])

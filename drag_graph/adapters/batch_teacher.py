@@ -15,7 +15,7 @@ from typing import Any
 
 from drag_graph import log
 from drag_graph.adapters.batch_records import COLLECTED, NEW, SUBMITTED, BatchRecord, BatchRecords
-from drag_graph.adapters.batch_replies import UNUSABLE, code_of, completion, most, status_of
+from drag_graph.adapters.batch_replies import UNUSABLE, code_of, completion, status_of
 from drag_graph.adapters.batch_spool import Noted, Spool
 from drag_graph.adapters.budget import shown
 from drag_graph.adapters.litellm_batches import (
@@ -29,6 +29,7 @@ from drag_graph.adapters.litellm_batches import (
 )
 from drag_graph.adapters.litellm_teacher import LOWER, LiteLLMTeacher
 from drag_graph.adapters.replies import Unreadable, fit, read
+from drag_graph.adapters.request_prices import most
 from drag_graph.adapters.spending import Standing, nanos, nanos_of_limit
 from drag_graph.adapters.tape import request_key
 from drag_graph.batching import Progress
@@ -255,7 +256,8 @@ class BatchTeacher:
 
     def _most(self, request: TeacherRequest) -> int:
         messages, parameters = self._inner.first(request)
-        known = most(self._inner.name, messages, parameters)
+        # Also without a limit: batches outlive their run, and a later one that has a limit needs to know what waits.
+        known = most(self._inner.name, messages, parameters, batch_price_of)
         # Without a price, a budget cannot be kept, or there is none: the inner teacher says so.
         return nanos(self._inner.most(messages, parameters, batch_price_of) if known is None else known)
 

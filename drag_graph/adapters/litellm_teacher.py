@@ -11,18 +11,16 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Literal
 
 from drag_graph import log
-from drag_graph.adapters import litellm_client
+from drag_graph.adapters import litellm_client, request_prices
 from drag_graph.adapters.budget import Budget
 from drag_graph.adapters.litellm_client import Completion
 from drag_graph.adapters.litellm_errors import RequestRejected
 from drag_graph.adapters.replies import CutOff, Refused, Unreadable, fit, join, read
 from drag_graph.adapters.tape import Tape, call_id, request_key
 from drag_graph.errors import (
-    ConfigurationError,
     DragGraphError,
     MalformedReply,
     RefusedReply,
@@ -33,18 +31,15 @@ from drag_graph.errors import (
 from drag_graph.identity import sha256_of
 from drag_graph.model import TeacherCall
 from drag_graph.ports import TeacherReply, TeacherRequest
-from drag_graph.wire import REPLIES, Reply
+from drag_graph.wire import Reply
 
 Level = Literal["schema", "object", "words"]
 Message = dict[str, str]
-Price = Callable[[str, int, int], float | None]
 
 MAX_TOKENS = 4096
 REASKS = 2
 LOWER: dict[Level, Level] = {"schema": "object", "object": "words"}
 _QUOTED = 4000
-_SAFETY = 1.2
-_OVERHEAD = 200
 _CONTINUE = (
     'Your reply was cut off. Continue the JSON of the schema "{schema}" exactly where it stopped: repeat nothing and add no '
     "remark."
@@ -88,7 +83,6 @@ class LiteLLMTeacher:
         self._level: Level | None = None
         self._lock = threading.Lock()
         self._said_unpriced = False
-        self._count_shape = lru_cache(len(REPLIES) * 2)(self._tokens_of)
 
     @property
     def name(self) -> str:
@@ -241,24 +235,16 @@ class LiteLLMTeacher:
     def _estimate(self, messages: list[Message], parameters: Mapping[str, Any]) -> float:
         return self.most(messages, parameters, litellm_client.price_of)
 
-    def most(self, messages: list[Message], parameters: Mapping[str, Any], price_of: Price) -> float:
+    def most(self, messages: list[Message], parameters: Mapping[str, Any], price_of: request_prices.Price) -> float:
         """Return the most that a request can cost in US dollars; 0 where there is no limit or, said once, no price."""
-        limit = int(parameters.get("max_completion_tokens") or parameters["max_tokens"])
-        if price_of(self._model, 0, 0) is None:
-            if self._budget.limited:
-                hint = "Leave --budget-usd out, or name the model as LiteLLM's price map does."
-                said = f"no price is known for the model {self._model!r}, so no budget can be kept"
-                raise ConfigurationError(said, hint=hint)
-            self._say_unpriced()
-            return 0.0
         if not self._budget.limited:
+            if price_of(self._model, 0, 0) is None:
+                self._say_unpriced()
             return 0.0
-        shape = json.dumps(parameters.get("response_format", ""))
-        tokens = litellm_client.count_tokens(self._model, messages) + self._count_shape(shape)
-        return price_of(self._model, int(tokens * _SAFETY) + _OVERHEAD, limit) or 0.0
-
-    def _tokens_of(self, text: str) -> int:
-        return litellm_client.count_tokens(self._model, [{"role": "user", "content": text}])
+        found = request_prices.most(self._model, messages, parameters, price_of)
+        if found is None:
+            raise request_prices.unpriced(self._model)
+        return found
 
     def _say_unpriced(self) -> None:
         with self._lock:
