@@ -118,8 +118,10 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
         out.print(f"  {line.n}. {escape(line.text)}", soft_wrap=True)
     if explain:
         _explanation(out, asked)
-    if asked.answer.query_ids:
-        out.print(f"Trace it back: [bold]drag-graph audit {asked.answer.id[:SHORT]}[/bold]")
+    if asked.kept_as:
+        out.print(f"Trace it back: [bold]drag-graph audit {asked.kept_as[:SHORT]}[/bold]")
+    elif asked.gone:
+        out.print("[yellow]Not kept: something that it rests on was erased or replaced while it was given. Ask again.[/yellow]")
 
 
 def _explanation(out: Console, asked: "Asked") -> None:
@@ -158,7 +160,7 @@ def answers(report: "AnswersReport", *, as_json: bool) -> None:
         given = asked.answer
         verdict = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}[given.correct]
         table.add_row(
-            given.id[:SHORT],
+            "not kept" if asked.gone else given.id[:SHORT],
             escape(asked.source_id),
             given.label or "",
             escape(given.text[:60]),

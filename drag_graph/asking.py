@@ -5,7 +5,7 @@ The order of the steps, without I/O of its own: stores and models come in by the
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -24,6 +24,7 @@ from drag_graph.steps.fuse import Weighed
 from drag_graph.steps.prompt import assemble
 from drag_graph.steps.serialise import block, select_lines
 
+GONE = "something that it rests on was erased or replaced while it was given"
 BATCH = 64
 """Questions of a file that are looked up, and answers that are written, in one round trip."""
 
@@ -41,6 +42,13 @@ class Asked:
     problem: str = ""
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
     """What each searched line weighs and why, by ref."""
+    gone: bool = False
+    """Whether something that it rests on was erased or replaced while it was given, so that it was not kept."""
+
+    @property
+    def kept_as(self) -> str | None:
+        """The id that the answer is stored under, or None where it was not kept."""
+        return self.answer.id if self.answer.query_ids and not self.gone else None
 
     def document(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document (design, section 6); `explain` adds scores, probabilities and what was dropped.
@@ -48,7 +56,8 @@ class Asked:
         A searched line's `score` is its weight; `fused`, `lists` (each with the rank of what led to the line, and the hops),
         `hop`, `confidence` and `support` say what it is made of (docs/asking.md).
 
-        `answer_id` is null where nothing stored was used: such an answer is not kept, for there is nothing to audit.
+        `answer_id` is null where nothing stored was used: such an answer is not kept, for there is nothing to audit. So it is
+        where what was used was erased or replaced meanwhile; then there is a `not_kept` that says so.
         """
         given = self.answer
         lines = [
@@ -63,7 +72,8 @@ class Asked:
             "context_tokens": self.context_tokens,
         }
         return {
-            "answer_id": given.id if given.query_ids else None,
+            "answer_id": self.kept_as,
+            **({"not_kept": GONE} if self.gone else {}),
             "query_ids": list(given.query_ids),
             "answer": given.text,
             "label": given.label,
@@ -226,9 +236,8 @@ class Asker:
     def _keep(self, asked: list[Asked]) -> list[Asked]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""
         kept = [one.answer for one in asked if one.answer.query_ids and not one.problem]
-        if kept:
-            self._store.save_answers(kept)
-        return asked
+        gone = self._store.save_answers(kept) if kept else frozenset()
+        return [replace(one, gone=True) if one.answer.id in gone else one for one in asked]
 
 
 def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:

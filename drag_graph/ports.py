@@ -293,10 +293,11 @@ class GraphStore(Protocol):
     def counts(self) -> dict[str, int]:
         """Return how many of each label and relationship type there are: keys as in the design, section 3, all present."""
 
-    def save_answers(self, answers: Sequence[Answer]) -> None:
+    def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
         """Write answers with their links in one transaction; an answer that is there already stays as it is.
 
-        An answer to a query that is not stored (any more) is not kept: what was erased must not come back with it.
+        What was erased must not come back with an answer. So one to a query that is not stored (any more) is not kept, nor one
+        that was shown what is not stored (any more; `drag_graph.steps.audit.proof_of`). Return the ids of those.
         """
 
     def read_answer(self, answer_id: str) -> Answer | None:

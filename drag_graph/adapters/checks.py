@@ -6,7 +6,7 @@ Everything here raises StoreError in words before anything is sent to an engine.
 import json
 import logging
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from drag_graph.adapters.embedders import MINILM
@@ -91,10 +91,12 @@ def _flag(name: str) -> str:
     return "minilm" if name == MINILM else name
 
 
-def tell_dropped(number: int) -> None:
-    """Log that so many answers were not kept, because a query that they rest on was erased in the meantime."""
-    if number:
-        event("answers_dropped", level=logging.WARNING, count=number, reason="query_erased")
+def dropped(answers: Iterable[Answer], kept: Collection[str]) -> frozenset[str]:
+    """Return, and log, which of the answers were not kept, because something that they rest on is not stored any more."""
+    gone = frozenset(answer.id for answer in answers if answer.id not in kept)
+    if gone:
+        event("answers_dropped", level=logging.WARNING, count=len(gone), reason="erased_or_replaced")
+    return gone
 
 
 def _check_references(subgraph: Subgraph) -> None:

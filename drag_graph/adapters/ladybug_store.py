@@ -12,6 +12,7 @@ from drag_graph.adapters.ladybug_search import LadybugSearch
 from drag_graph.erasing import QUERY_LABELS, Target, aggregation_text
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
+from drag_graph.steps.audit import proof_of
 
 if TYPE_CHECKING:
     from drag_graph.adapters.ladybug_erasing import LadybugErasing
@@ -174,18 +175,19 @@ class LadybugStore(LadybugAccess):
             found = {row["name"]: row["number"] for row in session.run("counts", namespace=self._namespace)}
         return dict.fromkeys(COUNTED, 0) | found
 
-    def save_answers(self, answers: Sequence[Answer]) -> None:
+    def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
         if not answers:
-            return
+            return frozenset()
         checks.check_answers(answers, self._namespace)
         with self.writing(keeps_vectors=True) as session:
             there = {row["id"] for row in session.run("save_answers_stored", answer_ids=_distinct(a.id for a in answers))}
             stored = self._settings_hashes(session, (id_ for answer in answers for id_ in answer.query_ids)).keys()
-            kept = [answer for answer in answers if stored >= set(answer.query_ids)]
-            checks.tell_dropped(len(answers) - len(kept))
-            fresh = {answer.id: answer for answer in reversed(kept) if answer.id not in there}
+            new = [answer for answer in answers if stored >= set(answer.query_ids) and answer.id not in there]
+            fresh = {answer.id: answer for answer in reversed(_proven(session, new))}
             written = {"save_answers": [rows.answer_row(answer) for answer in fresh.values()]}
             self._write_rows(session, written | rows.answer_links(fresh.values()))
+        kept = fresh.keys() | {answer.id for answer in answers if answer.id in there and stored >= set(answer.query_ids)}
+        return checks.dropped(answers, kept)
 
     def read_answer(self, answer_id: str) -> Answer | None:
         with self.reading() as session:
@@ -307,6 +309,26 @@ _NODES = (
     ("records_entities", "Entity"),
     ("records_answers", "Answer"),
 )
+
+
+def _proven(session: Session, answers: Sequence[Answer]) -> list[Answer]:
+    """Return the answers that rest on nothing that is not stored."""
+    proofs = [proof_of(answer) for answer in answers]
+    wanted = {
+        "save_answers_proof": sorted({id_ for proof in proofs for id_ in proof.evidence_ids}),
+        "save_answers_proof_calls": sorted({id_ for proof in proofs for id_ in proof.call_ids}),
+        "save_answers_proof_triples": _distinct(
+            id_ for answer, proof in zip(answers, proofs, strict=True) for id_ in answer.query_ids if proof.triple_ids
+        ),
+    }
+    evidence, calls, triples = (
+        {row["id"] for row in session.run(name, ids=ids)} if ids else set[str]() for name, ids in wanted.items()
+    )
+    return [
+        answer
+        for answer, proof in zip(answers, proofs, strict=True)
+        if proof.evidence_ids <= evidence and proof.triple_ids <= triples and proof.call_ids <= calls
+    ]
 
 
 def _distinct(items: Iterable[str]) -> list[str]:

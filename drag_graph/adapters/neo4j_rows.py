@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from drag_graph.adapters.checked_rows import CheckedRows
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import Answer, Entity, Evidence, Line, SimpleEdge, Subgraph, TeacherCall, Triple
+from drag_graph.steps.audit import proof_of
 
 Row = Sequence[Any]
 
@@ -125,7 +126,11 @@ def subgraph_of(row: Row, namespace: str) -> Subgraph:
 
 
 def answer_row(answer: Answer) -> list[Any]:
-    """Return what `save_answers` takes for one answer: properties, query ids, ids of shown evidence."""
+    """Return what `save_answers` takes for one answer.
+
+    Properties, query ids, ids of shown evidence; and the ids of the evidence, triples and calls that must be there still.
+    """
+    proof = proof_of(answer)
     evidence_ids = list(dict.fromkeys(line.ref for line in answer.lines if line.kind == "evidence"))
     properties = {
         **answer.model_dump(exclude={"lines", "snapshot"}),
@@ -137,7 +142,8 @@ def answer_row(answer: Answer) -> list[Any]:
         "evidence_ids": evidence_ids,
         "snapshot": _json(answer.snapshot),
     }
-    return [properties, list(answer.query_ids), evidence_ids]
+    needed = (sorted(ids) for ids in (proof.evidence_ids, proof.triple_ids, proof.call_ids))
+    return [properties, list(answer.query_ids), evidence_ids, *needed]
 
 
 def answer_of(properties: Mapping[str, Any]) -> Answer:

@@ -173,17 +173,17 @@ class Neo4jStore(Neo4jAccess):
 
     # ---- answers
 
-    def save_answers(self, answers: Sequence[Answer]) -> None:
+    def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
         checks.check_answers(answers, self._namespace)
         if not answers:
-            return
+            return frozenset()
         written = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
         # Of two answers with one id the first stays; sorting is stable.
         once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
-        query_ids = sorted({id_ for _, ids, _ in once for id_ in ids})
+        query_ids = sorted({id_ for _, ids, *_ in once for id_ in ids})
         values = {"namespace": self._namespace, "answers": once, "query_ids": query_ids}
         ((kept,),) = self.writing(lambda work: work.rows("save_answers", **values))
-        checks.tell_dropped(len(once) - kept)
+        return checks.dropped(answers, kept)
 
     def read_answer(self, answer_id: str) -> Answer | None:
         found = self.reading(lambda work: work.rows("read_answer", namespace=self._namespace, answer_id=answer_id))

@@ -12,12 +12,13 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from drag_graph import migrate
-from drag_graph.adapters.checks import check, check_answers, check_embedder, outcome_of, problem, tell_dropped
+from drag_graph.adapters.checks import check, check_answers, check_embedder, dropped, outcome_of, problem
 from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
+from drag_graph.steps.audit import proof_of
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
 from drag_graph.testing.dict_concepts import DictConcepts, Links
@@ -172,13 +173,13 @@ class DictStore:
             counts[record.get("label") or record["type"]] += 1
         return counts
 
-    def save_answers(self, answers: Sequence[Answer]) -> None:
+    def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
         check_answers(answers, self._namespace)
         with self.content() as content:
-            kept = [answer for answer in answers if content.subgraphs.keys() >= set(answer.query_ids)]
-            tell_dropped(len(answers) - len(kept))
+            kept = [answer for answer in answers if answer.id in content.answers or _is_proven(answer, content)]
             for answer in kept:
                 content.answers.setdefault(answer.id, answer)
+            return dropped(answers, {answer.id for answer in kept})
 
     def read_answer(self, answer_id: str) -> Answer | None:
         with self.content() as content:
@@ -262,6 +263,18 @@ class _Locked:
 
     def __exit__(self, *exc: object) -> None:
         self.database.lock.release()
+
+
+def _is_proven(answer: Answer, content: Content) -> bool:
+    """Return whether all that an answer rests on is stored."""
+    if not content.subgraphs.keys() >= set(answer.query_ids):
+        return False
+    graphs, proof = [content.subgraphs[id_] for id_ in answer.query_ids], proof_of(answer)
+    return (
+        proof.evidence_ids <= {item.id for graph in graphs for item in graph.evidence}
+        and proof.triple_ids <= {item.id for graph in graphs for item in graph.triples}
+        and proof.call_ids <= {item.id for graph in graphs for item in graph.calls}
+    )
 
 
 def _failed(content: Content) -> Iterator[str]:

@@ -174,9 +174,9 @@ class AnswerContract(Contract):
         late = [_answer(3, two, namespace), make_answer(4, [one, two], namespace=namespace)]
         store.erase_query(two.query.id)
         before = records_of(store)
-        store.save_answers(late)
+        assert store.save_answers(late) == {item.id for item in late}
         assert records_of(store) == before
-        store.save_answers([late[0], kept, late[1], bare])
+        assert store.save_answers([late[0], kept, late[1], bare]) == {item.id for item in late}
         assert {item.id for item in store.list_answers()} == {kept.id, bare.id}
         assert two.kept_evidence[0].text not in str(list(store.records()))
         assert store.verify() == []

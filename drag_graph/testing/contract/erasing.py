@@ -1,6 +1,7 @@
 """The part of the suite about erasing: what a teacher call said, and selections of queries (docs/adr/0016-erasing.md)."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import pytest
@@ -10,6 +11,7 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.identity import content_id
 from drag_graph.model import Aggregation, Answer, LineKind, Stage, Subgraph, TeacherCall
 from drag_graph.ports import GraphStore
+from drag_graph.steps.audit import snapshot
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, Tamper, assert_same, records_of
 
@@ -45,6 +47,14 @@ def _answers(graph: Subgraph) -> list[Answer]:
         )
         for n, (kind, ref) in enumerate(shown)
     ]
+
+
+def _given(graph: Subgraph) -> list[Answer]:
+    """Return an answer for each piece of evidence and edge that a student may be shown, with the snapshot of that moment."""
+    shown: list[tuple[LineKind, str]] = [("evidence", item.id) for item in graph.kept_evidence]
+    shown += [("edge", edge.id) for edge in graph.usable_edges]
+    made = [make_answer(n, [graph], namespace=graph.query.namespace, refs=[ref]) for n, ref in enumerate(shown)]
+    return [item.model_copy(update={"snapshot": snapshot(item.question, item.lines, [graph])}) for item in made]
 
 
 class ErasingContract(Contract):
@@ -99,6 +109,53 @@ class ErasingContract(Contract):
         assert store.verify() == []
         assert store.erasing.find_calls(call) == []
         assert sum(store.erasing.erase(Target(graph.query.id, (call,)), NOW).counts.values()) == 0
+
+    @pytest.mark.parametrize("stage", ["evidence", "statements"])
+    def test_an_answer_that_was_given_meanwhile_is_not_kept_where_it_was_shown_any_of_it(
+        self, store: GraphStore, namespace: str, stage: Stage
+    ) -> None:
+        graph, call = _made_by_two(
+            make_subgraph(namespace=namespace, evidence=["Plain one.", "Secret two.", "Plain three.", "Other."]), stage
+        )
+        merged = {edge.id: f"Secret sentence {edge.rank}." for edge in expected(graph, PLAIN).edges if edge.support > 1}
+        store.save([graph], PLAIN.model_copy(update={"statements": merged}))
+        (stored,) = store.read([graph.query.id])
+        answers = _given(stored)
+        parts = parts_of(stored, [call])
+        gone = {item.id for item in answers if parts.shown_in(*(line.model_dump_json() for line in item.lines))}
+        gone |= {item.id for item in answers if parts.shown_in(json.dumps(item.snapshot["lines"]))}
+        assert 0 < len(gone) < len(answers)
+        store.erasing.erase(Target(graph.query.id, (call,)), NOW)
+        assert store.save_answers(answers) == gone
+        assert {item.id for item in store.list_answers()} == {item.id for item in answers} - gone
+        assert store.save_answers(answers) == gone
+        everything = "\n".join(records_of(store))
+        for text in (*(["Secret two"] if stage == "evidence" else ["Secret sentence"]), *parts.evidence_ids, *parts.triple_ids):
+            assert text not in everything
+        assert store.verify() == []
+
+    def test_answers_beside_the_erasure_of_a_call_do_not_outlive_it(self, store: GraphStore, namespace: str) -> None:
+        texts = ["Plain one.", "Secret two.", "Plain three.", "Other."]
+        for number in range(6):
+            graph, call = _made_by_two(make_subgraph(number, namespace=namespace, evidence=texts))
+            store.save([graph], PLAIN)
+            (stored,) = store.read([graph.query.id])
+            answers = _given(stored)
+            with ThreadPoolExecutor(4) as pool:
+                saved = [pool.submit(store.save_answers, answers[n::3]) for n in range(3)]
+                erased = pool.submit(store.erasing.erase, Target(graph.query.id, (call,)), NOW)
+                gone = erased.result().answer_ids.union(*(done.result() for done in saved))
+            assert "Secret two" not in "".join(records_of(store))
+            assert {item.id for item in store.list_answers(graph.query.id)} == {item.id for item in answers} - gone
+        assert store.verify() == []
+
+    def test_an_answer_to_the_same_content_that_was_made_anew_is_kept(self, store: GraphStore, namespace: str) -> None:
+        graph = make_subgraph(namespace=namespace)
+        store.save([graph], PLAIN)
+        answers = _given(store.read([graph.query.id])[0])
+        store.save([graph.model_copy(update={"created_at": NOW})], PLAIN, replace=True)
+        assert store.save_answers(answers) == frozenset()
+        assert {item.id for item in store.list_answers()} == {item.id for item in answers}
 
     def test_a_dry_run_counts_and_writes_nothing(self, store: GraphStore, namespace: str) -> None:
         graph, call = _made_by_two(make_subgraph(namespace=namespace))
