@@ -37,6 +37,8 @@ def up(
     home: Home = None,
     bolt_port: Annotated[int, typer.Option("--bolt-port", min=1, max=65535)] = 7687,
     http_port: Annotated[int, typer.Option("--http-port", min=1, max=65535, help="Neo4j Browser.")] = 7474,
+    heap: Annotated[str, typer.Option("--heap", help="Memory to work in: 512m, 4g.")] = "1g",
+    page_cache: Annotated[str, typer.Option("--page-cache", help="Memory for the store's pages; best, all of them.")] = "128m",
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -46,15 +48,17 @@ def up(
     --store bolt://127.0.0.1:7687
 
     Example: NEO4J_PASSWORD=… drag-graph db up
+    Example for a large store: drag-graph db up --heap 4g --page-cache 8g
     """
-    from drag_graph.service.server import server_up
+    from drag_graph.service.server import Memory, server_up
 
     from . import render
 
     del debug
     settings = options.settings_of({})
     with render.waiting(f"Starting Neo4j {version.value}", quiet=json) as say:
-        started = server_up(settings, version.value, home, bolt_port=bolt_port, http_port=http_port, on_progress=say)
+        ports = {"bolt_port": bolt_port, "http_port": http_port}
+        started = server_up(settings, version.value, home, **ports, memory=Memory(heap, page_cache), on_progress=say)
     render.fields(started, as_json=json)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.adapters import neo4j_server
-from drag_graph.adapters.neo4j_server import ServerStatus
+from drag_graph.adapters.neo4j_server import Memory, ServerStatus
 from drag_graph.errors import ConfigurationError
 from drag_graph.files import write_lines
 from drag_graph.settings import Settings, process_environment
@@ -22,6 +22,7 @@ def server_up(
     *,
     bolt_port: int,
     http_port: int,
+    memory: Memory,
     on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """Start the server, or report the one that runs; return what a person needs to use it.
@@ -39,6 +40,7 @@ def server_up(
         bolt_port=bolt_port,
         http_port=http_port,
         environment=process_environment(),
+        memory=memory,
         on_progress=on_progress,
     )
     shown = {} if given else {"password": password, "next": f"export NEO4J_PASSWORD={password}"}

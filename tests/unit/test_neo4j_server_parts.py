@@ -15,6 +15,7 @@ import pytest
 
 from drag_graph.adapters.neo4j_server import process, server_status, start_server, stop_server
 from drag_graph.adapters.neo4j_server.bolt import check_password
+from drag_graph.adapters.neo4j_server.configuration import Memory, write_configuration
 from drag_graph.adapters.neo4j_server.java import find_java, find_maven, java_version
 from drag_graph.adapters.neo4j_server.libraries import MARKER, default_cache, libraries
 from drag_graph.adapters.neo4j_server.releases import RELEASES, release_of
@@ -320,3 +321,23 @@ def test_a_stubborn_process_is_killed(tmp_path):
     assert not process.runs(pid, tmp_path / "other")
     assert process.terminate(pid, tmp_path, patience=0.3) is False
     assert not process.runs(pid, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("heap", "options"),
+    [("1g", ["-Xms512m", "-Xmx1g"]), ("256m", ["-Xms256m", "-Xmx256m"]), ("4096m", ["-Xms512m", "-Xmx4096m"])],
+)
+def test_memory_is_what_the_user_says(tmp_path, heap, options):
+    memory = Memory(heap, "3g")
+    assert memory.java_options == options
+    text = write_configuration(tmp_path, LTS, 1, 2, memory).read_text()
+    assert "server.memory.pagecache.size=3g\n" in text
+
+
+@pytest.mark.parametrize("size", ["", "0g", "1", "1.5g", "1G", "-1g", "1g\nserver.x=y", "many"])
+def test_sizes_that_are_none_are_refused(size):
+    with pytest.raises(ConfigurationError, match="heap") as refused:
+        Memory(heap=size)
+    assert "512m" in refused.value.hint
+    with pytest.raises(ConfigurationError, match="page cache"):
+        Memory(page_cache=size)

@@ -1,5 +1,6 @@
 """A real Neo4j without Docker: `drag-graph db up|down|status`, and the server that the tests use."""
 
+from drag_graph.adapters.neo4j_server.configuration import Memory
 from drag_graph.adapters.neo4j_server.releases import DEFAULT_VERSION, RELEASES
 from drag_graph.adapters.neo4j_server.server import (
     RunningServer,
@@ -13,6 +14,7 @@ from drag_graph.adapters.neo4j_server.server import (
 __all__ = [
     "DEFAULT_VERSION",
     "RELEASES",
+    "Memory",
     "RunningServer",
     "ServerStatus",
     "running_server",

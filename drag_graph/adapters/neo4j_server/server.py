@@ -15,7 +15,7 @@ from pathlib import Path
 
 from drag_graph.adapters.neo4j_server import process
 from drag_graph.adapters.neo4j_server.bolt import USERNAME, check_password, ensure_password
-from drag_graph.adapters.neo4j_server.configuration import HEAP, write_configuration
+from drag_graph.adapters.neo4j_server.configuration import SMALL, Memory, write_configuration
 from drag_graph.adapters.neo4j_server.java import find_java
 from drag_graph.adapters.neo4j_server.libraries import RESOURCES, exclusive, libraries
 from drag_graph.adapters.neo4j_server.releases import DEFAULT_VERSION, Neo4jRelease, release_of, version_order
@@ -103,6 +103,7 @@ def start_server(
     deadline: float = START_SECONDS,
     on_progress: Callable[[str], None] | None = None,
     stop_with: int | None = None,
+    memory: Memory = SMALL,
 ) -> RunningServer:
     """Start Neo4j on `home` in the background and return when Bolt and HTTP answer and `password` opens it.
 
@@ -132,8 +133,8 @@ def start_server(
             kit = find_java(release, environment, java)
             folder = libraries(release, cache_dir, environment, on_progress)
             bolt, http = process.reserve_ports([("Bolt", bolt_port), ("HTTP", http_port)])
-            configuration = write_configuration(home, release, bolt, http)
-            command = [str(kit.executable), *HEAP, "-XX:+ExitOnOutOfMemoryError", *release.all_java_options()]
+            configuration = write_configuration(home, release, bolt, http, memory)
+            command = [str(kit.executable), *memory.java_options, "-XX:+ExitOnOutOfMemoryError", *release.all_java_options()]
             command += ["-cp", str(folder / "*"), str(RESOURCES / "Launcher.java"), str(home), str(configuration)]
             if stop_with is not None:
                 command += ["--stdin", "--parent", str(os.getpid())]
