@@ -4,11 +4,10 @@ pydantic checks a list of rows in a fifth of the time that it takes to check as 
 the model itself, so it is the same rules; an object that is made here cannot be told from one that the model's class made.
 """
 
-from collections.abc import Sequence
-from operator import itemgetter
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from drag_graph.model import Value
 
@@ -29,24 +28,37 @@ class CheckedRows(Generic[Item]):
         )
         self._model = model
         self._check = TypeAdapter(list[tuple[types]]).validate_python  # type: ignore[valid-type]
-        self._names = tuple(fields)
         self._set = set(fields)
-        given = (*names, OWNER)
-        self._ordered = itemgetter(*(given.index(name) for name in fields))
+        self._fields = _maker(fields, names)
 
     def of(self, rows: Sequence[Sequence[Any]], query_id: str) -> list[Item]:
         """Return the objects. Raises pydantic's ValidationError where a row is not what the model allows."""
-        model, names, ordered, given = self._model, self._names, self._ordered, self._set
+        model, fields, given, new = self._model, self._fields, self._set, object.__new__
         items = []
         for row in self._check(rows):
             # As `model_construct` does it, but for the look at each field. A checked row has the right length.
-            item = model.__new__(model)
-            _set(item, "__dict__", dict(zip(names, ordered((*row, query_id)), strict=False)))
-            _set(item, "__pydantic_fields_set__", given)
-            _set(item, "__pydantic_extra__", None)
-            _set(item, "__pydantic_private__", None)
+            item = new(model)
+            _set(item, "__dict__", fields(row, query_id))
+            _set_given(item, given)
+            _set_extra(item, None)
+            _set_private(item, None)
             items.append(item)
         return items
 
 
+def _maker(fields: Sequence[str], names: Sequence[str]) -> Callable[[Sequence[Any], str], dict[str, Any]]:
+    """Return a function of a row and its query's id that makes the dictionary of an object, in the order of the fields.
+
+    It is written out as one dictionary, as `dataclasses` write out what they make: three times as fast as pairing names and
+    values. The names are those of the model's own fields.
+    """
+    places = {name: f"row[{place}]" for place, name in enumerate(names)} | {OWNER: OWNER}
+    pairs = ", ".join(f"{name!r}: {places[name]}" for name in fields)
+    made: Callable[[Sequence[Any], str], dict[str, Any]] = eval(f"lambda row, {OWNER}: {{{pairs}}}")  # noqa: S307 - see above
+    return made
+
+
 _set = object.__setattr__
+_set_given, _set_extra, _set_private = (
+    BaseModel.__dict__[f"__pydantic_{name}__"].__set__ for name in ("fields_set", "extra", "private")
+)
