@@ -10,6 +10,8 @@ from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 START = "Start it (`drag-graph db up`), or check --store / NEO4J_URI."
 CREDENTIALS = "Check NEO4J_USERNAME and NEO4J_PASSWORD."
 
+VANISHED = "Neo.ClientError.Statement.EntityNotFound"
+"""What was found in an index was deleted before it was read: Neo4j shows a reader what others commit while it reads."""
 _LATER = "Try again; `drag-graph db status` says whether the server answers."
 _PROBLEM_CODE = re.compile(r"Neo\.\w+\.(?P<area>\w+)\.(?P<title>\w+)\Z")
 _SECURITY = {
@@ -86,7 +88,7 @@ def is_passing(error: BaseException) -> bool:
     """Whether what failed so is worth another try, given that it may be done twice."""
     from neo4j import exceptions as neo4j_errors
 
-    if isinstance(error, neo4j_errors.IncompleteCommit):
+    if isinstance(error, neo4j_errors.IncompleteCommit) or getattr(error, "code", "") == VANISHED:
         return True
     retryable = isinstance(error, neo4j_errors.DriverError | neo4j_errors.Neo4jError) and error.is_retryable()
     return retryable and hopeless_reason(error) is None
@@ -114,6 +116,8 @@ def _refusal(error: BaseException, where: str) -> StoreError:
         return StoreUnfit(f"{where} has no such database", hint="Check NEO4J_DATABASE; Community has one, `neo4j`.")
     if title == "ConstraintValidationFailed":
         return StoreError(f"{where}: an id is taken by something else in the store", hint="Run `drag-graph db verify`.")
+    if code == VANISHED:
+        return StoreUnavailable(f"{where}: what is being read is being erased, again and again", hint="Run the same again.")
     is_retryable = getattr(error, "is_retryable", None)
     if title in ("TransactionTimedOut", "TransactionTimedOutClientConfiguration") or (is_retryable and is_retryable()):
         return StoreUnavailable(f"{where} did not get it done in time ({code})", hint=_LATER)
