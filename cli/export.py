@@ -1,19 +1,24 @@
 """`drag-graph export`."""
 
 import sys
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
+
+if TYPE_CHECKING:
+    from drag_graph.ports import GraphStore
 
 
 class Format(StrEnum):
     """What an export is written as."""
 
     jsonl = "jsonl"
+    subgraphs = "subgraphs"
 
 
 def register(app: typer.Typer) -> None:
@@ -21,29 +26,53 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def export(
-        format: Annotated[Format, typer.Option("--format", help="The form of the export.")] = Format.jsonl,  # noqa: A002
-        output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; stdout without it.")] = None,
-        full: Annotated[bool, typer.Option("--full", help="Keep times, latencies, costs, vectors and snapshots.")] = False,
+        format: Annotated[  # noqa: A002
+            Format, typer.Option("--format", help="jsonl: to compare stores; subgraphs: what `import` reads.")
+        ] = Format.jsonl,
+        output: Annotated[
+            Path | None, typer.Option("--output", "-o", help="A file (compressed if it ends in .gz); stdout without it.")
+        ] = None,
+        full: Annotated[bool, typer.Option("--full", help="With jsonl: keep times, costs, vectors and snapshots.")] = False,
         store: options.Store = None,
         namespace: options.Namespace = None,
         debug: options.Debug = False,
     ) -> None:
-        """Write the whole graph, one JSON line a node or edge, in canonical order.
+        """Write the whole graph, one JSON line a node or edge in canonical order, or with --format subgraphs one a query.
 
-        Two stores with the same content give the same bytes, whatever engine they are.
+        Two stores with the same content give the same bytes in canonical order, whatever engine they are. Subgraphs have all
+        that hangs on their query with times, costs and vectors, but no answers and no concepts (see docs/import.md).
 
-        Example: drag-graph export --format jsonl -o graph.jsonl
+        \b
+        Examples:
+          drag-graph export --format jsonl -o graph.jsonl
+          drag-graph export --format subgraphs -o graph.subgraphs.gz
         """
         from drag_graph.bootstrap import open_store
+        from drag_graph.errors import ConfigurationError
         from drag_graph.files import write_lines
-        from drag_graph.steps.export import canonical_lines
 
-        del format, debug
+        del debug
+        if full and format is Format.subgraphs:
+            raise ConfigurationError("--full belongs to --format jsonl; subgraphs are always whole", hint="Leave it out.")
         settings = options.settings_of({"store": store, "namespace": namespace})
         with open_store(settings, create=False, read_only=True) as graph:
-            lines = canonical_lines(graph.records(), full=full)
+            lines = _subgraphs(graph) if format is Format.subgraphs else _canonical(graph, full=full)
             if output is None:
                 for line in lines:
                     sys.stdout.write(line + "\n")
             else:
                 write_lines(output, lines)
+
+
+def _canonical(graph: "GraphStore", *, full: bool) -> Iterator[str]:
+    from drag_graph.adapters.sorted_lines import sorted_lines
+    from drag_graph.steps.export import canonical_lines
+
+    return canonical_lines(graph.records(vectors=full), full=full, order=sorted_lines)
+
+
+def _subgraphs(graph: "GraphStore") -> Iterator[str]:
+    from drag_graph.adapters.subgraph_lines import lines_of
+    from drag_graph.exchange import Head, everything
+
+    return lines_of(Head(graph.namespace, graph.embedder()), everything(graph))

@@ -14,8 +14,8 @@ EVERY = 60.0
 class Lines:
     """What somebody finds later who has sent the output to a file: how far it was, at most once a minute."""
 
-    def __init__(self, total: int | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._total, self._clock = total, clock
+    def __init__(self, total: int | None, clock: Callable[[], float] = time.monotonic, *, priced: bool = True) -> None:
+        self._total, self._clock, self._priced = total, clock, priced
         self._began = self._told = clock()
         self._done = 0
         self._cost = 0.0
@@ -37,7 +37,8 @@ class Lines:
         self._told = self._clock()
         of = f" of {self._total}" if self._total is not None else ""
         minutes = (self._told - self._began) / 60
-        typer.echo(f"{self._done}{of} queries, ${self._cost:.4f}, {minutes:.0f} min{more}", err=True)
+        cost = f" ${self._cost:.4f}," if self._priced else ""
+        typer.echo(f"{self._done}{of} queries,{cost} {minutes:.0f} min{more}", err=True)
 
 
 class Pace:
@@ -57,11 +58,14 @@ class Pace:
 
 
 @contextmanager
-def progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[float], None]]:
-    """Show rate, cost so far and time left on a terminal, else a line a minute; yields what is called with the cost so far."""
+def progress(total: int | None, *, quiet: bool, priced: bool = True) -> Iterator[Callable[[float], None]]:
+    """Show rate, cost so far and time left on a terminal, else a line a minute; yields what is called with the cost so far.
+
+    What costs nothing is not `priced`.
+    """
     stderr = Console(stderr=True)
     if quiet or not stderr.is_terminal:
-        yield (lambda _cost: None) if quiet else Lines(total).result
+        yield (lambda _cost: None) if quiet else Lines(total, priced=priced).result
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
     from rich.text import Text
@@ -74,7 +78,8 @@ def progress(total: int | None, *, quiet: bool) -> Iterator[Callable[[float], No
             left = "" if task.total is None else f" {_clock_time((task.total - task.completed) / pace)} left"
             return Text(f"{pace:.1f}/s{left}")
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("${task.fields[cost]:.4f}"))
+    costs = (TextColumn("${task.fields[cost]:.4f}"),) if priced else ()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *costs)
     pace = Pace()
     with Progress(*columns, TimeElapsedColumn(), Rate(), console=stderr, transient=True) as bar:
         task = bar.add_task("Queries", total=total, cost=0.0, pace=None)

@@ -18,6 +18,7 @@ from drag_graph.wire import Reply
 
 if TYPE_CHECKING:
     from drag_graph.concepts import ConceptStore
+    from drag_graph.exchange import ExchangeStore
 
 Vectors = NDArray[np.float32]
 SaveOutcome = Literal["created", "replaced", "unchanged", "gone"]
@@ -224,6 +225,10 @@ class GraphStore(Protocol):
         """Looking at the whole graph."""
 
     @property
+    def exchange(self) -> "ExchangeStore":
+        """What an export of subgraphs asks."""
+
+    @property
     def search(self) -> GraphSearch:
         """Searching all subgraphs of the namespace together."""
 
@@ -321,9 +326,9 @@ class GraphStore(Protocol):
     def verify(self) -> list[Problem]:
         """Check the store: unproven triples, orphans, duplicates, dangling ids, edges without provenance."""
 
-    def records(self) -> Iterator[dict[str, Any]]:
+    def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         """Yield every node and edge of the namespace as a JSON-able record, for `export` (`drag_graph.steps.export`).
 
         Nodes: {"kind": "node", "label", "id", "properties"}. Edges: {"kind": "edge", "type", "id", "source", "target",
-        "properties"}. Order is not promised. Streams.
+        "properties"}. Order is not promised. Streams. Without `vectors`, a store may leave vectors out.
         """

@@ -1,6 +1,15 @@
-// what: the relationships to and between the nodes that no query owns
-// parameters: namespace
+// what: the relationships from the parts of queries to nodes that no query owns
+// parameters: namespace, query_ids
 // returns: one row a relationship: type, source, target (ids), properties
-MATCH (a)-[r:FROM_CHUNK|PART_OF|REFERS_TO]->(b)
-WHERE a.namespace = $namespace AND b.namespace = $namespace
-RETURN type(r) AS type, a.id AS source, b.id AS target, properties(r) AS properties
+UNWIND $query_ids AS id
+MATCH (q:Query {id: id})
+USING INDEX SEEK q:Query(id)
+WHERE q.namespace = $namespace
+CALL (q) {
+  MATCH (q)-[:MENTIONS]->(a)-[r:REFERS_TO]->(b)
+  RETURN r, a.id AS source, b.id AS target
+  UNION ALL
+  MATCH (q)-[:HAS_EVIDENCE]->(a)-[r:FROM_CHUNK]->(b)
+  RETURN r, a.id AS source, b.id AS target
+}
+RETURN type(r) AS type, source, target, properties(r) AS properties

@@ -16,6 +16,7 @@ from drag_graph.steps.audit import proof_of
 
 if TYPE_CHECKING:
     from drag_graph.adapters.ladybug_erasing import LadybugErasing
+    from drag_graph.adapters.ladybug_exchange import LadybugExchange
     from drag_graph.adapters.ladybug_statistics import LadybugStatistics
 
 PARTS = ("evidence", "entities", "triples", "edges", "calls")
@@ -246,7 +247,15 @@ class LadybugStore(LadybugAccess):
                     found[checks.problem(name, *row.values())] = None
         return list(found)
 
-    def records(self) -> Iterator[dict[str, Any]]:
+    @property
+    def exchange(self) -> "LadybugExchange":
+        """What an export of subgraphs asks (`drag_graph.exchange`)."""
+        from drag_graph.adapters.ladybug_exchange import LadybugExchange
+
+        return LadybugExchange(self)
+
+    def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
+        del vectors  # in this process they cost no round trip
         engine = self.ready()
         mine = {"namespace": self._namespace}
         for name, label in _NODES:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from drag_graph.adapters.neo4j_access import Neo4jAccess
 from drag_graph.adapters.neo4j_connection import Work
-from drag_graph.adapters.records import same_as_record
+from drag_graph.adapters.records import node, same_as_record
 from drag_graph.concepts import Concept, Embedded, Merge, Naming, SameAs, Unsettled
 from drag_graph.ports import Vectors
 
@@ -15,6 +15,8 @@ ROWS_A_STATEMENT = 1000
 VECTORS_A_STATEMENT = 100
 """Each vector is hundreds of numbers; more of them at once make the server's plan no faster."""
 ROWS_A_PAGE = 5000
+RECORDS_A_PAGE = 1000
+"""With vectors these are megabytes."""
 LEAST_CANDIDATES = 40
 """What the vector index is asked for at least: it is of all namespaces, and misses some of the nearest when asked for few."""
 WIDER = 10
@@ -148,11 +150,15 @@ class Neo4jConcepts:
     def undo(self, same_as_id: str, undone_at: str) -> None:
         self._write("undo_concept_merge", id=same_as_id, undone_at=undone_at)
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield the judgements as records (`GraphStore.records`); the concepts and their links are among the nodes' there."""
+    def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
+        """Yield the concepts and the judgements on them as records (`GraphStore.records`); who refers to them is told there."""
         names = ("id", "namespace", "method", "score", "created_at", "undone_at", "source", "target")
-        for row in self._read("records_concepts_same_as"):
-            yield same_as_record(dict(zip(names, row, strict=True)))
+        after = ""
+        while page := self._page("records_concepts", after, RECORDS_A_PAGE, vectors=vectors):
+            yield from (node("Concept", id_, properties) for id_, properties in page)
+            for row in self._read("records_concepts_same_as", concept_ids=[id_ for id_, _ in page]):
+                yield same_as_record(dict(zip(names, row, strict=True)))
+            after = page[-1][0]
 
     def _read(self, name: str, **values: Any) -> list[list[Any]]:
         return self._access.reading(lambda work: work.rows(name, namespace=self._namespace, **values))
@@ -163,12 +169,12 @@ class Neo4jConcepts:
     def _write_plain(self, name: str, rows: list[dict[str, Any]]) -> None:
         self._access.writing(lambda work: work.run(name, rows=rows))
 
-    def _page(self, name: str, after: str, limit: int) -> list[list[Any]]:
+    def _page(self, name: str, after: str, limit: int, **values: Any) -> list[list[Any]]:
         """Return the page behind a node, by an index that begins with the namespace: others' nodes cost nothing."""
         found = self._access.reading(lambda work: work.rows("unlinked_entities_reached", after=after)) if after else []
         # One that was erased since is gone on from with the first page: what is done is not found again.
         ((reached,),) = found or (("",),)
-        return self._read(name, after=after if found else "", reached=reached, limit=limit)
+        return self._read(name, after=after if found else "", reached=reached, limit=limit, **values)
 
     def _pages(self, name: str) -> Iterator[list[list[Any]]]:
         """Yield pages of rows whose first column is the id. Each is a transaction of its own."""

@@ -18,6 +18,7 @@ from drag_graph.together import Together
 
 if TYPE_CHECKING:
     from drag_graph.adapters.neo4j_erasing import Neo4jErasing
+    from drag_graph.adapters.neo4j_exchange import Neo4jExchange
     from drag_graph.adapters.neo4j_statistics import Neo4jStatistics
 
 SUBGRAPHS_A_STATEMENT = 50
@@ -232,20 +233,29 @@ class Neo4jStore(Neo4jAccess):
             problems += [checks.problem(name, str(row[0]), *row[1:]) for row in found]
         return problems
 
-    def records(self) -> Iterator[dict[str, Any]]:
+    @property
+    def exchange(self) -> "Neo4jExchange":
+        """What an export of subgraphs asks (`drag_graph.exchange`)."""
+        from drag_graph.adapters.neo4j_exchange import Neo4jExchange
+
+        return Neo4jExchange(self)
+
+    def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         for page in self._pages("records_queries"):
-            for subgraph in self.read([row[0] for row in page]):
+            ids = [row[0] for row in page]
+            for subgraph in self.read(ids):
                 yield from subgraph_records(subgraph)
+            links = self.reading(lambda work, ids=ids: work.rows("records_links", namespace=self._namespace, query_ids=ids))  # type: ignore[misc]
+            for type_, source, target, properties in links:
+                yield {**link(type_, source, target, self._namespace), "properties": properties}
         for page in self._pages("records_answers"):
             for properties, query_ids, evidence_ids in page:
                 yield from answer_records(rows.answer_of(properties), query_ids, evidence_ids)
-        for label, id_, properties in self.reading(lambda work: work.rows("records_nodes", namespace=self._namespace)):
-            yield node(label, id_, properties)
-        for type_, source, target, properties in self.reading(
-            lambda work: work.rows("records_links", namespace=self._namespace)
-        ):
-            yield {**link(type_, source, target, self._namespace), "properties": properties}
-        yield from self.concepts.records()
+        for page in self._pages("records_nodes"):
+            for id_, label, properties, targets in page:
+                yield node(label, id_, properties)
+                yield from (link("PART_OF", id_, target, self._namespace) for target in targets)
+        yield from self.concepts.records(vectors=vectors)
 
     def _pages(self, name: str) -> Iterator[list[list[Any]]]:
         """Yield pages of rows, by id. Each is a transaction of its own, so that a slow reader holds none open."""

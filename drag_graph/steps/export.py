@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from drag_graph.errors import StoreUnfit
@@ -14,19 +14,21 @@ vectors, which a text and the recorded embedder determine up to the last bits of
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
-def canonical_lines(records: Iterable[dict[str, Any]], *, full: bool = False) -> Iterator[str]:
+def canonical_lines(
+    records: Iterable[dict[str, Any]], *, full: bool = False, order: Callable[[Iterator[str]], Iterable[str]] = sorted
+) -> Iterator[str]:
     """Yield one JSON line a record, keys and lines sorted; `full` keeps the volatile properties too.
+
+    `order` sorts the lines; another one than `sorted` may keep them on disk.
 
     Every line can be encoded as UTF-8: half a character, as metadata may hold it, is escaped. Raises StoreUnfit for a number
     that JSON has not (no store of ours takes one).
     """
-    lines = []
-    for record in records:
-        properties = {
-            key: value for key, value in record["properties"].items() if value is not None and (full or key not in VOLATILE)
-        }
-        lines.append(_line({**record, "properties": properties}))
-    yield from sorted(lines)
+    yield from order(_line({**record, "properties": _shown(record["properties"], full=full)}) for record in records)
+
+
+def _shown(properties: dict[str, Any], *, full: bool) -> dict[str, Any]:
+    return {key: value for key, value in properties.items() if value is not None and (full or key not in VOLATILE)}
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
 from drag_graph.testing.dict_concepts import DictConcepts, Links
 from drag_graph.testing.dict_erasing import DictErasing
+from drag_graph.testing.dict_exchange import DictExchange
 from drag_graph.testing.dict_search import DictSearch
 from drag_graph.testing.dict_statistics import DictStatistics
 
@@ -225,7 +226,12 @@ class DictStore:
             problems.extend(problem("verify_answers", answer.id) for answer in loose)
         return problems
 
-    def records(self) -> Iterator[dict[str, Any]]:
+    @property
+    def exchange(self) -> DictExchange:
+        return DictExchange(self)
+
+    def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
+        del vectors  # they are here already
         with self.content() as content:
             subgraphs, answers = list(content.subgraphs.values()), list(content.answers.values())
         for subgraph in subgraphs:

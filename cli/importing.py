@@ -1,0 +1,124 @@
+"""`drag-graph import`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options
+
+if TYPE_CHECKING:
+    from drag_graph.importing import ImportReport
+    from drag_graph.ports import GraphStore
+    from drag_graph.settings import Settings
+
+STDIN = Path("-")
+SHOWN = 20
+"""Lines that are named when people read it; --json has them all."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("import")(import_)
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="What `export --format subgraphs` wrote, also compressed; - is standard input.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace what is stored with another content.")] = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Transactions at once (Neo4j).", rich_help_panel=options.STORE_PANEL)
+    ] = None,
+    strategy: options.StrategyFlag = None,
+    merge: options.MergeFlag = None,
+    threshold: options.Threshold = None,
+    top_k: options.TopK = None,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    json: options.Json = False,
+    verbose: options.Verbose = False,
+    log_json: options.LogJson = None,
+    debug: options.Debug = False,
+) -> None:
+    """Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors, as they were distilled.
+
+    Importing again changes nothing. A query that is stored with another content is a conflict and stays as it is, unless
+    --replace is given; an unusable line is left out; the others go on. One that was interrupted or killed goes on with the same
+    command. In another namespace than the file's, ids are made anew, as they are hashes that begin with it. Simple edges are
+    made of the triples as the file says; the flags below are for queries of which it does not.
+
+    Answers, concepts and what was judged of them do not travel: run `drag-graph link` afterwards.
+
+    \b
+    Examples:
+      drag-graph import graph.subgraphs.gz
+      drag-graph export --format subgraphs | drag-graph import - --store bolt://127.0.0.1:7687
+    """
+    del debug
+    flags = {
+        "workers": workers,
+        "strategy": strategy,
+        "merge": merge,
+        "threshold": threshold,
+        "top_k": top_k,
+        "store": store,
+        "namespace": namespace,
+        "log_json": log_json,
+    }
+    settings = options.settings_of(flags, verbose=verbose)
+    report = _run(settings, None if file == STDIN else file, replace=replace, as_json=json)
+    if report.stopped:
+        raise report.stopped
+    raise typer.Exit(report.exit_code)
+
+
+def _run(settings: "Settings", file: Path | None, *, replace: bool, as_json: bool) -> "ImportReport":
+    import sys
+
+    from drag_graph.adapters import subgraph_file
+    from drag_graph.bootstrap import make_importer, open_store
+    from drag_graph.threads import few_arenas
+
+    from . import progress
+
+    few_arenas()
+    name = str(file) if file is not None else "standard input"
+    subgraph_file.check(file)
+    with open_store(settings) as store:
+        with progress.progress(None, quiet=as_json, priced=False) as show:
+            parts = subgraph_file.read(file, sys.stdin.buffer)
+            report = make_importer(settings, store, replace=replace).run(parts, lambda _result: show(0.0))
+        _print(report, name, store, as_json=as_json)
+    return report
+
+
+def _print(report: "ImportReport", name: str, store: "GraphStore", *, as_json: bool) -> None:
+    from . import render
+
+    if as_json:
+        render.document({"file": name, "namespace": store.namespace, **report.document()})
+        return
+    _print_left_out(report, name)
+    if not any(report.counts.values()):
+        typer.echo("No query was read.")
+        return
+    counts = ", ".join(f"{number} {status}" for status, number in report.counts.items() if number)
+    typer.echo(f"{sum(report.counts.values())} queries into {store.location}: {counts} ({report.seconds:.1f} s)")
+    if not (report.counts["new"] or report.counts["replaced"]):
+        typer.echo("Nothing was changed.")
+        return
+    if report.edges_anew:
+        typer.echo(f"Of {report.edges_anew} the file does not say how their simple edges were made: they were made anew.")
+    if set(report.namespaces) != {store.namespace}:
+        typer.echo(f"They were of namespace {', '.join(report.namespaces)} and have ids of namespace {store.namespace} now.")
+    typer.echo("Join them with what else is stored by drag-graph link")
+
+
+def _print_left_out(report: "ImportReport", name: str) -> None:
+    for item in report.lines_left_out()[:SHOWN]:
+        what = f"query {item.query_id} is {item.reason}" if item.status == "conflict" else f"rejected: {item.reason}"
+        typer.echo(f"{name}:{item.line}: {what}", err=True)
+    left = report.counts["conflict"] + report.counts["rejected"] - SHOWN
+    if left > 0:
+        typer.echo(f"... and {left} more; --json lists them.", err=True)
+    if report.counts["conflict"]:
+        typer.echo("Next: look at what is stored with `drag-graph show ID`; --replace replaces it.", err=True)

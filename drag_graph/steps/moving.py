@@ -1,0 +1,110 @@
+"""A subgraph's ids as hashes of content (`drag_graph.identity`): whether they are, and what they are in another namespace."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+from drag_graph.exchange import Stored
+from drag_graph.identity import content_id, query_id
+from drag_graph.model import Aggregation, Entity, Evidence, Subgraph, Triple
+from drag_graph.steps.surface import predicate_key
+
+_ID = re.compile("[0-9a-f]{32}")
+_key = lru_cache(maxsize=10_000)(predicate_key)
+
+
+def wrong_id(subgraph: Subgraph) -> str:
+    """Return, in words, the first id that is not the hash of what it is the id of; "" where all are.
+
+    A teacher call's id hashes more than is kept: it is only looked at whether it may be one.
+    """
+    query, name = subgraph.query, subgraph.query.namespace
+    if query_id(name, query.text, query.options) != query.id:
+        return f"the query's id {query.id} is not the hash of its text and options in namespace {name!r}"
+    for call in subgraph.calls:
+        if not _ID.fullmatch(call.id):
+            return f"the teacher call's id {call.id!r} is not one of 32 hexadecimal digits"
+    for what, items in (("evidence", subgraph.evidence), ("entity", subgraph.entities), ("triple", subgraph.triples)):
+        for item in items:
+            if content_id(name, what, *_parts(item)) != item.id and not _repeat_of(item, subgraph):
+                return f"the {what} {item.id} is not what its id is the hash of"
+    return ""
+
+
+def moved(stored: Stored, namespace: str) -> Stored:
+    """Return the same content as it is in another namespace: all ids are hashes that begin with it.
+
+    The id of a teacher call hashes more than is kept: it is shifted by what tells the two queries apart, so that the way back,
+    or by a third namespace, leads to the same. Ids must be right (`wrong_id`).
+    """
+    old = stored.subgraph
+    query = old.query.model_copy(update={"id": query_id(namespace, old.query.text, old.query.options), "namespace": namespace})
+    own = {"query_id": query.id}
+    shift = _number(content_id(old.query.namespace, "call", old.query.id)) ^ _number(content_id(namespace, "call", query.id))
+    calls = {item.id: f"{_number(item.id) ^ shift:032x}" for item in old.calls}
+    texts = {item.id: (query.id, item.text, *_repeat_of(item, old)) for item in old.evidence}
+    evidence = {id_: content_id(namespace, "evidence", *parts) for id_, parts in texts.items()}
+    entities = {item.id: content_id(namespace, "entity", query.id, item.name) for item in old.entities}
+    triples = [
+        item.model_copy(
+            update={
+                **own,
+                "subject_id": entities[item.subject_id],
+                "object_id": entities[item.object_id],
+                "evidence_id": evidence[item.evidence_id],
+                "call_id": calls[item.call_id],
+            }
+        )
+        for item in old.triples
+    ]
+    again = [item.model_copy(update={"id": content_id(namespace, "triple", *_parts(item))}) for item in triples]
+    new = old.model_copy(
+        update={
+            "query": query,
+            "calls": tuple(
+                sorted((item.model_copy(update={**own, "id": calls[item.id]}) for item in old.calls), key=lambda item: item.id)
+            ),
+            "evidence": tuple(
+                item.model_copy(update={**own, "id": evidence[item.id], "call_id": calls[item.call_id]})
+                for item in old.evidence
+            ),
+            "entities": tuple(item.model_copy(update={**own, "id": entities[item.id]}) for item in old.entities),
+            "triples": tuple(sorted(again, key=lambda item: (item.rank, item.id))),
+        }
+    )
+    return Stored(new, _moved_statements(stored.aggregation, entities))
+
+
+def _parts(item: Evidence | Entity | Triple) -> tuple[str, ...]:
+    """Return what the thing's id is the hash of (drag_graph/steps/canonical.py, drag_graph/steps/evidence.py)."""
+    if isinstance(item, Triple):
+        return item.query_id, item.subject_id, _key(item.predicate), item.object_id, item.evidence_id
+    return item.query_id, item.name if isinstance(item, Entity) else item.text
+
+
+def _repeat_of(item: Evidence | Entity | Triple, subgraph: Subgraph) -> tuple[str, ...]:
+    """Return what an exact repeat's id hashes besides the text; nothing for what is no repeat, or not the hash of anything."""
+    name = subgraph.query.namespace
+    if not isinstance(item, Evidence) or content_id(name, "evidence", *_parts(item)) == item.id:
+        return ()
+    most = Counter(other.text for other in subgraph.evidence)[item.text]
+    for number in range(1, most):
+        if content_id(name, "evidence", *_parts(item), "repeat", str(number)) == item.id:
+            return "repeat", str(number)
+    return ()
+
+
+def _number(id_: str) -> int:
+    return int(id_, 16)
+
+
+def _moved_statements(aggregation: Aggregation | None, entities: Mapping[str, str]) -> Aggregation | None:
+    """Return the aggregation whose statements have the ids that the edges get: SUBJECT-OBJECT, or with a predicate's key."""
+    if aggregation is None or not aggregation.statements:
+        return aggregation
+    statements = {}
+    for edge_id, text in aggregation.statements.items():
+        subject, object_, *key = edge_id.split("-", 2)
+        statements["-".join((entities.get(subject, subject), entities.get(object_, object_), *key))] = text
+    return aggregation.model_copy(update={"statements": statements})
