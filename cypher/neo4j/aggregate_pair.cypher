@@ -19,31 +19,30 @@ CALL (q, kept) {
   WHERE t.evidence_id IN kept
   WITH s, o, t
   ORDER BY t.rank, t.id
-  WITH s, o, s.id + '-' + o.id AS id, collect(t) AS triples
-  WITH s, o, id, triples, [t IN triples | t.confidence] AS confidences
-  WITH s, o, id, triples, CASE $merge
+  WITH s, o, collect(t.id) AS triple_ids, collect(t.confidence) AS confidences, min(t.rank) AS first,
+    collect(DISTINCT t.predicate) AS predicates, collect(DISTINCT t.evidence_id) AS evidence_ids
+  WITH s, o, s.id + '-' + o.id AS id, triple_ids, first, predicates, evidence_ids, CASE $merge
     WHEN 'max' THEN reduce(best = 0.0, c IN confidences | CASE WHEN c > best THEN c ELSE best END)
     WHEN 'mean' THEN reduce(total = 0.0, c IN confidences | total + c) / size(confidences)
     WHEN 'noisy-or' THEN 1.0 - reduce(doubt = 1.0, c IN confidences | doubt * (1.0 - c))
   END AS confidence
-  ORDER BY triples[0].rank, confidence DESC, id
-  RETURN collect({source: s, target: o, id: id, triples: triples, confidence: confidence}) AS merged
+  ORDER BY first, confidence DESC, id
+  RETURN count(*) AS found, collect(CASE WHEN confidence >= $threshold - 1e-9
+    THEN [id, s, o, triple_ids, predicates, evidence_ids, confidence] END)[..$top_k] AS edges
 }
-WITH q, size(merged) AS found, [m IN merged WHERE m.confidence >= $threshold - 1e-9][..$top_k] AS edges
 SET q.graph = CASE WHEN found = 0 THEN 'evidence_only' WHEN size(edges) = 0 THEN 'multigraph' ELSE 'simple' END,
   q.sizes = q.sizes[..4] + size(edges), q.revision = randomUUID(),
   q.aggregation = 'pair ' + $merge + ' ' + toString($threshold) + ' ' + toString($top_k)
 WITH q, edges
 UNWIND range(0, size(edges) - 1) AS rank
 WITH q, rank, edges[rank] AS edge
-WITH q, rank, edge, edge.source AS s, edge.target AS o, coalesce($statements[edge.id], '') AS given,
-  reduce(out = [], p IN [t IN edge.triples | t.predicate] | CASE WHEN p IN out THEN out ELSE out + p END) AS predicates,
-  reduce(out = [], e IN [t IN edge.triples | t.evidence_id] | CASE WHEN e IN out THEN out ELSE out + e END) AS evidence_ids
-WITH *, reduce(out = [], w IN [p IN predicates | replace(p, '_', ' ')] | CASE WHEN w IN out THEN out ELSE out + w END) AS words
-WITH *, reduce(text = '', w IN words |
-  text + CASE text WHEN '' THEN '' ELSE '; ' END + s.name + ' ' + w + ' ' + o.name) AS joined
+WITH q, rank, edge[0] AS id, edge[1] AS s, edge[2] AS o, edge[3] AS triple_ids, edge[4] AS predicates, edge[5] AS evidence_ids,
+  edge[6] AS confidence
+WITH *, s.name AS subject, o.name AS object
 CREATE (s)-[:RELATED {
-  id: edge.id, query_id: q.id, namespace: $namespace, statement: CASE given WHEN '' THEN joined ELSE given END,
-  predicates: predicates, confidence: edge.confidence, support: size(edge.triples), triple_ids: [t IN edge.triples | t.id],
-  evidence_ids: evidence_ids, rank: rank
+  id: id, query_id: q.id, namespace: $namespace, predicates: predicates, confidence: confidence, support: size(triple_ids),
+  statement: coalesce($statements[id], reduce(text = '', w IN
+    reduce(out = [], w IN [p IN predicates | replace(p, '_', ' ')] | CASE WHEN w IN out THEN out ELSE out + w END) |
+    text + CASE text WHEN '' THEN '' ELSE '; ' END + subject + ' ' + w + ' ' + object)),
+  triple_ids: triple_ids, evidence_ids: evidence_ids, rank: rank
 }]->(o)

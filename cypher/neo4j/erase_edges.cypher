@@ -1,7 +1,18 @@
-// what: erases the simple edges of these queries, for an aggregation that makes them anew
+// what: erases the simple edges of these queries, for an aggregation that makes them anew. Before it looks it makes other writers
+//     of them wait until this transaction ends; in order of id, so that two never wait for each other
 // parameters: namespace, query_ids
-// returns: nothing
+// returns: one row a query that is stored: id
 UNWIND $query_ids AS id
-MATCH ()-[r:RELATED {namespace: $namespace, query_id: id}]->()
-USING INDEX SEEK r:RELATED(namespace, query_id)
-DELETE r
+WITH id ORDER BY id
+MATCH (q:Query {id: id})
+USING INDEX SEEK q:Query(id)
+WHERE q.namespace = $namespace
+SET q.status = q.status
+WITH collect(q.id) AS ids
+UNWIND ids AS id
+CALL (id) {
+  MATCH ()-[r:RELATED {namespace: $namespace, query_id: id}]->()
+  USING INDEX SEEK r:RELATED(namespace, query_id)
+  DELETE r
+}
+RETURN id
