@@ -91,10 +91,9 @@ class Neo4jStore(Neo4jAccess):
 
     def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
         def run(work: Work) -> None:
-            ids = [row[0] for row in work.rows("lock_queries", namespace=self._namespace, query_ids=sorted(set(query_ids)))]
-            for some in _chunks(ids, IDS_A_STATEMENT):
-                work.run("erase_edges", namespace=self._namespace, query_ids=some)
-                aggregate_subgraphs(work, self._namespace, some, aggregation)
+            for some in _chunks(sorted(set(query_ids)), IDS_A_STATEMENT):
+                stored = [row[0] for row in work.rows("erase_edges", namespace=self._namespace, query_ids=some)]
+                aggregate_subgraphs(work, self._namespace, stored, aggregation)
 
         self.writing(run)
 
