@@ -236,7 +236,7 @@ def erase(
     from datetime import UTC, datetime
 
     from drag_graph.bootstrap import open_store
-    from drag_graph.erasing import Total
+    from drag_graph.erasing import Total, erase_each
 
     from . import render
 
@@ -247,8 +247,8 @@ def erase(
         if not (yes or dry_run):
             _confirm(f"Erase {what} from {graph.location}?")
         total, now = Total(), datetime.now(UTC).isoformat(timespec="seconds")
-        for target in found:
-            total.add(graph.erasing.erase(target, now, dry_run=dry_run))
+        for erased in erase_each(graph.erasing, found, now, dry_run=dry_run):
+            total.add(erased)
     document: dict[str, Any] = {"query_id": found[0].query_id} if isinstance(found, list) else {}
     document |= {"what": what, "would_erase" if dry_run else "erased": total.document()}
     render.fields({**document, "tape": "not touched; delete its file where the text itself must go"}, as_json=json)

@@ -9,7 +9,8 @@ from rich.markup import escape
 from .render import SHORT, console, document, table_of
 
 if TYPE_CHECKING:
-    from drag_graph.concepts import LinkReport, Merge
+    from drag_graph.concepts import Merge
+    from drag_graph.linker import LinkReport
 
 
 def report(done: "LinkReport", *, as_json: bool) -> None:

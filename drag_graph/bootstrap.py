@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Self, cast
 from drag_graph.adapters.journal import Journal
 from drag_graph.asking import Asker
 from drag_graph.batching import Rounds
-from drag_graph.concepts import Linker, Told
 from drag_graph.distilling import Distillation
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.estimate import Known, Pricing
 from drag_graph.interruption import InterruptibleTeacher, Interruption
+from drag_graph.linker import Linker, Told
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.pipeline import Distiller, Distils
 from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher

@@ -4,18 +4,20 @@ The selection, the port that the stores implement, and what of a subgraph rests 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Protocol, cast
 
 from pydantic import ValidationError
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.model import Aggregation, GraphKind, Merge, Strategy, Subgraph
+from drag_graph.steps.linking import alias_pairs
 
 PAGE = 200
-"""Targets that are found in one round trip."""
+"""Targets that are found in one round trip, and whose answers are."""
 FIELDS = {"domain": "domain", "model": "model", "source_id": "source_id", "created-before": "created_before"}
 """What `--where` knows: its name there, and the field of a `Selection`."""
 
@@ -32,6 +34,18 @@ class Selection:
     source_id: str = ""
     created_before: str = ""
 
+    def page(self, namespace: str, after: str, limit: int) -> dict[str, str | int]:
+        """Return the parameters of the statement that finds a page of it (`erase_targets`, and with `model` `..._calls`)."""
+        values: dict[str, str | int] = {"model": self.model} if self.model else {}
+        return values | {
+            "namespace": namespace,
+            "domain": self.domain,
+            "source_id": self.source_id,
+            "created_before": self.created_before,
+            "after": after,
+            "limit": limit,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -43,10 +57,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """How many of each label and relationship type went, but for the answers, which are named."""
+    """How many of each label and relationship type went, but for the answers, which are named.
+
+    `loosened` tells of a dry run how many of how many entities of a concept would go that would stay for the others' sake.
+    """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     answer_ids: frozenset[str] = frozenset()
+    loosened: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class ErasingStore(Protocol):
@@ -58,8 +76,13 @@ class ErasingStore(Protocol):
     def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
         """Return the teacher calls whose id begins with `prefix`, each as a target of its own, by id."""
 
-    def erase(self, target: Target, now: str, *, dry_run: bool = False) -> Erased:
+    def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
+        """Return the answers that say they are to these queries, by query; it looks at all answers of the namespace."""
+
+    def erase(self, target: Target, now: str, *, dry_run: bool = False, answer_ids: Collection[str] | None = None) -> Erased:
         """Erase a target in one transaction: its answers too, and concepts that no entity refers to any more.
+
+        `answer_ids` are those that `answers_naming` found; those that the store has linked with the query it finds itself.
 
         Of a call: the evidence and triples that it made, entities that only these triples had, and every answer that was shown
         any of it. The simple edges are made anew under the settings that they were made with; where the store does not know
@@ -89,6 +112,37 @@ class Parts:
         """Return whether the texts of an answer (its lines, its snapshot) name any of it."""
         ids = (*self.evidence_ids, *self.triple_ids, *self.edge_ids)
         return any(id_ in text for text in texts for id_ in ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What an entity of the target is called, while the target is there: its concept, of how many entities, its other names."""
+
+    concept_id: str
+    entities: int
+    entity_id: str
+    variants: tuple[str, ...]
+
+
+def aliases_gone(namespace: str, namings: Iterable[Naming], parts: Parts | None) -> set[tuple[str, str]]:
+    """Return which concepts an entity says no more to be called by the names of which others (None: all goes)."""
+    return alias_pairs(namespace, ((item.concept_id, _forms_gone(item, parts)) for item in namings))
+
+
+def _forms_gone(item: Naming, parts: Parts | None) -> set[str]:
+    if parts is None or item.entity_id in parts.entity_ids:
+        return set(item.variants)
+    return set(item.variants) - set(parts.variants.get(item.entity_id, item.variants))
+
+
+def loosened(namings: Iterable[Naming], parts: Parts | None) -> dict[str, tuple[int, int]]:
+    """Return of how many entities how many go, by concept, where some go and some stay."""
+    had: dict[str, int] = {}
+    going: Counter[str] = Counter()
+    for item in namings:
+        had[item.concept_id] = item.entities
+        going[item.concept_id] += parts is None or item.entity_id in parts.entity_ids
+    return {id_: (going[id_], number) for id_, number in had.items() if 0 < going[id_] < number}
 
 
 def parts_of(subgraph: Subgraph, call_ids: Collection[str]) -> Parts:
@@ -211,21 +265,40 @@ def targets(store: ErasingStore, selection: Selection) -> Iterator[Target]:
         after = page[-1].query_id
 
 
+def erase_each(store: ErasingStore, found: Iterable[Target], now: str, *, dry_run: bool = False) -> Iterator[Erased]:
+    """Erase targets one after the other, each in its own transaction; yield what went. Looks at all answers once a page."""
+    stream = iter(found)
+    while page := list(islice(stream, PAGE)):
+        naming = store.answers_naming([item.query_id for item in page])
+        for item in page:
+            yield store.erase(item, now, dry_run=dry_run, answer_ids=naming.get(item.query_id, []))
+
+
 class Total:
-    """The sum of several erasures; an answer that rests on two queries is counted once."""
+    """The sum of several erasures; what several of them tell of is counted once.
+
+    That is an answer that rests on two queries, and in a dry run a concept that goes only when all of them do.
+    """
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._answers: set[str] = set()
+        self._going: Counter[str] = Counter()
+        self._had: dict[str, int] = {}
 
     def add(self, erased: Erased) -> None:
         """Count what one erasure removed, or would."""
         self._counts.update(erased.counts)
         self._answers |= erased.answer_ids
+        for id_, (going, had) in erased.loosened.items():
+            self._going[id_] += going
+            self._had[id_] = had
 
     def document(self) -> dict[str, int]:
         """Return how many of each label and relationship type, as `db erase --json` prints it."""
-        return {**{name: self._counts[name] for name in COUNTED}, "Answer": len(self._answers)}
+        together = sum(going >= self._had[id_] for id_, going in self._going.items())
+        counts = {name: self._counts[name] for name in COUNTED}
+        return {**counts, "Concept": counts["Concept"] + together, "Answer": len(self._answers)}
 
 
 QUERY_LABELS = ("Query", "Evidence", "Entity", "TeacherCall")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
+from drag_graph.concepts import Concept, Settled
 from drag_graph.identity import content_id, query_id
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports import GraphStore, Problem
@@ -111,7 +112,7 @@ def repair(store: GraphStore, tools: RepairStore, now: str) -> list[Repair]:
     done += _edges(store, tools, note("dangling-id", "simple edges made anew"), now)
     if note("concept", "concepts removed or counted again"):
         store.concepts.tidy()
-    wrong = dict(_clusters(store))
+    wrong = list(_clusters(store))
     if wrong:
         store.concepts.save_clusters(wrong)
         done.append(Repair("cluster", len(wrong), "clusters worked out anew"))
@@ -184,30 +185,30 @@ def _wrong(id_: str, what: str) -> Problem:
 
 
 def _cluster_problems(store: GraphStore) -> Iterator[Problem]:
-    for id_, cluster in _clusters(store):
-        yield Problem("cluster", id_, f"the concept's cluster should be {cluster}, by the judgements that stand")
+    for item in _clusters(store):
+        said = f"the concept's cluster should be {item.cluster}, by the judgements that stand"
+        yield Problem("cluster", item.concept.id, said)
 
 
-def _clusters(store: GraphStore) -> Iterator[tuple[str, str]]:
+def _clusters(store: GraphStore) -> Iterator[Settled]:
     """Yield concepts whose cluster is not the one that the standing judgements make, with the one they make.
 
     One that is open, until `link` has come to it, and what it is joined to, is not judged.
     """
-    sizes: dict[str, int] = {}
-    said: dict[str, str] = {}
-    joined: list[tuple[str, str, float]] = []
+    said: dict[str, Concept] = {}
+    joined: dict[str, tuple[str, str, float]] = {}
     stream = store.concepts.all()
     while page := list(islice(stream, PAGE)):
-        for item in page:
-            sizes[item.id], said[item.id] = item.entities, item.cluster
+        said |= {item.id: item for item in page}
         judgements = store.concepts.same_as([item.id for item in page])
-        joined += [(one.left, one.right, one.score) for one in judgements if not one.undone_at]
-    alone = [(id_, id_, 1.0) for id_ in sizes]
-    for group in components([*joined, *alone]):
-        members = [id_ for id_ in group.members if id_ in sizes]
-        if all(said[id_] for id_ in members):
-            best = min(members, key=lambda id_: (-sizes[id_], id_))
-            yield from ((id_, best) for id_ in members if said[id_] != best)
+        joined |= {one.id: (one.left, one.right, one.score) for one in judgements if not one.undone_at}
+    degrees = Counter(end for left, right, _ in joined.values() for end in (left, right))
+    alone = [(id_, id_, 1.0) for id_ in said]
+    for group in components([*joined.values(), *alone]):
+        members = [said[id_] for id_ in group.members if id_ in said]
+        if all(item.cluster for item in members):
+            best = min(members, key=lambda item: (-item.entities, item.id)).id
+            yield from (Settled(item, best, degrees[item.id]) for item in members if item.cluster != best)
 
 
 def _every_query(store: GraphStore) -> Iterator[str]:

@@ -2,7 +2,8 @@
 // parameters: namespace, text, limit
 // returns: one row a judgement, by the names: its properties, left, right (ids), left_name, right_name
 MATCH (a:Concept)-[s:SAME_AS]->(b:Concept)
-WHERE s.namespace = $namespace AND ($text = '' OR lower(a.name) CONTAINS $text OR lower(b.name) CONTAINS $text)
+WHERE s.namespace = $namespace AND a.name <> '' AND b.name <> ''
+  AND ($text = '' OR lower(a.name) CONTAINS $text OR lower(b.name) CONTAINS $text)
 RETURN
   s.id AS id, a.id AS left, b.id AS right, s.method AS method, s.score AS score, s.created_at AS created_at,
   s.undone_at AS undone_at, a.name AS left_name, b.name AS right_name

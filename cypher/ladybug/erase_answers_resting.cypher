@@ -1,6 +1,6 @@
-// what: finds the answers that rest on a query
+// what: finds the answers that are linked with a query
 // parameters: namespace, query_id
 // returns: one row an answer: id, line_json, snapshot
-MATCH (a:Answer)
-WHERE a.namespace = $namespace AND list_contains(a.query_ids, $query_id)
-RETURN a.id AS id, a.line_json AS line_json, a.snapshot AS snapshot
+MATCH (a:Answer)-[:ANSWERS]->(:Query {id: $query_id})
+WHERE a.namespace = $namespace
+RETURN DISTINCT a.id AS id, a.line_json AS line_json, a.snapshot AS snapshot

@@ -1,6 +1,6 @@
 // what: reads the other names of linked entities, page by page
-// parameters: namespace, after (the last id of the page before), reached (by what that id is found in the index), limit
-// returns: one row an entity that has variants: entity, concept (ids), variants
+// parameters: namespace, reached, after (query and id of the last entity of the page before), limit
+// returns: one row an entity that has variants: entity, concept (ids), variants, reached
 MATCH (e:Entity)
 USING INDEX e:Entity(namespace, query_id)
 WHERE
@@ -9,4 +9,4 @@ MATCH (e)-[:REFERS_TO]->(c:Concept)
 WITH e, c
 ORDER BY e.namespace, e.query_id, e.id
 LIMIT $limit
-RETURN e.id AS entity, c.id AS concept, e.variants AS variants
+RETURN e.id AS entity, c.id AS concept, e.variants AS variants, e.query_id AS reached

@@ -1,11 +1,12 @@
 // what: finds concepts without a vector, page by page
-// parameters: namespace, after (the last id of the page before), reached (by what that id is found in the index), limit
-// returns: one row a node: id, text
+// parameters: namespace, reached, after (cluster and id of the last one of the page before), limit
+// returns: one row a node: id, text, reached
 MATCH (n:Concept)
 USING INDEX n:Concept(namespace, cluster)
 WHERE
   n.namespace = $namespace AND n.cluster >= $reached AND (n.cluster > $reached OR n.id > $after) AND n.embedding IS NULL
+  AND n.name <> ''
 WITH n
 ORDER BY n.namespace, n.cluster, n.id
 LIMIT $limit
-RETURN n.id AS id, n.name AS text
+RETURN n.id AS id, n.name AS text, n.cluster AS reached

@@ -1,9 +1,20 @@
-// what: finds the answers that rest on a query
-// parameters: namespace, query_id
+// what: finds the answers that are linked with a query or its evidence, and others by id
+// parameters: namespace, query_id, answer_ids
 // returns: one row an answer: id, line_json, snapshot
-MATCH (a:Answer)
-WHERE a.namespace = $namespace AND a.id IS NOT NULL
-  AND ($query_id IN a.query_ids
-    OR EXISTS { (a)-[:ANSWERS]->(:Query {id: $query_id}) }
-    OR EXISTS { (a)-[:USED]->(:Evidence {query_id: $query_id}) })
+CALL () {
+  MATCH (a:Answer)-[:ANSWERS]->(q:Query {id: $query_id})
+  USING INDEX SEEK q:Query(id)
+  RETURN a
+  UNION
+  MATCH (e:Evidence {namespace: $namespace, query_id: $query_id})<-[:USED]-(a:Answer)
+  USING INDEX SEEK e:Evidence(namespace, query_id)
+  RETURN a
+  UNION
+  UNWIND $answer_ids AS id
+  MATCH (a:Answer {id: id})
+  USING INDEX SEEK a:Answer(id)
+  RETURN a
+}
+WITH a
+WHERE a.namespace = $namespace
 RETURN a.id AS id, a.line_json AS line_json, a.snapshot AS snapshot

@@ -1,6 +1,13 @@
-// what: finds the concepts that entities of a query refer to
-// parameters: namespace, query_id
-// returns: one row a concept: id
-MATCH (e:Entity {namespace: $namespace, query_id: $query_id})-[:REFERS_TO]->(c:Concept)
+// what: finds the concepts that entities of queries refer to, and makes other writers of these concepts wait until this transaction
+//     ends; in order of id, so that two never wait for each other
+// parameters: namespace, query_ids
+// returns: one row a concept: id, entities (how many refer to it), variants (pairs of the id and the other names of each of the
+//     queries' own)
+UNWIND $query_ids AS id
+MATCH (e:Entity {namespace: $namespace, query_id: id})-[:REFERS_TO]->(c:Concept)
 USING INDEX SEEK e:Entity(namespace, query_id)
-RETURN DISTINCT c.id AS id
+WITH c, collect([e.id, coalesce(e.variants, [])]) AS variants
+ORDER BY c.id
+SET c.key = c.key
+WITH c, variants
+RETURN c.id AS id, c.entities AS entities, variants

@@ -1,6 +1,6 @@
 // what: finds entities that refer to no concept yet, page by page
-// parameters: namespace, after (the last id of the page before), reached (by what that id is found in the index), limit
-// returns: one row an entity: id, name
+// parameters: namespace, reached, after (query and id of the last one of the page before), limit
+// returns: one row an entity: id, text, reached
 MATCH (e:Entity)
 USING INDEX e:Entity(namespace, query_id)
 WHERE
@@ -8,4 +8,4 @@ WHERE
 WITH e
 ORDER BY e.namespace, e.query_id, e.id
 LIMIT $limit
-RETURN e.id AS id, e.name AS name
+RETURN e.id AS id, e.name AS text, e.query_id AS reached

@@ -1,8 +1,8 @@
-// what: finds concepts that no entity refers to or whose number of entities is wrong
+// what: finds concepts that no entity refers to or whose number of entities is wrong. Those that only keep a judgement are right
 // parameters: namespace
 // returns: one row a concept: id
 MATCH (c:Concept)
 WHERE c.namespace = $namespace AND c.cluster IS NOT NULL
 WITH c, COUNT { (c)<-[:REFERS_TO]-() } AS number
-WHERE number = 0 OR number <> c.entities
+WHERE number <> coalesce(c.entities, -1) OR (number = 0 AND c.name <> '')
 RETURN c.id AS id

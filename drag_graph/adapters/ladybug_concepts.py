@@ -1,6 +1,9 @@
 """The concepts of a namespace of an embedded store (docs/adr/0015-across-queries.md)."""
 
+import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -9,8 +12,10 @@ from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_rows import link_record, node_record
 from drag_graph.adapters.ladybug_vectors import VectorIndex
 from drag_graph.adapters.records import same_as_record
-from drag_graph.concepts import Concept, Embedded, Merge, Naming, SameAs, Unsettled
+from drag_graph.concepts import Concept, Embedded, Linked, Merge, Naming, SameAs, Settled, Unsettled, Waiting
+from drag_graph.errors import StoreLocked
 from drag_graph.ports import Vectors
+from drag_graph.steps.linking import alias_pairs, same_as_id
 
 ROWS_AT_ONCE = 32
 """As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""
@@ -23,6 +28,10 @@ _VECTORS: dict[Embedded, tuple[str, str]] = {
     "Evidence": ("link_evidence_missing", "link_evidence_vectors"),
 }
 
+_linked: dict[tuple[str, str], str] = {}
+"""The threads that link, by file and namespace; other processes are kept out by the lock on the file."""
+_linked_lock = threading.Lock()
+
 
 class LadybugConcepts:
     """The `ConceptStore` port on an embedded store; see there for what each method promises."""
@@ -32,23 +41,40 @@ class LadybugConcepts:
         self._namespace = access.namespace
         self._index: VectorIndex | None = None
 
-    def unlinked(self, after: str, limit: int) -> list[tuple[str, str]]:
-        return [(row["id"], row["name"]) for row in self._page("unlinked_entities", after, limit)]
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        place = os.path.realpath(self._access.location), self._namespace
+        with _linked_lock:
+            if place in _linked:
+                where, who = f"namespace {self._namespace!r} of {self._access.location}", f"thread {_linked[place]}"
+                raise StoreLocked(f"{where} is being linked by {who} of this process", hint="It is free when that ends.")
+            _linked[place] = threading.current_thread().name
+        try:
+            yield
+        finally:
+            del _linked[place]
 
-    def link(self, namings: Sequence[Naming]) -> int:
+    def unlinked(self, after: str, limit: int) -> list[Waiting]:
+        return self._waiting("unlinked_entities", after, limit)
+
+    def link(self, namings: Sequence[Naming]) -> Linked:
         if not namings:
-            return 0
+            return Linked()
         ids = [item.concept.id for item in namings]
         links = [{"entity": id_, "concept": item.concept.id} for item in namings for id_ in item.entity_ids]
         with self._access.writing() as session:
-            there = {row["id"] for row in self._rows(session, "read_concepts", _ids(ids))}
-            fresh = [item.concept for item in namings if item.concept.id not in there]
-            self._rows(session, "link_concepts", [{"id": item.id, "key": item.key, "name": item.name} for item in fresh])
+            there = {row["id"]: row for row in self._rows(session, "read_concepts", _ids(ids))}
+            named = [{"id": item.concept.id, "key": item.concept.key, "name": item.concept.name} for item in namings]
+            fresh = [row for row in named if row["id"] not in there]
+            self._rows(session, "link_concepts", fresh)
             self._rows(session, "link_concepts_entities", links)
-            counted = self._rows(session, "link_concepts_counts", _ids(ids))
-            bare = {row["id"] for row in counted if not row["entities"]}
-            self._rows(session, "remove_concepts", _ids(bare))
-        return len({item.id for item in fresh} - bare)
+            counted = {row["id"]: row["entities"] for row in self._rows(session, "link_concepts_counts", _ids(ids))}
+            kept = {id_ for id_, row in there.items() if not row["name"]}
+            self._rows(session, "link_concepts_named", [row for row in named if row["id"] in kept and counted[row["id"]]])
+            self._rows(session, "remove_concepts", _ids(id_ for id_ in counted if not counted[id_] and id_ not in kept))
+        before = {id_: row["entities"] or 0 for id_, row in there.items()}
+        made = [id_ for id_, number in counted.items() if number and not before.get(id_)]
+        return Linked(sum(counted.values()) - sum(before.values()), len(made))
 
     def tidy(self) -> int:
         with self._access.reading() as session:
@@ -59,15 +85,45 @@ class LadybugConcepts:
                 self._remove(session, [row["id"] for row in counted if not row["entities"]])
         return len(wrong)
 
-    def unlink(self, session: Session, query_id: str) -> None:
-        """Take a query's entities from their concepts, before they are erased in the same transaction.
+    def forget(self) -> None:
+        with self._access.reading() as session:
+            kept = session.run("remove_concepts_kept", namespace=self._namespace)
+        if kept:
+            with self._access.writing() as session:
+                counted = self._rows(session, "link_concepts_counts", kept)
+                self._remove(session, [row["id"] for row in counted if not row["entities"]])
 
-        Concepts that no other entity refers to go with their judgements; the clusters of all that are touched are open then.
+    def unlink(self, session: Session, query_id: str) -> None:
+        """Take a query's entities from their concepts, before they are replaced in the same transaction.
+
+        Concepts that no other entity refers to go with their judgements, but for those that were taken back: for the sake of
+        these a concept stays, without its name. The clusters of all that are touched are open then.
         """
+        named = session.run("erase_concepts_touched", namespace=self._namespace, query_id=query_id)
         found = session.run("unlink_concepts", namespace=self._namespace, query_id=query_id)
-        kept = [row for row in found if row["entities"] > 0]
-        self._rows(session, "unlink_concepts_counts", kept)
-        self._remove(session, [row["id"] for row in found if row["entities"] <= 0])
+        self._rows(session, "unlink_concepts_counts", [row for row in found if row["entities"] > 0])
+        gone = [row["id"] for row in found if row["entities"] <= 0]
+        kept = {row["id"] for row in self._rows(session, "unlink_concepts_undone", _ids(gone))}
+        self._remove(session, [id_ for id_ in gone if id_ not in kept])
+        self._rows(session, "remove_concepts_neighbours", _ids(sorted(kept)))
+        self._rows(session, "unlink_concepts_kept", _ids(sorted(kept)))
+        self._rows(session, "unlink_concepts_standing", _ids(sorted(kept)))
+        self.open_aliases(session, alias_pairs(self._namespace, ((row["id"], row["variants"]) for row in named)))
+
+    def open_aliases(self, session: Session, pairs: Iterable[tuple[str, str]], *, withdraw: bool = False) -> None:
+        """Open the clusters of concepts whose entities were called by the names of others, and of those others.
+
+        With `withdraw`, the judgements that rest on it go: `link` makes them again where others call them so, too.
+        """
+        known = sorted(pairs)
+        ids = sorted({id_ for pair in known for id_ in pair})
+        clusters = {row["cluster"] for row in self._rows(session, "read_concepts", _ids(ids))} - {""}
+        if clusters:
+            session.run("erase_concepts_clusters", namespace=self._namespace, clusters=sorted(clusters))
+        if withdraw:
+            same_as = [(same_as_id(self._namespace, *pair), *sorted(pair)) for pair in known]
+            rows = [{"id": id_, "left": left, "right": right} for id_, left, right in same_as]
+            self._rows(session, "erase_concepts_aliases", rows)
 
     def _remove(self, session: Session, concept_ids: Sequence[str]) -> None:
         self._rows(session, "remove_concepts_neighbours", _ids(concept_ids))
@@ -76,16 +132,18 @@ class LadybugConcepts:
     def unsettled(self, after: str, limit: int) -> list[Unsettled]:
         concepts: dict[str, Concept] = {}
         names: dict[str, dict[str, int]] = {}
+        forms: dict[str, int] = {}
         for row in self._page("unsettled_concepts", after, limit):
             concepts[row["id"]] = Concept(row["id"], row["key"], row["name"], row["entities"])
             names.setdefault(row["id"], {})[row["written"]] = row["number"]
-        return [Unsettled(concepts[id_], names[id_]) for id_ in sorted(concepts)]
+            forms[row["id"]] = forms.get(row["id"], 0) + int(row["forms"] or 0)
+        return [Unsettled(concepts[id_], names[id_], forms[id_]) for id_ in sorted(concepts)]
 
     def rename(self, names: Mapping[str, str]) -> None:
         self._write("rename_concepts", [{"id": id_, "name": name} for id_, name in names.items()])
 
-    def without_vector(self, label: Embedded, after: str, limit: int) -> list[tuple[str, str]]:
-        return [(row["id"], row["text"]) for row in self._page(_VECTORS[label][0], after, limit)]
+    def without_vector(self, label: Embedded, after: str, limit: int) -> list[Waiting]:
+        return self._waiting(_VECTORS[label][0], after, limit)
 
     def save_vectors(self, label: Embedded, ids: Sequence[str], vectors: Vectors) -> None:
         rows = [{"id": id_, "vector": vector} for id_, vector in zip(ids, vectors.tolist(), strict=True)]
@@ -131,12 +189,22 @@ class LadybugConcepts:
             return
         with self._access.writing(keeps_vectors=True) as session:
             self._rows(session, "delete_concept_same_as", gone)
+            self._rows(session, "delete_concept_same_as_ends", _ids(end for row in gone for end in (row["left"], row["right"])))
             self._rows(session, "save_concept_same_as", rows)
 
-    def save_clusters(self, clusters: Mapping[str, str]) -> None:
-        if clusters:
-            with self._access.writing(keeps_vectors=True) as session:
-                self._rows(session, "save_concept_clusters", [{"id": id_, "cluster": name} for id_, name in clusters.items()])
+    def save_clusters(self, settled: Sequence[Settled]) -> None:
+        if not settled:
+            return
+        ids = [item.concept.id for item in settled]
+        formed = [item.concept.id for item in settled if item.forms is not None]
+        with self._access.writing(keeps_vectors=True) as session:
+            # Nobody else writes meanwhile.
+            found = {row["id"]: row for row in self._rows(session, "save_concept_clusters_joined", _ids(ids))}
+            counted = self._rows(session, "save_concept_clusters_forms", _ids(formed))
+            forms = {row["id"]: int(row["forms"] or 0) for row in counted}
+            same = [item for item in settled if _is_same(item, found.get(item.concept.id), forms.get(item.concept.id, 0))]
+            rows = [{"id": item.concept.id, "cluster": item.cluster} for item in same]
+            self._rows(session, "save_concept_clusters", rows)
 
     def merges(self, text: str = "", limit: int = 100) -> list[Merge]:
         with self._access.reading() as session:
@@ -161,6 +229,9 @@ class LadybugConcepts:
             yield link_record(self._namespace, row)
         for row in engine.stream("records_concepts_same_as", **mine):
             yield same_as_record(row)
+
+    def _waiting(self, name: str, after: str, limit: int) -> list[Waiting]:
+        return [Waiting(row["id"], row["text"], row["id"]) for row in self._page(name, after, limit)]
 
     def _page(self, name: str, after: str, limit: int) -> list[Row]:
         with self._access.reading() as session:
@@ -194,6 +265,14 @@ def _nearest(index: VectorIndex, vectors: Vectors, k: int, floor: float) -> list
         pairs = [(index.ids[place], max(-1.0, min(1.0, float(cosines[place])))) for place in places]
         found.append(sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k])
     return found
+
+
+def _is_same(item: Settled, found: Row | None, forms: int) -> bool:
+    """Whether a concept is as it was when its cluster was worked out."""
+    if found is None:
+        return False
+    now = found["entities"], found["cluster"], found["joined"]
+    return now == (item.concept.entities, item.concept.cluster, item.joined) and item.forms in (None, forms)
 
 
 def _ids(ids: Iterable[str]) -> list[Row]:

@@ -1,10 +1,24 @@
 """Erasing in the embedded store: a query, or what teacher calls said about it (docs/adr/0016-erasing.md)."""
 
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from drag_graph.adapters.ladybug_engine import Session
 from drag_graph.adapters.ladybug_store import LadybugStore
-from drag_graph.erasing import Erased, Parts, Selection, Target, aggregation_of, needs_refresh, parts_of, without
+from drag_graph.erasing import (
+    Erased,
+    Naming,
+    Parts,
+    Selection,
+    Target,
+    aggregation_of,
+    aliases_gone,
+    loosened,
+    needs_refresh,
+    parts_of,
+    without,
+)
 from drag_graph.model import Subgraph
 
 
@@ -16,18 +30,11 @@ class LadybugErasing:
         self._namespace = store.namespace
 
     def targets(self, selection: Selection, after: str, limit: int) -> list[Target]:
-        values = {
-            "namespace": self._namespace,
-            "domain": selection.domain,
-            "source_id": selection.source_id,
-            "created_before": selection.created_before,
-            "after": after,
-            "limit": limit,
-        }
+        values = selection.page(self._namespace, after, limit)
         with self._store.reading() as session:
             if not selection.model:
                 return [Target(row["id"]) for row in session.run("erase_targets", **values)]
-            found = session.run("erase_targets_calls", model=selection.model, **values)
+            found = session.run("erase_targets_calls", **values)
         return [Target(row["id"], tuple(sorted(row["call_ids"]))) for row in found]
 
     def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
@@ -35,33 +42,59 @@ class LadybugErasing:
             found = session.run("match_call_ids", namespace=self._namespace, prefix=prefix, limit=limit)
         return [Target(row["query_id"], (row["id"],)) for row in found]
 
-    def erase(self, target: Target, now: str, *, dry_run: bool = False) -> Erased:
+    def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
+        naming: dict[str, list[str]] = {}
+        if query_ids:
+            with self._store.reading() as session:
+                found = session.run("erase_answers_naming", namespace=self._namespace, query_ids=list(query_ids))
+            for row in found:
+                naming.setdefault(row["query_id"], []).append(row["id"])
+        return naming
+
+    def erase(self, target: Target, now: str, *, dry_run: bool = False, answer_ids: Collection[str] | None = None) -> Erased:
+        if answer_ids is None:
+            answer_ids = self.answers_naming([target.query_id]).get(target.query_id, [])
         try:
             with self._store.writing() as session:
-                erased = self._erase(session, target, now)
+                erasure = _Erasure(self._store, session, target, sorted(answer_ids))
+                erased = erasure.run(now)
+                if dry_run:
+                    erased = replace(erased, loosened=erasure.loosened)
                 _require_wanted(erased, dry_run=dry_run)
                 return erased
         except _NotDone as told:
             return told.erased
 
-    def _erase(self, session: Session, target: Target, now: str) -> Erased:
-        if not target.call_ids:
-            return self._query(session, target.query_id)
-        found = self._store.read_in(session, [target.query_id])
+
+class _Erasure:
+    """One erasure in the writing transaction of `session`. `loosened` tells, once it ran, of concepts that stay."""
+
+    def __init__(self, store: LadybugStore, session: Session, target: Target, naming: list[str]) -> None:
+        self._store = store
+        self._session = session
+        self._target = target
+        self._naming = naming
+        self._namespace = store.namespace
+        self._mine = {"namespace": store.namespace, "query_id": target.query_id}
+        self.loosened: dict[str, tuple[int, int]] = {}
+
+    def run(self, now: str) -> Erased:
+        if not self._target.call_ids:
+            return self._query()
+        found = self._store.read_in(self._session, [self._target.query_id])
         if not found:
             return Erased()
-        parts = parts_of(found[0], target.call_ids)
+        parts = parts_of(found[0], self._target.call_ids)
         if parts.everything:
-            return self._query(session, target.query_id)
-        return self._parts(session, found[0], parts, now) if parts.call_ids else Erased()
+            return self._query()
+        return self._parts(found[0], parts, now) if parts.call_ids else Erased()
 
-    def _query(self, session: Session, query_id: str) -> Erased:
-        mine = {"namespace": self._namespace, "query_id": query_id}
-        answers = self._answers(session, query_id, None)
-        concepts = self._touched(session, query_id)
-        triples = session.run("erase_subgraphs_triples", **mine)[0]["number"]
+    def _query(self) -> Erased:
+        answers = self._answers(None)
+        namings = self._touched(None)
+        triples = self._session.run("erase_subgraphs_triples", **self._mine)[0]["number"]
         counts = {
-            label: session.run(name, **mine)[0]["number"]
+            label: self._session.run(name, **self._mine)[0]["number"]
             for label, name in (
                 ("Evidence", "erase_subgraphs"),
                 ("Entity", "erase_subgraphs_entities"),
@@ -69,13 +102,12 @@ class LadybugErasing:
                 ("Query", "erase_query"),
             )
         }
-        return Erased({**counts, "TRIPLE": triples, "Concept": self._concepts(session, concepts)}, answers)
+        return Erased({**counts, "TRIPLE": triples, "Concept": self._concepts(namings, None)}, answers)
 
-    def _parts(self, session: Session, subgraph: Subgraph, parts: Parts, now: str) -> Erased:
-        query_id = subgraph.query.id
-        mine = {"namespace": self._namespace, "query_id": query_id}
-        answers = self._answers(session, query_id, parts)
-        concepts = self._touched(session, query_id)
+    def _parts(self, subgraph: Subgraph, parts: Parts, now: str) -> Erased:
+        session, mine = self._session, self._mine
+        answers = self._answers(parts)
+        namings = self._touched(parts)
         left = without(subgraph, parts)
         aggregation = aggregation_of(session.run("read_aggregation", **mine)[0]["aggregation"], parts.statements)
         gone = {
@@ -99,45 +131,65 @@ class LadybugErasing:
         )
         if aggregation is not None:
             session.run("erase_edges", **mine)
-            self._store.aggregate_in(session, [query_id], aggregation)
+            self._store.aggregate_in(session, [subgraph.query.id], aggregation)
         counts = {
             "Evidence": len(parts.evidence_ids),
             "Entity": len(parts.entity_ids),
             "TeacherCall": len(parts.call_ids),
             "TRIPLE": len(parts.triple_ids),
         }
-        return Erased({"Query": 0, **counts, "Concept": self._concepts(session, concepts)}, answers)
+        return Erased({"Query": 0, **counts, "Concept": self._concepts(namings, parts)}, answers)
 
-    def _answers(self, session: Session, query_id: str, parts: Parts | None) -> frozenset[str]:
+    def _answers(self, parts: Parts | None) -> frozenset[str]:
         """Erase the answers that rest on the query, or only those that were shown any of these parts; return their ids."""
-        found = session.run("erase_answers_resting", namespace=self._namespace, query_id=query_id)
-        ids = [row["id"] for row in found if parts is None or parts.shown_in(row["line_json"], row["snapshot"])]
+        found = {row["id"]: row for row in self._session.run("erase_answers_resting", **self._mine)}
+        if missing := [id_ for id_ in self._naming if id_ not in found]:
+            named = self._session.run("erase_answers_resting_named", namespace=self._namespace, answer_ids=missing)
+            found |= {row["id"]: row for row in named}
+        ids = [id_ for id_, row in found.items() if parts is None or parts.shown_in(row["line_json"], row["snapshot"])]
         if ids:
-            session.run("erase_answers", namespace=self._namespace, answer_ids=ids)
+            self._session.run("erase_answers", namespace=self._namespace, answer_ids=ids)
         return frozenset(ids)
 
-    def _touched(self, session: Session, query_id: str) -> list[str]:
-        found = session.run("erase_concepts_touched", namespace=self._namespace, query_id=query_id)
-        return sorted(row["id"] for row in found)
+    def _touched(self, parts: Parts | None) -> list[Naming]:
+        """Return what the entities of the query are called."""
+        found = self._session.run("erase_concepts_touched", **self._mine)
+        namings = [Naming(row["id"], row["entities"], row["entity"], tuple(row["variants"])) for row in found]
+        self.loosened = loosened(namings, parts)
+        return namings
 
-    def _concepts(self, session: Session, concept_ids: list[str]) -> int:
-        """Erase those of these concepts that no entity refers to any more, and count the others' entities anew."""
-        if not concept_ids:
+    def _concepts(self, namings: list[Naming], parts: Parts | None) -> int:
+        """Erase those of the concepts that no entity refers to any more; return how many. What only these said goes, too."""
+        if not namings:
             return 0
-        changed: list[dict[str, Any]] = session.run("erase_concepts", namespace=self._namespace, concept_ids=concept_ids)
+        session, mine = self._session, {"namespace": self._namespace}
+        aliases = aliases_gone(self._namespace, namings, parts)
+        self._store.concepts.open_aliases(session, aliases, withdraw=True)
+        ids = sorted({item.concept_id for item in namings})
+        changed: list[dict[str, Any]] = session.run("erase_concepts", **mine, concept_ids=ids)
         if not changed:
             return 0
         clusters = sorted({row["cluster"] for row in changed if row["cluster"]})
         if clusters:
-            session.run("erase_concepts_clusters", namespace=self._namespace, clusters=clusters)
+            session.run("erase_concepts_clusters", **mine, clusters=clusters)
         left = [{"id": row["id"], "entities": row["entities"]} for row in changed if row["entities"]]
         if left:
-            session.run("erase_concepts_counts", namespace=self._namespace, rows=left)
+            session.run("erase_concepts_counts", **mine, rows=left)
+            self._rename([row["id"] for row in left])
         gone = [row["id"] for row in changed if not row["entities"]]
         if gone:
-            session.run("erase_concepts_neighbours", namespace=self._namespace, concept_ids=gone)
-            session.run("erase_concepts_nodes", namespace=self._namespace, concept_ids=gone)
+            session.run("erase_concepts_neighbours", **mine, concept_ids=gone)
+            session.run("erase_concepts_nodes", **mine, concept_ids=gone)
         return len(gone)
+
+    def _rename(self, concept_ids: list[str]) -> None:
+        """Call concepts that were called as only an erased entity was written as one that is left is."""
+        written: dict[tuple[str, str], set[str]] = {}
+        for row in self._session.run("erase_concepts_names", namespace=self._namespace, concept_ids=concept_ids):
+            written.setdefault((row["id"], row["name"]), set()).add(row["written"])
+        rows = [{"id": id_, "name": min(names)} for (id_, name), names in sorted(written.items()) if name not in names]
+        if rows:
+            self._session.run("rename_concepts", rows=rows)
 
 
 class _NotDone(Exception):  # noqa: N818 - it ends a transaction that was only tried

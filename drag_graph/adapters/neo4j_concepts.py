@@ -1,15 +1,20 @@
 """The concepts of a Neo4j namespace (docs/adr/0015-across-queries.md)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from drag_graph.adapters.neo4j_access import Neo4jAccess
 from drag_graph.adapters.neo4j_connection import Work
+from drag_graph.adapters.neo4j_lease import Neo4jLease
 from drag_graph.adapters.records import node, same_as_record
-from drag_graph.concepts import Concept, Embedded, Merge, Naming, SameAs, Unsettled
+from drag_graph.concepts import Concept, Embedded, Linked, Merge, Naming, SameAs, Settled, Unsettled, Waiting
+from drag_graph.errors import StoreError
 from drag_graph.ports import Vectors
+from drag_graph.steps.linking import alias_pairs, same_as_id
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 ROWS_A_STATEMENT = 1000
 VECTORS_A_STATEMENT = 100
@@ -21,6 +26,9 @@ LEAST_CANDIDATES = 40
 """What the vector index is asked for at least: it is of all namespaces, and misses some of the nearest when asked for few."""
 WIDER = 10
 """How many times more candidates are asked for when those of other namespaces may have hidden some of this one."""
+_TRIES = 5
+_AT = " "
+"""Between the two parts of a place in an index: what it is ordered by first, and the id."""
 
 _VECTORS: dict[Embedded, tuple[str, str]] = {
     "Concept": ("concepts_without_vector", "concept_vectors_save"),
@@ -34,17 +42,20 @@ class Neo4jConcepts:
     def __init__(self, access: Neo4jAccess) -> None:
         self._access = access
         self._namespace = access.namespace
+        self._lease = Neo4jLease(access)
 
-    def unlinked(self, after: str, limit: int) -> list[tuple[str, str]]:
-        return [(row[0], row[1]) for row in self._page("unlinked_entities", after, limit)]
+    def exclusive(self) -> AbstractContextManager[None]:
+        return self._lease.held()
 
-    def link(self, namings: Sequence[Naming]) -> int:
+    def unlinked(self, after: str, limit: int) -> list[Waiting]:
+        return self._waiting("unlinked_entities", after, limit)
+
+    def link(self, namings: Sequence[Naming]) -> Linked:
         rows = [
             [item.concept.id, item.concept.key, item.concept.name, list(item.entity_ids)]
             for item in sorted(namings, key=lambda item: item.concept.id)
         ]
-        ((made,),) = self._write("link_concepts", rows=rows) if rows else ((0,),)
-        return int(made)
+        return Linked(*self._write("link_concepts", rows=rows)[0]) if rows else Linked()
 
     def tidy(self) -> int:
         wrong = [row[0] for row in self._read("verify_concepts")]
@@ -52,16 +63,27 @@ class Neo4jConcepts:
             self._write("remove_concepts", concept_ids=some)
         return len(wrong)
 
+    def forget(self) -> None:
+        self._write("remove_concepts_kept")
+
     def unsettled(self, after: str, limit: int) -> list[Unsettled]:
         found = self._read("unsettled_concepts", after=after, limit=limit)
-        return [Unsettled(Concept(id_, key, name, entities), dict(names)) for id_, key, name, entities, names in found]
+        return [
+            Unsettled(
+                Concept(id_, key, name, entities),
+                {written: number for written, number, _ in names},
+                sum(forms for _, _, forms in names),
+            )
+            for id_, key, name, entities, names in found
+        ]
 
     def rename(self, names: Mapping[str, str]) -> None:
         for some in _chunks(sorted(names)):
-            self._write_plain("rename_concepts", [{"id": id_, "name": names[id_]} for id_ in some])
+            rows = [{"id": id_, "name": names[id_]} for id_ in some]
+            self._writing(lambda work, rows=rows: work.run("rename_concepts", rows=rows))  # type: ignore[misc]
 
-    def without_vector(self, label: Embedded, after: str, limit: int) -> list[tuple[str, str]]:
-        return [(row[0], row[1]) for row in self._page(_VECTORS[label][0], after, limit)]
+    def without_vector(self, label: Embedded, after: str, limit: int) -> list[Waiting]:
+        return self._waiting(_VECTORS[label][0], after, limit)
 
     def save_vectors(self, label: Embedded, ids: Sequence[str], vectors: Vectors) -> None:
         rows = [[id_, vector] for id_, vector in zip(ids, vectors.tolist(), strict=True)]
@@ -70,11 +92,11 @@ class Neo4jConcepts:
 
     def all(self) -> Iterator[Concept]:
         for page in self._pages("all_concepts"):
-            yield from (Concept(*row) for row in page)
+            yield from (Concept(*row[:-1]) for row in page)
 
     def other_names(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         for page in self._pages("concept_other_names"):
-            yield from ((concept, tuple(variants)) for _, concept, variants in page)
+            yield from ((concept, tuple(variants)) for _, concept, variants, _ in page)
 
     def read(self, concept_ids: Sequence[str]) -> list[Concept]:
         ids = sorted(set(concept_ids))
@@ -134,12 +156,15 @@ class Neo4jConcepts:
                 work.run("save_concept_same_as", **values, rows=rows)
 
         if rows or withdrawn:
-            self._access.writing(run)
+            self._writing(run)
 
-    def save_clusters(self, clusters: Mapping[str, str]) -> None:
-        rows = [{"id": id_, "cluster": clusters[id_]} for id_ in sorted(clusters)]
-        if rows:
-            self._write_plain("save_concept_clusters", rows)
+    def save_clusters(self, settled: Sequence[Settled]) -> None:
+        rows = [
+            [item.concept.id, item.concept.entities, item.concept.cluster, item.joined, item.forms, item.cluster]
+            for item in sorted(settled, key=lambda item: item.concept.id)
+        ]
+        for some in _chunks(rows, ROWS_A_PAGE):
+            self._write("save_concept_clusters", rows=some)
 
     def merges(self, text: str = "", limit: int = 100) -> list[Merge]:
         return [_merge(row) for row in self._read("concept_merges", text=text.lower(), limit=limit)]
@@ -158,30 +183,77 @@ class Neo4jConcepts:
             yield from (node("Concept", id_, properties) for id_, properties in page)
             for row in self._read("records_concepts_same_as", concept_ids=[id_ for id_, _ in page]):
                 yield same_as_record(dict(zip(names, row, strict=True)))
-            after = page[-1][0]
+            id_, properties = page[-1]
+            after = f"{properties['cluster']}{_AT}{id_}"
 
     def _read(self, name: str, **values: Any) -> list[list[Any]]:
         return self._access.reading(lambda work: work.rows(name, namespace=self._namespace, **values))
 
     def _write(self, name: str, **values: Any) -> list[list[Any]]:
-        return self._access.writing(lambda work: work.rows(name, namespace=self._namespace, **values))
+        return self._writing(lambda work: work.rows(name, namespace=self._namespace, **values))
 
-    def _write_plain(self, name: str, rows: list[dict[str, Any]]) -> None:
-        self._access.writing(lambda work: work.run(name, rows=rows))
+    def _writing(self, work: Callable[[Work], Result]) -> Result:
+        """Run `work` in a transaction that a linker may make only for as long as it holds its lease."""
+
+        def run(transaction: Work) -> Result:
+            self._lease.renew(transaction)
+            return work(transaction)
+
+        return writing_beside_erasers(self._access, run)
+
+    def _waiting(self, name: str, after: str, limit: int) -> list[Waiting]:
+        return [Waiting(id_, text, f"{reached}{_AT}{id_}") for id_, text, reached in self._page(name, after, limit)]
 
     def _page(self, name: str, after: str, limit: int, **values: Any) -> list[list[Any]]:
-        """Return the page behind a node, by an index that begins with the namespace: others' nodes cost nothing."""
-        found = self._access.reading(lambda work: work.rows("unlinked_entities_reached", after=after)) if after else []
-        # One that was erased since is gone on from with the first page: what is done is not found again.
-        ((reached,),) = found or (("",),)
-        return self._read(name, after=after if found else "", reached=reached, limit=limit, **values)
+        """Return the page behind a place in an index that begins with the namespace: others' nodes cost nothing."""
+        reached, _, id_ = after.rpartition(_AT)
+        return self._read(name, reached=reached, after=id_, limit=limit, **values)
 
     def _pages(self, name: str) -> Iterator[list[list[Any]]]:
-        """Yield pages of rows whose first column is the id. Each is a transaction of its own."""
+        """Yield pages of rows that begin with an id and end with what comes before it in the index. Each is a transaction."""
         after = ""
         while page := self._page(name, after, ROWS_A_PAGE):
             yield page
-            after = page[-1][0]
+            after = f"{page[-1][-1]}{_AT}{page[-1][0]}"
+
+
+def writing_beside_erasers(access: Neo4jAccess, work: Callable[[Work], Result]) -> Result:
+    """Return what `work` returns of a writing transaction.
+
+    It is repeated when somebody erased a node between its being found and its being written to: it is not found again.
+    """
+    for _ in range(_TRIES):
+        try:
+            return access.writing(work)
+        except StoreError as error:
+            if not str(getattr(error.__cause__, "code", "")).endswith("EntityNotFound"):
+                raise
+    return access.writing(work)
+
+
+def unlink(work: Work, namespace: str, query_ids: Sequence[str]) -> None:
+    """Take the entities of queries from their concepts, before they are replaced in the same transaction.
+
+    Concepts that no other entity refers to go with their judgements, but for those that were taken back: for the sake of these
+    a concept stays, without its name. The clusters of all that are touched are open then.
+    """
+    found = work.rows("erase_concepts_touched", namespace=namespace, query_ids=list(query_ids))
+    work.run("unlink_concepts", namespace=namespace, query_ids=list(query_ids))
+    pairs = alias_pairs(namespace, ((concept, forms) for concept, _, variants in found for _, forms in variants))
+    open_aliases(work, namespace, pairs)
+
+
+def open_aliases(work: Work, namespace: str, pairs: Iterable[tuple[str, str]], *, withdraw: bool = False) -> None:
+    """Open the clusters of concepts whose entities were called by the names of others, and of those others.
+
+    With `withdraw`, the judgements that rest on it go: `link` makes them again where others call them so, too.
+    """
+    known = sorted(pairs)
+    if not known:
+        return
+    gone = [same_as_id(namespace, *pair) for pair in known] if withdraw else []
+    ids = sorted({id_ for pair in known for id_ in pair})
+    work.run("erase_concepts_aliases", namespace=namespace, concept_ids=ids, ids=gone)
 
 
 def _ranked(pairs: list[tuple[str, float]], k: int, floor: float) -> list[tuple[str, float]]:

@@ -1,12 +1,27 @@
 """Erasing in Neo4j: a query, or what teacher calls said about it (`drag_graph.erasing`, docs/adr/0016-erasing.md)."""
 
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_access import Neo4jAccess
+from drag_graph.adapters.neo4j_concepts import open_aliases, writing_beside_erasers
 from drag_graph.adapters.neo4j_connection import Work
 from drag_graph.adapters.neo4j_store import aggregate_subgraphs
-from drag_graph.erasing import Erased, Parts, Selection, Target, aggregation_of, needs_refresh, parts_of, without
+from drag_graph.erasing import (
+    Erased,
+    Naming,
+    Parts,
+    Selection,
+    Target,
+    aggregation_of,
+    aliases_gone,
+    loosened,
+    needs_refresh,
+    parts_of,
+    without,
+)
 from drag_graph.model import Subgraph
 
 
@@ -18,17 +33,10 @@ class Neo4jErasing:
         self._namespace = access.namespace
 
     def targets(self, selection: Selection, after: str, limit: int) -> list[Target]:
-        values = {
-            "namespace": self._namespace,
-            "domain": selection.domain,
-            "source_id": selection.source_id,
-            "created_before": selection.created_before,
-            "after": after,
-            "limit": limit,
-        }
+        values = selection.page(self._namespace, after, limit)
         if not selection.model:
             return [Target(row[0]) for row in self._access.reading(lambda work: work.rows("erase_targets", **values))]
-        found = self._access.reading(lambda work: work.rows("erase_targets_calls", model=selection.model, **values))
+        found = self._access.reading(lambda work: work.rows("erase_targets_calls", **values))
         return [Target(id_, tuple(sorted(call_ids))) for id_, call_ids in found]
 
     def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
@@ -38,12 +46,21 @@ class Neo4jErasing:
             for id_, query_id in self._access.reading(lambda work: work.rows("match_call_ids", **values))
         ]
 
-    def erase(self, target: Target, now: str, *, dry_run: bool = False) -> Erased:
-        before = Erased()
+    def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
+        values = {"namespace": self._namespace, "query_ids": list(query_ids)}
+        naming: dict[str, list[str]] = {}
+        for id_, query_id in self._access.reading(lambda work: work.rows("erase_answers_naming", **values)):
+            naming.setdefault(query_id, []).append(id_)
+        return naming
+
+    def erase(self, target: Target, now: str, *, dry_run: bool = False, answer_ids: Collection[str] | None = None) -> Erased:
+        if answer_ids is None:
+            answer_ids = self.answers_naming([target.query_id]).get(target.query_id, [])
+        naming, before = sorted(answer_ids), Erased()
 
         def run(work: Work) -> Erased:
             nonlocal before
-            erased = _Erasure(work, self._namespace, target).run(now)
+            erased = _Erasure(work, self._namespace, target, naming, tells_loosened=dry_run).run(now)
             if dry_run:
                 raise _NotDone(erased)
             # The second time there is nothing left: the first one's numbers are true.
@@ -53,7 +70,7 @@ class Neo4jErasing:
             return erased
 
         try:
-            return self._access.writing(run)
+            return writing_beside_erasers(self._access, run)
         except _NotDone as told:
             return told.erased
 
@@ -67,9 +84,11 @@ class _NotDone(Exception):  # noqa: N818 - it ends a transaction that was only t
 class _Erasure:
     """One erasure in the transaction of `work`."""
 
-    def __init__(self, work: Work, namespace: str, target: Target) -> None:
+    def __init__(self, work: Work, namespace: str, target: Target, naming: list[str], *, tells_loosened: bool) -> None:
         self._work = work
         self._target = target
+        self._naming = naming
+        self._tells_loosened = tells_loosened
         self._mine = {"namespace": namespace, "query_id": target.query_id}
         self._namespace = namespace
 
@@ -89,17 +108,17 @@ class _Erasure:
 
     def _query(self) -> Erased:
         answers = self._answers(None)
-        concepts = self._touched()
+        namings = self._touched()
         ((_, evidence, entities, calls, triples),) = self._work.rows(
             "erase_subgraphs", namespace=self._namespace, query_ids=[self._target.query_id]
         )
         ((queries,),) = self._work.rows("erase_query", **self._mine)
         counts = {"Query": queries, "Evidence": evidence, "Entity": entities, "TeacherCall": calls, "TRIPLE": triples}
-        return Erased({**counts, "Concept": self._concepts(concepts)}, answers)
+        return self._told(Erased({**counts, "Concept": self._concepts(namings, None)}, answers), namings, None)
 
     def _parts(self, subgraph: Subgraph, parts: Parts, now: str) -> Erased:
         answers = self._answers(parts)
-        concepts = self._touched()
+        namings = self._touched()
         left = without(subgraph, parts)
         text = self._work.rows("read_aggregation", **self._mine)[0][0]
         aggregation = aggregation_of(text, parts.statements)
@@ -126,21 +145,33 @@ class _Erasure:
             "TeacherCall": len(parts.call_ids),
             "TRIPLE": len(parts.triple_ids),
         }
-        return Erased({"Query": 0, **counts, "Concept": self._concepts(concepts)}, answers)
+        erased = Erased({"Query": 0, **counts, "Concept": self._concepts(namings, parts)}, answers)
+        return self._told(erased, namings, parts)
+
+    def _told(self, erased: Erased, namings: list[Naming], parts: Parts | None) -> Erased:
+        return replace(erased, loosened=loosened(namings, parts)) if self._tells_loosened else erased
 
     def _answers(self, parts: Parts | None) -> frozenset[str]:
         """Erase the answers that rest on the query, or only those that were shown any of these parts; return their ids."""
-        found: list[list[Any]] = self._work.rows("erase_answers_resting", **self._mine)
+        found: list[list[Any]] = self._work.rows("erase_answers_resting", **self._mine, answer_ids=self._naming)
         ids = sorted(id_ for id_, *texts in found if parts is None or parts.shown_in(*texts))
         if ids:
             self._work.run("erase_answers", namespace=self._namespace, answer_ids=ids)
         return frozenset(ids)
 
-    def _touched(self) -> list[str]:
-        return sorted(row[0] for row in self._work.rows("erase_concepts_touched", **self._mine))
+    def _touched(self) -> list[Naming]:
+        """Return what the entities of the query are called; nobody else writes to these concepts from now on."""
+        query_ids = [self._target.query_id]
+        found = self._work.rows("erase_concepts_touched", namespace=self._namespace, query_ids=query_ids)
+        return [
+            Naming(concept, number, entity, tuple(forms)) for concept, number, variants in found for entity, forms in variants
+        ]
 
-    def _concepts(self, concept_ids: list[str]) -> int:
-        if not concept_ids:
+    def _concepts(self, namings: list[Naming], parts: Parts | None) -> int:
+        """Erase those of the concepts that no entity refers to any more; return how many. What only these said goes, too."""
+        if not namings:
             return 0
-        ((number,),) = self._work.rows("erase_concepts", namespace=self._namespace, concept_ids=concept_ids)
+        open_aliases(self._work, self._namespace, aliases_gone(self._namespace, namings, parts), withdraw=True)
+        ids = sorted({item.concept_id for item in namings})
+        ((number,),) = self._work.rows("erase_concepts", namespace=self._namespace, concept_ids=ids)
         return int(number)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from drag_graph.adapters import checks
 from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_access import Neo4jAccess
-from drag_graph.adapters.neo4j_concepts import Neo4jConcepts
+from drag_graph.adapters.neo4j_concepts import Neo4jConcepts, unlink
 from drag_graph.adapters.neo4j_connection import IdTaken, Work
 from drag_graph.adapters.neo4j_search import Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
@@ -317,7 +317,7 @@ class _Saving:
         names = {"namespace": self._namespace}
         if replaced:
             work.run("replace_queries", queries=[rows.query_properties(changed[id_]) for id_ in replaced])
-            work.run("unlink_concepts", **names, query_ids=replaced)
+            unlink(work, self._namespace, replaced)
             work.rows("erase_subgraphs", **names, query_ids=replaced)
         there = set(replaced)
         for ids in _chunks(sorted(changed), SUBGRAPHS_A_STATEMENT):

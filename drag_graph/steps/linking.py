@@ -66,6 +66,12 @@ def stronger_key(name: str) -> str:
     return " ".join(noun(word) for word in entity_words(name))
 
 
+def alias_pairs(namespace: str, forms: Iterable[tuple[str, Iterable[str]]]) -> set[tuple[str, str]]:
+    """Return which concepts are called by the names of which others, from concepts and other names of their entities."""
+    pairs = {(concept, concept_id(namespace, concept_key(form))) for concept, some in forms for form in some}
+    return {(concept, alias) for concept, alias in pairs if concept != alias}
+
+
 def verdict(one: str, other: str, share: float, cosine: float, point: OperatingPoint) -> tuple[Method, float] | None:
     """Return by which method two names are the same thing, and the score, or None when they are not (or nobody can tell).
 

@@ -1,17 +1,19 @@
 """The concepts of the store in memory: the `ConceptStore` port over dictionaries."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from drag_graph.adapters.records import link, node, same_as_record
-from drag_graph.concepts import Concept, Embedded, Merge, Naming, SameAs, Unsettled
+from drag_graph.concepts import Concept, Embedded, Linked, Merge, Naming, SameAs, Settled, Unsettled, Waiting
+from drag_graph.errors import StoreLocked
 from drag_graph.model import Entity, Subgraph
 from drag_graph.ports import Vectors
+from drag_graph.steps.linking import alias_pairs, same_as_id
 
 
 @dataclass
@@ -23,24 +25,53 @@ class Links:
     same_as: dict[str, SameAs] = field(default_factory=dict)
     vectors: dict[Embedded, dict[str, tuple[float, ...]]] = field(default_factory=lambda: {"Concept": {}, "Evidence": {}})
 
-    def forget(self, entity_ids: Collection[str], evidence_ids: Collection[str]) -> None:
-        """Take away what hangs on entities and evidence that go."""
-        for id_ in self.refers.keys() & set(entity_ids):
-            self._open(self.refers.pop(id_))
+    is_being_linked: bool = False
+
+    def forget(
+        self, entities: Collection[Entity], evidence_ids: Collection[str], namespace: str, *, is_replaced: bool = False
+    ) -> None:
+        """Take away what hangs on entities and evidence that go: a concept that is replaced keeps what was taken back."""
+        pairs = alias_pairs(namespace, ((self.refers[item.id], item.variants) for item in entities if item.id in self.refers))
+        for id_ in self.refers.keys() & {item.id for item in entities}:
+            self._drop(self.refers.pop(id_), is_replaced=is_replaced)
         for id_ in self.vectors["Evidence"].keys() & set(evidence_ids):
             del self.vectors["Evidence"][id_]
+        self.open_aliases(namespace, pairs, withdraw=not is_replaced)
 
-    def _open(self, concept_id: str) -> None:
+    def open_aliases(self, namespace: str, pairs: Iterable[tuple[str, str]], *, withdraw: bool) -> None:
+        """Open the clusters of concepts whose entities were called by the names of others, and of those others."""
+        for pair in pairs:
+            clusters = {self.concepts[id_].cluster for id_ in pair if id_ in self.concepts}
+            self._open(item.id for item in list(self.concepts.values()) if item.cluster in clusters)
+            item = self.same_as.get(same_as_id(namespace, *pair))
+            if withdraw and item and item.method == "alias" and not item.undone_at:
+                del self.same_as[item.id]
+
+    def _open(self, concept_ids: Iterable[str]) -> None:
+        for id_ in concept_ids:
+            self.concepts[id_] = replace(self.concepts[id_], cluster="")
+
+    def _drop(self, concept_id: str, *, is_replaced: bool) -> None:
+        there = self.concepts[concept_id]
         entities = sum(id_ == concept_id for id_ in self.refers.values())
-        self.concepts[concept_id] = replace(self.concepts[concept_id], entities=entities, cluster="")
-        if entities:
-            return
-        for item in [item for item in self.same_as.values() if concept_id in (item.left, item.right)]:
-            del self.same_as[item.id]
-            for end in {item.left, item.right} & self.concepts.keys():
-                self.concepts[end] = replace(self.concepts[end], cluster="")
-        del self.concepts[concept_id]
+        self._open(item.id for item in list(self.concepts.values()) if item.cluster == there.cluster)
+        self.concepts[concept_id] = replace(there, entities=entities, cluster="")
+        if not entities:
+            self.remove(concept_id, keeps_undone=is_replaced)
+
+    def remove(self, concept_id: str, *, keeps_undone: bool = False) -> None:
+        """Remove a concept with its judgements, or all of it but what was taken back and its id."""
+        on_it = [item for item in self.same_as.values() if concept_id in (item.left, item.right)]
+        kept = [item for item in on_it if keeps_undone and item.undone_at]
+        for item in on_it:
+            self._open({item.left, item.right})
+            if item not in kept:
+                del self.same_as[item.id]
         self.vectors["Concept"].pop(concept_id, None)
+        if kept:
+            self.concepts[concept_id] = Concept(concept_id, "", "")
+        else:
+            del self.concepts[concept_id]
 
 
 class Holding(Protocol):
@@ -60,34 +91,54 @@ class DictConcepts:
         self._namespace = namespace
         self._lend = lend
 
-    def unlinked(self, after: str, limit: int) -> list[tuple[str, str]]:
-        links, entities, _ = self._now()
-        return [(id_, entities[id_].name) for id_ in sorted(entities.keys() - links.refers.keys()) if id_ > after][:limit]
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        with self._lend() as content:
+            links = content.links
+            if links.is_being_linked:
+                raise StoreLocked(f"namespace {self._namespace!r} is being linked by another")
+            links.is_being_linked = True
+        try:
+            yield
+        finally:
+            links.is_being_linked = False
 
-    def link(self, namings: Sequence[Naming]) -> int:
+    def unlinked(self, after: str, limit: int) -> list[Waiting]:
         links, entities, _ = self._now()
-        made = 0
+        ids = sorted(id_ for id_ in entities.keys() - links.refers.keys() if id_ > after)
+        return [Waiting(id_, entities[id_].name, id_) for id_ in ids][:limit]
+
+    def link(self, namings: Sequence[Naming]) -> Linked:
+        links, entities, _ = self._now()
+        made = linked = 0
         for item in namings:
             id_ = item.concept.id
             fresh = [entity for entity in item.entity_ids if entity in entities and entity not in links.refers]
             if fresh:
-                made += id_ not in links.concepts
                 links.refers |= dict.fromkeys(fresh, id_)
-                there = links.concepts.get(id_, Concept(id_, item.concept.key, item.concept.name))
+                there = links.concepts.get(id_, item.concept)
+                made += not there.entities
+                linked += len(fresh)
+                there = there if there.name else item.concept
                 links.concepts[id_] = replace(there, entities=there.entities + len(fresh), cluster="")
-        return made
+        return Linked(linked, made)
 
     def tidy(self) -> int:
         self._now()
         return 0
+
+    def forget(self) -> None:
+        links, _, _ = self._now()
+        for id_ in [item.id for item in links.concepts.values() if not item.entities]:
+            links.remove(id_)
 
     def unsettled(self, after: str, limit: int) -> list[Unsettled]:
         links, entities, _ = self._now()
         names: dict[str, Counter[str]] = {}
         for entity, id_ in links.refers.items():
             names.setdefault(id_, Counter())[entities[entity].name] += 1
-        open_ = [item for _, item in sorted(links.concepts.items()) if not item.cluster and item.id > after]
-        return [Unsettled(item, names[item.id]) for item in open_[:limit]]
+        open_ = [item for _, item in sorted(links.concepts.items()) if not item.cluster and item.id > after and item.name]
+        return [Unsettled(item, names[item.id], self._forms(item.id)) for item in open_[:limit]]
 
     def rename(self, names: Mapping[str, str]) -> None:
         links, _, _ = self._now()
@@ -95,10 +146,11 @@ class DictConcepts:
             links.concepts[id_] = replace(links.concepts[id_], name=name)
             links.vectors["Concept"].pop(id_, None)
 
-    def without_vector(self, label: Embedded, after: str, limit: int) -> list[tuple[str, str]]:
+    def without_vector(self, label: Embedded, after: str, limit: int) -> list[Waiting]:
         links, _, statements = self._now()
-        texts = statements if label == "Evidence" else {id_: item.name for id_, item in links.concepts.items()}
-        return [(id_, texts[id_]) for id_ in sorted(texts.keys() - links.vectors[label].keys()) if id_ > after][:limit]
+        texts = statements if label == "Evidence" else {id_: item.name for id_, item in links.concepts.items() if item.name}
+        ids = sorted(id_ for id_ in texts.keys() - links.vectors[label].keys() if id_ > after)
+        return [Waiting(id_, texts[id_], id_) for id_ in ids][:limit]
 
     def save_vectors(self, label: Embedded, ids: Sequence[str], vectors: Vectors) -> None:
         links, _, statements = self._now()
@@ -142,15 +194,26 @@ class DictConcepts:
         for item in withdrawn:
             if item.id in links.same_as and not links.same_as[item.id].undone_at:
                 del links.same_as[item.id]
+                for end in {item.left, item.right} & links.concepts.keys():
+                    links.concepts[end] = replace(links.concepts[end], cluster="")
         for item in made:
             there = links.same_as.get(item.id, replace(item, undone_at=""))
             if not there.undone_at and {item.left, item.right} <= links.concepts.keys():
                 links.same_as[item.id] = replace(there, method=item.method, score=item.score)
 
-    def save_clusters(self, clusters: Mapping[str, str]) -> None:
+    def save_clusters(self, settled: Sequence[Settled]) -> None:
         links, _, _ = self._now()
-        for id_ in clusters.keys() & links.concepts.keys():
-            links.concepts[id_] = replace(links.concepts[id_], cluster=clusters[id_])
+        for item in settled:
+            there = links.concepts.get(item.concept.id)
+            if there is None or (there.entities, there.cluster) != (item.concept.entities, item.concept.cluster):
+                continue
+            standing = [one for one in links.same_as.values() if there.id in (one.left, one.right) and not one.undone_at]
+            if len(standing) == item.joined and item.forms in (None, self._forms(there.id)):
+                links.concepts[there.id] = replace(there, cluster=item.cluster)
+
+    def _forms(self, concept_id: str) -> int:
+        links, entities, _ = self._now()
+        return sum(len(entities[id_].variants) for id_, concept in links.refers.items() if concept == concept_id)
 
     def merges(self, text: str = "", limit: int = 100) -> list[Merge]:
         found = [item for item in self._merges() if text.lower() in item.left.lower() or text.lower() in item.right.lower()]
@@ -184,14 +247,13 @@ class DictConcepts:
         return [
             Merge(item, links.concepts[item.left].name, links.concepts[item.right].name)
             for _, item in sorted(links.same_as.items())
+            if links.concepts[item.left].name and links.concepts[item.right].name
         ]
 
     def _now(self) -> tuple[Links, dict[str, Entity], dict[str, str]]:
-        """Return the links without those of what is gone, the entities by id, and the statements by id."""
+        """Return the links, the entities by id, and the kept statements by id."""
         with self._lend() as content:
             graphs, links = list(content.subgraphs.values()), content.links
             entities = {item.id: item for graph in graphs for item in graph.entities}
-            statements = {item.id: item.text for graph in graphs for item in graph.evidence}
-            gone = links.vectors["Evidence"].keys() - statements.keys()
-            links.forget(links.refers.keys() - entities.keys(), gone)
+            statements = {item.id: item.text for graph in graphs for item in graph.kept_evidence}
         return links, entities, statements

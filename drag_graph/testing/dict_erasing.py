@@ -1,9 +1,20 @@
 """Erasing in the store in memory (`drag_graph.testing.dict_store`)."""
 
+from collections.abc import Collection, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from drag_graph.erasing import Erased, Selection, Target, needs_refresh, parts_of, without
+from drag_graph.erasing import (
+    Erased,
+    Naming,
+    Selection,
+    Target,
+    aliases_gone,
+    loosened,
+    needs_refresh,
+    parts_of,
+    without,
+)
 from drag_graph.model import Answer
 from drag_graph.testing.builders import expected
 
@@ -37,7 +48,13 @@ class DictErasing:
             calls = [(call.id, id_) for id_, graph in content.subgraphs.items() for call in graph.calls]
         return [Target(query_id, (id_,)) for id_, query_id in sorted(calls) if id_.startswith(prefix)][:limit]
 
-    def erase(self, target: Target, now: str, *, dry_run: bool = False) -> Erased:
+    def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
+        with self._store.content() as content:
+            answers = list(content.answers.values())
+        return {id_: [item.id for item in answers if id_ in item.query_ids] for id_ in query_ids}
+
+    def erase(self, target: Target, now: str, *, dry_run: bool = False, answer_ids: Collection[str] | None = None) -> Erased:
+        del answer_ids
         with self._store.content() as content:
             graph = content.subgraphs.get(target.query_id)
             resting = [item for item in content.answers.values() if target.query_id in item.query_ids]
@@ -45,6 +62,11 @@ class DictErasing:
                 return self._gone(content, resting, {}, dry_run=dry_run)
             links = deepcopy(content.links) if dry_run else content.links
             concepts = len(links.concepts)
+            namings = [
+                Naming(links.refers[item.id], links.concepts[links.refers[item.id]].entities, item.id, item.variants)
+                for item in graph.entities
+                if item.id in links.refers
+            ]
             parts = parts_of(graph, target.call_ids)
             if not target.call_ids or parts.everything:
                 counts = {
@@ -54,14 +76,17 @@ class DictErasing:
                     "TeacherCall": len(graph.calls),
                     "TRIPLE": len(graph.triples),
                 }
-                links.forget([item.id for item in graph.entities], [item.id for item in graph.evidence])
+                links.forget(graph.entities, [item.id for item in graph.evidence], self._store.namespace)
                 counts["Concept"] = concepts - len(links.concepts)
                 if not dry_run:
                     del content.subgraphs[target.query_id]
-                return self._gone(content, resting, counts, dry_run=dry_run)
+                return self._gone(content, resting, counts, dry_run=dry_run, told=loosened(namings, None))
             if not parts.call_ids:
                 return Erased()
-            links.forget(parts.entity_ids, parts.evidence_ids)
+            going = [item for item in graph.entities if item.id in parts.entity_ids]
+            links.forget(going, parts.evidence_ids, self._store.namespace)
+            pairs = aliases_gone(self._store.namespace, namings, parts)
+            links.open_aliases(self._store.namespace, pairs, withdraw=True)
             left, aggregation = without(graph, parts), content.aggregations.get(target.query_id)
             if aggregation is not None:
                 left = expected(left, aggregation.model_copy(update={"statements": dict(parts.statements)}))
@@ -78,11 +103,18 @@ class DictErasing:
                 "TRIPLE": len(parts.triple_ids),
                 "Concept": concepts - len(links.concepts),
             }
-            return self._gone(content, resting, counts, dry_run=dry_run)
+            return self._gone(content, resting, counts, dry_run=dry_run, told=loosened(namings, parts))
 
     @staticmethod
-    def _gone(content: "Content", resting: list[Answer], counts: dict[str, int], *, dry_run: bool) -> Erased:
+    def _gone(
+        content: "Content",
+        resting: list[Answer],
+        counts: dict[str, int],
+        *,
+        dry_run: bool,
+        told: dict[str, tuple[int, int]] | None = None,
+    ) -> Erased:
         for item in [] if dry_run else resting:
             del content.answers[item.id]
         zero = dict.fromkeys(("Query", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Concept"), 0)
-        return Erased(zero | counts, frozenset(item.id for item in resting))
+        return Erased(zero | counts, frozenset(item.id for item in resting), (told or {}) if dry_run else {})

@@ -125,7 +125,8 @@ class DictStore:
         outcome = outcome_of(there.settings_hash if there else None, subgraph, replace=replace)
         if outcome in ("created", "replaced"):
             if there:
-                content.links.forget([item.id for item in there.entities], [item.id for item in there.evidence])
+                namespace = subgraph.query.namespace
+                content.links.forget(there.entities, [item.id for item in there.evidence], namespace, is_replaced=True)
             content.subgraphs[subgraph.query.id] = expected(subgraph, aggregation)
             content.aggregations[subgraph.query.id] = aggregation
         return outcome

@@ -12,7 +12,7 @@ from drag_graph.adapters import neo4j_concepts
 from drag_graph.adapters.embedders.lexical import LexicalEmbedder
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.adapters.neo4j_store import Neo4jStore
-from drag_graph.concepts import Linker
+from drag_graph.linker import Linker
 from drag_graph.model import Aggregation
 from drag_graph.steps.export import canonical_lines
 from drag_graph.testing.builders import make_subgraph

@@ -8,7 +8,7 @@ from tampering import statement
 
 from drag_graph.adapters.loaders import read_queries
 from drag_graph.bootstrap import make_repairing, open_session, open_store
-from drag_graph.concepts import Concept, Naming
+from drag_graph.concepts import Concept, Naming, Settled
 from drag_graph.repairing import problems, repair
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer
@@ -159,7 +159,8 @@ def test_concepts_are_counted_and_their_clusters_worked_out_anew(settings, flaw,
     with open_store(settings) as store:
         entities = [item for graph in store.read(store.match_ids("query", "")) for item in graph.entities][:4]
         store.concepts.link([Naming(Concept(f"c{n}", item.name, item.name), (item.id,)) for n, item in enumerate(entities)])
-        store.concepts.save_clusters({f"c{n}": f"c{n}" for n in range(4)})
+        made = store.concepts.read([f"c{n}" for n in range(4)])
+        store.concepts.save_clusters([Settled(item, item.id, 0) for item in made])
         assert problems(store) == []
     before = state(settings)
     tamper(settings, flaw)

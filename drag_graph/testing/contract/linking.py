@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drag_graph import concepts as linking
-from drag_graph.concepts import Concept, Linker, LinkReport, Merge
+from drag_graph import linker as linking
+from drag_graph.concepts import Concept, Linked, Merge, Naming, SameAs, Settled
 from drag_graph.errors import StoreError
+from drag_graph.linker import Linker, LinkReport
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports import GraphStore, Vectors
 from drag_graph.steps.linking import concept_id
@@ -303,12 +304,12 @@ class ConceptContract(Contract):
         before = records_of(store)
         gone = concept_id(store.namespace, "gone")
         there = next(iter(store.concepts.all())).id
-        naming = linking.Naming(Concept(gone, "gone", "gone"), ("no such entity",))
-        assert store.concepts.link([naming]) == 0
+        naming = Naming(Concept(gone, "gone", "gone"), ("no such entity",))
+        assert store.concepts.link([naming]) == Linked()
         left, right = sorted((gone, there))
-        store.concepts.save_same_as([linking.SameAs("0" * 32, left, right, "name", 1.0, NOW)], [])
+        store.concepts.save_same_as([SameAs("0" * 32, left, right, "name", 1.0, NOW)], [])
         store.concepts.save_vectors("Concept", [gone], Angles().embed(["gone"]))
-        store.concepts.save_clusters({gone: gone})
+        store.concepts.save_clusters([Settled(Concept(gone, "gone", "gone"), gone, 0)])
         assert store.concepts.read([gone]) == []
         assert records_of(store) == before
 
