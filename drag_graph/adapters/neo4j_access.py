@@ -92,10 +92,13 @@ class Neo4jAccess:
             raise StoreUnfit(f"the store at {self.location} is not migrated", hint="Run `drag-graph db migrate`.")
         self._migrated = True
 
-    def reading(self, work: Callable[[Work], Result]) -> Result:
-        """Return what `work` returns of a reading transaction; it may be called again. Raises StoreError."""
+    def reading(self, work: Callable[[Work], Result], *, current: bool = False) -> Result:
+        """Return what `work` returns of a reading transaction; it may be called again. Raises StoreError.
+
+        On a cluster, what another process has just written is seen for certain only where `current` is true.
+        """
         self._require_schema()
-        return self._connection.read(work)
+        return self._connection.read(work, current=current)
 
     def writing(self, work: Callable[[Work], Result]) -> Result:
         """Return what `work` returns of a writing transaction; it may be called again. Raises StoreError."""

@@ -128,15 +128,17 @@ class Neo4jConnection:
         if driver is not None:
             driver.close()
 
-    def read(self, work: Callable[[Work], Result]) -> Result:
+    def read(self, work: Callable[[Work], Result], *, current: bool = False) -> Result:
         """Run `work`, which only reads. Repeated, like `write`, while the server is away.
 
+        On a cluster a replica is asked, which has what this process wrote, but may not have heard yet of what another did;
+        for what must be `current`, the leader is.
         Each statement commits itself: one round trip instead of three. Nothing is lost by it, as one transaction of Neo4j sees
         what others commit meanwhile just as two do.
         """
         self.open()
         with self._explained():
-            return self._repeated(lambda: self._statements(work))
+            return self._repeated(lambda: self._statements(work, "WRITE" if current else "READ"))
 
     def write(self, work: Callable[[Work], Result]) -> Result:
         """Run `work` in one write transaction, and again after a failure that passes; it must leave the same when run twice.
@@ -221,9 +223,9 @@ class Neo4jConnection:
                 raise
             return result
 
-    def _statements(self, work: Callable[[Work], Result]) -> Result:
+    def _statements(self, work: Callable[[Work], Result], access: str = "READ") -> Result:
         """Run `work`, whose statements are transactions of their own, once."""
-        with self._session("READ") as session:
+        with self._session(access) as session:
             return work(Work(session))
 
     def _session(self, access: str) -> "neo4j.Session":
