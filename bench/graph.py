@@ -4,10 +4,11 @@
     NEO4J_PASSWORD=… python bench/graph.py all --store bolt://127.0.0.1:7790 --sizes 200 2000 --json graph.json
 
 What is measured: `write` (bulk), `again` (second save), `distil` (a transaction a query, 4 writers), `read`, `aggregate`,
-`client` (processor time), `new` (a new question), or `all` of them, at each of `--sizes` stored queries; `embedded`, the
-embedded engine. Ours and raw alternate in one database and one sitting, and the ratio is the median of the pairs' ratios; only
-ratios mean anything on a machine that does something else, too. The raw side carries the very same properties, vectors, indexes
-and simple edges (`graph_raw.py`). Use a Neo4j that holds nothing else: what this writes is erased at the end unless `--keep`.
+`client` (processor time), `new` (the nearest query), or `all` of these, at each of `--sizes` stored queries; `search` (a new
+question, which links the store first and so takes its time); `embedded`, the embedded engine. Ours and raw alternate in one
+database and one sitting, and the ratio is the median of the pairs' ratios; only ratios mean anything on a machine that does
+something else, too. The raw side carries the very same properties, vectors, indexes and simple edges (`graph_raw.py`). Use a
+Neo4j that holds nothing else: what this writes is erased at the end unless `--keep`.
 """
 
 import argparse
@@ -29,13 +30,13 @@ from graph_workload import shape, subgraphs
 from drag_graph import __version__
 from drag_graph.adapters.neo4j_store import Neo4jStore
 
-EMBEDDED = "embedded"
+EMBEDDED, SEARCH = "embedded", "search"
 
 
 def main() -> None:
     """Measure what was asked for and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="+", choices=["all", "write", *MEASURES, EMBEDDED])
+    parser.add_argument("what", nargs="+", choices=["all", "write", *MEASURES, SEARCH, EMBEDDED])
     parser.add_argument("--store", help="bolt://… of a Neo4j that holds nothing else")
     parser.add_argument("--sizes", type=int, nargs="+", default=[200, 2000])
     parser.add_argument("--rounds", type=int, default=7, help="pairs of measurements")
@@ -78,6 +79,10 @@ def on_neo4j(options: argparse.Namespace, wanted: set[str], made_by: dict[str, A
                 for name, measure in MEASURES.items():
                     if name in wanted:
                         measure(bench)
+                if SEARCH in wanted:
+                    from graph_search import search
+
+                    search(bench)
         finally:
             if not options.keep:
                 for namespace in (store.namespace, raw.namespace):

@@ -253,7 +253,7 @@ def new(bench: Bench) -> None:
     count = 20 * bench.rounds
     for turn in range(count + 10):
         n = (turn * 7919) % bench.size
-        mine, theirs = _near(n), _near(n + RAW_NUMBERS)
+        mine, theirs = near(n), near(n + RAW_NUMBERS)
         answers: dict[str, Any] = {}
 
         def ours(vector: list[float] = mine, answers: dict[str, Any] = answers) -> float:
@@ -278,7 +278,7 @@ def new(bench: Bench) -> None:
     bench.add("new question: nearest 10 + one subgraph", pairs, "ms", "<= 2", recall)
 
 
-def _near(number: int) -> list[float]:
+def near(number: int) -> list[float]:
     vector, noise = vector_of(number), vector_of(-number % 1_000_003 + 900_000_000)
     return [a + 0.3 * b for a, b in zip(vector, noise, strict=True)]
 
