@@ -1,8 +1,8 @@
 """The part of `graph.py` about a new question: the two statements of `store.search` beside the raw one that reads one subgraph.
 
-Before it measures, it links what our side holds, with the built-in embedder, so that queries, evidence and concepts are in their
-vector indexes; the raw side has the vectors of its queries. A question is near to a stored query (noise of length 0.3), and
-names what that query's words name. From it ours goes on to five queries, ten pieces of evidence and up to sixteen concepts,
+Before it measures, it links what our side holds, with the built-in embedder, so that queries, evidence and concepts are in
+their vector indexes; the raw side has the vectors of its queries. A question is near to a stored query (noise of length 0.3),
+and names what that query's words name. From it ours goes on to five queries, ten pieces of evidence and up to sixteen concepts,
 in two hops, whatever the thresholds: as many seeds as there can be.
 """
 
