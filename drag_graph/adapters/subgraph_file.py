@@ -29,9 +29,14 @@ def read(path: Path | None, stdin: BinaryIO) -> Iterator[Head | Line]:
     try:
         with ExitStack() as opened:
             file = opened.enter_context(path.open("rb")) if path is not None else stdin
-            yield from _Reader(name).read(_bounded(_uncompressed(file)))
+            yield from read_lines(_bounded(_uncompressed(file)), name)
     except OSError as error:
         raise _unreadable(name, error) from error
+
+
+def read_lines(found: Iterable[bytes], name: str) -> Iterator[Head | Line]:
+    """Yield what is in the lines of a file of that name, as `read` does."""
+    return _Reader(name).read(found)
 
 
 def check(path: Path | None) -> None:

@@ -1,6 +1,7 @@
 """Valid subgraphs and answers for tests: by hand (`make_subgraph`, `make_answer`) or at random (`random_subgraphs`)."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from drag_graph.model import (
     Triple,
 )
 from drag_graph.steps.aggregate import aggregate
+from drag_graph.steps.surface import predicate_key
 
 Spec = tuple[str, str, str, float, int]
 """(subject, predicate, object, confidence, position of its evidence): one triple of `make_subgraph`."""
@@ -110,6 +112,24 @@ def make_subgraph(
         triples=tuple(sorted(edges, key=lambda item: (item.rank, item.id))),
         calls=calls,
     )
+
+
+def as_distilled(subgraph: Subgraph) -> Subgraph:
+    """Return the subgraph with the ids that distilling gives: hashes of what it holds, so that equal triples are one."""
+    query, seen = subgraph.query, Counter[str]()
+    evidence: dict[str, Evidence] = {}
+    for item in subgraph.evidence:
+        again = ("repeat", str(seen[item.text])) if seen[item.text] else ()
+        seen[item.text] += 1
+        id_ = content_id(query.namespace, "evidence", query.id, item.text, *again)
+        evidence[item.id] = item.model_copy(update={"id": id_})
+    triples: dict[str, Triple] = {}
+    for triple in subgraph.triples:
+        source = evidence[triple.evidence_id].id
+        parts = (query.id, triple.subject_id, predicate_key(triple.predicate), triple.object_id, source)
+        id_ = content_id(query.namespace, "triple", *parts)
+        triples.setdefault(id_, triple.model_copy(update={"id": id_, "evidence_id": source}))
+    return subgraph.model_copy(update={"evidence": tuple(evidence.values()), "triples": tuple(triples.values())})
 
 
 def expected(subgraph: Subgraph, aggregation: Aggregation) -> Subgraph:

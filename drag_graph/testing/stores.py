@@ -14,8 +14,10 @@ from drag_graph.testing.contract.aggregating import AggregationContract
 from drag_graph.testing.contract.answering import AnswerContract
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, OpenStore, Tamper
 from drag_graph.testing.contract.erasing import ErasingContract
+from drag_graph.testing.contract.exchanging import ExchangeContract
 from drag_graph.testing.contract.keeping import StoreContract
 from drag_graph.testing.contract.linking import ConceptContract
+from drag_graph.testing.contract.linking_beside import BesideContract
 from drag_graph.testing.contract.looking import StatisticsContract
 from drag_graph.testing.contract.refreshing import RefreshContract
 from drag_graph.testing.contract.saving import SavingContract
@@ -25,11 +27,13 @@ __all__ = ["FLAWS", "HISTORY_FLAWS", "GraphStoreContract", "OpenStore", "Tamper"
 
 class GraphStoreContract(
     ConceptContract,
+    BesideContract,
     SavingContract,
     AggregationContract,
     AnswerContract,
     RefreshContract,
     ErasingContract,
+    ExchangeContract,
     StatisticsContract,
     StoreContract,
 ):

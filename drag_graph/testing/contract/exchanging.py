@@ -1,0 +1,151 @@
+"""Subgraphs out of a store and into another: `GraphStore.exchange`, and imports, which go through the port."""
+
+from drag_graph.adapters.subgraph_file import read_lines
+from drag_graph.adapters.subgraph_lines import lines_of
+from drag_graph.errors import StoreUnfit
+from drag_graph.exchange import Head, everything
+from drag_graph.importing import BATCH, Importer, ImportReport
+from drag_graph.model import Aggregation, Subgraph
+from drag_graph.ports import GraphStore
+from drag_graph.steps.export import canonical_lines
+from drag_graph.testing.builders import as_distilled, make_subgraph, random_subgraphs
+from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
+from drag_graph.testing.dict_store import DictDatabase, DictStore
+
+EMBEDDER = ("of-tests", 4)
+VECTOR = (0.6, 0.0, 0.8, 0.0)
+WAYS = (
+    Aggregation(top_k=3),
+    Aggregation(strategy="predicate", merge="noisy-or", threshold=0.55),
+    Aggregation(merge="mean", threshold=0.0),
+)
+
+
+def lines(store: GraphStore) -> list[bytes]:
+    """Return the lines of an export of subgraphs."""
+    return [f"{line}\n".encode() for line in lines_of(Head(store.namespace, store.embedder()), everything(store))]
+
+
+def load(store: GraphStore, found: list[bytes], *, replace: bool = False, writers: int = 1) -> ImportReport:
+    """Import lines into a store."""
+    return Importer(store, lambda _subgraph: WAYS[0], replace=replace, writers=writers).run(read_lines(found, "f"))
+
+
+def merged(subgraph: Subgraph) -> Aggregation:
+    """Return an aggregation with a sentence of a teacher's for the subgraph's first pair."""
+    first = subgraph.triples[0]
+    return Aggregation(statements={f"{first.subject_id}-{first.object_id}": "A teacher's sentence: ü."})
+
+
+def fill(store: GraphStore, count: int = 12) -> list[Subgraph]:
+    """Fill a store with subgraphs whose edges are made in several ways; the first has a teacher's sentence."""
+    store.claim_embedder(*EMBEDDER)
+    first = as_distilled(make_subgraph("first", namespace=store.namespace, embedding=VECTOR))
+    rest = [as_distilled(graph) for graph in random_subgraphs(count, namespace=store.namespace, seed=7)]
+    store.save([first], merged(first))
+    for number, way in enumerate(WAYS):
+        store.save(rest[number :: len(WAYS)], way)
+    return [first, *rest]
+
+
+def in_memory(namespace: str) -> DictStore:
+    """Return an empty store of another kind."""
+    store = DictStore(DictDatabase(), namespace=namespace)
+    store.migrate()
+    return store
+
+
+class ExchangeContract(Contract):
+    """What travels is all of a subgraph, and a store takes what another gave."""
+
+    def test_query_ids_are_sorted_and_of_the_namespace(self, open_store: OpenStore, namespace: str) -> None:
+        with open_store(f"{namespace}-other") as store:
+            fill(store, 2)
+        with open_store(namespace) as store:
+            assert list(store.exchange.query_ids()) == []
+            ids = [graph.query.id for graph in fill(store, 5)]
+            assert list(store.exchange.query_ids()) == sorted(ids)
+
+    def test_how_edges_were_made_is_known_of_each_query(self, store: GraphStore, namespace: str) -> None:
+        made = {}
+        for number, way in enumerate(WAYS):
+            graph = as_distilled(make_subgraph(number, namespace=namespace))
+            store.save([graph], way)
+            made[graph.query.id] = way
+        assert store.exchange.aggregations([*made, "nobody"]) == made
+        assert store.exchange.aggregations([]) == {}
+
+    def test_an_export_is_imported_elsewhere_and_exports_the_same(self, store: GraphStore) -> None:
+        graphs = fill(store)
+        exported = lines(store)
+        with in_memory(store.namespace) as other:
+            report = load(other, exported)
+            assert (report.counts["new"], report.exit_code) == (len(graphs), 0)
+            assert lines(other) == exported
+            assert_same([item.subgraph for item in everything(other)], [item.subgraph for item in everything(store)])
+            assert other.embedder() == EMBEDDER
+            assert other.nearest_queries(VECTOR, 1)[0][0] == graphs[0].query.id
+
+    def test_what_another_store_exported_is_imported(self, store: GraphStore) -> None:
+        with in_memory(store.namespace) as other:
+            graphs = fill(other, BATCH)
+            exported, wanted = lines(other), [item.subgraph for item in everything(other)]
+        report = load(store, exported, writers=2)
+        assert (report.counts["new"], report.exit_code) == (len(graphs), 0)
+        assert lines(store) == exported
+        assert_same([item.subgraph for item in everything(store)], wanted)
+        assert store.verify() == []
+        assert store.nearest_queries(VECTOR, 1)[0][0] == graphs[0].query.id
+        assert "A teacher's sentence: ü." in {edge.statement for edge in store.read([graphs[0].query.id])[0].edges}
+
+    def test_importing_again_changes_nothing(self, store: GraphStore) -> None:
+        graphs = fill(store, 4)
+        exported, records = lines(store), records_of(store)
+        for replace in (False, True):
+            report = load(store, exported, replace=replace)
+            assert report.counts["unchanged"] == len(graphs)
+            assert sum(report.counts.values()) == len(graphs)
+            assert records_of(store) == records
+
+    def test_another_content_is_a_conflict_unless_replaced(self, store: GraphStore, namespace: str) -> None:
+        (first, *_) = fill(store, 2)
+        records = records_of(store)
+        with in_memory(namespace) as other:
+            changed = as_distilled(make_subgraph("first", namespace=namespace, evidence=5, embedding=VECTOR))
+            other.claim_embedder(*EMBEDDER)
+            other.save([changed], WAYS[1])
+            exported, wanted = lines(other), set(canonical_lines(other.records()))
+        report = load(store, exported)
+        assert (report.counts["conflict"], report.exit_code) == (1, 1)
+        assert [(item.line, item.query_id) for item in report.listed] == [(2, first.query.id)]
+        assert records_of(store) == records
+        report = load(store, exported, replace=True)
+        assert (report.counts["replaced"], report.exit_code) == (1, 0)
+        assert wanted <= set(canonical_lines(store.records()))
+        assert load(store, exported).counts["unchanged"] == 1
+        assert store.verify() == []
+
+    def test_ids_are_those_of_the_namespace_that_is_imported_into(self, open_store: OpenStore, namespace: str) -> None:
+        with open_store(namespace) as store:
+            fill(store, 4)
+            exported = lines(store)
+        with open_store(f"{namespace}-other") as store:
+            assert load(store, exported).counts["new"] == len(exported) - 2
+            there = as_distilled(make_subgraph("first", namespace=store.namespace, embedding=VECTOR))
+            (graph,) = store.read([there.query.id])
+            assert {item.id for item in graph.evidence} == {item.id for item in there.evidence}
+            assert {item.id for item in graph.triples} == {item.id for item in there.triples}
+            assert "A teacher's sentence: ü." in {edge.statement for edge in graph.edges}
+            assert load(store, exported).counts["unchanged"] == len(exported) - 2
+            moved = lines(store)
+        with in_memory(namespace) as other:
+            load(other, moved)
+            assert lines(other) == exported, "the way back leads to the same"
+
+    def test_what_has_another_embedder_is_refused(self, store: GraphStore) -> None:
+        fill(store, 1)
+        exported, records = lines(store), records_of(store)
+        report = load(store, [exported[0].replace(b"of-tests", b"another"), *exported[1:]])
+        assert report.stopped is not None
+        assert report.exit_code == StoreUnfit.exit_code
+        assert records_of(store) == records

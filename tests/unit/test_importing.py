@@ -1,0 +1,443 @@
+"""Importing subgraphs: what is wrong is said with its line, the rest is stored, and nothing is read far ahead."""
+
+import gzip
+import io
+import json
+import os
+import re
+import signal
+
+import pytest
+
+from drag_graph.adapters import subgraph_file
+from drag_graph.adapters.sorted_lines import sorted_lines
+from drag_graph.adapters.subgraph_file import read_lines
+from drag_graph.adapters.subgraph_lines import lines_of
+from drag_graph.errors import InputError, StoreError, StoreUnavailable
+from drag_graph.exchange import Head, everything
+from drag_graph.files import write_lines
+from drag_graph.importing import BATCH, OPEN, Importer
+from drag_graph.model import Aggregation
+from drag_graph.steps.moving import wrong_id
+from drag_graph.testing.builders import as_distilled, make_subgraph
+from drag_graph.testing.dict_store import DictStore
+
+EMBEDDER = ("of-tests", 4)
+VECTOR = (0.6, 0.0, 0.8, 0.0)
+
+
+def empty(kind=DictStore):
+    store = kind()
+    store.migrate()
+    return store
+
+
+def graphs(numbers):
+    return sorted((as_distilled(make_subgraph(n, embedding=VECTOR)) for n in numbers), key=lambda graph: graph.query.id)
+
+
+def filled(numbers=range(3), aggregation=None):
+    store = empty()
+    store.claim_embedder(*EMBEDDER)
+    store.save(graphs(numbers), aggregation or Aggregation())
+    return store
+
+
+def exported(store):
+    return [f"{line}\n".encode() for line in lines_of(Head(store.namespace, store.embedder()), everything(store))]
+
+
+def load(store, lines, **options):
+    return Importer(store, lambda _subgraph: Aggregation(top_k=1), **options).run(read_lines(iter(lines), "f.gz"))
+
+
+def edited(line, change):
+    document = json.loads(line)
+    change(document)
+    return json.dumps(document).encode()
+
+
+def cut(name, place=None):
+    def change(document):
+        del (document if place is None else document[place][0])[name]
+
+    return change
+
+
+def put(value, *path):
+    def change(document):
+        for part in path[:-1]:
+            document = document[part]
+        document[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (cut("settings_hash"), "lacks settings_hash"),
+        (cut("confidence", "triples"), r"triples\[0\] lacks confidence"),
+        (put(1, "triples", 0, "extra"), r"triples\[0\] has an unknown extra"),
+        (put(1.5, "triples", 0, "confidence"), r"triples\[0\].confidence: .*less than or equal to 1"),
+        (put(float("nan"), "triples", 0, "confidence"), "NaN is no JSON number"),
+        (put(float("inf"), "calls", 0, "cost_usd"), "Infinity is no JSON number"),
+        (put("f" * 32, "triples", 0, "evidence_id"), "has no evidence"),
+        (put("f" * 32, "triples", 0, "call_id"), "has no teacher call"),
+        (put("f" * 32, "triples", 0, "subject_id"), "no entity of the query"),
+        (put(["x"], "triples", 0, "object_id"), "no entity of the query"),
+        (put("f" * 32, "evidence", 1, "call_id"), "has no teacher call"),
+        (put("f" * 32, "entities", 0, "id"), "no entity of the query|not what its id is the hash of"),
+        (put("another text", "evidence", 0, "text"), "not what its id is the hash of"),
+        (put("another question?", "query", "text"), "not the hash of its text"),
+        (put(-1, "evidence", 0, "rank"), r"evidence\[0\].rank"),
+        (put(2**63, "calls", 0, "tokens_in"), "too large a number"),
+        (put("nobody", "evidence", 0, "framing"), r"evidence\[0\].framing"),
+        (put("many", "query", "options"), "query.options"),
+        (put(list("abcdefghijklmnopqrstuvwxyz1"), "query", "options"), "at most 26"),
+        (put({}, "evidence"), "evidence is no list"),
+        (put(["x"], "evidence"), r"evidence\[0\] is no JSON object"),
+        (put([1.0, 0.0, 0.0], "embedding"), "has 3 numbers, and of-tests has 4"),
+        (put([1.0, 1.0, 0.0, 0.0], "embedding"), "no unit vector"),
+        (put("x", "embedding"), "no list of numbers"),
+        (put("tomorrow", "expires_at"), "is no time"),
+        (put({"strategy": "pair"}, "aggregation"), "aggregation lacks"),
+        (put("triangle", "aggregation", "strategy"), "aggregation.strategy"),
+    ],
+)
+def test_a_line_that_is_wrong_is_named_and_the_others_are_stored(change, said):
+    lines = exported(filled())
+    store = empty()
+    report = load(store, [*lines[:2], edited(lines[2], change), *lines[3:]])
+    assert (report.counts["rejected"], report.counts["new"], report.exit_code) == (1, 2, 1)
+    (bad,) = report.listed
+    assert bad.line == 3
+    assert re.search(said, bad.reason), bad.reason
+    assert load(store, lines).counts == {"new": 1, "unchanged": 2, "replaced": 0, "conflict": 0, "rejected": 0}
+    assert exported(store) == lines
+
+
+def test_an_id_of_a_call_that_cannot_be_one_is_named():
+    lines = exported(filled())
+    id_ = json.loads(lines[2])["calls"][0]["id"].encode()
+    report = load(empty(), [*lines[:2], lines[2].replace(id_, b"call-1"), *lines[3:]])
+    assert [item.line for item in report.listed] == [3]
+    assert "'call-1' is not one of 32 hexadecimal digits" in report.listed[0].reason
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"{", b"[]", b'{"a": "\xff"}', b"null", b"[" * 100_000, b'{"query": 1}', b"\0", b'{"query": ' + b'{"a":' * 2000 + b"1"],
+    ids=range(8),
+)
+def test_a_line_that_is_no_subgraph_is_named(line):
+    lines = exported(filled())
+    report = load(empty(), [*lines[:2], line + b"\n", *lines[3:]])
+    assert [(item.line, item.status) for item in report.listed] == [(3, "rejected")]
+    assert report.counts["new"] == 2
+
+
+def test_a_line_that_is_too_long_is_not_held(monkeypatch, tmp_path):
+    monkeypatch.setattr(subgraph_file, "LINE_LIMIT", 100_000)
+    lines = exported(filled())
+    path = tmp_path / "f"
+    path.write_bytes(b"".join([*lines[:2], b'"' + b"x" * 1_000_000 + b'"\n', *lines[3:]]))
+    parts = subgraph_file.read(path, io.BytesIO())
+    report = Importer(empty(), lambda _subgraph: Aggregation()).run(parts)
+    assert [(item.line, item.reason) for item in report.listed] == [(3, "the line is longer than 100,000 bytes")]
+    assert report.counts["new"] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: [], "f.gz is empty"),
+        (lambda lines: [b"\n", b" \n"], "f.gz is empty"),
+        (lambda lines: lines[1:], r"f.gz:1: .*no format"),
+        (lambda lines: [b"question,answer\n"], r"f.gz:1: this is no file of subgraphs: not JSON"),
+        (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.gz:1: this is a canonical export"),
+        (lambda lines: [edited(lines[0], put(2, "version")), *lines[1:]], "f.gz:1: the file is of version 2"),
+        (lambda lines: [edited(lines[0], cut("namespace")), *lines[1:]], "f.gz:1: the head lacks namespace"),
+        (lambda lines: [edited(lines[0], put("x", "embedder")), *lines[1:]], "f.gz:1: the head's embedder"),
+        (lambda lines: [edited(lines[0], put(0, "embedder", "dimension")), *lines[1:]], "f.gz:1: the head's embedder"),
+        (lambda lines: lines[:-1], "f.gz:5: the file ends before its end; 3 queries of it were read"),
+        (lambda lines: [*lines[:2], lines[-1]], r"f.gz:3: the file says that it holds 3 queries, and 1 were read"),
+        (lambda lines: [*lines[:-1], *lines], "f.gz:5: another file begins before the end"),
+        (lambda lines: [*lines, lines[1]], "f.gz:6: .*no format"),
+    ],
+    ids=range(13),
+)
+def test_a_file_that_is_none_or_not_whole_is_refused_with_what_to_do(change, said):
+    lines = exported(filled())
+    store = empty()
+    report = load(store, change(lines))
+    assert isinstance(report.stopped, InputError)
+    assert report.exit_code == 2
+    assert report.stopped.hint
+    with pytest.raises(InputError, match=said):
+        raise report.stopped
+    read = [line for line in change(lines) if b'"triples"' in line and report.counts["new"]]
+    assert store.counts()["Query"] == len({json.loads(line)["query"]["id"] for line in read}), "what was read is stored"
+    load(store, lines)
+    assert exported(store) == lines
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
+def test_a_compressed_file_that_is_cut_off_is_said_and_can_be_gone_on_with(tmp_path, keep):
+    lines = exported(filled(range(40)))
+    whole, part = tmp_path / "whole.gz", tmp_path / "part.gz"
+    write_lines(whole, (line.decode().rstrip("\n") for line in lines))
+    part.write_bytes(whole.read_bytes()[: int(keep * whole.stat().st_size)])
+    assert gzip.decompress(whole.read_bytes()) == b"".join(lines)
+    store = empty()
+    report = Importer(store, lambda _subgraph: Aggregation()).run(subgraph_file.read(part, io.BytesIO()))
+    assert isinstance(report.stopped, InputError)
+    assert f"{part}:{report.counts['new'] + 2}: the compressed file is cut off" in str(report.stopped)
+    again = Importer(store, lambda _subgraph: Aggregation()).run(subgraph_file.read(None, io.BytesIO(whole.read_bytes())))
+    assert again.exit_code == 0
+    assert again.counts["unchanged"] == report.counts["new"] == 40 - again.counts["new"]
+    assert exported(store) == lines
+
+
+def test_a_query_that_comes_twice_is_named():
+    lines = exported(filled())
+    report = load(empty(), [*lines[:3], lines[2], *lines[3:-1], lines[-1].replace(b"3", b"4")])
+    assert [(item.line, item.reason) for item in report.listed] == [(4, "the same query as line 3")]
+    assert (report.counts["new"], report.exit_code) == (3, 1)
+
+
+def test_the_order_of_lines_does_not_matter():
+    """Where ids are not in order, the second of two is compared with the first, which is stored by then."""
+    lines = exported(filled(range(3 * BATCH)))
+    body = lines[1:-1][::-1]
+    other = edited(body[0], put("other settings", "settings_hash"))
+    end = lines[-1].replace(b"150", b"152")
+    store = empty()
+    report = load(store, [lines[0], *body, body[0], other, end], writers=4)
+    assert report.counts["new"] == 3 * BATCH
+    assert report.counts["unchanged"] + report.counts["conflict"] + report.counts["rejected"] == 2
+    assert {item.line for item in report.listed} >= {3 * BATCH + 3}
+    assert exported(store) == lines
+
+
+def test_several_files_may_follow_one_another():
+    first, second = exported(filled(range(4))), exported(filled(range(2, 6)))
+    store = empty()
+    report = load(store, [*first, *second], writers=3)
+    assert (report.counts["new"], report.counts["unchanged"], report.exit_code) == (6, 2, 0)
+
+
+def test_how_edges_are_made_is_kept_and_where_it_is_not_known_said():
+    lines = exported(filled(range(3), Aggregation(strategy="predicate", threshold=0.1)))
+    store = empty()
+    report = load(store, [lines[0], edited(lines[1], put(None, "aggregation")), *lines[2:]])
+    assert report.edges_anew == 1
+    assert exported(store)[2:] == lines[2:]
+    edges = [len(item.subgraph.edges) for item in everything(store)]
+    assert edges[0] == 1 < min(edges[1:])
+
+
+def test_times_costs_and_vectors_are_no_other_content():
+    lines = exported(filled())
+    store = filled()
+    later = edited(lines[1], put("2027-01-01T00:00:00+00:00", "created_at"))
+    dearer = edited(lines[2], put(1.0, "calls", 0, "cost_usd"))
+    report = load(store, [lines[0], later, dearer, *lines[3:]])
+    assert report.counts["unchanged"] == 3
+    assert exported(store) == lines
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (put("another", "settings_hash"), "made under other settings"),
+        (put(not make_subgraph().blind, "blind"), "other blind"),
+        (put("medical-1", "query", "source_id"), "another query"),
+        (put(0.1, "evidence", 0, "cosine"), "other evidence"),
+        (put("thing", "entities", 0, "type"), "other entities"),
+        (put(0.1, "triples", 0, "confidence"), "other triples"),
+        (put("gpt", "calls", 0, "model"), "other calls"),
+        (put(0.1, "aggregation", "threshold"), "edges are made in another way"),
+    ],
+)
+def test_what_differs_is_said(change, said):
+    lines = exported(filled())
+    report = load(filled(), [lines[0], edited(lines[1], change), *lines[2:]])
+    (item,) = report.listed
+    assert item.status == "conflict"
+    assert said in item.reason
+    store = filled()
+    assert load(store, [lines[0], edited(lines[1], change), *lines[2:]], replace=True).counts["replaced"] == 1
+
+
+def test_half_a_character_travels():
+    odd = {"half \ud83d": "a\udc00", "whole": "\U0001f9ea ü"}
+    (graph,) = graphs([1])
+    graph = graph.model_copy(update={"query": graph.query.model_copy(update={"metadata": odd})})
+    store = empty()
+    store.claim_embedder(*EMBEDDER)
+    store.save([graph], Aggregation())
+    lines = exported(store)
+    other = empty()
+    assert load(other, lines).exit_code == 0
+    assert other.read([graph.query.id])[0].query.metadata == odd
+    assert exported(other) == lines
+
+
+def test_exact_repeats_of_evidence_keep_their_ids_and_get_those_of_another_namespace():
+    graph = as_distilled(make_subgraph(1, evidence=["one", "two", "one", "one"], dropped=(2, 3), embedding=VECTOR))
+    assert len({item.id for item in graph.evidence}) == 4
+    assert wrong_id(graph) == ""
+    store = empty()
+    store.claim_embedder(*EMBEDDER)
+    store.save([graph], Aggregation())
+    other = DictStore(namespace="other")
+    other.migrate()
+    assert load(other, exported(store)).counts["new"] == 1
+    there = as_distilled(
+        make_subgraph(1, namespace="other", evidence=["one", "two", "one", "one"], dropped=(2, 3), embedding=VECTOR)
+    )
+    (moved,) = other.read([there.query.id])
+    assert [item.id for item in moved.evidence] == [item.id for item in there.evidence]
+    assert wrong_id(moved) == ""
+    assert {call.id for call in moved.calls}.isdisjoint(call.id for call in graph.calls)
+
+
+class Counting(DictStore):
+    """Counts the batches that are saved, and can fail."""
+
+    def __init__(self):
+        super().__init__()
+        self.sizes = []
+        self.fail = lambda _subgraphs: None
+
+    def save(self, subgraphs, aggregation, *, replace=False):
+        self.fail(subgraphs)
+        self.sizes.append(len(subgraphs))
+        return super().save(subgraphs, aggregation, replace=replace)
+
+
+def test_batches_are_full_and_little_is_read_ahead():
+    ways = [Aggregation(top_k=k) for k in (10, 13)]
+    source = empty()
+    source.claim_embedder(*EMBEDDER)
+    for way, some in zip(ways, (range(300), range(300, 700)), strict=True):
+        source.save(graphs(some), way)
+    lines = exported(source)
+    store = empty(Counting)
+    ahead = []
+
+    def reading():
+        for number, line in enumerate(lines):
+            ahead.append(number - sum(store.sizes))
+            yield line
+
+    assert load(store, reading(), writers=2).counts["new"] == 700
+    assert max(ahead) <= OPEN + 4 * BATCH
+    assert sorted(store.sizes)[-10:] == [BATCH] * 10
+    assert len(store.sizes) == 14
+
+
+def test_many_ways_of_making_edges_do_not_fill_the_memory():
+    source = empty()
+    source.claim_embedder(*EMBEDDER)
+    for number, graph in enumerate(graphs(range(300))):
+        source.save([graph], Aggregation(threshold=number / 300))
+    lines = exported(source)
+    store = empty(Counting)
+    ahead = []
+
+    def reading():
+        for number, line in enumerate(lines):
+            ahead.append(number - sum(store.sizes))
+            yield line
+
+    assert load(store, reading()).counts["new"] == 300
+    assert max(ahead) <= OPEN + 4 * BATCH
+    assert exported(store) == lines
+
+
+def test_what_a_store_refuses_alone_is_rejected_alone():
+    lines = exported(filled(range(10)))
+    wrong = json.loads(lines[4])["query"]["id"]
+    store = empty(Counting)
+
+    def refuse(subgraphs):
+        if wrong in {graph.query.id for graph in subgraphs}:
+            raise StoreError("an id is taken")
+
+    store.fail = refuse
+    report = load(store, lines)
+    assert [(item.line, item.query_id, item.reason) for item in report.listed] == [(5, wrong, "an id is taken")]
+    assert report.counts["new"] == 9
+
+
+def test_a_store_that_goes_away_ends_the_run_and_the_same_again_goes_on():
+    lines = exported(filled(range(5 * BATCH)))
+    store = empty(Counting)
+
+    def away(_subgraphs):
+        if len(store.sizes) == 2:
+            raise StoreUnavailable("the store is away")
+
+    store.fail = away
+    report = load(store, lines)
+    assert str(report.stopped) == "the store is away"
+    assert (report.exit_code, report.counts["new"]) == (3, 2 * BATCH)
+    store.fail = lambda _subgraphs: None
+    again = load(store, lines)
+    assert (again.counts["unchanged"], again.counts["new"], again.exit_code) == (2 * BATCH, 3 * BATCH, 0)
+    assert exported(store) == lines
+
+
+def test_ctrl_c_stores_what_was_read_and_the_same_again_goes_on():
+    lines = exported(filled(range(3 * BATCH)))
+
+    def reading():
+        for number, line in enumerate(lines):
+            if number == BATCH + 10:
+                os.kill(os.getpid(), signal.SIGINT)
+            yield line
+
+    before = signal.getsignal(signal.SIGINT)
+    store = empty()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        report = load(store, reading())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert report.exit_code == 130
+    assert BATCH <= report.counts["new"] < 3 * BATCH
+    assert store.counts()["Query"] == report.counts["new"]
+    assert load(store, lines).exit_code == 0
+    assert exported(store) == lines
+
+
+def test_a_namespace_without_embedder_travels_without_vectors():
+    graph = as_distilled(make_subgraph(1))
+    store = empty()
+    store.save([graph], Aggregation())
+    lines = exported(store)
+    other = empty()
+    assert load(other, lines).exit_code == 0
+    assert other.embedder() is None
+    report = load(empty(), [lines[0], edited(lines[1], put([1.0], "embedding")), lines[2]])
+    assert "the head names no embedder" in report.listed[0].reason
+
+
+def test_an_unexpected_fault_is_not_swallowed():
+    store = empty(Counting)
+
+    def fault(_subgraphs):
+        raise RuntimeError("a fault")
+
+    store.fail = fault
+    with pytest.raises(RuntimeError, match="a fault"):
+        load(store, exported(filled()))
+
+
+def test_lines_are_sorted_beyond_memory():
+    lines = [f"{n * 7919 % 1009:04} ü\u2028" for n in range(1000)]
+    assert list(sorted_lines(iter(lines), run=500)) == sorted(lines)
+    assert list(sorted_lines(iter(lines))) == sorted(lines)
+    assert list(sorted_lines([])) == []
