@@ -52,8 +52,11 @@ class RepairStore(Protocol):
     def expire(self, query_ids: Sequence[str], now: str) -> None:
         """Mark queries as expired at `now`."""
 
+    def miscounted(self) -> list[str]:
+        """Return the queries that do not say rightly which calls and how many parts they have, as `GraphStore.verify` does."""
+
     def recount(self, query_ids: Sequence[str]) -> None:
-        """Correct what the queries say of how many parts they have."""
+        """Have these queries say rightly what they have; other writers wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +79,10 @@ def problems(store: GraphStore) -> list[Problem]:
 
 def content_problems(store: GraphStore) -> Iterator[Problem]:
     """Yield a problem for every id that is not the hash of what it is the id of (`drag_graph.identity`); streams."""
-    offset = 0
-    while page := store.list_queries(PAGE, offset):
-        for subgraph in store.read([row.id for row in page]):
+    ids = store.exchange.query_ids()
+    while page := list(islice(ids, PAGE)):
+        for subgraph in store.read(page):
             yield from _wrong_ids(subgraph)
-        offset += len(page)
 
 
 def repair(store: GraphStore, tools: RepairStore, now: str) -> list[Repair]:
@@ -88,7 +90,8 @@ def repair(store: GraphStore, tools: RepairStore, now: str) -> list[Repair]:
 
     Orphans are linked to their query again or removed; evidence without a teacher call, triples without either and answers
     without their query are removed; simple edges of what was touched are made anew under their settings, or where these are not
-    known removed, their query being marked as expired; concepts are counted again and their clusters worked out anew.
+    known removed, their query being marked as expired; concepts, and what queries say that they have, are counted again, and
+    the clusters worked out anew. Each round trip is a transaction of its own: killed at any point, the next one goes on.
     """
     found = _by_check(store.verify())
     done: list[Repair] = []
@@ -116,8 +119,8 @@ def repair(store: GraphStore, tools: RepairStore, now: str) -> list[Repair]:
     if wrong:
         store.concepts.save_clusters(wrong)
         done.append(Repair("cluster", len(wrong), "clusters worked out anew"))
-    touched = list(_every_query(store)) if any(item.mended for item in done) else []
-    for some in _chunks(touched):
+    note("size", "counted again")
+    for some in _chunks(tools.miscounted() if done else []):
         tools.recount(some)
     left = _by_check(problems(store))
     return done + [
@@ -146,7 +149,6 @@ def _edges(store: GraphStore, tools: RepairStore, ids: Sequence[str], now: str) 
     tools.expire(unknown, now)
     for some in _chunks(sorted(broken)):
         tools.remove_edges(some)
-    tools.recount(owners)
     if not unknown:
         return []
     return [Repair("dangling-id", len(unknown), "queries whose settings are not known: `drag-graph refresh --expired`")]
@@ -209,13 +211,6 @@ def _clusters(store: GraphStore) -> Iterator[Settled]:
         if all(item.cluster for item in members):
             best = min(members, key=lambda item: (-item.entities, item.id)).id
             yield from (Settled(item, best, degrees[item.id]) for item in members if item.cluster != best)
-
-
-def _every_query(store: GraphStore) -> Iterator[str]:
-    offset = 0
-    while page := store.list_queries(PAGE, offset):
-        yield from (row.id for row in page)
-        offset += len(page)
 
 
 def _by_check(found: Sequence[Problem]) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@
 MATCH (a:Answer)
 WHERE a.namespace = $namespace AND a.id > $after
 WITH a
-ORDER BY a.id
+ORDER BY a.namespace, a.id
 LIMIT $limit
 RETURN properties(a) AS properties, [(a)-[:ANSWERS]->(q) | q.id] AS query_ids, [(a)-[:USED]->(e) | e.id] AS evidence_ids
 ORDER BY properties.id

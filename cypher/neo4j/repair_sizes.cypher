@@ -1,7 +1,7 @@
 // what: counts the parts of queries anew, by which a reader tells whether what it read is of one state
-// parameters: namespace, ids
+// parameters: namespace, query_ids (locked)
 // returns: nothing
-UNWIND $ids AS id
+UNWIND $query_ids AS id
 MATCH (q:Query {id: id})
 USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace

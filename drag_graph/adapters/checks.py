@@ -22,6 +22,7 @@ CHECKS = {
     "verify_edges": ("dangling-id", "the simple edge names a triple or an evidence that is not stored, or none"),
     "verify_answers": ("dangling-answer", "the answer rests on a query that is not stored"),
     "verify_queries": ("no-evidence", "the query has triples, but no evidence"),
+    "verify_sizes": ("size", "the query does not say rightly which teacher calls, or how many parts, it has"),
     "verify_concepts": ("concept", "no entity refers to the concept, or not as many as it says; `drag-graph link` mends it"),
     "verify_duplicates": ("duplicate", "the id is there more than once ({0})"),
 }

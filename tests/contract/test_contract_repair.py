@@ -1,12 +1,15 @@
 """What somebody did to a store behind its back is found by `db verify` and mended by `db repair`, on both engines."""
 
 import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from tampering import statement
 
 from drag_graph.adapters.loaders import read_queries
+from drag_graph.adapters.repairing import Repairing
 from drag_graph.bootstrap import make_repairing, open_session, open_store
 from drag_graph.concepts import Concept, Naming, Settled
 from drag_graph.repairing import problems, repair
@@ -99,6 +102,57 @@ def test_what_can_be_made_again_is_as_it_was(settings, flaw, check):
     assert done[check].mended
     assert wrong(settings) == []
     assert state(settings) == before
+
+
+@pytest.mark.parametrize("flaw", ["parts_miscounted", "calls_forgotten"])
+def test_what_queries_say_that_they_have_is_counted_again(settings, flaw):
+    before = state(settings)
+    tamper(settings, flaw)
+    found, done, _ = mend(settings)
+    assert "size" in found
+    assert (done["size"].number, done["size"].mended) == (3, True)
+    assert wrong(settings) == []
+    assert state(settings) == before
+
+
+def test_only_what_is_wrong_is_counted_again(settings, monkeypatch):
+    """A store of millions is not written to because three of its queries have a flaw."""
+    recounted = []
+    monkeypatch.setattr(Repairing, "recount", lambda _, ids: recounted.extend(ids))
+    assert mend(settings)[1] == {}
+    tamper(settings, "dangling_answer")
+    assert mend(settings)[1].keys() == {"dangling-answer"}
+    assert recounted == []
+
+
+def test_checking_passes_over_the_queries_once(settings, monkeypatch):
+    """A page that is found by counting from the beginning costs more the farther it is."""
+    monkeypatch.setattr("drag_graph.repairing.PAGE", 1)
+    with open_store(settings) as store:
+        calls = []
+        monkeypatch.setattr(type(store), "list_queries", lambda *_, **__: pytest.fail("this one counts from the beginning"))
+        ids = store.exchange.query_ids
+        monkeypatch.setattr(type(store.exchange), "query_ids", lambda _: calls.append(1) or ids())
+        assert problems(store) == []
+    assert calls == [1]
+
+
+@pytest.mark.parametrize("settings", [pytest.param("neo4j", marks=pytest.mark.neo4j)], indirect=True)
+def test_counting_again_waits_for_writers(settings):
+    """What another writer is about to change is not counted before it has; in an embedded store one writes at a time anyway."""
+    with open_store(settings) as store, open_store(settings) as other, ThreadPoolExecutor(1) as pool:
+        ids = store.match_ids("query", "")
+
+        def hold(work):
+            work.rows("lock_queries", namespace=settings.namespace, query_ids=ids)
+            waiting = pool.submit(make_repairing(settings, other).recount, ids)
+            time.sleep(0.5)
+            assert not waiting.done()
+            work.run("erase_edges", namespace=settings.namespace, query_ids=ids)
+            return waiting
+
+        store.writing(hold).result(timeout=30)
+        assert [item for item in store.verify() if item.check == "size"] == []
 
 
 def test_a_broken_edge_under_unknown_settings_waits_for_a_refresh(settings):

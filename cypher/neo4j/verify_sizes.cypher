@@ -1,0 +1,24 @@
+// what: finds queries that do not say rightly which calls and how many parts they have; what an earlier version wrote says nothing
+// parameters: namespace
+// returns: one row a query: id
+MATCH (q:Query)
+WHERE q.namespace = $namespace AND q.id IS NOT NULL AND q.sizes IS NOT NULL
+WITH q, coalesce(q.call_ids, []) AS named, COLLECT {
+  MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
+  USING INDEX SEEK c:TeacherCall(namespace, query_id)
+  RETURN c.id
+} AS calls
+WHERE size(named) <> size(calls) OR any(id IN calls WHERE NOT id IN named) OR q.sizes <> [
+  size(calls),
+  COUNT { (q)-[:HAS_EVIDENCE]->(:Evidence) },
+  COUNT { (q)-[:MENTIONS]->(:Entity) },
+  COUNT {
+    MATCH ()-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->()
+    USING INDEX SEEK t:TRIPLE(namespace, query_id)
+  },
+  COUNT {
+    MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
+    USING INDEX SEEK r:RELATED(namespace, query_id)
+  }
+]
+RETURN q.id AS id
