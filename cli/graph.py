@@ -83,6 +83,8 @@ def stats(
     for item in unused["examples"]:
         table.add_row(item["query_id"][: render.SHORT], escape(item["text"]))
     out.print(table)
+    if found["broken"]:
+        out.print(f"[red]Broken, and left out: {found['broken']} triples or simple edges. Run `drag-graph db verify`.[/red]")
 
 
 @app.command()
@@ -93,7 +95,7 @@ def top(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """List the concepts that most queries share (`drag-graph link` makes them).
+    """List the concepts that most queries share, two at least (`drag-graph link` makes them).
 
     Example: drag-graph graph top --limit 50
     """
@@ -109,11 +111,13 @@ def top(
     settings = options.settings_of({"store": store, "namespace": namespace})
     with open_store(settings, create=False, read_only=True) as graph:
         found = graph.statistics.shared(limit)
+        linked = bool(found) or graph.counts()["Concept"] > 0
     if json:
         render.document({"concepts": [asdict(item) for item in found]})
         return
     if not found:
-        render.console().print("Nothing is linked yet: run `drag-graph link`.")
+        nothing = "No two queries share a concept." if linked else "Nothing is linked yet: run `drag-graph link`."
+        render.console().print(nothing)
         return
     table = render.table_of("concept", "queries", "entities")
     for item in found:
@@ -176,17 +180,16 @@ def _groups(
 
     from drag_graph.bootstrap import open_store
     from drag_graph.service.groups_page import groups_page, shown_groups
-    from drag_graph.statistics import edges_of
 
     from . import render
 
     with open_store(options.settings_of(flags), create=False, read_only=True) as graph:
-        found = grouping(edges_of(graph.statistics))
+        found = grouping(graph.statistics.edges())
         shown = found[:limit]
         if form is PictureFormat.html:
             shown = shown_groups(shown)
             names = _names(graph, shown)
-            render.write(groups_page(f"{title} of {graph.location}", shown, edges_of(graph.statistics), names), output)
+            render.write(groups_page(f"{title} of {graph.location}", shown, graph.statistics.edges(), names), output)
             return
         names = _names(graph, shown)
     if form is PictureFormat.json:

@@ -2,44 +2,39 @@
 
 The model, the port that the stores implement, and the working out, without any I/O of its own. The graph that is looked at is
 of *things*: a thing is a cluster of concepts, or a concept that no cluster has yet, or, where nothing was linked, an entity; it
-goes by that one's id. Memory holds ids and predicates, no texts.
+goes by that one's id. What a store yields it streams: `statistics` holds what it prints, the groups hold ids.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from drag_graph.steps.guards import statements_differ
 
-PAGE = 200
-"""Queries that are looked at in one round trip."""
+Item = TypeVar("Item")
+
 ROUNDS = 20
 """The most rounds of label propagation; real graphs settle within a handful."""
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A triple between two things."""
+class Said:
+    """An ordered pair of things, and the triples that are said of it, by predicate."""
 
     source: str
     target: str
-    predicate: str
-    triple_id: str
+    triple_ids: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Connections:
-    """What connects things in one query: its triples, its simple edges (source, target, confidence), and its idle evidence.
+class UnusedEvidence:
+    """Evidence that was kept, but that no simple edge rests on and no stored answer was shown."""
 
-    `unused` holds (id, text) of evidence that was kept, but that no simple edge rests on and no stored answer was shown.
-    """
-
+    id: str
     query_id: str
-    triples: tuple[Link, ...]
-    edges: tuple[tuple[str, str, float], ...]
-    unused: tuple[tuple[str, str], ...]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +68,22 @@ class StatisticsStore(Protocol):
         """Return the simple edges of the lowest confidence, lowest first."""
 
     def shared(self, limit: int) -> list[SharedThing]:
-        """Return the things that are in most queries, most first, then by id; none where nothing was linked."""
+        """Return the things that are in most queries, most first, then by id; those that are in two at least."""
 
-    def connections(self, after: str, limit: int) -> list[Connections]:
-        """Return what connects things in each of `limit` queries, by id, from the first id behind `after` on."""
+    def edges(self) -> Iterator[tuple[str, str, float]]:
+        """Yield the simple edges between things (source, target, confidence). Streams; what is broken is left out."""
+
+    def said(self) -> Iterator[Said]:
+        """Yield the ordered pairs of things of which more than one predicate is said. Streams; what is broken is left out.
+
+        Each comes once; only of a concept that has no cluster yet (`link` has not come to its end) it may come once a query.
+        """
+
+    def unused(self, limit: int) -> tuple[int, list[UnusedEvidence]]:
+        """Return how much evidence is unused, and the first of it, by query and id."""
+
+    def broken(self) -> int:
+        """Return how many triples and simple edges lack what the figures are made of (somebody tampered): they are left out."""
 
     def names(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the names of things."""
@@ -102,41 +109,19 @@ class Group:
     edges: int
 
 
-def pages(store: StatisticsStore) -> Iterator[Connections]:
-    """Yield what connects things in every query; streams."""
-    after = ""
-    while page := store.connections(after, PAGE):
-        yield from page
-        after = page[-1].query_id
-
-
 def statistics(store: StatisticsStore, counts: Mapping[str, int], limit: int = 10) -> dict[str, Any]:
     """Return the document of `graph stats`: sizes, degrees, weak edges, contradictions, idle evidence; `limit` of each."""
-    said: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(dict)
-    unused, examples = 0, list[dict[str, str]]()
-    for item in pages(store):
-        for link in item.triples:
-            said[link.source, link.target].setdefault(link.predicate, []).append(link.triple_id)
-        unused += len(item.unused)
-        room = max(0, limit - len(examples))
-        examples += [{"id": id_, "query_id": item.query_id, "text": text} for id_, text in item.unused[:room]]
-    found = list(contradictions(said))
-    names = store.names(sorted({end for item in found[:limit] for end in (item.source, item.target)}))
+    opposed, shown = first(
+        contradictions(store.said()), limit, lambda item: (item.source, item.target, item.first, item.second)
+    )
+    unused, examples = store.unused(limit)
+    names = store.names(sorted({end for item in shown for end in (item.source, item.target)}))
     return {
         "counts": dict(counts),
         "degrees": {str(degree): number for degree, number in sorted(store.degrees().items())},
-        "weakest_edges": [
-            {
-                "id": edge.id,
-                "query_id": edge.query_id,
-                "statement": edge.statement,
-                "confidence": edge.confidence,
-                "support": edge.support,
-            }
-            for edge in store.weakest(limit)
-        ],
+        "weakest_edges": [asdict(edge) for edge in store.weakest(limit)],
         "contradictions": {
-            "number": len(found),
+            "number": opposed,
             "examples": [
                 {
                     "subject": names.get(item.source, item.source),
@@ -145,21 +130,33 @@ def statistics(store: StatisticsStore, counts: Mapping[str, int], limit: int = 1
                     "why": item.why,
                     "triple_ids": list(item.triple_ids),
                 }
-                for item in found[:limit]
+                for item in shown
             ],
         },
-        "unused_evidence": {"number": unused, "examples": examples},
+        "unused_evidence": {"number": unused, "examples": [asdict(item) for item in examples]},
+        "broken": store.broken(),
     }
 
 
-def contradictions(said: Mapping[tuple[str, str], Mapping[str, Sequence[str]]]) -> Iterator[Contradiction]:
-    """Yield the pairs of predicates that exclude one another, of what is said (triple ids, by predicate) of ordered pairs."""
-    for (source, target), predicates in sorted(said.items()):
-        for first, second in combinations(sorted(predicates), 2):
-            why = statements_differ(first.replace("_", " "), second.replace("_", " "))
+def first(items: Iterable[Item], limit: int, key: Callable[[Item], Any]) -> tuple[int, list[Item]]:
+    """Return how many items there are, and the first by `key`; holds twice as many as these at most."""
+    number, best = 0, list[Item]()
+    for item in items:
+        number += 1
+        best.append(item)
+        if len(best) >= 2 * limit:
+            best = sorted(best, key=key)[:limit]
+    return number, sorted(best, key=key)[:limit]
+
+
+def contradictions(said: Iterable[Said]) -> Iterator[Contradiction]:
+    """Yield the pairs of predicates that exclude one another."""
+    for pair in said:
+        for one, other in combinations(sorted(pair.triple_ids), 2):
+            why = statements_differ(one.replace("_", " "), other.replace("_", " "))
             if why:
-                ids = tuple(sorted((*predicates[first], *predicates[second])))
-                yield Contradiction(source, target, first, second, ids, why)
+                ids = tuple(sorted((*pair.triple_ids[one], *pair.triple_ids[other])))
+                yield Contradiction(pair.source, pair.target, one, other, ids, why)
 
 
 def components(edges: Iterable[tuple[str, str, float]]) -> list[Group]:
@@ -209,12 +206,6 @@ def communities(edges: Iterable[tuple[str, str, float]]) -> list[Group]:
             break
     inside = Counter(source for source, target in ends if label[source] == label[target])
     return _groups(label, inside)
-
-
-def edges_of(store: StatisticsStore) -> Iterator[tuple[str, str, float]]:
-    """Yield the simple edges between things; streams."""
-    for item in pages(store):
-        yield from item.edges
 
 
 def _groups(label: Mapping[str, str], edges: Mapping[str, int]) -> list[Group]:

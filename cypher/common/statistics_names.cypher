@@ -4,4 +4,4 @@
 UNWIND $ids AS id
 MATCH (c:Concept {id: id})
 WHERE c.namespace = $namespace
-RETURN c.id AS id, c.name AS name
+RETURN c.id AS id, coalesce(c.name, c.id) AS name

@@ -4,4 +4,4 @@
 UNWIND $ids AS id
 MATCH (n:Entity {id: id})
 WHERE n.namespace = $namespace
-RETURN n.id AS id, n.name AS name
+RETURN n.id AS id, coalesce(n.name, n.id) AS name

@@ -1,14 +1,16 @@
 """Looking at a whole graph in the embedded store (`drag_graph.statistics`)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from drag_graph.adapters.ladybug_access import LadybugAccess
-from drag_graph.adapters.ladybug_engine import Session
-from drag_graph.statistics import Connections, Link, SharedThing, WeakEdge
+from drag_graph.statistics import Said, SharedThing, UnusedEvidence, WeakEdge
 
 
 class LadybugStatistics:
-    """The `StatisticsStore` port on an embedded store; see there for what each method promises."""
+    """The `StatisticsStore` port on an embedded store; see there for what each method promises.
+
+    The engine has no index but the ids, so that a page would be a scan: what is of all queries is one scan, streamed.
+    """
 
     def __init__(self, access: LadybugAccess) -> None:
         self._access = access
@@ -30,10 +32,29 @@ class LadybugStatistics:
             SharedThing(str(row["id"]), names.get(row["id"]) or row["id"], row["queries"], row["entities"]) for row in found
         ]
 
-    def connections(self, after: str, limit: int) -> list[Connections]:
+    def edges(self) -> Iterator[tuple[str, str, float]]:
+        for row in self._access.ready().stream("statistics_edges", namespace=self._namespace):
+            yield row["source"], row["target"], row["confidence"]
+
+    def said(self) -> Iterator[Said]:
+        for row in self._access.ready().stream("statistics_said", namespace=self._namespace):
+            yield Said(row["source"], row["target"], dict(zip(row["predicates"], row["triple_ids"], strict=True)))
+
+    def unused(self, limit: int) -> tuple[int, list[UnusedEvidence]]:
+        number, examples = 0, list[UnusedEvidence]()
         with self._access.reading() as session:
-            found = session.run("statistics_connections", namespace=self._namespace, after=after, limit=limit)
-            return [_connections(session, row["id"]) for row in found]
+            for query in self._access.ready().stream("records_queries_ids", namespace=self._namespace):
+                id_ = query["id"]
+                kept = session.run("statistics_unused", query_id=id_)
+                rested = {item for row in session.run("statistics_unused_rested", query_id=id_) for item in row["ids"] or ()}
+                unused = [row for row in kept if row["id"] not in rested]
+                number += len(unused)
+                examples += [UnusedEvidence(row["id"], id_, row["text"]) for row in unused[: limit - len(examples)]]
+        return number, examples
+
+    def broken(self) -> int:
+        with self._access.reading() as session:
+            return sum(row["number"] for row in session.run("statistics_broken", namespace=self._namespace))
 
     def names(self, ids: Sequence[str]) -> dict[str, str]:
         if not ids:
@@ -42,18 +63,3 @@ class LadybugStatistics:
         with self._access.reading() as session:
             found = session.run("statistics_names_entities", **mine) + session.run("statistics_names", **mine)
         return {row["id"]: row["name"] for row in found}
-
-
-def _connections(session: Session, query_id: str) -> Connections:
-    things = {row["id"]: row["thing"] for row in session.run("statistics_connections_things", query_id=query_id)}
-    triples = session.run("statistics_connections_triples", query_id=query_id)
-    edges = session.run("statistics_connections_edges", query_id=query_id)
-    evidence = session.run("statistics_connections_evidence", query_id=query_id)
-    rested = {id_ for row in edges for id_ in row["evidence_ids"]}
-    links = [(things[row["source"]], things[row["target"]], row["predicate"], row["id"]) for row in triples]
-    return Connections(
-        query_id,
-        tuple(Link(*link) for link in sorted(links)),
-        tuple(sorted((things[row["source"]], things[row["target"]], row["confidence"]) for row in edges)),
-        tuple(sorted((row["id"], row["text"]) for row in evidence if row["id"] not in rested)),
-    )

@@ -1,11 +1,11 @@
 """Looking at the whole graph of the store in memory, where nothing is linked: things are entities."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from drag_graph.model import Subgraph
-from drag_graph.statistics import Connections, Link, SharedThing, WeakEdge
+from drag_graph.statistics import Said, SharedThing, UnusedEvidence, WeakEdge
 
 if TYPE_CHECKING:
     from drag_graph.testing.dict_store import DictStore
@@ -30,23 +30,29 @@ class DictStatistics:
         del limit
         return []
 
-    def connections(self, after: str, limit: int) -> list[Connections]:
+    def edges(self) -> Iterator[tuple[str, str, float]]:
+        yield from ((edge.subject_id, edge.object_id, edge.confidence) for graph in self._graphs() for edge in graph.edges)
+
+    def said(self) -> Iterator[Said]:
+        for graph in self._graphs():
+            of_pair: dict[tuple[str, str], dict[str, list[str]]] = {}
+            for item in graph.triples:
+                predicates = of_pair.setdefault((item.subject_id, item.object_id), {})
+                predicates.setdefault(item.predicate, []).append(item.id)
+            yield from (Said(*pair, found) for pair, found in of_pair.items() if len(found) > 1)
+
+    def unused(self, limit: int) -> tuple[int, list[UnusedEvidence]]:
         shown = {line.ref for answer in self._store.list_answers(limit=1_000_000) for line in answer.lines}
-        return [_connections(graph, shown) for graph in self._graphs() if graph.query.id > after][:limit]
+        rested = {id_ for graph in self._graphs() for edge in graph.edges for id_ in edge.evidence_ids} | shown
+        kept = [item for graph in self._graphs() for item in graph.kept_evidence if item.id not in rested]
+        found = sorted((item.query_id, item.id, item.text) for item in kept)
+        return len(found), [UnusedEvidence(id_, query_id, text) for query_id, id_, text in found[:limit]]
+
+    def broken(self) -> int:
+        return 0
 
     def names(self, ids: Sequence[str]) -> dict[str, str]:
         return {item.id: item.name for graph in self._graphs() for item in graph.entities if item.id in ids}
 
     def _graphs(self) -> list[Subgraph]:
         return self._store.read(self._store.match_ids("query", "", limit=1_000_000))
-
-
-def _connections(graph: Subgraph, shown: set[str]) -> Connections:
-    rested = {id_ for edge in graph.edges for id_ in edge.evidence_ids} | shown
-    links = sorted((item.subject_id, item.object_id, item.predicate, item.id) for item in graph.triples)
-    return Connections(
-        graph.query.id,
-        tuple(Link(*link) for link in links),
-        tuple(sorted((edge.subject_id, edge.object_id, edge.confidence) for edge in graph.edges)),
-        tuple(sorted((item.id, item.text) for item in graph.evidence if item.kept and item.id not in rested)),
-    )

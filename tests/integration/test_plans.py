@@ -151,6 +151,16 @@ def test_reading_many_costs_so_much_for_each(driver, namespaces):
     assert 10 * few < many <= 20 * few
 
 
+@pytest.mark.parametrize("name", ["records_queries", "statistics_edges", "statistics_said"])
+def test_a_page_costs_the_same_wherever_it_is(driver, namespaces, name):
+    ids = sorted(graph_of(number, namespaces[1]).query.id for number in range(MANY))
+    pages = [
+        checked(profiled(driver, name, namespace=namespaces[1], after=after, limit=10)) for after in ("", ids[49], ids[99])
+    ]
+    assert max(pages) - min(pages) <= 2  # how many index entries are looked at behind the last
+    assert max(pages) < 10 * MOST_HITS
+
+
 @pytest.mark.parametrize("name", ["read_answer", "audit_walk"])
 def test_an_answer_costs_the_same_in_a_larger_store(driver, namespaces, name):
     counted = []

@@ -3,7 +3,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.statistics import communities, components, contradictions
+from drag_graph.statistics import Said, communities, components, contradictions, first
 
 EDGES = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh"), st.floats(0.1, 1.0)), max_size=15)
 
@@ -47,7 +47,15 @@ def test_two_dense_groups_with_one_thin_bridge_are_two_communities():
 
 
 def test_only_predicates_that_exclude_each_other_contradict():
-    said = {("s", "o"): {"increase": ["1"], "decreases": ["2"], "is related to": ["3"]}, ("o", "s"): {"decrease": ["4"]}}
+    said = [
+        Said("s", "o", {"increase": ["1"], "decreases": ["2"], "is related to": ["3"]}),
+        Said("o", "s", {"decrease": ["4"]}),
+    ]
     (found,) = contradictions(said)
     assert (found.first, found.second, found.triple_ids) == ("decreases", "increase", ("1", "2"))
     assert found.why
+
+
+@given(items=st.lists(st.integers()), limit=st.integers(1, 5))
+def test_the_first_are_those_of_a_sorted_list(items, limit):
+    assert first(items, limit, lambda item: item) == (len(items), sorted(items)[:limit])

@@ -2,7 +2,7 @@
 
 from drag_graph.model import Aggregation
 from drag_graph.ports import GraphStore
-from drag_graph.statistics import communities, components, edges_of, statistics
+from drag_graph.statistics import communities, components, statistics
 from drag_graph.testing.builders import make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, assert_same
 from drag_graph.testing.dict_store import DictStore
@@ -26,14 +26,14 @@ class StatisticsContract(Contract):
             [vars_of(item) for item in store.statistics.weakest(5)], [vars_of(item) for item in model.statistics.weakest(5)]
         )
         assert store.statistics.shared(5) == []
-        ids = store.match_ids("query", "", limit=100)
-        for after, limit in (("", 100), (ids[2], 3)):
-            found, wanted = (each.statistics.connections(after, limit) for each in (store, model))
-            assert [item.query_id for item in found] == [item.query_id for item in wanted]
-            for one, other in zip(found, wanted, strict=True):
-                assert (one.triples, one.unused) == (other.triples, other.unused)
-                assert_same(one.edges, other.edges)
-        assert any(item.unused for item in wanted)
+        edges, wanted = (sorted(each.statistics.edges()) for each in (store, model))
+        assert wanted
+        assert_same(edges, wanted)
+        assert _said(store) == _said(model) != []
+        number, unused = model.statistics.unused(3)
+        assert number > len(unused) > 0
+        assert store.statistics.unused(3) == (number, unused)
+        assert store.statistics.broken() == 0
         assert_same(statistics(store.statistics, store.counts()), statistics(model.statistics, model.counts()))
 
     def test_opposites_of_one_pair_are_contradictions(self, store: GraphStore, namespace: str) -> None:
@@ -52,6 +52,14 @@ class StatisticsContract(Contract):
         assert found["number"] == len(told)
         assert all(len(set(item["triple_ids"])) == len(item["predicates"]) and item["why"] for item in found["examples"])
 
+    def test_only_as_many_contradictions_are_held_as_are_shown(self, store: GraphStore, namespace: str) -> None:
+        opposed = [("aspirin", verb, f"thing {n}", 0.9, 0) for n in range(9) for verb in ("increases", "decreases")]
+        store.save([make_subgraph(namespace=namespace, triples=opposed)], PLAIN)
+        found = statistics(store.statistics, store.counts(), 4)["contradictions"]
+        assert found["number"] == len(opposed) / 2
+        every = statistics(store.statistics, store.counts(), 100)["contradictions"]["examples"]
+        assert found["examples"] == every[:4]
+
     def test_what_hangs_together_is_found(self, store: GraphStore, namespace: str) -> None:
         ring = [(f"n{n}", "touches", f"n{(n + 1) % 4}", 0.9, 0) for n in range(4)]
         store.save(
@@ -61,13 +69,18 @@ class StatisticsContract(Contract):
             ],
             PLAIN,
         )
-        edges = list(edges_of(store.statistics))
+        edges = list(store.statistics.edges())
         found = components(edges)
         assert [len(group.members) for group in found] == [4, 2, 2]
         assert [group.edges for group in found] == [4, 1, 1]
         names = store.statistics.names(found[0].members)
         assert sorted(names.values()) == ["n0", "n1", "n2", "n3"]
         assert [group.members for group in communities(edges)] == [group.members for group in found]
+
+
+def _said(store: GraphStore) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
+    said = store.statistics.said()
+    return sorted((item.source, item.target, sorted((k, sorted(v)) for k, v in item.triple_ids.items())) for item in said)
 
 
 def vars_of(item: object) -> dict[str, object]:

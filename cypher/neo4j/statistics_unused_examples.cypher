@@ -1,0 +1,17 @@
+// what: finds evidence that was kept, but that no simple edge rests on and no answer was shown
+// parameters: namespace, limit
+// returns: one row an evidence, by query and id: id, query_id, text
+MATCH (q:Query)
+WHERE q.namespace = $namespace AND q.id IS NOT NULL
+WITH q
+ORDER BY q.namespace, q.id
+CALL (q) {
+  MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
+  USING INDEX SEEK r:RELATED(namespace, query_id)
+  RETURN reduce(ids = [], part IN collect(r.evidence_ids) | ids + part) AS rested
+}
+MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)
+WHERE e.kept AND NOT e.id IN rested AND NOT EXISTS { (e)<-[:USED]-() }
+RETURN e.id AS id, q.id AS query_id, coalesce(e.text, '') AS text
+ORDER BY query_id, id
+LIMIT $limit

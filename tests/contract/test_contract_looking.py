@@ -1,0 +1,122 @@
+"""Looking at a whole graph whose queries were linked, or that somebody has broken, on both engines."""
+
+import secrets
+
+import pytest
+from tampering import statement
+
+from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.concepts import Concept, Naming, Settled
+from drag_graph.model import Aggregation
+from drag_graph.statistics import communities, components, statistics
+from drag_graph.testing.builders import make_subgraph
+
+PLAIN = Aggregation()
+CLAIMS = {
+    "one": [("aspirin", "increases", "bleeding", 0.9, 0), ("aspirin", "is", "a drug", 0.8, 1)],
+    "two": [("acetylsalicylic acid", "decreases", "bleeding", 0.9, 0)],
+    "three": [("bleeding", "increases", "aspirin", 0.9, 0), ("leeches", "cause", "bleeding", 0.9, 1)],
+}
+SAME = {"aspirin": "aspirin", "acetylsalicylic acid": "aspirin", "bleeding": "bleeding", "leeches": "leeches"}
+"""Each linked name, and the concept of its cluster."""
+
+
+@pytest.fixture(params=["ladybug", pytest.param("neo4j", marks=pytest.mark.neo4j)])
+def store(request, tmp_path):
+    """A store of three queries that nothing joins yet."""
+    namespace = f"looking-{secrets.token_hex(4)}"
+    if request.param == "ladybug":
+        store = LadybugStore(tmp_path / "graph.lbug", namespace=namespace)
+    else:
+        uri, username, password = request.getfixturevalue("neo4j_lts")
+        store = Neo4jStore(uri, username=username, password=password, namespace=namespace)
+    with store:
+        store.migrate()
+        store.save([make_subgraph(n, namespace=namespace, triples=claims) for n, claims in CLAIMS.items()], PLAIN)
+        yield store
+        tamper(store, "namespace_gone") if isinstance(store, Neo4jStore) else None
+
+
+def tamper(store, flaw):
+    """Do what a statement of `tamper/` says."""
+    if isinstance(store, Neo4jStore):
+        text, parameters = statement(flaw, "neo4j", store.namespace)
+        store.writing(lambda work: work._transaction.run(text, parameters).consume())
+        return
+    with store.writing() as session:
+        session.execute(*statement(flaw, "ladybug", store.namespace))
+
+
+def link(store, *, settled):
+    """Link the names of `SAME`; without `settled` as `link` does before it comes to its end."""
+    entities = [item for graph in store.read(store.match_ids("query", "")) for item in graph.entities]
+    for name in SAME:
+        ids = tuple(item.id for item in entities if item.name == name)
+        store.concepts.link([Naming(Concept(f"concept-{name}", name, name), ids)])
+    if settled:
+        made = {item.name: item for item in store.concepts.read([f"concept-{name}" for name in SAME])}
+        store.concepts.save_clusters([Settled(made[name], f"concept-{whole}", 0) for name, whole in SAME.items()])
+
+
+def opposed(store):
+    found = statistics(store.statistics, store.counts())["contradictions"]
+    return found["number"], [(item["subject"], *item["predicates"], item["object"]) for item in found["examples"]]
+
+
+def test_what_two_queries_say_of_one_thing_contradicts(store):
+    assert opposed(store) == (0, [])
+    link(store, settled=True)
+    assert opposed(store) == (1, [("aspirin", "decreases", "increases", "bleeding")])
+    (group,) = components(store.statistics.edges())
+    assert {"concept-aspirin", "concept-bleeding", "concept-leeches"} < set(group.members)
+    assert group.edges == sum(map(len, CLAIMS.values()))
+    assert sorted(member for part in communities(store.statistics.edges()) for member in part.members) == sorted(group.members)
+
+
+def test_only_what_two_queries_share_is_shared(store):
+    assert store.statistics.shared(10) == []
+    link(store, settled=True)
+    found = [(item.name, item.queries, item.entities) for item in store.statistics.shared(10)]
+    assert found == [("aspirin", 3, 3), ("bleeding", 3, 3)]
+    assert [item.name for item in store.statistics.shared(1)] == ["aspirin"]
+
+
+def test_where_link_has_not_come_to_its_end_a_concept_is_a_thing_by_itself(store):
+    link(store, settled=False)
+    assert opposed(store) == (0, [])
+    assert {(item.name, item.queries) for item in store.statistics.shared(10)} == {("aspirin", 2), ("bleeding", 3)}
+    assert "concept-acetylsalicylic acid" in {end for edge in store.statistics.edges() for end in edge[:2]}
+
+
+TRIPLES = sum(map(len, CLAIMS.values()))
+FLAWS = {
+    "dangling_edge": 0,
+    "evidence_gone": 0,
+    "provenance_gone": 0,
+    "confidence_gone": TRIPLES,
+    "predicate_gone": 2 * TRIPLES,
+    "objects_orphaned": 2 * TRIPLES,
+}
+"""One on top of the other, and how many triples and edges lack by then what the figures are made of."""
+
+
+def test_a_broken_store_can_be_looked_at(store):
+    link(store, settled=True)
+    before = statistics(store.statistics, store.counts())
+    whole = sorted(store.statistics.edges())
+    for flaw, broken in FLAWS.items():
+        tamper(store, flaw)
+        found, edges = statistics(store.statistics, store.counts()), sorted(store.statistics.edges())
+        assert (flaw, found["broken"]) == (flaw, broken)
+        assert found["degrees"] == before["degrees"]
+        assert edges == ([] if broken else whole)
+        assert len(found["weakest_edges"]) == len(edges)
+        assert found["contradictions"]["number"] == (broken < 2 * TRIPLES)
+
+
+def test_a_store_without_some_links_has_all_its_edges(store):
+    whole = sorted(store.statistics.edges())
+    tamper(store, "objects_orphaned")
+    assert sorted(store.statistics.edges()) == whole
+    assert statistics(store.statistics, store.counts())["broken"] == 0
