@@ -17,7 +17,6 @@ ENGINES_OWN = {
         "lock_queries",
         "ping",
         "records_nodes",
-        "repair_sizes",
     },
     # Its Cypher cannot make edges between collected nodes, nor read nodes of several tables at once.
     "ladybug": {
