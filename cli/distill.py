@@ -141,11 +141,11 @@ def _in_batches(
     retry_quarantined: bool,
     quiet: bool,
 ) -> "RunReport":
-    from . import render_batches
+    from . import progress
 
-    with render_batches.progress(line_count(file), quiet=quiet) as shown:
+    with progress.progress(line_count(file), quiet=quiet) as shown:
         rounds = session.batch_distiller(source_of(file, query), wait=wait, retry_quarantined=retry_quarantined)
-        return rounds.run(lines, on_result=shown.result, on_wait=shown.wait)
+        return rounds.run(lines, on_result=shown, on_wait=shown.wait)
 
 
 def _estimate(

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import typer
 from rich.console import Console
@@ -57,16 +58,27 @@ class Pace:
         return self._paid / max(self._clock() - self._began, 1e-3) if self._paid else None
 
 
-@contextmanager
-def progress(total: int | None, *, quiet: bool, priced: bool = True) -> Iterator[Callable[[float], None]]:
-    """Show rate, cost so far and time left on a terminal, else a line a minute; yields what is called with the cost so far.
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """To be called after each query with the cost so far in US dollars; `wait` with what is waited for ('': nothing)."""
 
-    What costs nothing is not `priced`.
-    """
+    result: Callable[[float], None]
+    wait: Callable[[str], None]
+
+    def __call__(self, cost: float) -> None:
+        """Show that a query is done."""
+        self.result(cost)
+
+
+@contextmanager
+def progress(total: int | None, *, quiet: bool, priced: bool = True) -> Iterator[Shown]:
+    """Show rate, cost so far and time left on a terminal, else a line a minute. What costs nothing is not `priced`."""
     stderr = Console(stderr=True)
     if quiet or not stderr.is_terminal:
-        yield (lambda _cost: None) if quiet else Lines(total, priced=priced).result
+        lines = Lines(total, priced=priced)
+        yield Shown(lambda _cost: None, lambda _sentence: None) if quiet else Shown(lines.result, lines.wait)
         return
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
     from rich.text import Text
 
@@ -81,9 +93,13 @@ def progress(total: int | None, *, quiet: bool, priced: bool = True) -> Iterator
     costs = (TextColumn("${task.fields[cost]:.4f}"),) if priced else ()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *costs)
     pace = Pace()
-    with Progress(*columns, TimeElapsedColumn(), Rate(), console=stderr, transient=True) as bar:
-        task = bar.add_task("Queries", total=total, cost=0.0, pace=None)
-        yield lambda cost: bar.update(task, advance=1, cost=cost, pace=pace.count(cost))
+    waits = TextColumn("{task.fields[waits]}")
+    with Progress(*columns, TimeElapsedColumn(), Rate(), waits, console=stderr, transient=True) as bar:
+        task = bar.add_task("Queries", total=total, cost=0.0, pace=None, waits="")
+        yield Shown(
+            lambda cost: bar.update(task, advance=1, cost=cost, pace=pace.count(cost)),
+            lambda sentence: bar.update(task, waits=sentence and f"waiting for {escape(sentence)}"),
+        )
 
 
 def _clock_time(seconds: float) -> str:

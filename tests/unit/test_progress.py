@@ -1,6 +1,10 @@
 """How far long work is said to be (`cli.progress`)."""
 
+import time
+from functools import partial
+
 import pytest
+from rich.console import Console
 
 from cli.progress import EVERY, Lines, Pace, progress
 
@@ -55,4 +59,28 @@ def test_what_was_stored_does_not_count_as_speed(clock):
 def test_nothing_is_said_when_it_is_to_be_quiet(capsys):
     with progress(3, quiet=True) as show:
         show(1.0)
+        show.wait("the batch (in progress)")
     assert capsys.readouterr() == ("", "")
+
+
+def test_on_a_terminal_a_bar_tells_what_is_done_and_what_is_waited_for(monkeypatch, capsys):
+    console = partial(Console, force_terminal=True, width=150)
+    monkeypatch.setattr("cli.progress.Console", console)
+    with progress(3, quiet=False) as show:
+        show(0.25)
+        show.wait("the batch [1] (in progress)")
+        time.sleep(0.3)
+        waiting = capsys.readouterr().err
+        show.wait("")
+        time.sleep(0.3)
+        rest = capsys.readouterr().err
+    assert "1/3" in waiting
+    assert "$0.2500" in waiting
+    assert "waiting for the batch [1] (in progress)" in waiting
+    assert "waiting for" not in rest.splitlines()[-1]
+
+
+def test_without_a_terminal_what_is_waited_for_is_said(capsys):
+    with progress(3, quiet=False) as show:
+        show.wait("2 batches")
+    assert capsys.readouterr().err == "0 of 3 queries, $0.0000, 0 min; waiting for 2 batches\n"
