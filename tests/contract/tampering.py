@@ -7,7 +7,7 @@ from drag_graph.queries import load_from
 FOLDER = Path(__file__).parent / "tamper"
 
 
-def statement(name, dialect, namespace):
+def statement(name, dialect, namespace, **values):
     """Return the text and parameters of one of the statements in `tamper/`."""
     loaded = load_from(FOLDER, name, dialect)
-    return loaded.bind(**({"namespace": namespace} if loaded.parameters else {}))
+    return loaded.bind(**({"namespace": namespace} if loaded.parameters else {}), **values)

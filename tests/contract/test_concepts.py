@@ -1,6 +1,12 @@
 """Concepts that somebody changed behind the store's back, and those of other namespaces in one index."""
 
+import os
+import socket
+import subprocess
+import sys
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import ladybug
 import neo4j
@@ -12,8 +18,11 @@ from drag_graph.adapters import neo4j_concepts
 from drag_graph.adapters.embedders.lexical import LexicalEmbedder
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.concepts import Settled
+from drag_graph.errors import StoreLocked
 from drag_graph.linker import Linker
 from drag_graph.model import Aggregation
+from drag_graph.queries import load
 from drag_graph.steps.export import canonical_lines
 from drag_graph.testing.builders import make_subgraph
 
@@ -31,8 +40,8 @@ def on_neo4j(neo4j_lts, namespace):
     uri, username, password = neo4j_lts
     with neo4j.GraphDatabase.driver(uri, auth=(username, password)) as driver:
 
-        def tamper(name, where=namespace):
-            driver.execute_query(*statement(name, "neo4j", where))
+        def tamper(name, where=namespace, **values):
+            driver.execute_query(*statement(name, "neo4j", where, **values))
 
         yield lambda where=namespace: Neo4jStore(uri, username=username, password=password, namespace=where), tamper
         tamper("namespace_gone")
@@ -58,7 +67,7 @@ def opened(request):
     return request.getfixturevalue(f"on_{request.param}")
 
 
-@pytest.mark.parametrize("flaw", ["miscounted", "unreferenced"])
+@pytest.mark.parametrize("flaw", ["miscounted", "uncounted", "unreferenced"])
 def test_wrong_concepts_are_found_and_mended(opened, flaw):
     open_, tamper = opened
     with open_() as store:
@@ -99,3 +108,90 @@ def test_what_other_namespaces_hide_in_the_index_is_found(on_neo4j, namespace, m
     finally:
         for where in others:
             tamper("namespace_gone", where)
+
+
+@pytest.fixture
+def linked(on_neo4j):
+    """An open store of two queries about the same, linked."""
+    open_, _ = on_neo4j
+    with open_() as store:
+        store.migrate()
+        store.save([make_subgraph(number, namespace=store.namespace) for number in range(2)], Aggregation())
+        linker(store).run()
+        yield store
+
+
+@pytest.fixture
+def leased(on_neo4j, linked):
+    """Let another one have the lease: its name, and for how many seconds from now."""
+    _, tamper = on_neo4j
+    return lambda holder, seconds=300: tamper("leased", holder=holder, until=int(1000 * (time.time() + seconds)))
+
+
+@pytest.mark.neo4j
+def test_a_linker_of_another_machine_keeps_others_out_until_it_is_not_heard_of_any_more(linked, leased):
+    leased("elsewhere:12:ab")
+    with pytest.raises(StoreLocked, match="process 12 on elsewhere, until 20") as caught:
+        linker(linked).run()
+    assert caught.value.hint
+    leased("elsewhere:12:ab", -1)
+    linker(linked).run()
+
+
+@pytest.mark.neo4j
+def test_a_linker_of_this_machine_that_died_is_not_waited_for(linked, leased):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    leased(f"{socket.gethostname()}:{dead.pid}:ab")
+    linker(linked).run()
+    leased(f"{socket.gethostname()}:{os.getpid()}:ab")
+    with pytest.raises(StoreLocked, match=f"process {os.getpid()} on"):
+        linker(linked).run()
+
+
+@pytest.mark.neo4j
+def test_a_linker_that_was_taken_for_dead_writes_nothing_more(linked, leased):
+    concepts = linked.concepts
+    item = next(concepts.all())
+    with concepts.exclusive():
+        leased("elsewhere:12:ab")
+        with pytest.raises(StoreLocked, match="taken over"):
+            concepts.save_clusters([Settled(item, "other", 0)])
+    assert concepts.read([item.id]) == [item]
+    with pytest.raises(StoreLocked, match="elsewhere"):
+        linker(linked).run()
+
+
+@pytest.mark.neo4j
+def test_concepts_are_counted_when_nobody_else_is_erasing(linked, neo4j_lts):
+    """Two erasures at once: each counts what the other has left, not what it is about to take away."""
+    uri, username, password = neo4j_lts
+    one, other = linked.match_ids("query", "")
+    with neo4j.GraphDatabase.driver(uri, auth=(username, password)) as driver, ThreadPoolExecutor(1) as pool:
+        with driver.session() as session, session.begin_transaction() as transaction:
+            # As the erasure of the one does, up to its commit.
+            for name in ("erase_concepts_touched", "erase_subgraphs"):
+                transaction.run(*load(name, "neo4j").bind(namespace=linked.namespace, query_ids=[one])).consume()
+            ids = [item.id for item in linked.concepts.all()]
+            waiting = pool.submit(linked.erase_query, other)
+            time.sleep(0.5)
+            assert not waiting.done()
+            transaction.run(*load("erase_concepts", "neo4j").bind(namespace=linked.namespace, concept_ids=ids)).consume()
+            transaction.commit()
+        waiting.result(timeout=30)
+    assert linked.counts()["Concept"] == 0
+
+
+@pytest.mark.neo4j
+def test_what_is_erased_while_it_is_waited_for_is_left_out(on_neo4j, linked, neo4j_lts):
+    uri, username, password = neo4j_lts
+    items = list(linked.concepts.all())
+    with neo4j.GraphDatabase.driver(uri, auth=(username, password)) as driver, ThreadPoolExecutor(1) as pool:
+        with driver.session() as session, session.begin_transaction() as transaction:
+            transaction.run(*statement("concepts_gone", "neo4j", linked.namespace)).consume()
+            waiting = pool.submit(linked.concepts.save_clusters, [Settled(item, item.id, 0) for item in items])
+            time.sleep(0.5)
+            assert not waiting.done()
+            transaction.commit()
+        waiting.result(timeout=30)
+    assert list(linked.concepts.all()) == []
