@@ -9,7 +9,6 @@ from drag_graph.adapters.neo4j_connection import Work
 from drag_graph.adapters.neo4j_lease import Neo4jLease
 from drag_graph.adapters.records import node, same_as_record
 from drag_graph.concepts import Concept, Embedded, Linked, Merge, Naming, SameAs, Settled, Unsettled, Waiting
-from drag_graph.errors import StoreError
 from drag_graph.ports import Vectors
 from drag_graph.steps.linking import alias_pairs, same_as_id
 
@@ -26,7 +25,6 @@ LEAST_CANDIDATES = 40
 """What the vector index is asked for at least: it is of all namespaces, and misses some of the nearest when asked for few."""
 WIDER = 10
 """How many times more candidates are asked for when those of other namespaces may have hidden some of this one."""
-_TRIES = 5
 _AT = " "
 """Between the two parts of a place in an index: what it is ordered by first, and the id."""
 
@@ -199,7 +197,7 @@ class Neo4jConcepts:
             self._lease.renew(transaction)
             return work(transaction)
 
-        return writing_beside_erasers(self._access, run)
+        return self._access.writing(run)
 
     def _waiting(self, name: str, after: str, limit: int) -> list[Waiting]:
         return [Waiting(id_, text, f"{reached}{_AT}{id_}") for id_, text, reached in self._page(name, after, limit)]
@@ -215,20 +213,6 @@ class Neo4jConcepts:
         while page := self._page(name, after, ROWS_A_PAGE):
             yield page
             after = f"{page[-1][-1]}{_AT}{page[-1][0]}"
-
-
-def writing_beside_erasers(access: Neo4jAccess, work: Callable[[Work], Result]) -> Result:
-    """Return what `work` returns of a writing transaction.
-
-    It is repeated when somebody erased a node between its being found and its being written to: it is not found again.
-    """
-    for _ in range(_TRIES):
-        try:
-            return access.writing(work)
-        except StoreError as error:
-            if not str(getattr(error.__cause__, "code", "")).endswith("EntityNotFound"):
-                raise
-    return access.writing(work)
 
 
 def unlink(work: Work, namespace: str, query_ids: Sequence[str]) -> None:

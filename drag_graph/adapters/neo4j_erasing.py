@@ -6,7 +6,7 @@ from typing import Any
 
 from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_access import Neo4jAccess
-from drag_graph.adapters.neo4j_concepts import open_aliases, writing_beside_erasers
+from drag_graph.adapters.neo4j_concepts import open_aliases
 from drag_graph.adapters.neo4j_connection import Work
 from drag_graph.adapters.neo4j_store import aggregate_subgraphs
 from drag_graph.erasing import (
@@ -70,7 +70,7 @@ class Neo4jErasing:
             return erased
 
         try:
-            return writing_beside_erasers(self._access, run)
+            return self._access.writing(run)
         except _NotDone as told:
             return told.erased
 
