@@ -36,7 +36,8 @@ def link(
     """Join what the stored queries have in common: concepts by name, alias and embedding, and the vectors of evidence.
 
     Run it after a distillation, as often as you like: it links what is new, and where nothing is, it changes nothing. One
-    that was interrupted goes on with the same command. A merge that was taken back is not made again.
+    that was interrupted goes on with the same command; while one runs, another is refused. Beside distilling, refreshing
+    and erasing it is safe. A merge that was taken back is not made again.
 
     \b
     Examples:
@@ -51,7 +52,7 @@ def link(
     if show:
         _show(settings, text, limit, as_json=json)
     elif undo or redo:
-        _change(settings, undo or redo, undone=bool(undo), as_json=json)
+        _change(settings, (undo or redo).strip().lower(), undone=bool(undo), as_json=json)
     else:
         _run(settings, as_json=json)
 
@@ -59,7 +60,8 @@ def link(
 def _check(text: str, *, show: bool, undo: str, redo: str) -> None:
     from drag_graph.errors import ConfigurationError
 
-    if sum(map(bool, (show, undo, redo))) > 1 or (text and not show):
+    given = (show, undo.strip(), redo.strip())
+    if sum(map(bool, given)) > 1 or (text and not show) or any(id_ and not id_.strip() for id_ in (undo, redo)):
         raise ConfigurationError(
             "give one of --show [TEXT], --undo ID and --redo ID, or none of them", hint="drag-graph link --help"
         )

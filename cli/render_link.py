@@ -27,6 +27,7 @@ def report(done: "LinkReport", *, as_json: bool) -> None:
         ("concepts judged", done.judged),
         *((f"merged by {method}", done.merged.get(method, 0)) for method in ("name", "alias", "embedding")),
         ("merges withdrawn", done.withdrawn),
+        ("left to the next run", done.left_open),
     )
     if not any(number for _, number in rows):
         typer.echo("Nothing is new: all is linked.")

@@ -54,7 +54,7 @@ def test_link_show_undo_and_redo(cli, filled):
     assert undone[0]["undone_at"]
     assert cli("export").out != linked
     assert "Nothing is new" in cli("link").out, "it is not made again"
-    assert cli("link", "--redo", merge["id"]).code == 0
+    assert cli("link", "--redo", f" {merge['id'].upper()} ").code == 0
     assert cli("export").out == linked
     assert cli("db", "verify").code == 0
 
@@ -62,6 +62,7 @@ def test_link_show_undo_and_redo(cli, filled):
 def test_what_cannot_be_is_refused_in_words(cli, filled, tmp_path):
     assert cli("link", "--undo", "abc", "--show").code == 2
     assert cli("link", "heart").code == 2
+    assert cli("link", "--undo", " ").code == 2
     gone = cli("link", "--undo", "zzz")
     assert gone.code == 3
     assert "link --show" in gone.err
