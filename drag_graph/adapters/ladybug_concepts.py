@@ -103,11 +103,13 @@ class LadybugConcepts:
         found = session.run("unlink_concepts", namespace=self._namespace, query_id=query_id)
         self._rows(session, "unlink_concepts_counts", [row for row in found if row["entities"] > 0])
         gone = [row["id"] for row in found if row["entities"] <= 0]
-        kept = {row["id"] for row in self._rows(session, "unlink_concepts_undone", _ids(gone))}
-        self._remove(session, [id_ for id_ in gone if id_ not in kept])
-        self._rows(session, "remove_concepts_neighbours", _ids(sorted(kept)))
-        self._rows(session, "unlink_concepts_kept", _ids(sorted(kept)))
-        self._rows(session, "unlink_concepts_standing", _ids(sorted(kept)))
+        judged = {row["id"]: _same_as(row) for row in self._rows(session, "concept_same_as", _ids(gone))}
+        undone = {end for item in judged.values() if item.undone_at for end in (item.left, item.right)}
+        kept = [id_ for id_ in gone if id_ in undone]
+        self._remove(session, [id_ for id_ in gone if id_ not in undone])
+        self._rows(session, "remove_concepts_neighbours", _ids(kept))
+        self._rows(session, "delete_concept_same_as", [_pair(item) for item in judged.values()])
+        self._rows(session, "unlink_concepts_kept", _ids(kept))
         self.open_aliases(session, alias_pairs(self._namespace, ((row["id"], row["variants"]) for row in named)))
 
     def open_aliases(self, session: Session, pairs: Iterable[tuple[str, str]], *, withdraw: bool = False) -> None:

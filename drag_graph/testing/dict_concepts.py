@@ -251,9 +251,16 @@ class DictConcepts:
         ]
 
     def _now(self) -> tuple[Links, dict[str, Entity], dict[str, str]]:
-        """Return the links, the entities by id, and the kept statements by id."""
+        """Return the links (concepts are called as an entity that is there), the entities and the kept statements by id."""
         with self._lend() as content:
             graphs, links = list(content.subgraphs.values()), content.links
             entities = {item.id: item for graph in graphs for item in graph.entities}
             statements = {item.id: item.text for graph in graphs for item in graph.kept_evidence}
+            written: dict[str, set[str]] = {}
+            for entity, id_ in links.refers.items():
+                written.setdefault(id_, set()).add(entities[entity].name)
+            for id_, names in written.items():
+                if links.concepts[id_].name not in names:
+                    links.concepts[id_] = replace(links.concepts[id_], name=min(names))
+                    links.vectors["Concept"].pop(id_, None)
         return links, entities, statements
