@@ -39,6 +39,8 @@ ONE_QUERY = {
     "aggregate_predicate": MERGING,
 }
 """The statements that are run for given queries, and their other parameters."""
+PAGES = ("unlinked_entities", "link_evidence_missing")
+"""The statements that page through an index that begins with the namespace."""
 
 
 def graph_of(number, namespace):
@@ -133,6 +135,36 @@ def test_a_batch_is_written_at_the_same_cost_into_a_larger_store(driver, namespa
         counted.append(checked(profiled(driver, "save_subgraphs", namespace=namespace, subgraphs=written)))
     few, many = counted
     assert few / BATCH < MOST_HITS
+    assert many == few
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_linking_costs_the_same_in_a_larger_store(driver, namespaces, name):
+    """From any place in the index: what lies before it, behind the page, and in other namespaces costs nothing."""
+    counted = []
+    for namespace in namespaces:
+        ids = sorted(graph_of(number, namespace).query.id for number in range(FEW))
+        for reached in ("", ids[0], ids[FEW // 2]):
+            found = profiled(driver, name, namespace=namespace, reached=reached, after="", limit=5)
+            counted.append(checked(found))
+    assert 0 < min(counted)
+    assert max(counted) < MOST_HITS / 2, counted
+
+
+@pytest.mark.parametrize("name", ["erase_concepts_touched", "erase_answers_resting", "link_concepts_lease"])
+def test_erasing_and_linking_look_at_what_they_touch_alone(driver, namespaces, name):
+    """The others' entities, answers and leases cost nothing; a concept of many entities has their number at hand."""
+    counted = []
+    for namespace in namespaces:
+        query_id = graph_of(7, namespace).query.id
+        values = {
+            "erase_concepts_touched": {"query_ids": [query_id]},
+            "erase_answers_resting": {"query_id": query_id, "answer_ids": [answer_of(7, namespace).id]},
+            "link_concepts_lease": {"holder": "a:1:b", "instead_of": "", "milliseconds": 1},
+        }[name]
+        counted.append(checked(profiled(driver, name, namespace=namespace, **values)))
+    few, many = counted
+    assert 0 < few < MOST_HITS
     assert many == few
 
 
