@@ -19,6 +19,7 @@ COMMANDS = [
     "audit",
     "show",
     "export",
+    "import",
     "config",
     "db up",
     "db down",
