@@ -1,19 +1,27 @@
 """A namespace of a Neo4j: its connection, its schema, and transactions on it."""
 
+import logging
+import re
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import Self, TypeVar
 
 from drag_graph import migrate
 from drag_graph.adapters.neo4j_connection import Neo4jConnection, Work
 from drag_graph.errors import StoreUnfit
+from drag_graph.log import event
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports import Migration
 from drag_graph.queries import load
 
 Result = TypeVar("Result")
 
-UPGRADE_SECONDS = 600.0
-"""How long the server lets an upgrader keep the others out when nothing is heard of it any more, not even its end."""
+PATIENCE = 600.0
+"""Seconds for which an upgrader waits for another one."""
+_MADE = re.compile(r"\b(?:INDEX|CONSTRAINT) (\w+) IF NOT EXISTS")
+_TELL_EVERY = 30.0
+_LONGEST_LOOK = 1.0
 
 
 class Neo4jAccess:
@@ -65,8 +73,8 @@ class Neo4jAccess:
         done: list[Migration] = []
         if migrate.plan(migrate.known("neo4j"), self._history()):
             self._connection.change_schema(load("lock_migrations_schema", "neo4j").bind()[0])
-            with self._connection.locked("lock_migrations", UPGRADE_SECONDS):
-                done = migrate.run("neo4j", self._history_under_lock, self._apply)
+            with self._connection.locked("lock_migrations", PATIENCE) as held:
+                done = migrate.run("neo4j", self._history_under_lock, partial(self._apply, held))
         self._migrated = True
         return done
 
@@ -77,13 +85,39 @@ class Neo4jAccess:
         """Read where writes go: a replica of a cluster may not have heard yet of what another upgrader just did."""
         return [Migration(*row) for row in self._connection.write(lambda work: work.rows("applied_migrations"))]
 
-    def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
-        """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS."""
+    def _apply(self, held: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
+        """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS.
+
+        `held` raises where others are no longer kept out.
+        """
         for text in statements:
+            held()
             self._connection.change_schema(text)
-        self._connection.read(lambda work: work.run("await_indexes", seconds=int(max(self._timeout, 1))))
+        self._await_indexes([name for text in statements for name in _MADE.findall(text)])
+        held()
         values = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
         self._connection.write(lambda work: work.run("record_migration", **values, applied_at=migration.applied_at))
+
+    def _await_indexes(self, names: list[str]) -> None:
+        """Wait until these indexes are filled, however long it takes in a large store. Raises StoreUnfit if one cannot."""
+        told, pause = time.monotonic(), 0.05
+        while True:
+            # Asked where writes go: a replica may not have heard of them yet.
+            open_ = self._connection.write(lambda work: work.rows("await_indexes", names=names))
+            failed = [name for name, state, _ in open_ if state == "FAILED"]
+            if failed:
+                raise StoreUnfit(
+                    f"the server could not fill the index {failed[0]} of {self.location}",
+                    hint=f"See its logs; then DROP INDEX {failed[0]} and run `drag-graph db migrate` again.",
+                )
+            if not open_:
+                return
+            if time.monotonic() - told >= _TELL_EVERY:
+                told = time.monotonic()
+                name, _, percent = open_[0]
+                event("the server fills an index", level=logging.WARNING, index=name, percent=round(percent or 0.0, 1))
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_LOOK)
 
     def _require_schema(self) -> None:
         if self._migrated:

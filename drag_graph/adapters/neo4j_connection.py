@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from drag_graph.adapters.neo4j_errors import CREDENTIALS, explain, is_passing, may_have_come_through
+from drag_graph.adapters.neo4j_errors import CREDENTIALS, TIMED_OUT, explain, is_passing, may_have_come_through
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.log import event
 from drag_graph.queries import load
@@ -24,6 +24,10 @@ OLDEST = (5, 26)
 _SCHEMA_TRIES = 3
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 2.0
+_PROBE = 2.0
+"""Seconds for which a lock is waited for by one transaction; the server looks at the time about once a second."""
+_HELD_AT_MOST = 86_400.0
+"""Seconds after which the server lets go of a lock although it has not heard that its holder ended."""
 
 Result = TypeVar("Result")
 
@@ -170,11 +174,13 @@ class Neo4jConnection:
         return self.write(lambda work: work.migrate(text))
 
     @contextmanager
-    def locked(self, name: str, seconds: float) -> Iterator[None]:
+    def locked(self, name: str, patience: float) -> Iterator[Callable[[], None]]:
         """Run the block while a transaction of its own holds what the statement of that name locks; nothing of it is kept.
 
-        Waits for another holder. The server ends the transaction when this process ends, and at the latest after `seconds`.
-        Raises StoreUnavailable when the lock is not had by then.
+        Waits up to `patience` seconds for another holder, and says so. However long the block takes, the lock is held: the
+        server ends it when it hears that this process has ended, and only where it hears nothing more at all after a day.
+        Yields what raises StoreUnavailable once it is lost (somebody ended the transaction, or the server was restarted).
+        Raises StoreUnavailable when the lock is not had in time.
         """
         from neo4j.exceptions import DriverError, Neo4jError
 
@@ -183,19 +189,48 @@ class Neo4jConnection:
         if driver is None:
             raise StoreUnavailable(f"the connection to {self.location} is closed")
         with self._explained(), driver.session(database=self._database, default_access_mode="WRITE") as session:
-            transaction = self._repeated(lambda: self._lock_by(session, name, seconds))
+            self._wait_for(session, name, patience)
+            transaction = self._repeated(lambda: _lock_by(session, name, _HELD_AT_MOST))
+
+            def held() -> None:
+                try:
+                    Work(transaction).agent()
+                except (DriverError, Neo4jError) as error:
+                    raise StoreUnavailable(
+                        f"Neo4j at {self.location} has ended the transaction that keeps others out of the upgrade",
+                        hint="Run `drag-graph db migrate` again: it goes on where it was.",
+                    ) from error
+
             try:
-                yield
+                yield held
             finally:
                 # A server that is away has let go of it.
                 with suppress(DriverError, Neo4jError):
                     transaction.close()
 
-    @staticmethod
-    def _lock_by(session: "neo4j.Session", name: str, seconds: float) -> "neo4j.Transaction":
-        transaction = session.begin_transaction(timeout=seconds)
-        Work(transaction).run(name)
-        return transaction
+    def _wait_for(self, session: "neo4j.Session", name: str, patience: float) -> None:
+        """Wait until nobody holds the lock. A transaction's time runs while it waits, so the one that waits cannot be kept."""
+        from neo4j.exceptions import Neo4jError
+
+        deadline = time.monotonic() + patience
+        told = False
+        while True:
+            try:
+                self._repeated(lambda: _lock_by(session, name, _PROBE)).close()
+            except Neo4jError as error:
+                if error.code not in TIMED_OUT:
+                    raise
+                if not told:
+                    said = "another process upgrades the store; waiting for it"
+                    event(said, level=logging.WARNING, location=self.location, seconds=patience)
+                told = True
+                if time.monotonic() > deadline:
+                    raise StoreUnavailable(
+                        f"another process has been upgrading {self.location} for {patience:g} s",
+                        hint="Wait until it is done. If there is none, end its transaction (SHOW TRANSACTIONS YIELD metaData).",
+                    ) from error
+            else:
+                return
 
     def _transaction(self, work: Callable[[Work], Result], attempts: "_Attempts") -> Result:
         """Run `work` in one writing transaction and commit it, once.
@@ -287,6 +322,12 @@ class Neo4jConnection:
                     f"Neo4j at {self.location} asks for a password, and none is set", hint=f"Set NEO4J_PASSWORD. {CREDENTIALS}"
                 ) from error
             raise explain(error, self.location, self._timeout) from error
+
+
+def _lock_by(session: "neo4j.Session", name: str, seconds: float) -> "neo4j.Transaction":
+    transaction = session.begin_transaction(timeout=seconds, metadata={"drag-graph": name})
+    Work(transaction).run(name)
+    return transaction
 
 
 def check_uri(uri: str) -> None:

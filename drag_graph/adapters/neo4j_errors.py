@@ -12,6 +12,11 @@ CREDENTIALS = "Check NEO4J_USERNAME and NEO4J_PASSWORD."
 
 VANISHED = "Neo.ClientError.Statement.EntityNotFound"
 """What was found in an index was deleted before it was read: Neo4j shows a reader what others commit while it reads."""
+TIMED_OUT = tuple(
+    f"Neo.ClientError.Transaction.{title}"
+    for title in ("TransactionTimedOut", "TransactionTimedOutClientConfiguration", "LockClientStopped")
+)
+"""The time of a transaction was over; the last one, while it waited for a lock."""
 _LATER = "Try again; `drag-graph db status` says whether the server answers."
 _PROBLEM_CODE = re.compile(r"Neo\.\w+\.(?P<area>\w+)\.(?P<title>\w+)\Z")
 _SECURITY = {
@@ -119,7 +124,7 @@ def _refusal(error: BaseException, where: str) -> StoreError:
     if code == VANISHED:
         return StoreUnavailable(f"{where}: what is being read is being erased, again and again", hint="Run the same again.")
     is_retryable = getattr(error, "is_retryable", None)
-    if title in ("TransactionTimedOut", "TransactionTimedOutClientConfiguration") or (is_retryable and is_retryable()):
+    if code in TIMED_OUT or (is_retryable and is_retryable()):
         return StoreUnavailable(f"{where} did not get it done in time ({code})", hint=_LATER)
     return StoreError(f"{where} refused a statement ({code})", hint="Run `drag-graph db status`; --debug shows the details.")
 

@@ -17,10 +17,11 @@ import pytest
 
 from drag_graph import migrate
 from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.adapters.neo4j_connection import Neo4jConnection
 from drag_graph.adapters.neo4j_store import Neo4jStore
-from drag_graph.errors import StoreUnfit
+from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
-from drag_graph.queries import load_from
+from drag_graph.queries import load, load_from
 from drag_graph.steps.export import canonical_lines
 from drag_graph.testing.builders import expected, make_subgraph
 from drag_graph.testing.contract.base import assert_same
@@ -203,6 +204,71 @@ class TestNeo4j:
         waiting.join(60.0)
         assert time.monotonic() - start < 30
         assert len(applied) == len(NEWER)
+
+    @pytest.fixture
+    def connections(self, neo4j_address):
+        uri, username, password = neo4j_address
+        made = [Neo4jConnection(uri, username=username, password=password, database=None, timeout=10.0) for _ in range(2)]
+        made[0].change_schema(load("lock_migrations_schema", "neo4j").text)
+        yield made
+        for connection in made:
+            connection.close()
+
+    def test_an_upgrade_keeps_others_out_for_as_long_as_it_takes(self, connections, caplog):
+        """Also for longer than others wait, who say that they do and give up in words."""
+        one, other = connections
+        with one.locked("lock_migrations", 1.0) as held:
+            second = other.locked("lock_migrations", 1.0)
+            with pytest.raises(StoreUnavailable, match="another process has been upgrading") as caught, second:
+                pytest.fail("two at once")
+            held()
+        assert "SHOW TRANSACTIONS" in caught.value.hint
+        assert [record.getMessage() for record in caplog.records if "upgrades the store; waiting" in record.getMessage()]
+        with other.locked("lock_migrations", 1.0):
+            pass
+
+    def test_one_that_waited_holds_it_for_as_long_as_one_that_did_not(self, connections, monkeypatch):
+        one, other = connections
+        monkeypatch.setattr("drag_graph.adapters.neo4j_connection._HELD_AT_MOST", 3.0)
+        with ThreadPoolExecutor(1) as pool, one.locked("lock_migrations", 1.0):
+
+            def wait():
+                with other.locked("lock_migrations", 30.0) as held:
+                    time.sleep(2.0)
+                    held()
+
+            waiting = pool.submit(wait)
+            time.sleep(2.0)
+        waiting.result(timeout=30)
+
+    def test_a_lost_lock_ends_the_upgrade_in_words(self, old, connections, driver, monkeypatch):
+        lost = []
+
+        def lose(self, text):
+            for row in execute(driver, "upgraders"):
+                lost.extend(execute(driver, "end_transaction", id=row["id"]))
+
+        monkeypatch.setattr(Neo4jConnection, "change_schema", lose)
+        with pytest.raises(StoreUnavailable, match="keeps others out") as caught:
+            old.migrate()
+        assert "goes on where it was" in caught.value.hint
+        assert lost
+        monkeypatch.undo()
+        assert [item.version for item in old.migrate()] == list(range(2, len(NEWER) + 2))
+
+    def test_an_index_is_waited_for_longer_than_the_server_is(self, neo4j_address, monkeypatch, caplog):
+        uri, username, password = neo4j_address
+        told = [[["index_of_a_large_store", "POPULATING", 100.0 * n / 8]] for n in range(8)] + [[]]
+        monkeypatch.setattr(Neo4jConnection, "write", lambda *_: told.pop(0))
+        monkeypatch.setattr("drag_graph.adapters.neo4j_access._TELL_EVERY", 0.5)
+        store = Neo4jStore(uri, username=username, password=password, timeout=0.1)
+        began = time.monotonic()
+        store._await_indexes(["index_of_a_large_store"])
+        assert (told, time.monotonic() - began > 1.0) == ([], True)
+        assert any("fills an index" in record.getMessage() for record in caplog.records)
+        told.append([["broken", "FAILED", 3.0]])
+        with pytest.raises(StoreUnfit, match="could not fill the index broken"):
+            store._await_indexes(["broken"])
 
 
 HOLDER = """
