@@ -80,12 +80,15 @@ class Expansion:
 class Limits:
     """What keeps an expansion small however large the store is (docs/adr/0017); all are at least 1.
 
-    `entities` of one cluster are looked at, of these the `edges` with the highest confidence are taken. A second hop goes on
-    from the `frontier` best entities reached, to `beyond` entities of the same cluster each, and takes `far` edges in all.
+    `entities` of one cluster are looked at, of these the `edges` with the highest confidence are taken, and of all clusters'
+    together the `near` ones with the highest product of the seed's score and the confidence: about as many lines as are looked
+    at (`drag_graph.finding.LOOKED_AT`). A second hop goes on from the `frontier` best entities reached, to `beyond` entities of
+    the same cluster each, and takes `far` edges in all.
     """
 
     entities: int = 64
     edges: int = 8
+    near: int = 48
     frontier: int = 8
     beyond: int = 4
     far: int = 12

@@ -2,7 +2,7 @@
 //     these with their triples, evidence and calls; every part of the walk has a limit, so a hub costs no more than another. A
 //     cluster that is open (empty) is the concept alone
 // parameters: namespace, queries ([id, score]), evidence ([id, score, query id]), clusters ([id, score]), hops, entities, edges,
-//     frontier, beyond, far
+//     near, frontier, beyond, far
 // returns: one row a query that something was reached in: query, calls, evidence, triples, edges (all as in read_subgraphs), ways
 //     (of each edge: lists of [hop, seed])
 CALL () {
@@ -37,6 +37,9 @@ UNION ALL
     LIMIT $edges
     RETURN r
   }
+  WITH r, seed
+  ORDER BY seed[1] * r.confidence DESC, r.id, seed[0]
+  LIMIT $near
   RETURN r, 1 AS hop, seed
 }
 WITH collect([r, hop, seed[0], seed[1]]) AS near

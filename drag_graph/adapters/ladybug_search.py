@@ -74,19 +74,30 @@ class LadybugSearch:
 
     def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
         walk = Walk()
+        named = [seed for seed in seeds if seed.kind == "concept"]
         with self._access.reading() as session:
             for seed in seeds:
-                walk.steps += self._near(session, seed, limits)
+                walk.steps += self._told(session, seed)
+            walk.steps += self._named(session, named, limits)
             if hops > 1:
                 walk.steps += self._far(session, walk, limits)
             graphs = self._subgraphs(session, walk.query_ids(seeds))
         return walk.expansion(graphs, seeds)
 
-    def _near(self, session: Session, seed: Seed, limits: Limits) -> list[Step]:
-        if seed.kind == "concept":
-            entities = self._entities(session, self._concepts(session, [seed.id]), limits.entities)
+    def _named(self, session: Session, seeds: Sequence[Seed], limits: Limits) -> list[Step]:
+        """Return the edges that clusters lead to."""
+        members = self._members(session, [seed.id for seed in seeds])
+        found: list[Step] = []
+        for seed in seeds:
+            entities = self._entities(session, members[seed.id], limits.entities)
             rows = sorted(self._edges(session, entities), key=lambda row: (-row["confidence"], row["id"]))[: limits.edges]
-            return [_step(row, 1, seed.id, seed.score) for row in rows]
+            found += [_step(row, 1, seed.id, seed.score) for row in rows]
+        return sorted(found, key=lambda step: (-step.score * step.confidence, step.edge_id, step.seed))[: limits.near]
+
+    def _told(self, session: Session, seed: Seed) -> list[Step]:
+        """Return the edges that a query or an evidence leads to."""
+        if seed.kind == "concept":
+            return []
         if not session.run("settings_hashes", namespace=self._access.namespace, query_ids=[seed.query_id or seed.id]):
             return []
         query_id = seed.id if seed.kind == "query" else seed.query_id
@@ -98,12 +109,16 @@ class LadybugSearch:
     def _far(self, session: Session, walk: Walk, limits: Limits) -> list[Step]:
         there = {step.edge_id for step in walk.steps}
         found: list[tuple[float, Step]] = []
-        for entity, way in walk.frontier(limits.frontier):
-            names = session.run("search_expand_concepts", entities=[entity])
-            concepts = [row["id"] for row in names]
-            clusters = [row["cluster"] for row in names if row["cluster"]]
-            others = self._entities(session, concepts, limits.beyond) if concepts else []
-            others += self._entities(session, self._concepts(session, clusters), limits.beyond) if clusters else []
+        frontier = walk.frontier(limits.frontier)
+        called: dict[str, list[Row]] = {entity: [] for entity, _ in frontier}
+        for some in _chunks(list(called)):
+            for row in session.run("search_expand_concepts", entities=some):
+                called[row["entity"]].append(row)
+        members = self._members(session, [row["cluster"] for names in called.values() for row in names if row["cluster"]])
+        for entity, way in frontier:
+            others = self._entities(session, [row["id"] for row in called[entity]], limits.beyond)
+            clusters = [row["cluster"] for row in called[entity] if row["cluster"]]
+            others += self._entities(session, [id_ for cluster in clusters for id_ in members[cluster]], limits.beyond)
             strength = way.score * way.confidence
             found += [
                 (strength * row["confidence"], _step(row, way.hop + 1, way.seed, way.score))
@@ -128,10 +143,17 @@ class LadybugSearch:
             for head in sorted(heads, key=lambda head: str(head["id"]))
         ]
 
-    def _concepts(self, session: Session, clusters: Sequence[str]) -> list[str]:
-        """Return the concepts of clusters, the ones that stand for them first: these are there even where a cluster is open."""
-        found = session.run("search_expand", namespace=self._access.namespace, clusters=list(clusters))
-        return list(dict.fromkeys([*clusters, *sorted(row["id"] for row in found)]))
+    def _members(self, session: Session, clusters: Sequence[str]) -> dict[str, list[str]]:
+        """Return the concepts of each cluster, the one that stands for it first: that is there even where a cluster is open.
+
+        One statement for all, because it looks at every concept of the namespace.
+        """
+        members = {cluster: {cluster: None} for cluster in clusters}
+        if members:
+            found = session.run("search_expand", namespace=self._access.namespace, clusters=list(members))
+            for row in sorted(found, key=lambda row: str(row["id"])):
+                members[row["cluster"]][row["id"]] = None
+        return {cluster: list(ids) for cluster, ids in members.items()}
 
     @staticmethod
     def _entities(session: Session, concepts: Sequence[str], limit: int) -> list[str]:

@@ -65,6 +65,7 @@ class Neo4jSearch:
             "hops": hops,
             "entities": limits.entities,
             "edges": limits.edges,
+            "near": limits.near,
             "frontier": limits.frontier,
             "beyond": limits.beyond,
             "far": limits.far,

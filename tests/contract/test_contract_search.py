@@ -244,6 +244,23 @@ class SearchContract:
         assert len({item.ref for item in few.reached if item.kind == "edge" and item.hop == 1}) == 3
         assert len({item.ref for item in few.reached if item.kind == "edge" and item.hop == 2}) <= 4
 
+    def test_the_best_edges_of_all_clusters_together_are_taken(self, store, plant):
+        store.claim_embedder("of-tests", DIMENSION)
+        triples = [("cell", "does", f"thing {n}", 0.7 + n / 100, 0) for n in range(4)]
+        triples += [("gene", "makes", f"stuff {n}", 0.8 + n / 100, 0) for n in range(4)]
+        graph = make_subgraph(1, namespace=store.namespace, triples=triples, evidence=1, dropped=())
+        store.save([graph], AGGREGATION)
+        ids = plant(store, [graph])
+        seeds = [Seed("concept", ids["cell"], 1.0), Seed("concept", ids["gene"], 0.9)]
+        found = store.search.expand(seeds, 1, Limits(near=3))
+        # 0.9 x 0.83, 0.73, 0.9 x 0.82
+        said = {edge.object for part in found.subgraphs for edge in part.edges}
+        assert said == {"stuff 3", "stuff 2", "thing 3"}
+        seeds = [Seed("concept", ids["cell"], 1.0), Seed("concept", ids["gene"], 0.5)]
+        found = store.search.expand(seeds, 1, Limits(near=3))
+        said = {edge.object for part in found.subgraphs for edge in part.edges}
+        assert said == {"thing 3", "thing 2", "thing 1"}
+
     def test_planted_neighbours_are_recalled(self, store, plant):
         chance = np.random.default_rng(7)
         store.claim_embedder("of-tests", DIMENSION)
