@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from graph_measures import Bench, Row, in_turn, seconds
-from graph_raw import STATEMENTS
-from graph_tables import tables_of
 from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs
 
 from drag_graph.adapters.ladybug_store import PARTS, LadybugStore
+from drag_graph.adapters.ladybug_tables import tables_of
 from drag_graph.model import Aggregation
-from drag_graph.queries import Statement, load, load_from
+from drag_graph.queries import Statement, load
 
 BLOCK = 500
 """Queries a `save`, which is one transaction."""
@@ -38,7 +37,7 @@ class RawFile:
         """Copy tables in one transaction."""
         self._connection.execute("BEGIN TRANSACTION")
         for name, table in tables.items():
-            self._run(load_from(STATEMENTS, name, "ladybug"), rows=table)
+            self._run(load(name, "ladybug"), rows=table)
         self._connection.execute("COMMIT")
 
     def read(self, query_id: str) -> list[list[Any]]:
@@ -86,6 +85,8 @@ def _fill(bench: Bench, raw: RawFile, size: int) -> None:
         numbers = range(start, min(start + BLOCK, size))
         graphs = subgraphs(numbers, "ours")
         tables = tables_of(subgraphs(numbers, raw.namespace), raw.namespace, AGGREGATION)
+        if tables is None:
+            raise SystemExit("the raw side is COPY of arrow tables: pip install pyarrow")
         took = {}
         for side in ("ours", "raw") if turn % 2 else ("raw", "ours"):
             work = (lambda: bench.store.save(graphs, AGGREGATION)) if side == "ours" else (lambda: raw.copy(tables))  # noqa: B023
