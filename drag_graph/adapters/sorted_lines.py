@@ -8,33 +8,57 @@ from typing import IO
 
 from drag_graph.errors import ConfigurationError
 
-RUN = 64_000_000
+RUN = 16_000_000
 """Characters that are sorted in memory at once; a run of so many goes into a temporary file."""
+TOGETHER = 64
+"""Runs that are merged into a longer one, so that few files are open however many lines there are."""
 
 
 def sorted_lines(lines: Iterable[str], run: int = RUN) -> Iterator[str]:
-    """Yield lines without line ends as `sorted` does, with at most `run` characters of them in memory.
+    """Yield lines without line ends as `sorted` does, with about `run` characters of them in memory.
 
     Raises ConfigurationError where the temporary files cannot be written.
     """
     with ExitStack() as opened:
-        runs: list[IO[str]] = []
+        runs = _Runs(opened)
         batch: list[str] = []
         size = 0
         for line in lines:
             batch.append(line)
             size += len(line)
             if size >= run:
-                runs.append(opened.enter_context(_written(sorted(batch))))
+                batch.sort()
+                runs.add(batch)
                 batch, size = [], 0
         batch.sort()
-        if not runs:
-            yield from batch
-            return
-        yield from heapq.merge(batch, *(map(_without_end, file) for file in runs))
+        yield from heapq.merge(batch, *runs.all()) if runs.levels else batch
 
 
-def _written(lines: list[str]) -> IO[str]:
+class _Runs:
+    """Files of sorted lines. Those of a level are of about one length, and become one of the next when there are enough."""
+
+    def __init__(self, opened: ExitStack) -> None:
+        self._opened = opened
+        self.levels: list[list[IO[str]]] = []
+
+    def add(self, lines: Iterable[str], level: int = 0) -> None:
+        """Keep sorted lines on disk."""
+        file = self._opened.enter_context(_written(lines))
+        if level == len(self.levels):
+            self.levels.append([])
+        self.levels[level].append(file)
+        if len(self.levels[level]) == TOGETHER:
+            merged, self.levels[level] = self.levels[level], []
+            self.add(heapq.merge(*map(_lines, merged)), level + 1)
+            for file in merged:
+                file.close()
+
+    def all(self) -> Iterator[Iterator[str]]:
+        """Yield the lines of each file."""
+        return (_lines(file) for files in self.levels for file in files)
+
+
+def _written(lines: Iterable[str]) -> IO[str]:
     try:
         with ExitStack() as opened:
             file = opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n"))
@@ -47,5 +71,5 @@ def _written(lines: list[str]) -> IO[str]:
     return file
 
 
-def _without_end(line: str) -> str:
-    return line.removesuffix("\n")
+def _lines(file: IO[str]) -> Iterator[str]:
+    return (line.removesuffix("\n") for line in file)

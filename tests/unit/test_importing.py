@@ -436,8 +436,10 @@ def test_an_unexpected_fault_is_not_swallowed():
         load(store, exported(filled()))
 
 
-def test_lines_are_sorted_beyond_memory():
+def test_lines_are_sorted_beyond_memory(monkeypatch):
     lines = [f"{n * 7919 % 1009:04} ü\u2028" for n in range(1000)]
     assert list(sorted_lines(iter(lines), run=500)) == sorted(lines)
+    monkeypatch.setattr("drag_graph.adapters.sorted_lines.TOGETHER", 3)
+    assert list(sorted_lines(iter(lines), run=50)) == sorted(lines)
     assert list(sorted_lines(iter(lines))) == sorted(lines)
     assert list(sorted_lines([])) == []
