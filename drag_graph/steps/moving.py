@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from drag_graph.exchange import Stored
-from drag_graph.identity import content_id, query_id
-from drag_graph.model import Aggregation, Entity, Evidence, Subgraph, Triple
+from drag_graph.identity import content_id, content_ids, query_id
+from drag_graph.model import Aggregation, Evidence, Subgraph
 from drag_graph.steps.surface import predicate_key
 
 _ID = re.compile("[0-9a-f]{32}")
@@ -25,10 +25,23 @@ def wrong_id(subgraph: Subgraph) -> str:
     for call in subgraph.calls:
         if not _ID.fullmatch(call.id):
             return f"the teacher call's id {call.id!r} is not one of 32 hexadecimal digits"
-    for what, items in (("evidence", subgraph.evidence), ("entity", subgraph.entities), ("triple", subgraph.triples)):
-        for item in items:
-            if content_id(name, what, *_parts(item)) != item.id and not _repeat_of(item, subgraph):
-                return f"the {what} {item.id} is not what its id is the hash of"
+    return _wrong_part(subgraph)
+
+
+def _wrong_part(subgraph: Subgraph) -> str:
+    name, own = subgraph.query.namespace, subgraph.query.id
+    hashed = content_ids(name, "evidence", own)
+    for item in subgraph.evidence:
+        if hashed(item.text) != item.id and not _repeat_of(item, subgraph):
+            return f"the evidence {item.id} is not what its id is the hash of"
+    hashed = content_ids(name, "entity", own)
+    for entity in subgraph.entities:
+        if hashed(entity.name) != entity.id:
+            return f"the entity {entity.id} is not what its id is the hash of"
+    hashed = content_ids(name, "triple", own)
+    for triple in subgraph.triples:
+        if hashed(triple.subject_id, _key(triple.predicate), triple.object_id, triple.evidence_id) != triple.id:
+            return f"the triple {triple.id} is not what its id is the hash of"
     return ""
 
 
@@ -58,7 +71,11 @@ def moved(stored: Stored, namespace: str) -> Stored:
         )
         for item in old.triples
     ]
-    again = [item.model_copy(update={"id": content_id(namespace, "triple", *_parts(item))}) for item in triples]
+    hashed = content_ids(namespace, "triple", query.id)
+    again = [
+        item.model_copy(update={"id": hashed(item.subject_id, _key(item.predicate), item.object_id, item.evidence_id)})
+        for item in triples
+    ]
     new = old.model_copy(
         update={
             "query": query,
@@ -76,23 +93,15 @@ def moved(stored: Stored, namespace: str) -> Stored:
     return Stored(new, _moved_statements(stored.aggregation, entities))
 
 
-def _parts(item: Evidence | Entity | Triple) -> tuple[str, ...]:
-    """Return what the thing's id is the hash of (drag_graph/steps/canonical.py, drag_graph/steps/evidence.py)."""
-    if isinstance(item, Triple):
-        return item.query_id, item.subject_id, _key(item.predicate), item.object_id, item.evidence_id
-    return item.query_id, item.name if isinstance(item, Entity) else item.text
+def _repeat_of(item: Evidence, subgraph: Subgraph) -> tuple[str, ...]:
+    """Return what an exact repeat's id hashes besides the text; nothing for what is no repeat, or not the hash of anything.
 
-
-def _repeat_of(item: Evidence | Entity | Triple, subgraph: Subgraph) -> tuple[str, ...]:
-    """Return what an exact repeat's id hashes besides the text; nothing for what is no repeat, or not the hash of anything."""
-    name = subgraph.query.namespace
-    if not isinstance(item, Evidence) or content_id(name, "evidence", *_parts(item)) == item.id:
-        return ()
+    See drag_graph/steps/evidence.py.
+    """
+    hashed = content_ids(subgraph.query.namespace, "evidence", subgraph.query.id, item.text)
     most = Counter(other.text for other in subgraph.evidence)[item.text]
-    for number in range(1, most):
-        if content_id(name, "evidence", *_parts(item), "repeat", str(number)) == item.id:
-            return "repeat", str(number)
-    return ()
+    numbers = (str(number) for number in range(1, most))
+    return next((("repeat", number) for number in numbers if hashed("repeat", number) == item.id), ())
 
 
 def _number(id_: str) -> int:
