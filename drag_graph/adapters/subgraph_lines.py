@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from drag_graph.adapters import checks
 from drag_graph.adapters.checked_rows import CheckedRows
-from drag_graph.errors import QueryInvalid, StoreError
+from drag_graph.errors import QueryInvalid, StoreError, StoreUnfit
 from drag_graph.exchange import Head, Stored
 from drag_graph.inputs import json_object
 from drag_graph.model import LABELS, Aggregation, Entity, Evidence, Query, Subgraph, TeacherCall, Triple, Value
@@ -102,19 +102,22 @@ def end_line(queries: int) -> str:
 
 
 def subgraph_line(stored: Stored) -> str:
-    """Return the line of a subgraph."""
+    """Return the line of a subgraph. Raises StoreUnfit for a number that JSON has not (no store of ours takes one)."""
     graph, aggregation = stored.subgraph, stored.aggregation
-    return _line(
-        {
-            "query": {name: getattr(graph.query, name) for name in QUERY},
-            **{name: getattr(graph, name) for name in OWN},
-            "aggregation": aggregation and {name: getattr(aggregation, name) for name in AGGREGATION},
-            "calls": CALLS.dumped(graph.calls),
-            "evidence": EVIDENCE.dumped(graph.evidence),
-            "entities": ENTITIES.dumped(graph.entities),
-            "triples": TRIPLES.dumped(graph.triples),
-        }
-    )
+    document = {
+        "query": {name: getattr(graph.query, name) for name in QUERY},
+        **{name: getattr(graph, name) for name in OWN},
+        "aggregation": aggregation and {name: getattr(aggregation, name) for name in AGGREGATION},
+        "calls": CALLS.dumped(graph.calls),
+        "evidence": EVIDENCE.dumped(graph.evidence),
+        "entities": ENTITIES.dumped(graph.entities),
+        "triples": TRIPLES.dumped(graph.triples),
+    }
+    try:
+        return _line(document)
+    except ValueError as error:
+        said = f"query {graph.query.id} holds a number that JSON has not (NaN or infinite)"
+        raise StoreUnfit(said, hint="Distil it again, or erase it.") from error
 
 
 def parsed(line: bytes, limit: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import math
 import os
 import re
 import signal
@@ -12,9 +13,9 @@ import pytest
 from drag_graph.adapters import subgraph_file
 from drag_graph.adapters.sorted_lines import sorted_lines
 from drag_graph.adapters.subgraph_file import read_lines
-from drag_graph.adapters.subgraph_lines import lines_of
-from drag_graph.errors import InputError, StoreError, StoreUnavailable
-from drag_graph.exchange import Head, everything
+from drag_graph.adapters.subgraph_lines import lines_of, subgraph_line
+from drag_graph.errors import InputError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.exchange import Head, Stored, everything
 from drag_graph.files import write_lines
 from drag_graph.importing import BATCH, OPEN, Importer
 from drag_graph.model import Aggregation
@@ -268,6 +269,12 @@ def test_what_differs_is_said(change, said):
     assert said in item.reason
     store = filled()
     assert load(store, [lines[0], edited(lines[1], change), *lines[2:]], replace=True).counts["replaced"] == 1
+
+
+def test_a_number_that_json_has_not_is_refused_in_words():
+    graph = as_distilled(make_subgraph(1, embedding=(math.nan, 1.0)))
+    with pytest.raises(StoreUnfit, match=graph.query.id):
+        subgraph_line(Stored(graph, None))
 
 
 def test_half_a_character_travels():
