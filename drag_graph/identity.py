@@ -32,7 +32,7 @@ def content_ids(*common: str) -> Callable[..., str]:
 
     def id_of(*parts: str) -> str:
         whole = begun.copy()
-        whole.update(_SEPARATOR.encode() + _framed(parts))
+        whole.update(_framed(("", *parts)))
         return whole.hexdigest()[:_ID_LENGTH]
 
     return id_of

@@ -1,7 +1,6 @@
 """A subgraph's ids as hashes of content (`drag_graph.identity`): whether they are, and what they are in another namespace."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -32,7 +31,7 @@ def _wrong_part(subgraph: Subgraph) -> str:
     name, own = subgraph.query.namespace, subgraph.query.id
     hashed = content_ids(name, "evidence", own)
     for item in subgraph.evidence:
-        if hashed(item.text) != item.id and not _repeat_of(item, subgraph):
+        if hashed(item.text) != item.id and not _repeat_of(item, name):
             return f"the evidence {item.id} is not what its id is the hash of"
     hashed = content_ids(name, "entity", own)
     for entity in subgraph.entities:
@@ -56,7 +55,7 @@ def moved(stored: Stored, namespace: str) -> Stored:
     own = {"query_id": query.id}
     shift = _number(content_id(old.query.namespace, "call", old.query.id)) ^ _number(content_id(namespace, "call", query.id))
     calls = {item.id: f"{_number(item.id) ^ shift:032x}" for item in old.calls}
-    texts = {item.id: (query.id, item.text, *_repeat_of(item, old)) for item in old.evidence}
+    texts = {item.id: (query.id, item.text, *_repeat_of(item, old.query.namespace)) for item in old.evidence}
     evidence = {id_: content_id(namespace, "evidence", *parts) for id_, parts in texts.items()}
     entities = {item.id: content_id(namespace, "entity", query.id, item.name) for item in old.entities}
     triples = [
@@ -93,14 +92,15 @@ def moved(stored: Stored, namespace: str) -> Stored:
     return Stored(new, _moved_statements(stored.aggregation, entities))
 
 
-def _repeat_of(item: Evidence, subgraph: Subgraph) -> tuple[str, ...]:
+def _repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
     """Return what an exact repeat's id hashes besides the text; nothing for what is no repeat, or not the hash of anything.
 
-    See drag_graph/steps/evidence.py.
+    The first statement of a text has a plain id, each later one its number (drag_graph/steps/evidence.py); some may be erased.
     """
-    hashed = content_ids(subgraph.query.namespace, "evidence", subgraph.query.id, item.text)
-    most = Counter(other.text for other in subgraph.evidence)[item.text]
-    numbers = (str(number) for number in range(1, most))
+    hashed = content_ids(namespace, "evidence", item.query_id, item.text)
+    if hashed() == item.id:
+        return ()
+    numbers = (str(number) for number in range(1, item.position + 1))
     return next((("repeat", number) for number in numbers if hashed("repeat", number) == item.id), ())
 
 

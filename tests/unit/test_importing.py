@@ -308,6 +308,8 @@ def test_exact_repeats_of_evidence_keep_their_ids_and_get_those_of_another_names
     assert [item.id for item in moved.evidence] == [item.id for item in there.evidence]
     assert wrong_id(moved) == ""
     assert {call.id for call in moved.calls}.isdisjoint(call.id for call in graph.calls)
+    left = graph.model_copy(update={"evidence": graph.evidence[2:], "triples": ()})
+    assert wrong_id(left) == "", "the first was erased"
 
 
 class Counting(DictStore):
