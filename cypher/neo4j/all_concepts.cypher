@@ -7,4 +7,4 @@ WHERE c.namespace = $namespace AND c.cluster >= $reached AND (c.cluster > $reach
 WITH c
 ORDER BY c.namespace, c.cluster, c.id
 LIMIT $limit
-RETURN c.id AS id, c.key AS key, c.name AS name, c.entities AS entities, c.cluster AS cluster, c.cluster AS reached
+RETURN c.id AS id, c.key AS key, c.name AS name, coalesce(c.entities, 0) AS entities, c.cluster AS cluster, c.cluster AS reached

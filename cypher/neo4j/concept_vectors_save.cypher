@@ -1,8 +1,12 @@
-// what: writes vectors, in single precision, from lists of id and vector
+// what: writes vectors, in single precision, from lists of id and vector. The SET waits for who is erasing the node,
+//     and then it is looked at again: the procedure would fail
 // parameters: namespace, rows
 // returns: nothing
 UNWIND $rows AS row
 MATCH (n:Concept {id: row[0]})
 USING INDEX SEEK n:Concept(id)
 WHERE n.namespace = $namespace
+SET n.key = n.key
+WITH n, row
+WHERE n.name IS NOT NULL
 CALL db.create.setNodeVectorProperty(n, 'embedding', row[1])

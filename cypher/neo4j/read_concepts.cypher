@@ -5,4 +5,4 @@ UNWIND $concept_ids AS id
 MATCH (c:Concept {id: id})
 USING INDEX SEEK c:Concept(id)
 WHERE c.namespace = $namespace
-RETURN c.id AS id, c.key AS key, c.name AS name, c.entities AS entities, c.cluster AS cluster
+RETURN c.id AS id, c.key AS key, c.name AS name, coalesce(c.entities, 0) AS entities, c.cluster AS cluster

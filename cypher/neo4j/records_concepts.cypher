@@ -1,7 +1,7 @@
 // what: reads the nodes of all concepts, page by page
 // parameters: namespace, reached, after (cluster and id of the last one of the page before), limit, vectors (whether these are
 //     wanted, too)
-// returns: one row a concept: id, properties
+// returns: one row a concept: id, properties, reached
 MATCH (c:Concept)
 USING INDEX c:Concept(namespace, cluster)
 WHERE
@@ -9,4 +9,4 @@ WHERE
 WITH c
 ORDER BY c.namespace, c.cluster, c.id
 LIMIT $limit
-RETURN c.id AS id, c {.*, embedding: CASE WHEN $vectors THEN c.embedding END} AS properties
+RETURN c.id AS id, c {.*, embedding: CASE WHEN $vectors THEN c.embedding END} AS properties, c.cluster AS reached

@@ -8,7 +8,7 @@ WHERE c.id > $after AND c.name <> ''
 WITH c
 ORDER BY c.id
 LIMIT $limit
-RETURN c.id AS id, c.key AS key, c.name AS name, c.entities AS entities, COLLECT {
+RETURN c.id AS id, c.key AS key, c.name AS name, coalesce(c.entities, 0) AS entities, COLLECT {
   MATCH (c)<-[:REFERS_TO]-(e:Entity)
   WITH e.name AS name, count(*) AS number, sum(coalesce(size(e.variants), 0)) AS forms
   RETURN [name, number, forms]

@@ -25,6 +25,7 @@ LEAST_CANDIDATES = 40
 """What the vector index is asked for at least: it is of all namespaces, and misses some of the nearest when asked for few."""
 WIDER = 10
 """How many times more candidates are asked for when those of other namespaces may have hidden some of this one."""
+_TRIES = 5
 _AT = " "
 """Between the two parts of a place in an index: what it is ordered by first, and the id."""
 
@@ -65,11 +66,11 @@ class Neo4jConcepts:
         self._write("remove_concepts_kept")
 
     def unsettled(self, after: str, limit: int) -> list[Unsettled]:
-        found = self._read("unsettled_concepts", after=after, limit=limit)
+        found = self._there("unsettled_concepts", after=after, limit=limit)
         return [
             Unsettled(
                 Concept(id_, key, name, entities),
-                {written: number for written, number, _ in names},
+                {written: number for written, number, _ in names if written is not None},
                 sum(forms for _, _, forms in names),
             )
             for id_, key, name, entities, names in found
@@ -98,7 +99,7 @@ class Neo4jConcepts:
 
     def read(self, concept_ids: Sequence[str]) -> list[Concept]:
         ids = sorted(set(concept_ids))
-        return [Concept(*row) for row in self._read("read_concepts", concept_ids=ids)] if ids else []
+        return [Concept(*row) for row in self._there("read_concepts", concept_ids=ids)] if ids else []
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         found: list[list[tuple[str, float]]] = [[] for _ in vectors]
@@ -131,13 +132,13 @@ class Neo4jConcepts:
 
     def vectors(self, concept_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:
         ids = sorted(set(concept_ids))
-        found = [row for some in _chunks(ids) for row in self._read("concept_vectors", concept_ids=some)]
+        found = [row for some in _chunks(ids) for row in self._there("concept_vectors", concept_ids=some)]
         return {id_: tuple(vector) for id_, vector in found}
 
     def same_as(self, concept_ids: Sequence[str]) -> list[SameAs]:
         found: dict[str, SameAs] = {}
         for some in _chunks(sorted(set(concept_ids)), ROWS_A_PAGE):
-            found |= {row[0]: SameAs(*row) for row in self._read("concept_same_as", concept_ids=some)}
+            found |= {row[0]: SameAs(*row) for row in self._there("concept_same_as", concept_ids=some)}
         return [found[id_] for id_ in sorted(found)]
 
     def save_same_as(self, made: Sequence[SameAs], withdrawn: Sequence[SameAs]) -> None:
@@ -165,10 +166,10 @@ class Neo4jConcepts:
             self._write("save_concept_clusters", rows=some)
 
     def merges(self, text: str = "", limit: int = 100) -> list[Merge]:
-        return [_merge(row) for row in self._read("concept_merges", text=text.lower(), limit=limit)]
+        return [_merge(row) for row in self._there("concept_merges", text=text.lower(), limit=limit)]
 
     def find_merges(self, prefix: str, limit: int = 10) -> list[Merge]:
-        return [_merge(row) for row in self._read("find_concept_merges", prefix=prefix, limit=limit)]
+        return [_merge(row) for row in self._there("find_concept_merges", prefix=prefix, limit=limit)]
 
     def undo(self, same_as_id: str, undone_at: str) -> None:
         self._write("undo_concept_merge", id=same_as_id, undone_at=undone_at)
@@ -178,14 +179,26 @@ class Neo4jConcepts:
         names = ("id", "namespace", "method", "score", "created_at", "undone_at", "source", "target")
         after = ""
         while page := self._page("records_concepts", after, RECORDS_A_PAGE, vectors=vectors):
-            yield from (node("Concept", id_, properties) for id_, properties in page)
-            for row in self._read("records_concepts_same_as", concept_ids=[id_ for id_, _ in page]):
+            yield from (node("Concept", id_, properties) for id_, properties, _ in page)
+            for row in self._there("records_concepts_same_as", concept_ids=[id_ for id_, _, _ in page]):
                 yield same_as_record(dict(zip(names, row, strict=True)))
-            id_, properties = page[-1]
-            after = f"{properties['cluster']}{_AT}{id_}"
+            after = _place(page[-1])
 
     def _read(self, name: str, **values: Any) -> list[list[Any]]:
         return self._access.reading(lambda work: work.rows(name, namespace=self._namespace, **values))
+
+    def _there(self, name: str, **values: Any) -> list[list[Any]]:
+        """Return the rows of what is there.
+
+        Of a node that is erased between its being found and its being read, the server says nothing but nulls. Where all are
+        so, they are found again, as no rows means that there are no more.
+        """
+        for _ in range(_TRIES):
+            found = self._read(name, **values)
+            whole = [row for row in found if None not in row]
+            if whole or not found:
+                return whole
+        return []
 
     def _write(self, name: str, **values: Any) -> list[list[Any]]:
         return self._writing(lambda work: work.rows(name, namespace=self._namespace, **values))
@@ -200,19 +213,19 @@ class Neo4jConcepts:
         return self._access.writing(run)
 
     def _waiting(self, name: str, after: str, limit: int) -> list[Waiting]:
-        return [Waiting(id_, text, f"{reached}{_AT}{id_}") for id_, text, reached in self._page(name, after, limit)]
+        return [Waiting(row[0], row[1], _place(row)) for row in self._page(name, after, limit)]
 
     def _page(self, name: str, after: str, limit: int, **values: Any) -> list[list[Any]]:
         """Return the page behind a place in an index that begins with the namespace: others' nodes cost nothing."""
         reached, _, id_ = after.rpartition(_AT)
-        return self._read(name, reached=reached, after=id_, limit=limit, **values)
+        return self._there(name, reached=reached, after=id_, limit=limit, **values)
 
     def _pages(self, name: str) -> Iterator[list[list[Any]]]:
         """Yield pages of rows that begin with an id and end with what comes before it in the index. Each is a transaction."""
         after = ""
         while page := self._page(name, after, ROWS_A_PAGE):
             yield page
-            after = f"{page[-1][-1]}{_AT}{page[-1][0]}"
+            after = _place(page[-1])
 
 
 def unlink(work: Work, namespace: str, query_ids: Sequence[str]) -> None:
@@ -240,8 +253,13 @@ def open_aliases(work: Work, namespace: str, pairs: Iterable[tuple[str, str]], *
     work.run("erase_concepts_aliases", namespace=namespace, concept_ids=ids, ids=gone)
 
 
+def _place(row: list[Any]) -> str:
+    """Return where in its index the node is whose row begins with its id and ends with what comes before that in the index."""
+    return f"{row[-1]}{_AT}{row[0]}"
+
+
 def _ranked(pairs: list[tuple[str, float]], k: int, floor: float) -> list[tuple[str, float]]:
-    near = [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in pairs if cosine >= floor]
+    near = [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in pairs if id_ is not None and cosine >= floor]
     return sorted(near, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 

@@ -1,6 +1,7 @@
 """Concepts that somebody changed behind the store's back, and those of other namespaces in one index."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -25,6 +26,8 @@ from drag_graph.model import Aggregation
 from drag_graph.queries import load
 from drag_graph.steps.export import canonical_lines
 from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.contract.linking import _graph, _linker, _state
+from drag_graph.testing.dict_store import DictStore
 
 EMBEDDER = LexicalEmbedder()
 
@@ -195,3 +198,74 @@ def test_what_is_erased_while_it_is_waited_for_is_left_out(on_neo4j, linked, neo
             transaction.commit()
         waiting.result(timeout=30)
     assert list(linked.concepts.all()) == []
+
+
+SPOKEN = [
+    "heart attack",
+    "cardiac infarction",
+    "heart",
+    "Hearts",
+    "DNA",
+    "deoxyribonucleic acid",
+    "zebra",
+    "CTX",
+    "Connecticut",
+]
+SPOKEN += ["computed tomography", "hot water", "horse"]
+ALSO = {"deoxyribonucleic acid": ["DNA"], "Connecticut": ["CTX"], "computed tomography": ["CTX"]}
+
+
+def spoken(namespace, number, dice):
+    """A subgraph of a few of the names, as an edition of its own."""
+    names = dice.sample(SPOKEN, 4)
+    also = {name: ALSO[name] for name in names if name in ALSO and dice.random() < 0.7}
+    return _graph(namespace, number, names, also).model_copy(update={"settings_hash": str(dice.random())})
+
+
+def write(store, worker, stop):
+    """Save, replace and erase queries of the worker's own; return those that are stored in the end."""
+    dice, mine = random.Random(worker), {}
+    while time.monotonic() < stop:
+        number = 100 * worker + dice.randrange(12)
+        if number in mine and dice.random() < 0.4:
+            store.erase_query(mine.pop(number).query.id)
+        else:
+            graph = spoken(store.namespace, number, dice)
+            store.save([graph], Aggregation(), replace=number in mine)
+            mine[number] = graph
+    return list(mine.values())
+
+
+def link_again_and_again(store, stop):
+    """Return how often it ran, and how often another did."""
+    runs = refused = 0
+    while time.monotonic() < stop:
+        try:
+            _linker(store).run()
+            runs += 1
+        except StoreLocked:
+            refused += 1
+            time.sleep(0.01)
+    return runs, refused
+
+
+@pytest.mark.parametrize("seconds", [2, pytest.param(60, marks=pytest.mark.torture)])
+def test_linkers_and_writers_at_once_come_to_what_one_would(opened, seconds):
+    """Two save, replace and erase, two link; a last run, and all is as if it had been linked at once."""
+    open_, _ = opened
+    with open_() as store, ThreadPoolExecutor(4) as pool:
+        store.migrate()
+        stop = time.monotonic() + seconds
+        writers = [pool.submit(write, store, worker, stop) for worker in (1, 2)]
+        linkers = [pool.submit(link_again_and_again, store, stop) for _ in range(2)]
+        graphs = [graph for writer in writers for graph in writer.result(timeout=seconds + 60)]
+        runs, refused = (sum(numbers) for numbers in zip(*(one.result(timeout=seconds + 60) for one in linkers), strict=True))
+        assert runs > 0
+        assert refused > 0
+        assert _linker(store).run().left_open == 0
+        with DictStore(namespace=store.namespace) as quiet:
+            quiet.migrate()
+            quiet.save(graphs, Aggregation())
+            _linker(quiet).run()
+            assert _state(store) == _state(quiet)
+        assert store.verify() == []
