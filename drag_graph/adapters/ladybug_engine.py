@@ -8,6 +8,10 @@ What was measured of ladybug 0.22 and is held to here:
   connections see committed data only and are safe beside it, each for one thread at a time.
 - After a write that failed (a full disk) the engine aborts the whole process when it is closed. So such an engine is never
   closed: it takes no further writes, and its log is cut back to the end of the last transaction.
+- COPY writes to the tables at once and not to the log; its commit is a checkpoint, which is all there or not at all. Rolled
+  back, it leaves the tables in memory broken: later transactions crash, or write wrong edges to the file. So nothing else is in
+  such a transaction, no reader is beside it, and after one that did not commit the database is never used or closed again: the
+  file, which is as before, is opened anew.
 - A reader takes no lock, and a checkpoint of another process changes the file under it: see `ladybug_snapshot`.
 - A log whose end is torn (a kill between two pages) is refused, unless the engine is told to replay it up to there. It is told
   so: nobody heard that the torn transaction is stored. A copy of the log is kept, should the damage be another one.
@@ -16,36 +20,27 @@ What was measured of ladybug 0.22 and is held to here:
 import ctypes
 import logging
 import os
-import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from drag_graph.adapters import ladybug_files as files
 from drag_graph.adapters import ladybug_snapshot as snapshot
-from drag_graph.adapters.ladybug_errors import (
-    BROKEN_RECORD,
-    CHECKPOINT_RACE,
-    COMMITTED,
-    LOCK,
-    RECOVERY_PENDING,
-    TORN_LOG,
-    WRITE_FAILURE,
-    translate,
-)
+from drag_graph.adapters.ladybug_errors import COMMITTED, WRITE_FAILURE, translate
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.log import event
 from drag_graph.queries import load
 
 Row = dict[str, Any]
 
-SPARE_BYTES = 8 * 1024 * 1024
-"""Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
-FIRST_PAUSE = 0.02
-RACE_SECONDS = 2.0
-"""How long a reader tries again when a writer comes or goes, with a checkpoint, while it opens the file."""
+COPY_SPARE_BYTES = 256 * 1024 * 1024
+"""Free disk space below which nothing is copied: a copy goes to the file at once, and to a second one for its checkpoint."""
+COPY_PATIENCE = 0.2
+"""Seconds that a copy waits for the readers of this process."""
+MOST_ABANDONED = 4
+"""Databases that one engine abandons; then it copies no more. Each keeps 8 TB of this process's addresses, of 128."""
 
 _engines: dict[str, "Engine"] = {}
 _engines_lock = threading.Lock()
@@ -84,9 +79,14 @@ class Engine:
         self._mark = mark
         self._check = None if mark is None else self._require_unchanged
         self._users = 1
-        self._write_lock = threading.Lock()
+        self._write_lock = threading.RLock()
+        self._turn = threading.Condition()
+        self._readers = 0
+        self._copying = False
+        self._abandoned = 0
         self._idle: list[Any] = []
         self._idle_lock = threading.Lock()
+        self._opening = threading.Lock()
         self._writer: Any = None
         self._failure = ""
 
@@ -112,7 +112,12 @@ class Engine:
                 return
             for connection in connections:
                 connection.close()
-            self._database.close()
+            if self._database is not None:
+                self._database.close()
+
+    def alone(self) -> AbstractContextManager[Any]:
+        """Keep this process's other writers out, over several transactions of this thread."""
+        return self._write_lock
 
     @contextmanager
     def writing(self, *, keeps_vectors: bool = False) -> Iterator[Session]:
@@ -134,15 +139,42 @@ class Engine:
                 session.execute("COMMIT")
                 committed = True
             except StoreError as error:
-                if WRITE_FAILURE.search(str(error.__cause__)):
-                    self._failure = str(error)
-                    if not COMMITTED.search(str(error.__cause__)) and self._log_size() > log_size:
-                        os.truncate(self._log, log_size)
+                self._note_failure(error, log_size)
                 raise
             finally:
                 self.version += not keeps_vectors
                 if not committed:
                     self._roll_back()
+
+    @contextmanager
+    def copying(self) -> Iterator[Session | None]:
+        """Open a transaction for COPY statements only: stored at the end of the block, or not at all. Raises StoreError.
+
+        Yields None where it may not be: while this process reads, near a full disk, or after several that failed.
+        """
+        with self._write_lock, self._without_readers() as possible:
+            self._require_writable()
+            if not possible or self._abandoned >= MOST_ABANDONED or self._free_bytes() < COPY_SPARE_BYTES:
+                yield None
+                return
+            # One of its own: a connection keeps the tables that it was given with the statements that it has planned.
+            connection = self._connect()
+            session = Session(connection, self.location)
+            committed, log_size = False, self._log_size()
+            try:
+                session.execute("BEGIN TRANSACTION")
+                yield session
+                session.execute("COMMIT")
+                committed = True
+            except StoreError as error:
+                self._note_failure(error, log_size)
+                raise
+            finally:
+                self.version += 1
+                if committed:
+                    connection.close()
+                else:
+                    self._abandon(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -162,27 +194,70 @@ class Engine:
     @contextmanager
     def _borrowed(self) -> Iterator[Any]:
         """Lend an idle reading connection, or a new one. One that met an error is not lent again."""
-        with self._idle_lock:
-            connection = self._idle.pop() if self._idle else None
-        if connection is None:
-            connection = self._connect()
-        usable = False
+        with self._counted():
+            with self._idle_lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                connection = self._connect()
+            usable = False
+            try:
+                yield connection
+                usable = True
+            except GeneratorExit:
+                usable = True
+                raise
+            finally:
+                if usable:
+                    with self._idle_lock:
+                        self._idle.append(connection)
+                else:
+                    connection.close()
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Read while nothing is copied."""
+        with self._turn:
+            self._turn.wait_for(lambda: not self._copying)
+            self._readers += 1
         try:
-            yield connection
-            usable = True
-        except GeneratorExit:
-            usable = True
-            raise
+            yield
         finally:
-            if usable:
-                with self._idle_lock:
-                    self._idle.append(connection)
-            else:
-                connection.close()
+            with self._turn:
+                self._readers -= 1
+                self._turn.notify_all()
+
+    @contextmanager
+    def _without_readers(self) -> Iterator[bool]:
+        """Let no reader of this process begin, and say whether those that had begun have ended."""
+        with self._turn:
+            self._copying = True
+        try:
+            with self._turn:
+                gone = self._turn.wait_for(lambda: not self._readers, COPY_PATIENCE)
+                # What is written now is no copy, and hinders nobody.
+                self._copying = gone
+                self._turn.notify_all()
+            yield gone
+        finally:
+            with self._turn:
+                self._copying = False
+                self._turn.notify_all()
+
+    def _abandon(self, *connections: Any) -> None:
+        """Leave the database as it is in memory, for good; the next use opens the file anew."""
+        with self._idle_lock, self._opening:
+            _leak(self._database, self._writer, *connections, *self._idle)
+            self._database, self._writer, self._idle = None, None, []
+        self._abandoned += 1
+        event("store.abandoned_copy", level=logging.INFO, location=self.location, count=self._abandoned)
 
     def _connect(self) -> Any:
         import ladybug
 
+        with self._opening:
+            if self._database is None:
+                # The lock is this process's still, so that there is nothing to wait for.
+                self._database, _ = files.open_database(Path(self.location), read_only=False, timeout=0.0)
         try:
             # The statements are small: sharing one out among threads costs more than it saves.
             return ladybug.Connection(self._database, num_threads=1)
@@ -205,9 +280,19 @@ class Engine:
         if self._lacking_space():
             raise StoreUnavailable(f"the disk of {self.location} is full", hint="Free some space and run the same again.")
 
+    def _note_failure(self, error: StoreError, log_size: int) -> None:
+        """Write no more after a failure to write, and cut the log back to its size before the transaction that failed so."""
+        if WRITE_FAILURE.search(str(error.__cause__)):
+            self._failure = str(error)
+            if not COMMITTED.search(str(error.__cause__)) and self._log_size() > log_size:
+                os.truncate(self._log, log_size)
+
     def _lacking_space(self) -> bool:
+        return self._free_bytes() < files.SPARE_BYTES + 4 * self._log_size()
+
+    def _free_bytes(self) -> int:
         folder = os.statvfs(Path(self.location).parent)
-        return folder.f_bavail * folder.f_frsize < SPARE_BYTES + 4 * self._log_size()
+        return folder.f_bavail * folder.f_frsize
 
     def _log_size(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0
@@ -224,15 +309,15 @@ def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
     Waits up to `timeout` seconds for a lock that another process holds, then raises StoreLocked. Raises StoreUnfit for what
     is no store or may not be used, StoreUnavailable for a full disk.
     """
-    _require_file(path, read_only=read_only)
+    files.require_file(path, read_only=read_only)
     key = os.path.realpath(path)
     with _engines_lock:
         engine = _engines.get(key)
         if engine is not None:
             return engine.share(read_only=read_only)
         if not read_only and not path.exists():
-            _create(path)
-        database, mark = _open(path, read_only=read_only, timeout=timeout)
+            files.create(path)
+        database, mark = files.open_database(path, read_only=read_only, timeout=timeout)
         engine = _engines[key] = Engine(key, str(path), database, read_only=read_only, mark=mark)
         return engine
 
@@ -258,116 +343,6 @@ def rows_of(
         raise translate(str(error), location) from error
     if check:
         check()
-
-
-def _open(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, snapshot.Mark | None]:
-    """Open the database, waiting for the lock until the deadline, and past a log whose end was torn off."""
-    import ladybug
-
-    start = time.monotonic()
-    pause = FIRST_PAUSE
-    options: dict[str, Any] = {}
-    while True:
-        try:
-            if not read_only:
-                return ladybug.Database(str(path), **options), None
-            with snapshot.readable(path, timeout) as (place, mark):
-                return ladybug.Database(str(place), read_only=True, **options), mark
-        except RuntimeError as error:
-            message, cause = str(error), error
-        except OSError as error:
-            raise StoreUnfit(f"{path} may not be read: {error.strerror}", hint="Check its permissions.") from error
-        except (ValueError, IndexError, OverflowError) as error:
-            # What the engine's own reading of a broken file runs into.
-            raise StoreUnfit(f"{path} is damaged", hint="Restore it from a backup, or name another file by --store.") from error
-        waited = time.monotonic() - start
-        torn = TORN_LOG.search(message) or (BROKEN_RECORD.search(message) and Path(f"{path}.wal").exists())
-        if torn and not options:
-            _keep_torn_log(path, read_only=read_only)
-            options = {"throw_on_wal_replay_failure": False}
-            continue
-        patience = timeout if LOCK.search(message) else 0.0
-        if read_only and (CHECKPOINT_RACE.search(message) or RECOVERY_PENDING.search(message)):
-            patience = min(RACE_SECONDS, timeout)
-        if waited >= patience:
-            raise translate(message, str(path)) from cause
-        if patience > RACE_SECONDS and pause == FIRST_PAUSE:
-            said = "another process has the store open; waiting for it"
-            event(said, level=logging.WARNING, location=str(path), seconds=timeout)
-        time.sleep(min(pause, max(patience - waited, 0.0)))
-        pause = min(pause * 1.5, 0.5)
-
-
-def _require_file(path: Path, *, read_only: bool) -> None:
-    """Refuse what the engine would misread or misname. Only looks at the names: opening the file could drop our lock."""
-    if "\0" in str(path):
-        raise StoreUnfit(f"{str(path)!r} cannot be a file's name", hint="Name another file by --store.")
-    try:
-        if path.is_dir():
-            raise StoreUnfit(f"{path} is a folder; an embedded store is a file", hint=f"Name a file: {path / 'graph.lbug'}")
-        if path.exists():
-            if path.stat().st_size == 0:
-                raise StoreUnfit(f"{path} is an empty file, not a store", hint="Remove it, or restore it from a backup.")
-            _require_rights(path, read_only=read_only)
-        elif read_only:
-            raise StoreUnfit(f"there is no store at {path}", hint="`drag-graph distill` makes one.")
-        if not read_only:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _require_folder(path.parent)
-    except OSError as error:
-        raise StoreUnfit(f"{path} cannot be a store: {error.strerror}", hint="Name another file by --store.") from error
-
-
-def _require_rights(path: Path, *, read_only: bool) -> None:
-    if not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK):
-        raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}", hint="Check its permissions.")
-    log = Path(f"{path}.wal")
-    if log.exists() and not os.access(log, os.R_OK):
-        raise StoreUnfit(f"the log {log} of the store may not be read", hint="Check its permissions.")
-
-
-def _require_folder(folder: Path) -> None:
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise StoreUnfit(f"the folder {folder} may not be written to", hint="Check its permissions.")
-    if os.statvfs(folder).f_blocks == 0:
-        # Such as /proc, which would otherwise be called a full disk.
-        raise StoreUnfit(f"{folder} is no place for files", hint="Name another file by --store.")
-
-
-def _create(path: Path) -> None:
-    """Make an empty database beside `path` and give it its name, so that a file of that name is never half-made."""
-    import ladybug
-
-    free = os.statvfs(path.parent)
-    if free.f_bavail * free.f_frsize < SPARE_BYTES:
-        raise StoreUnavailable(f"the disk of {path} is full", hint="Free some space and run the same again.")
-    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        ladybug.Database(str(draft)).close()
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            return  # Another process was faster; its file is as good.
-        except OSError:
-            draft.rename(path)  # A file system without hard links.
-    except (RuntimeError, OSError) as error:
-        raise translate(str(error), str(path)) from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _keep_torn_log(path: Path, *, read_only: bool) -> None:
-    """Copy the log aside before it is replayed up to its torn end, as opening empties it. Raises StoreUnavailable."""
-    # To a reader it is nothing odd: a writer may be in the middle of a record.
-    event("store.torn_log", level=logging.INFO if read_only else logging.WARNING, location=str(path))
-    if read_only:
-        return
-    log = Path(f"{path}.wal")
-    try:
-        if log.exists():
-            shutil.copyfile(log, f"{log}.torn")
-    except OSError as error:
-        raise StoreUnavailable(f"the log of {path} cannot be copied: {error.strerror}", hint="Free some space.") from error
 
 
 def _leak(*objects: Any) -> None:

@@ -1,15 +1,19 @@
 """The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (design, section 4)."""
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
+from drag_graph.adapters import ladybug_tables as tables
 from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.adapters.ladybug_concepts import LadybugConcepts
 from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_search import LadybugSearch
 from drag_graph.erasing import QUERY_LABELS, Target, aggregation_text
+from drag_graph.errors import StoreError, StoreUnavailable
+from drag_graph.log import event
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
@@ -37,6 +41,8 @@ COUNTED = (
     ),
 )
 """The labels and relationship types of the design, section 3; the engine leaves out what is not there."""
+COPIED_FROM = 200
+"""New queries from which `save` copies tables; fewer cost less by statements, as each copy ends in a checkpoint."""
 ROWS_AT_ONCE = 32
 HEADS_AT_ONCE = 4
 """Rows unwound by one call; of queries, which carry vectors, fewer. The engine keeps the rows that a statement was first
@@ -90,20 +96,53 @@ class LadybugStore(LadybugAccess):
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
-        with self.writing() as session:
-            claimed = self._claimed
-            if claimed:
-                self._claim(session, *claimed)
-            stored = self._settings_hashes(session, [subgraph.query.id for subgraph in subgraphs])
-            hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
-            for subgraph in subgraphs:
-                id_ = subgraph.query.id
-                outcomes.append(checks.outcome_of(hashes.get(id_), subgraph, replace=replace))
-                if outcomes[-1] in ("created", "replaced"):
-                    wanted[id_], hashes[id_] = subgraph, subgraph.settings_hash
-            self._write(session, wanted, [id_ for id_ in wanted if id_ in stored])
-            self.aggregate_in(session, list(wanted), aggregation)
+        with self.ready().alone():
+            outcomes = self._save_by_copy(subgraphs, aggregation, replace) if len(subgraphs) >= COPIED_FROM else None
+            if outcomes is None:
+                with self.writing() as session:
+                    outcomes, wanted, stored = self._planned(session, subgraphs, replace)
+                    self._write(session, wanted, [id_ for id_ in wanted if id_ in stored])
+                    self.aggregate_in(session, list(wanted), aggregation)
         self._claimed = None
+        return outcomes
+
+    def _planned(
+        self, session: Session, subgraphs: Sequence[Subgraph], replace: bool
+    ) -> tuple[list[SaveOutcome], dict[str, Subgraph], dict[str, str]]:
+        """Return what is to become of each subgraph, what is to be written by id, and the settings hashes that are there."""
+        claimed = self._claimed
+        if claimed:
+            self._claim(session, *claimed)
+        stored = self._settings_hashes(session, [subgraph.query.id for subgraph in subgraphs])
+        hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
+        for subgraph in subgraphs:
+            id_ = subgraph.query.id
+            outcomes.append(checks.outcome_of(hashes.get(id_), subgraph, replace=replace))
+            if outcomes[-1] in ("created", "replaced"):
+                wanted[id_], hashes[id_] = subgraph, subgraph.settings_hash
+        return outcomes, wanted, stored
+
+    def _save_by_copy(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, replace: bool) -> list[SaveOutcome] | None:
+        """Save many new subgraphs in a third of the time. Return None, with nothing saved, where it is not to be or failed."""
+        with self.writing(keeps_vectors=True) as session:
+            outcomes, wanted, stored = self._planned(session, subgraphs, replace)
+        if len(wanted) < COPIED_FROM or wanted.keys() & stored.keys():
+            return None
+        made = tables.tables_of(list(wanted.values()), self._namespace, aggregation)
+        if made is None:
+            return None
+        try:
+            with self.ready().copying() as session:
+                if session is None:
+                    return None
+                for name, table in made.items():
+                    session.run(name, rows=table)
+        except StoreUnavailable:
+            raise
+        except StoreError as error:
+            # The other way says in which query it is, or gets through.
+            event("store.copy_failed", level=logging.WARNING, location=self.location, error=str(error))
+            return None
         return outcomes
 
     def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:

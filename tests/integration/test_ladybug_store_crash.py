@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters import ladybug_engine, ladybug_rows
+from drag_graph.adapters import ladybug_engine, ladybug_files, ladybug_rows
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation
@@ -157,7 +157,7 @@ def test_a_full_disk_is_said_in_words_and_loses_nothing(small_disk, monkeypatch)
 
 
 def test_a_new_store_on_a_full_disk_is_refused_and_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(ladybug_engine, "SPARE_BYTES", 1 << 62)
+    monkeypatch.setattr(ladybug_files, "SPARE_BYTES", 1 << 62)
     with pytest.raises(StoreError, match="disk"):
         LadybugStore(tmp_path / "graph.lbug").migrate()
     assert not list(tmp_path.iterdir())

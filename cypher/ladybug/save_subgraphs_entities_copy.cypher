@@ -1,0 +1,6 @@
+// what: copies entities from an arrow table whose columns are in this order
+// parameters: rows
+// returns: nothing
+COPY Entity (
+  id, query_id, name, type, variants, namespace
+) FROM $rows

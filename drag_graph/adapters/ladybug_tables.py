@@ -1,0 +1,131 @@
+"""Arrow tables of whole subgraphs, for COPY into the embedded engine (no I/O)."""
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from drag_graph.adapters import ladybug_rows as rows
+from drag_graph.erasing import aggregation_text
+from drag_graph.model import Aggregation, Subgraph, Triple
+from drag_graph.steps.aggregate import TOLERANCE, edge_id, merge_confidence
+
+_TEXT, _TEXTS, _FLOAT, _FLOATS, _WHOLE, _TRUTH = "string", "strings", "float", "floats", "int", "bool"
+_Columns = tuple[tuple[str, str], ...]
+
+_QUERY: _Columns = (
+    *(("id", _TEXT), ("namespace", _TEXT), ("text", _TEXT), ("options", _TEXTS), ("domain", _TEXT), ("complexity", _FLOAT)),
+    *(("source_id", _TEXT), ("metadata", _TEXT), ("settings_hash", _TEXT), ("status", _TEXT), ("graph", _TEXT)),
+    *(("blind", _TRUTH), ("embedding", _FLOATS), ("created_at", _TEXT), ("expires_at", _TEXT), ("call_ids", _TEXTS)),
+    ("aggregation", _TEXT),
+)
+_CALL: _Columns = (
+    *(("id", _TEXT), ("query_id", _TEXT), ("stage", _TEXT), ("model", _TEXT), ("prompt_version", _TEXT)),
+    *(("request_sha256", _TEXT), ("response_sha256", _TEXT), ("tokens_in", _WHOLE), ("tokens_out", _WHOLE)),
+    *(("cost_usd", _FLOAT), ("latency_ms", _WHOLE), ("created_at", _TEXT)),
+)
+_EVIDENCE: _Columns = (
+    *(("id", _TEXT), ("query_id", _TEXT), ("text", _TEXT), ("framing", _TEXT), ("position", _WHOLE), ("cosine", _FLOAT)),
+    *(("llm_score", _FLOAT), ("score", _FLOAT), ("rank", _WHOLE), ("kept", _TRUTH), ("reason", _TEXT), ("created_at", _TEXT)),
+)
+_ENTITY: _Columns = (("id", _TEXT), ("query_id", _TEXT), ("name", _TEXT), ("type", _TEXT), ("variants", _TEXTS))
+_TRIPLE: _Columns = (
+    *(("subject_id", _TEXT), ("object_id", _TEXT), ("id", _TEXT), ("query_id", _TEXT), ("predicate", _TEXT)),
+    *(("predicate_key", _TEXT), ("confidence", _FLOAT), ("evidence_id", _TEXT), ("call_id", _TEXT), ("rank", _WHOLE)),
+)
+_EDGE: _Columns = (
+    *(("subject_id", _TEXT), ("object_id", _TEXT), ("id", _TEXT), ("query_id", _TEXT), ("statement", _TEXT)),
+    *(("predicates", _TEXTS), ("confidence", _FLOAT), ("support", _WHOLE), ("triple_ids", _TEXTS), ("evidence_ids", _TEXTS)),
+    ("rank", _WHOLE),
+)
+_LINK: _Columns = (("source", _TEXT), ("target", _TEXT))
+
+
+def tables_of(subgraphs: Sequence[Subgraph], namespace: str, aggregation: Aggregation) -> dict[str, Any] | None:
+    """Return the arrow tables of subgraphs, aggregated, by the statement that copies each, in the order to run them.
+
+    Return None without `pyarrow` (the extra `bulk`), and for values that arrow does not hold.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
+    kept = aggregation_text(aggregation)
+    queries: list[rows.Row] = []
+    edges: list[rows.Row] = []
+    for subgraph in subgraphs:
+        made, kind = rows.edge_rows(subgraph.query.id, _merged(subgraph, aggregation), aggregation)
+        edges += made
+        queries.append({**rows.query_row(subgraph), "graph": kind, "aggregation": kept})
+    evidence = [item for subgraph in subgraphs for item in subgraph.evidence]
+    entities = [item for subgraph in subgraphs for item in subgraph.entities]
+    tables = {
+        "save_subgraphs_queries_copy": (_QUERY, _items(_QUERY, queries)),
+        "save_subgraphs_calls_copy": (_CALL, _values(_CALL, (item for graph in subgraphs for item in graph.calls))),
+        "save_subgraphs_evidence_copy": (_EVIDENCE, _values(_EVIDENCE, evidence)),
+        "save_subgraphs_entities_copy": (_ENTITY, _values(_ENTITY, entities)),
+        "save_subgraphs_evidence_links_copy": (_LINK, [(item.query_id, item.id) for item in evidence]),
+        "save_subgraphs_calls_links_copy": (_LINK, [(item.id, item.call_id) for item in evidence]),
+        "save_subgraphs_entities_links_copy": (_LINK, [(item.query_id, item.id) for item in entities]),
+        "save_subgraphs_triples_copy": (_TRIPLE, _values(_TRIPLE, (item for graph in subgraphs for item in graph.triples))),
+        "save_subgraphs_edges_copy": (_EDGE, _items(_EDGE, edges)),
+    }
+    try:
+        return {name: _table(pa, columns, values, namespace) for name, (columns, values) in tables.items() if values}
+    except (pa.ArrowException, UnicodeError, OverflowError):
+        return None
+
+
+def _merged(subgraph: Subgraph, aggregation: Aggregation) -> list[rows.Row]:
+    """Return what the statements `aggregate_pair` and `aggregate_predicate` return of a stored query."""
+    kept = {item.id for item in subgraph.evidence if item.kept}
+    groups: dict[str, list[Triple]] = {}
+    # In this order floats are summed to the same bits as by the engines.
+    for triple in sorted(subgraph.triples, key=lambda item: (item.rank, item.id)):
+        if triple.evidence_id in kept:
+            groups.setdefault(edge_id(triple, aggregation.strategy), []).append(triple)
+    merged = []
+    for id_, group in groups.items():
+        first, confidence = group[0], merge_confidence([item.confidence for item in group], aggregation.merge)
+        merged.append(
+            {
+                "id": id_,
+                "subject_id": first.subject_id,
+                "subject": first.subject,
+                "object_id": first.object_id,
+                "object": first.object,
+                "confidence": confidence,
+                "support": len(group),
+                "strong": confidence >= aggregation.threshold - TOLERANCE,
+                "triples": [
+                    {"id": item.id, "rank": item.rank, "predicate": item.predicate, "evidence_id": item.evidence_id}
+                    for item in group
+                ],
+            }
+        )
+    return merged
+
+
+def _items(columns: _Columns, items: Iterable[rows.Row]) -> list[Any]:
+    values = itemgetter(*(name for name, _ in columns))
+    return [values(item) for item in items]
+
+
+def _values(columns: _Columns, items: Iterable[Any]) -> list[Any]:
+    values = attrgetter(*(name for name, _ in columns))
+    return [values(item) for item in items]
+
+
+def _table(pa: Any, columns: _Columns, values: Sequence[Sequence[Any]], namespace: str) -> Any:
+    types = {
+        _TEXT: pa.string(),
+        _TEXTS: pa.list_(pa.string()),
+        _FLOAT: pa.float64(),
+        _FLOATS: pa.list_(pa.float64()),
+        _WHOLE: pa.int64(),
+        _TRUTH: pa.bool_(),
+    }
+    made = {
+        name: pa.array(column, types[kind]) for (name, kind), column in zip(columns, zip(*values, strict=True), strict=True)
+    }
+    # The ends of an edge come first; the namespace is the last column of every table that has not named it.
+    return pa.table(made if "namespace" in made else {**made, "namespace": pa.array([namespace] * len(values))})
