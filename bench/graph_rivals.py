@@ -2,7 +2,8 @@
 
     pip install neo4j-graphrag langchain-neo4j            # into an environment of its own, with this project
     drag-graph db up --home /tmp/rivals --bolt-port 7790 --http-port 7791; drag-graph db down --home /tmp/rivals
-    # put the jars of org.neo4j.procedure:apoc-core:5.26.19 and what it depends on into /tmp/rivals/plugins, and start it again:
+    # put the jars of org.neo4j.procedure:apoc-core:5.26.19, of apoc-common and what they depend on into /tmp/rivals/plugins and
+    # beside the server's own in ~/.cache/drag-graph/neo4j/5.26.30/lib, and start it again:
     NEO4J_PASSWORD=… drag-graph db up --home /tmp/rivals --bolt-port 7790 --http-port 7791
     NEO4J_PASSWORD=… python bench/graph_rivals.py --store bolt://127.0.0.1:7790 --rounds 5 --queries 200
 
@@ -79,6 +80,9 @@ def langchain(uri: str, login: tuple[str, str]) -> Callable[[Sequence[Subgraph]]
     from langchain_neo4j.graphs.graph_document import GraphDocument, Node, Relationship
 
     graph_store = Neo4jGraph(url=uri, username=login[0], password=login[1], refresh_schema=False)
+    # It would make this constraint itself, and then read the whole schema by a procedure that needs a server's trust.
+    graph_store.query("CREATE CONSTRAINT IF NOT EXISTS FOR (b:__Entity__) REQUIRE b.id IS UNIQUE")
+    graph_store.structured_schema = {"metadata": {"constraint": [{"labelsOrTypes": ["__Entity__"], "properties": ["id"]}]}}
 
     def document_of(graph: Subgraph) -> Any:
         nodes = {item.id: Node(id=item.id, type="Thing", properties={"name": item.name}) for item in graph.entities}
