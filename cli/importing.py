@@ -73,6 +73,7 @@ def import_(
 
 def _run(settings: "Settings", file: Path | None, *, replace: bool, as_json: bool) -> "ImportReport":
     import sys
+    from itertools import chain
 
     from drag_graph.adapters import subgraph_file
     from drag_graph.bootstrap import make_importer, open_store
@@ -82,11 +83,11 @@ def _run(settings: "Settings", file: Path | None, *, replace: bool, as_json: boo
 
     few_arenas()
     name = str(file) if file is not None else "standard input"
-    subgraph_file.check(file)
+    parts = subgraph_file.read(file, sys.stdin.buffer)
+    first = next(parts)  # no store is made for what is no file of subgraphs
     with open_store(settings) as store:
         with progress.progress(None, quiet=as_json, priced=False) as show:
-            parts = subgraph_file.read(file, sys.stdin.buffer)
-            report = make_importer(settings, store, replace=replace).run(parts, lambda _result: show(0.0))
+            report = make_importer(settings, store, replace=replace).run(chain([first], parts), lambda _result: show(0.0))
         _print(report, name, store, as_json=as_json)
     return report
 

@@ -22,8 +22,8 @@ _MAKE = "Make one with `drag-graph export --format subgraphs -o FILE`."
 def read(path: Path | None, stdin: BinaryIO) -> Iterator[Head | Line]:
     """Yield what is in a file of subgraphs, or where `path` is None in `stdin`; what is compressed is known by its first bytes.
 
-    A bad line is a Line with its reason. Several files may follow one another. Raises InputError, which names the file and the
-    line, for what is no such file, of another version, or not whole.
+    A Head comes first; a bad line is a Line with its reason. Several files may follow one another. Raises InputError, which
+    names the file and the line, for what is no such file, of another version, or not whole.
     """
     name = str(path) if path is not None else "standard input"
     try:
@@ -37,15 +37,6 @@ def read(path: Path | None, stdin: BinaryIO) -> Iterator[Head | Line]:
 def read_lines(found: Iterable[bytes], name: str) -> Iterator[Head | Line]:
     """Yield what is in the lines of a file of that name, as `read` does."""
     return _Reader(name).read(found)
-
-
-def check(path: Path | None) -> None:
-    """Raise InputError where a file cannot be opened at all, before anything is done for it."""
-    if path is not None:
-        try:
-            path.open("rb").close()
-        except OSError as error:
-            raise _unreadable(str(path), error) from error
 
 
 def _unreadable(name: str, error: OSError) -> InputError:

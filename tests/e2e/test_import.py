@@ -130,8 +130,7 @@ def test_what_is_no_file_of_subgraphs_makes_no_traceback(cli, tmp_path, content,
     assert said in done.err
     assert "Next: " in done.err
     assert "Traceback" not in done.err
-    if content is None:
-        assert not (tmp_path / "new.lbug").exists()
+    assert not (tmp_path / "new.lbug").exists()
 
 
 def test_an_export_for_comparing_is_refused_with_the_command_that_makes_the_other(cli, source, tmp_path):
