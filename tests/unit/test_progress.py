@@ -33,6 +33,13 @@ def test_a_line_a_minute_where_there_is_no_terminal(clock, capsys):
     assert capsys.readouterr().err == "3 of 2000 queries, $0.3000, 1 min\n"
 
 
+def test_what_costs_nothing_says_no_cost(clock, capsys):
+    lines = Lines(None, clock, priced=False)
+    clock.now += EVERY
+    lines.result(0.0)
+    assert capsys.readouterr().err == "1 queries, 1 min\n"
+
+
 def test_what_is_waited_for_is_said_at_once_and_then_once_a_minute(clock, capsys):
     lines = Lines(None, clock)
     for sentence in ("the batch (validating)", "the batch (in progress): 1", "the batch (in progress): 2"):
