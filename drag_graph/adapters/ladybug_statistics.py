@@ -1,15 +1,20 @@
 """Looking at a whole graph in the embedded store (`drag_graph.statistics`)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.statistics import Said, SharedThing, UnusedEvidence, WeakEdge
+
+AT_ONCE = 200
+"""Queries, or concepts, that one statement looks at; of one cluster all."""
 
 
 class LadybugStatistics:
     """The `StatisticsStore` port on an embedded store; see there for what each method promises.
 
-    The engine has no index but the ids, so that a page would be a scan: what is of all queries is one scan, streamed.
+    The engine has no index but the ids, so that a page would be a scan: ids are found by one scan, streamed.
     """
 
     def __init__(self, access: LadybugAccess) -> None:
@@ -37,8 +42,17 @@ class LadybugStatistics:
             yield row["source"], row["target"], row["confidence"]
 
     def said(self) -> Iterator[Said]:
-        for row in self._access.ready().stream("statistics_said", namespace=self._namespace):
-            yield Said(row["source"], row["target"], dict(zip(row["predicates"], row["triple_ids"], strict=True)))
+        # What begins at an entity that nothing was joined with is all in its query; what begins at a cluster is all over.
+        stream, mine = self._access.ready().stream, {"namespace": self._namespace}
+        queries = ([row["id"]] for row in stream("records_queries_ids", **mine))
+        members = groupby(stream("statistics_said_members", **mine), key=itemgetter("cluster"))
+        clusters = ([row["id"] for row in group] for _, group in members)
+        for name, parts in (("statistics_said", queries), ("statistics_said_clusters", clusters)):
+            for ids in _together(parts):
+                with self._access.reading() as session:
+                    found = session.run(name, ids=ids)
+                for row in found:
+                    yield Said(row["source"], row["target"], dict(zip(row["predicates"], row["triple_ids"], strict=True)))
 
     def unused(self, limit: int) -> tuple[int, list[UnusedEvidence]]:
         number, examples = 0, list[UnusedEvidence]()
@@ -63,3 +77,15 @@ class LadybugStatistics:
         with self._access.reading() as session:
             found = session.run("statistics_names_entities", **mine) + session.run("statistics_names", **mine)
         return {row["id"]: row["name"] for row in found}
+
+
+def _together(parts: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Yield the ids of parts, of as many together as are not too many for one statement."""
+    some: list[str] = []
+    for part in parts:
+        some += part
+        if len(some) >= AT_ONCE:
+            yield some
+            some = []
+    if some:
+        yield some
