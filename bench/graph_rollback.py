@@ -1,9 +1,10 @@
-"""Why the embedded store does not write by COPY: what a COPY that was rolled back does to ladybug.
+"""Why the embedded store abandons a database after a COPY that did not commit: what rolling one back does to ladybug.
 
 python bench/graph_rollback.py
 
 A table with rows that no checkpoint has seen, a COPY into it that is rolled back, and COPYs after it that commit: ladybug
-0.22 ends the process in `malloc`. Prints what came through; an exit code of 0 means that the engine has been mended.
+0.22 ends the process in `malloc`. Prints what came through; an exit code of 0 means that the engine has been mended. The store
+does not get there: it leaves such a database as it is and opens the file anew (`Engine.copying`, docs/graph-performance.md).
 """
 
 import tempfile
