@@ -20,12 +20,13 @@ from drag_graph.adapters.embedders.lexical import LexicalEmbedder
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.concepts import Settled
+from drag_graph.erasing import Target, erase_each
 from drag_graph.errors import StoreLocked
 from drag_graph.linker import Linker
 from drag_graph.model import Aggregation
 from drag_graph.queries import load
 from drag_graph.steps.export import canonical_lines
-from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.linking import _graph, _linker, _state
 from drag_graph.testing.dict_store import DictStore
 
@@ -198,6 +199,24 @@ def test_what_is_erased_while_it_is_waited_for_is_left_out(on_neo4j, linked, neo
             transaction.commit()
         waiting.result(timeout=30)
     assert list(linked.concepts.all()) == []
+
+
+def test_an_answer_whose_link_was_lost_goes_with_its_query(opened):
+    open_, tamper = opened
+    with open_() as store:
+        store.migrate()
+        graphs = [make_subgraph(number, namespace=store.namespace) for number in range(3)]
+        store.save(graphs, Aggregation())
+        answers = [make_answer(n, [graph], namespace=store.namespace, refs=[]) for n, graph in enumerate(graphs)]
+        store.save_answers(answers)
+    tamper("answers_unlinked")
+    with open_() as store:
+        targets = [Target(graph.query.id) for graph in graphs[:2]]
+        done = list(erase_each(store.erasing, targets, ""))
+        assert [item.answer_ids for item in done] == [{answer.id} for answer in answers[:2]]
+        assert [answer.id for answer in store.list_answers()] == [answers[2].id]
+        store.erase_query(graphs[2].query.id)
+        assert store.list_answers() == []
 
 
 SPOKEN = [
