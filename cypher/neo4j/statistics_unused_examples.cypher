@@ -12,6 +12,7 @@ CALL (q) {
 }
 MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)
 WHERE e.kept AND NOT e.id IN rested AND NOT EXISTS { (e)<-[:USED]-() }
-RETURN e.id AS id, q.id AS query_id, coalesce(e.text, '') AS text
-ORDER BY query_id, id
+WITH q, e
+ORDER BY q.namespace, q.id, e.id
 LIMIT $limit
+RETURN e.id AS id, q.id AS query_id, coalesce(e.text, '') AS text

@@ -193,6 +193,14 @@ def test_a_page_costs_the_same_wherever_it_is(driver, namespaces, name):
     assert max(pages) < 10 * MOST_HITS
 
 
+def test_the_first_unused_evidence_costs_the_same_in_a_larger_store(driver, namespaces):
+    few, many = (
+        checked(profiled(driver, "statistics_unused_examples", namespace=namespace, limit=3)) for namespace in namespaces
+    )
+    assert abs(many - few) < MOST_HITS / 2  # where the first is depends on the ids
+    assert max(few, many) < 2 * MOST_HITS
+
+
 @pytest.mark.parametrize("name", ["read_answer", "audit_walk"])
 def test_an_answer_costs_the_same_in_a_larger_store(driver, namespaces, name):
     counted = []
