@@ -7,8 +7,8 @@ USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 SET q.call_ids = COLLECT { MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id}) RETURN c.id ORDER BY c.id },
   q.sizes = [
-    COUNT { (:TeacherCall {namespace: $namespace, query_id: q.id}) }, COUNT { (q)-[:HAS_EVIDENCE]->(:Evidence) },
-    COUNT { (q)-[:MENTIONS]->(:Entity) }, COUNT { ()-[:TRIPLE {namespace: $namespace, query_id: q.id}]->() },
+    COUNT { (:TeacherCall {namespace: $namespace, query_id: q.id}) }, COUNT { (:Evidence {namespace: $namespace, query_id: q.id}) },
+    COUNT { (:Entity {namespace: $namespace, query_id: q.id}) }, COUNT { ()-[:TRIPLE {namespace: $namespace, query_id: q.id}]->() },
     COUNT { ()-[:RELATED {namespace: $namespace, query_id: q.id}]->() }
   ],
   q.revision = randomUUID()

@@ -1,4 +1,5 @@
-// what: finds queries that do not say rightly which calls and how many parts they have; what an earlier version wrote says nothing
+// what: finds queries that do not say rightly which calls and how many parts they have; what an earlier version wrote says
+//     nothing. Whether these are linked to the query is another check (verify_orphans)
 // parameters: namespace
 // returns: one row a query: id
 MATCH (q:Query)
@@ -10,8 +11,14 @@ WITH q, coalesce(q.call_ids, []) AS named, COLLECT {
 } AS calls
 WHERE size(named) <> size(calls) OR any(id IN calls WHERE NOT id IN named) OR q.sizes <> [
   size(calls),
-  COUNT { (q)-[:HAS_EVIDENCE]->(:Evidence) },
-  COUNT { (q)-[:MENTIONS]->(:Entity) },
+  COUNT {
+    MATCH (e:Evidence {namespace: $namespace, query_id: q.id})
+    USING INDEX SEEK e:Evidence(namespace, query_id)
+  },
+  COUNT {
+    MATCH (n:Entity {namespace: $namespace, query_id: q.id})
+    USING INDEX SEEK n:Entity(namespace, query_id)
+  },
   COUNT {
     MATCH ()-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->()
     USING INDEX SEEK t:TRIPLE(namespace, query_id)
