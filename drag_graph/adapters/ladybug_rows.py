@@ -61,13 +61,15 @@ def edge_rows(query_id: str, merged: Sequence[Row], aggregation: Aggregation) ->
     strong = []
     for row in merged:
         if row["strong"]:
-            triples = sorted(row["triples"], key=lambda item: (item["rank"], item["id"]))
+            triples = row["triples"]
+            if len(triples) > 1:
+                triples = sorted(triples, key=lambda item: (item["rank"], item["id"]))
             strong.append((triples[0]["rank"], -row["confidence"], row["id"], row, triples))
     strong.sort(key=lambda item: item[:3])
     rows = []
     for rank, (_, _, id_, row, triples) in enumerate(strong[: aggregation.top_k]):
-        predicates = _distinct(item["predicate"] for item in triples)
-        sentences = _distinct(sentence_of(row["subject"], item, row["object"]) for item in predicates)
+        predicates = _distinct([item["predicate"] for item in triples])
+        sentences = _distinct([sentence_of(row["subject"], item, row["object"]) for item in predicates])
         rows.append(
             {
                 "id": id_,
@@ -79,7 +81,7 @@ def edge_rows(query_id: str, merged: Sequence[Row], aggregation: Aggregation) ->
                 "confidence": min(1.0, max(0.0, row["confidence"])),
                 "support": row["support"],
                 "triple_ids": [item["id"] for item in triples],
-                "evidence_ids": _distinct(item["evidence_id"] for item in triples),
+                "evidence_ids": _distinct([item["evidence_id"] for item in triples]),
                 "rank": rank,
             }
         )
@@ -195,7 +197,7 @@ def _by(name: str, items: Iterable[Row]) -> list[Row]:
 
 
 def _distinct(items: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(items))
+    return items if isinstance(items, list) and len(items) == 1 else list(dict.fromkeys(items))
 
 
 def _present(properties: Row) -> Row:
