@@ -9,7 +9,7 @@ from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_access import Neo4jAccess
 from drag_graph.adapters.neo4j_concepts import Neo4jConcepts, unlink
 from drag_graph.adapters.neo4j_connection import IdTaken, Work
-from drag_graph.adapters.neo4j_search import Neo4jSearch
+from drag_graph.adapters.neo4j_search import LEAST_CANDIDATES, Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
 from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
@@ -30,8 +30,6 @@ READ_TOGETHER = 100
 READ_SLOTS = 4
 """Subgraphs that one statement reads for several threads at most, and how many such statements are under way at once: readers
 that have to wait go together, as a statement costs the client about as much as five subgraphs in it."""
-NEIGHBOURS = 10
-"""The least that the vector index is asked for: it misses some of the very nearest when asked for fewer."""
 
 
 class Neo4jStore(Neo4jAccess):
@@ -151,7 +149,7 @@ class Neo4jStore(Neo4jAccess):
         def run(work: Work) -> list[list[Any]]:
             found: list[list[Any]] = []
             if any(numbers):
-                candidates = max(NEIGHBOURS, 4 * k)
+                candidates = max(LEAST_CANDIDATES, 4 * k)
                 found = work.rows("nearest_queries", namespace=self._namespace, vector=numbers, candidates=candidates, k=k)
             if len(found) < k:  # the index is of all namespaces, and this one's are farther away, or it has so few
                 found = work.rows("nearest_queries_exact", namespace=self._namespace, vector=numbers, k=k)
