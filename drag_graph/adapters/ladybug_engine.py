@@ -40,8 +40,11 @@ COPY_SPARE_BYTES = 256 * 1024 * 1024
 COPY_PATIENCE = 0.2
 """Seconds that a copy waits for the readers of this process."""
 MOST_ABANDONED = 2
-"""Databases that one engine abandons; then it copies no more. Each keeps its memory: 260 MB after a copy of 500 queries."""
+"""Databases that a process abandons; then it copies no more. Each keeps its memory (260 MB after a copy of 500 queries) and
+8 TB of the 128 TB of addresses: after fourteen no database could be opened any more."""
 
+_abandoned: list[str] = []
+"""The locations of those that were."""
 _engines: dict[str, "Engine"] = {}
 _engines_lock = threading.Lock()
 
@@ -83,7 +86,6 @@ class Engine:
         self._turn = threading.Condition()
         self._readers = 0
         self._copying = False
-        self._abandoned = 0
         self._idle: list[Any] = []
         self._idle_lock = threading.Lock()
         self._opening = threading.Lock()
@@ -154,7 +156,7 @@ class Engine:
         """
         with self._write_lock, self._without_readers() as possible:
             self._require_writable()
-            if not possible or self._abandoned >= MOST_ABANDONED or self._free_bytes() < COPY_SPARE_BYTES:
+            if not possible or len(_abandoned) >= MOST_ABANDONED or self._free_bytes() < COPY_SPARE_BYTES:
                 yield None
                 return
             # One of its own: a connection keeps the tables that it was given with the statements that it has planned.
@@ -248,8 +250,8 @@ class Engine:
         with self._idle_lock, self._opening:
             _leak(self._database, self._writer, *connections, *self._idle)
             self._database, self._writer, self._idle = None, None, []
-        self._abandoned += 1
-        event("store.abandoned_copy", level=logging.INFO, location=self.location, count=self._abandoned)
+        _abandoned.append(self.location)
+        event("store.abandoned_copy", level=logging.INFO, location=self.location, count=len(_abandoned))
 
     def _connect(self) -> Any:
         import ladybug
