@@ -3,11 +3,13 @@
     NEO4J_PASSWORD=… drag-graph db up --home /tmp/size --bolt-port 7792 --http-port 7793 --heap 2g --page-cache 4g
     NEO4J_PASSWORD=… python bench/graph_size.py --store bolt://127.0.0.1:7792 --home /tmp/size --sizes 2000 20000 50000
 
-Writes the workload of `graph.py` up to each size, and prints after a checkpoint what the files hold, in bytes a query, and the
+Writes the workload of `graph.py` up to each size, and prints the
 median and 99th percentile of reading one subgraph, of finding ten neighbours of a stored query, and the share of the planted
 neighbours that were found: ten copies of a vector, each with noise, are stored among the others, and asked for by the vector
-without noise. `--link N` then links the first N queries with the built-in embedder, and prints what that adds. Use a
-new home for each run; what is written stays.
+without noise. `--link` then links all with the built-in embedder, and measures the two stages of a new question. Use a new
+home for each run; what is written stays. How large it is can be seen when the server has stopped, which writes everything out:
+
+    drag-graph db down --home /tmp/size; python bench/graph_size.py --home /tmp/size --sizes 50000
 """
 
 import argparse
@@ -19,7 +21,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -53,35 +54,30 @@ def made(number: int) -> Subgraph:
 
 def main() -> None:
     """Write, look, print."""
-    import neo4j
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", required=True)
+    parser.add_argument("--store", help="bolt://… of the running server; without it, only the files are looked at")
     parser.add_argument("--home", type=Path, required=True, help="the server's folder, as given to `db up`")
     parser.add_argument("--sizes", type=int, nargs="+", default=[2000, 20000, 50000])
     parser.add_argument("--looks", type=int, default=300, help="reads and searches of each size")
-    parser.add_argument("--link", type=int, default=0, help="link when so many queries are there")
+    parser.add_argument("--link", action="store_true", help="link at the end")
     options = parser.parse_args()
+    if not options.store:
+        print_sizes(options.home, max(options.sizes))
+        return
     login = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ.get("NEO4J_PASSWORD", ""))
-    quiet = {"notifications_min_severity": "OFF", "telemetry_disabled": True}
     store = Neo4jStore(options.store, username=login[0], password=login[1], namespace=NAMESPACE)
-    with store, neo4j.GraphDatabase.driver(options.store, auth=login, **quiet) as driver:
+    with store:
         store.migrate()
         done = 0
-        for size in sorted({*options.sizes, *([options.link] if options.link else [])}):
+        for size in sorted(options.sizes):
             began = time.perf_counter()
             fill(store, done, size)
-            seconds = time.perf_counter() - began
+            print(f"{size} queries; the last ones in {time.perf_counter() - began:.0f} s, with the time to make them up")
             done = size
-            print(f"\n{size} queries; the last ones in {seconds:.0f} s, with the time to make them up")
-            print_sizes(driver, options.home, size)
-            if size in options.sizes:
-                look(store, size, options.looks)
-            if size == options.link:
-                link(store)
-                print(f"{size} queries, linked")
-                print_sizes(driver, options.home, size)
-                ask(store, size, options.looks)
+            look(store, size, options.looks)
+        if options.link:
+            link(store)
+            ask(store, done, options.looks)
 
 
 def fill(store: Neo4jStore, start: int, end: int) -> None:
@@ -94,11 +90,8 @@ def fill(store: Neo4jStore, start: int, end: int) -> None:
         list(threads.map(write, (range(first, min(first + BATCH, end)) for first in range(start, end, BATCH))))
 
 
-def print_sizes(driver: Any, home: Path, queries: int) -> None:
+def print_sizes(home: Path, queries: int) -> None:
     """Print what the files of the store hold, by kind, as bytes a query."""
-    with driver.session() as session:
-        session.run("CALL db.awaitIndexes(600)").consume()
-        session.run("CALL db.checkpoint()").consume()
     folder = home / "data" / "databases" / "neo4j"
     parts: Counter[str] = Counter()
     for path in folder.rglob("*"):

@@ -50,15 +50,23 @@ def up(
     Example: NEO4J_PASSWORD=… drag-graph db up
     Example for a large store: drag-graph db up --heap 4g --page-cache 8g
     """
-    from drag_graph.service.server import Memory, server_up
+    from drag_graph.service.server import server_up
 
     from . import render
 
     del debug
     settings = options.settings_of({})
     with render.waiting(f"Starting Neo4j {version.value}", quiet=json) as say:
-        ports = {"bolt_port": bolt_port, "http_port": http_port}
-        started = server_up(settings, version.value, home, **ports, memory=Memory(heap, page_cache), on_progress=say)
+        started = server_up(
+            settings,
+            version.value,
+            home,
+            bolt_port=bolt_port,
+            http_port=http_port,
+            heap=heap,
+            page_cache=page_cache,
+            on_progress=say,
+        )
     render.fields(started, as_json=json)
 
 

@@ -29,7 +29,7 @@ class CheckedRows(Generic[Item]):
         self._model = model
         self._check = TypeAdapter(list[tuple[types]]).validate_python  # type: ignore[valid-type]
         self._set = set(fields)
-        self._fields = _maker(fields, names)
+        self._fields = _maker(tuple(fields), names)
 
     def of(self, rows: Sequence[Sequence[Any]], query_id: str) -> list[Item]:
         """Return the objects. Raises pydantic's ValidationError where a row is not what the model allows."""

@@ -35,23 +35,24 @@ class Neo4jErasing:
     def targets(self, selection: Selection, after: str, limit: int) -> list[Target]:
         values = selection.page(self._namespace, after, limit)
         if not selection.model:
-            return [Target(row[0]) for row in self._access.reading(lambda work: work.rows("erase_targets", **values))]
-        found = self._access.reading(lambda work: work.rows("erase_targets_calls", **values))
+            return [Target(row[0]) for row in self._rows("erase_targets", **values)]
+        found = self._rows("erase_targets_calls", **values)
         return [Target(id_, tuple(sorted(call_ids))) for id_, call_ids in found]
 
     def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
         values = {"namespace": self._namespace, "prefix": prefix, "limit": limit}
-        return [
-            Target(query_id, (id_,))
-            for id_, query_id in self._access.reading(lambda work: work.rows("match_call_ids", **values))
-        ]
+        return [Target(query_id, (id_,)) for id_, query_id in self._rows("match_call_ids", **values)]
 
     def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
         values = {"namespace": self._namespace, "query_ids": list(query_ids)}
         naming: dict[str, list[str]] = {}
-        for id_, query_id in self._access.reading(lambda work: work.rows("erase_answers_naming", **values)):
+        for id_, query_id in self._rows("erase_answers_naming", **values):
             naming.setdefault(query_id, []).append(id_)
         return naming
+
+    def _rows(self, name: str, **values: Any) -> list[list[Any]]:
+        """Read what is there by now: what another process has just written is to be found, too."""
+        return self._access.reading(lambda work: work.rows(name, **values), current=True)
 
     def erase(self, target: Target, now: str, *, dry_run: bool = False, answer_ids: Collection[str] | None = None) -> Erased:
         if answer_ids is None:

@@ -22,7 +22,8 @@ def server_up(
     *,
     bolt_port: int,
     http_port: int,
-    memory: Memory,
+    heap: str,
+    page_cache: str,
     on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """Start the server, or report the one that runs; return what a person needs to use it.
@@ -40,7 +41,7 @@ def server_up(
         bolt_port=bolt_port,
         http_port=http_port,
         environment=process_environment(),
-        memory=memory,
+        memory=Memory(heap, page_cache),
         on_progress=on_progress,
     )
     shown = {} if given else {"password": password, "next": f"export NEO4J_PASSWORD={password}"}
