@@ -1,14 +1,13 @@
-"""The embedded store passes what the contract says of saving and aggregating when even one subgraph goes in by COPY."""
+"""The embedded store passes what the contract says of saving when even one subgraph goes in by COPY."""
 
 import pytest
 
 from drag_graph.adapters import ladybug_store
 from drag_graph.adapters.ladybug_store import LadybugStore
-from drag_graph.testing.contract.aggregating import AggregationContract
 from drag_graph.testing.contract.saving import SavingContract
 
 
-class TestCopying(SavingContract, AggregationContract):
+class TestCopying(SavingContract):
     examples = 2
 
     @pytest.fixture(autouse=True)

@@ -65,11 +65,16 @@ def everything(store):
     return sorted(map(repr, store.records()))
 
 
-@pytest.mark.parametrize(
-    "aggregation", [PLAIN, Aggregation(strategy="predicate", merge="max", threshold=0.5, top_k=3)], ids=str
-)
+AGGREGATIONS = [
+    Aggregation(strategy="pair", merge="max"),
+    Aggregation(strategy="pair", merge="noisy-or", threshold=0.9),
+    Aggregation(strategy="predicate", merge="mean", threshold=0.5, top_k=3),
+]
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS, ids=lambda item: f"{item.strategy}-{item.merge}")
 def test_copied_is_the_same_as_written_by_statements(tmp_path, monkeypatch, copies, aggregation):
-    graphs = random_subgraphs(40, seed=5)
+    graphs = random_subgraphs(30, seed=5)
     found = []
     for name, least in (("copied", BATCH), ("written", len(graphs) + 1)):
         monkeypatch.setattr(ladybug_store, "COPIED_FROM", least)
