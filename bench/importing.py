@@ -5,9 +5,9 @@
     python bench/importing.py memory --queries 500 2000 [--store …]
 
 `speed`: ours reads lines of JSON, checks everything and stores it; the other side has the subgraphs as objects and saves them
-50 a transaction, by as many threads as the import has writers. Both write into one store in one sitting, in turn; the ratio is
-the median of the pairs' ratios; only ratios mean anything on a machine that does something else, too. `memory`: the largest
-resident size of a process that imports files of several lengths and exports them again.
+in the same transactions, by as many threads as the import has writers. Both write into one store in one sitting, in turn; the
+ratio is the median of the pairs' ratios; only ratios mean anything on a machine that does something else, too. `memory`: the
+largest resident size of a process that imports files of several lengths and exports them again.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from drag_graph.adapters.subgraph_lines import lines_of
 from drag_graph.bootstrap import open_store
 from drag_graph.exchange import Head, Stored, everything
 from drag_graph.files import write_lines
-from drag_graph.importing import BATCH, Importer
+from drag_graph.importing import BATCH, LARGE_BATCH, Importer
 from drag_graph.model import Subgraph
 from drag_graph.ports import GraphStore
 from drag_graph.settings import load_settings
@@ -85,16 +85,23 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
+def batch_of(store: GraphStore) -> int:
+    """Return how many queries an import stores at once."""
+    return BATCH if "://" in store.location else LARGE_BATCH
+
+
 def load(store: GraphStore, found: Sequence[bytes], writers: int) -> None:
     """Import lines; every one must be new or known."""
-    report = Importer(store, lambda _subgraph: AGGREGATION, writers=writers).run(read_lines(iter(found), "bench"))
+    importer = Importer(store, lambda _subgraph: AGGREGATION, writers=writers, batch=batch_of(store))
+    report = importer.run(read_lines(iter(found), "bench"))
     if report.exit_code:
         raise SystemExit(f"the import failed: {report.document()}")
 
 
 def save(store: GraphStore, graphs: Sequence[Subgraph], writers: int) -> None:
-    """Save subgraphs, 50 a transaction."""
-    batches = [graphs[start : start + BATCH] for start in range(0, len(graphs), BATCH)]
+    """Save subgraphs, as many a transaction as an import does."""
+    size = batch_of(store)
+    batches = [graphs[start : start + size] for start in range(0, len(graphs), size)]
     with ThreadPoolExecutor(writers) as threads:
         list(threads.map(lambda some: store.save(some, AGGREGATION), batches))
 
@@ -162,7 +169,8 @@ def child(place: str, file: Path, folder: Path) -> None:
     said = []
     with store_of(place, namespace) as store:
         writers = WRITERS[-1] if "://" in place else 1
-        Importer(store, lambda _subgraph: AGGREGATION, writers=writers).run(subgraph_file.read(file, sys.stdin.buffer))
+        importer = Importer(store, lambda _subgraph: AGGREGATION, writers=writers, batch=batch_of(store))
+        importer.run(subgraph_file.read(file, sys.stdin.buffer))
         said.append(f"import {_peak():.0f} MB")
         write_lines(folder / "a.gz", lines_of(Head(namespace, EMBEDDER), everything(store)))
         said.append(f"export of subgraphs {_peak():.0f} MB")

@@ -228,15 +228,17 @@ def make_repairing(settings: Settings, store: GraphStore) -> "RepairStore":
 
 def make_importer(settings: Settings, store: GraphStore, *, replace: bool = False) -> "Importer":
     """Return the import into an open store; edges that a file does not know how to make are made under the settings."""
-    from drag_graph.importing import Importer
+    from drag_graph.importing import BATCH, LARGE_BATCH, Importer
     from drag_graph.steps.rank import choose_k
 
     def aggregation(subgraph: Subgraph) -> Aggregation:
         k = choose_k(subgraph.query.domain, subgraph.query.complexity, settings.top_k)
         return Aggregation(strategy=settings.strategy, merge=settings.merge, threshold=settings.threshold, top_k=k)
 
+    if settings.uses_neo4j:
+        return Importer(store, aggregation, replace=replace, writers=settings.workers, batch=BATCH)
     # One transaction writes at a time in an embedded store.
-    return Importer(store, aggregation, replace=replace, writers=settings.workers if settings.uses_neo4j else 1)
+    return Importer(store, aggregation, replace=replace, writers=1, batch=LARGE_BATCH)
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -22,8 +22,10 @@ from drag_graph.threads import Workers, long_turns
 
 BATCH = 50
 """Queries a transaction."""
-OPEN = 4 * BATCH
-"""Queries that wait at most for their batch to be full: a batch is of one aggregation."""
+LARGE_BATCH = 300
+"""The same for an embedded store, which copies so many at once (docs/graph-performance.md)."""
+OPEN = 4
+"""Batches whose queries wait at most for theirs to be full: a batch is of one aggregation."""
 LISTED = 1000
 """Lines that a report names at most; it counts all."""
 
@@ -112,19 +114,26 @@ class _Waiting:
 
 
 class Importer:
-    """Imports subgraphs into the namespace of `store`, with `writers` transactions at once.
+    """Imports subgraphs into the namespace of `store`, with `writers` transactions at once of `batch` queries each.
 
     `aggregation` says how simple edges are made where the file does not. With `replace`, what is stored with another content
     is replaced; without, it is a conflict and stays.
     """
 
     def __init__(
-        self, store: GraphStore, aggregation: Callable[[Subgraph], Aggregation], *, replace: bool = False, writers: int = 1
+        self,
+        store: GraphStore,
+        aggregation: Callable[[Subgraph], Aggregation],
+        *,
+        replace: bool = False,
+        writers: int = 1,
+        batch: int = BATCH,
     ) -> None:
         self._store = store
         self._aggregation = aggregation
         self._replace = replace
         self._writers = writers
+        self._batch = batch
         self._report = ImportReport()
         self._done: SimpleQueue[list[Result] | BaseException] = SimpleQueue()
         self._open: dict[Hashable, list[_Waiting]] = defaultdict(list)
@@ -203,9 +212,9 @@ class Importer:
         batch = self._open[known.strategy, known.merge, known.threshold, known.top_k]
         batch.append(waiting)
         self._lines[id_] = line.number
-        if len(batch) == BATCH:
+        if len(batch) == self._batch:
             self._submit(workers, batch, on_result)
-        elif len(self._lines) >= OPEN:
+        elif len(self._lines) >= OPEN * self._batch:
             self._submit(workers, max(self._open.values(), key=len), on_result)
 
     def _waiting(self, number: int, item: Stored) -> _Waiting:

@@ -342,7 +342,7 @@ def test_batches_are_full_and_little_is_read_ahead():
             yield line
 
     assert load(store, reading(), writers=2).counts["new"] == 700
-    assert max(ahead) <= OPEN + 4 * BATCH
+    assert max(ahead) <= OPEN * BATCH + 4 * BATCH
     assert sorted(store.sizes)[-10:] == [BATCH] * 10
     assert len(store.sizes) == 14
 
@@ -362,7 +362,7 @@ def test_many_ways_of_making_edges_do_not_fill_the_memory():
             yield line
 
     assert load(store, reading()).counts["new"] == 300
-    assert max(ahead) <= OPEN + 4 * BATCH
+    assert max(ahead) <= OPEN * BATCH + 4 * BATCH
     assert exported(store) == lines
 
 
