@@ -16,7 +16,7 @@ from drag_graph.errors import DragGraphError, NotStored, StoreError, StoreLocked
 from drag_graph.exchange import Head, Line, Stored, difference, stored
 from drag_graph.interruption import interrupted, on_ctrl_c
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports import GraphStore
+from drag_graph.ports import GraphStore, Replace
 from drag_graph.steps.moving import moved
 from drag_graph.threads import Workers, long_turns
 
@@ -31,7 +31,7 @@ LISTED = 1000
 
 Status = Literal["new", "unchanged", "replaced", "conflict", "rejected"]
 STATUSES: tuple[Status, ...] = ("new", "unchanged", "replaced", "conflict", "rejected")
-_OUTCOMES: dict[str, Status] = {"created": "new", "replaced": "replaced", "unchanged": "unchanged", "gone": "rejected"}
+_OUTCOMES: dict[str, Status] = {"created": "new", "replaced": "replaced", "gone": "rejected"}
 _WHOLE_STORE = (StoreUnavailable, StoreLocked, StoreUnfit, NotStored)
 """What is wrong with the store and not with one subgraph."""
 
@@ -135,7 +135,7 @@ class Importer:
         self._writers = writers
         self._batch = batch
         self._report = ImportReport()
-        self._done: SimpleQueue[list[Result] | BaseException] = SimpleQueue()
+        self._done: SimpleQueue[tuple[list[Result], BaseException | None]] = SimpleQueue()
         self._open: dict[Hashable, list[_Waiting]] = defaultdict(list)
         self._lines: dict[str, int] = {}
         """The lines of the queries in `_open`, by the ids that the file gives them."""
@@ -241,15 +241,14 @@ class Importer:
     def _wait(self, most: int, on_result: Callable[[Result], None]) -> None:
         """Wait until at most so many batches are under way, and count what became of the others."""
         while self._under_way > most:
-            results = self._done.get()
+            results, fault = self._done.get()
             self._under_way -= 1
-            if isinstance(results, DragGraphError):
-                self._fatal.append(results)
-            elif isinstance(results, BaseException):
-                raise results
-            else:
-                for result in results:
-                    self._tell(result, on_result)
+            for result in results:
+                self._tell(result, on_result)
+            if isinstance(fault, DragGraphError):
+                self._fatal.append(fault)
+            elif fault is not None:
+                raise fault
 
     def _tell(self, result: Result, on_result: Callable[[Result], None]) -> None:
         self._report.count(result)
@@ -257,10 +256,14 @@ class Importer:
 
     def _work(self, items: list[_Waiting]) -> None:
         """Store a batch (in a worker)."""
+        results = list[Result]()
         try:
-            self._done.put(list(self._stored(items)))
+            for result in self._stored(items):
+                results.append(result)
         except BaseException as fault:  # noqa: BLE001 - raised again, or the end of the run, in the thread that reads
-            self._done.put(fault)
+            self._done.put((results, fault))
+        else:
+            self._done.put((results, None))
 
     def _stored(self, items: list[_Waiting]) -> Iterator[Result]:
         there = {item.subgraph.query.id: item for item in stored(self._store, [one.id for one in items])}
@@ -275,10 +278,10 @@ class Importer:
                 changed.append(item)
             else:
                 yield item.result("conflict", f"stored with another content: {reason}")
-        yield from self._save(new, replace=False)
+        yield from self._save(new, replace="never")
         yield from self._save(changed, replace=True)
 
-    def _save(self, items: list[_Waiting], *, replace: bool) -> Iterator[Result]:
+    def _save(self, items: list[_Waiting], *, replace: Replace) -> Iterator[Result]:
         """Save in one transaction, or one by one where the store refuses one of them."""
         if not items:
             return
@@ -295,6 +298,12 @@ class Importer:
             for item in items:
                 yield from self._save([item], replace=replace)
             return
+        meanwhile = [item for item, outcome in zip(items, outcomes, strict=True) if outcome == "unchanged"]
         for item, outcome in zip(items, outcomes, strict=True):
+            if outcome == "unchanged":
+                continue
             reason = "the query was erased in the meantime" if outcome == "gone" else ""
             yield item.result(_OUTCOMES[outcome], reason)
+        if meanwhile:
+            # Another process stored these since the look: whether it is the same content shows in another look.
+            yield from self._stored(meanwhile)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 SaveOutcome = Literal["created", "replaced", "unchanged", "gone"]
+Replace = bool | Literal["never"]
+"""What `GraphStore.save` may do with a query that is stored: see there."""
 Staleness = Literal["expired", "failed"]
 
 
@@ -259,7 +261,7 @@ class GraphStore(Protocol):
         While no query is stored, another may claim the namespace; then it is the first `save` of this store that raises.
         """
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool = False) -> list[SaveOutcome]:
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
         """Write whole subgraphs and aggregate them, all in one transaction.
 
         A query that is there under the same settings hash is left alone (`unchanged`); under another, its subgraph is replaced
@@ -268,6 +270,8 @@ class GraphStore(Protocol):
 
         With `replace` these are new editions of stored subgraphs: each is replaced whatever its settings hash, and one whose
         query is not stored (any more) is not written (`gone`), because what was erased must not come back with it.
+
+        With "never" only what is not stored is written: a query that is there is left alone (`unchanged`) whatever its hash.
         """
 
     def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:

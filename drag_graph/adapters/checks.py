@@ -13,7 +13,7 @@ from drag_graph.adapters.embedders import MINILM
 from drag_graph.errors import StoreError, StoreUnfit
 from drag_graph.log import event
 from drag_graph.model import Answer, Entity, Evidence, Subgraph, TeacherCall, Triple
-from drag_graph.ports import Problem, SaveOutcome
+from drag_graph.ports import Problem, Replace, SaveOutcome
 
 CHECKS = {
     "unproven_triples": ("unproven-triple", "the triple has no stored evidence or teacher call"),
@@ -78,10 +78,12 @@ def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: st
         )
 
 
-def outcome_of(there: str | None, subgraph: Subgraph, *, replace: bool) -> SaveOutcome:
+def outcome_of(there: str | None, subgraph: Subgraph, *, replace: Replace) -> SaveOutcome:
     """Return what `save` does with a subgraph whose query is stored under the settings hash `there` (None: not at all)."""
     if there is None:
-        return "gone" if replace else "created"
+        return "gone" if replace is True else "created"
+    if replace == "never":
+        return "unchanged"
     return "replaced" if replace or there != subgraph.settings_hash else "unchanged"
 
 

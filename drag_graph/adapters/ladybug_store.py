@@ -15,7 +15,7 @@ from drag_graph.erasing import QUERY_LABELS, Target, aggregation_text
 from drag_graph.errors import StoreError, StoreUnavailable
 from drag_graph.log import event
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class LadybugStore(LadybugAccess):
     def _place(self) -> str:
         return f"namespace {self._namespace!r} of {self.location}"
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool = False) -> list[SaveOutcome]:
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
@@ -107,7 +107,7 @@ class LadybugStore(LadybugAccess):
         return outcomes
 
     def _planned(
-        self, session: Session, subgraphs: Sequence[Subgraph], replace: bool
+        self, session: Session, subgraphs: Sequence[Subgraph], replace: Replace
     ) -> tuple[list[SaveOutcome], dict[str, Subgraph], dict[str, str]]:
         """Return what is to become of each subgraph, what is to be written by id, and the settings hashes that are there."""
         claimed = self._claimed
@@ -122,7 +122,9 @@ class LadybugStore(LadybugAccess):
                 wanted[id_], hashes[id_] = subgraph, subgraph.settings_hash
         return outcomes, wanted, stored
 
-    def _save_by_copy(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, replace: bool) -> list[SaveOutcome] | None:
+    def _save_by_copy(
+        self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, replace: Replace
+    ) -> list[SaveOutcome] | None:
         """Save many new subgraphs in a third of the time. Return None, with nothing saved, where it is not to be or failed."""
         with self.writing(keeps_vectors=True) as session:
             outcomes, wanted, stored = self._planned(session, subgraphs, replace)

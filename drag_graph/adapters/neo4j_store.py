@@ -13,7 +13,7 @@ from drag_graph.adapters.neo4j_search import LEAST_CANDIDATES, Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
 from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.together import Together
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Neo4jStore(Neo4jAccess):
 
     # ---- subgraphs
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool = False) -> list[SaveOutcome]:
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
@@ -271,7 +271,7 @@ class Neo4jStore(Neo4jAccess):
 class _Saving:
     """One `save`: what it found stored and what became of each subgraph. `run` may be repeated, as transactions may."""
 
-    def __init__(self, namespace: str, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool) -> None:
+    def __init__(self, namespace: str, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace) -> None:
         self._namespace = namespace
         self._replace = replace
         self._subgraphs = subgraphs

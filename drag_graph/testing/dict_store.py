@@ -17,7 +17,7 @@ from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Migration, Problem, QuerySummary, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import Migration, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
@@ -111,7 +111,7 @@ class DictStore:
             check_embedder(content.embedder, wanted, f"namespace {self._namespace!r}")
         content.embedder = wanted
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: bool = False) -> list[SaveOutcome]:
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
         check(subgraphs, self._namespace)
         with self.content() as content:
             if self._claimed and subgraphs:
@@ -120,7 +120,7 @@ class DictStore:
             return [self._save_one(content, subgraph, aggregation, replace=replace) for subgraph in subgraphs]
 
     @staticmethod
-    def _save_one(content: Content, subgraph: Subgraph, aggregation: Aggregation, *, replace: bool) -> SaveOutcome:
+    def _save_one(content: Content, subgraph: Subgraph, aggregation: Aggregation, *, replace: Replace) -> SaveOutcome:
         there = content.subgraphs.get(subgraph.query.id)
         outcome = outcome_of(there.settings_hash if there else None, subgraph, replace=replace)
         if outcome in ("created", "replaced"):

@@ -452,3 +452,62 @@ def test_lines_are_sorted_beyond_memory(monkeypatch):
     assert list(sorted_lines(iter(lines), run=50)) == sorted(lines)
     assert list(sorted_lines(iter(lines))) == sorted(lines)
     assert list(sorted_lines([])) == []
+
+
+class Raced(Counting):
+    """A store that another process writes into between the look and the save."""
+
+    other = None
+
+    def save(self, subgraphs, aggregation, *, replace=False):
+        if self.other is not None:
+            graph, self.other = self.other(subgraphs[0]), None
+            DictStore.save(self, [graph], aggregation)
+        return super().save(subgraphs, aggregation, replace=replace)
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({}, "unchanged"),
+        ({"blind": not make_subgraph().blind}, "conflict"),
+        ({"settings_hash": "another"}, "conflict"),
+    ],
+)
+def test_what_another_process_stores_in_the_meantime_is_kept(change, status):
+    lines = exported(filled(range(4)))
+    for replace in (False, True):
+        store = empty(Raced)
+        theirs = []
+
+        def other(graph, theirs=theirs):
+            theirs.append(graph.model_copy(update=change))
+            return theirs[0]
+
+        store.other = other
+        report = load(store, lines, replace=replace)
+        wanted = "replaced" if replace and status == "conflict" else status
+        assert (report.counts["new"], report.counts[wanted]) == (3, 1)
+        (there,) = store.read([theirs[0].query.id])
+        kept = not replace or status == "unchanged"
+        assert (there.settings_hash, there.blind) == (
+            (theirs[0].settings_hash, theirs[0].blind) if kept else (graphs([0])[0].settings_hash, graphs([0])[0].blind)
+        )
+
+
+def test_what_was_found_before_a_store_goes_away_is_told():
+    lines = exported(filled(range(5)))
+    store = empty(Counting)
+    store.claim_embedder(*EMBEDDER)
+    known = graphs(range(5))
+    store.save([known[0], known[1].model_copy(update={"blind": not known[1].blind})], Aggregation())
+
+    def away(_subgraphs):
+        raise StoreUnavailable("the store is away")
+
+    store.fail = away
+    told = []
+    report = Importer(store, lambda _subgraph: Aggregation()).run(read_lines(iter(lines), "f"), told.append)
+    assert str(report.stopped) == "the store is away"
+    assert report.counts == {"new": 0, "unchanged": 1, "replaced": 0, "conflict": 1, "rejected": 0}
+    assert [item.status for item in told] == ["unchanged", "conflict"]

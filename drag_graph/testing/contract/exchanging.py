@@ -125,6 +125,20 @@ class ExchangeContract(Contract):
         assert load(store, exported).counts["unchanged"] == 1
         assert store.verify() == []
 
+    def test_what_is_stored_is_never_replaced_where_that_is_asked_for(self, store: GraphStore, namespace: str) -> None:
+        graphs = [as_distilled(make_subgraph(number, namespace=namespace)) for number in range(3)]
+        assert store.save(graphs[:1], WAYS[0], replace="never") == ["created"]
+        records = records_of(store)
+        others = [graph.model_copy(update={"settings_hash": "another", "blind": not graph.blind}) for graph in graphs]
+        assert store.save(others[:1], WAYS[1], replace="never") == ["unchanged"]
+        assert records_of(store) == records
+        assert store.save(others, WAYS[0], replace="never") == ["unchanged", "created", "created"]
+        assert [graph.settings_hash == "another" for graph in store.read([item.query.id for item in graphs])] == [
+            False,
+            True,
+            True,
+        ]
+
     def test_ids_are_those_of_the_namespace_that_is_imported_into(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(namespace) as store:
             fill(store, 4)
