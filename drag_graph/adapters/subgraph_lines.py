@@ -7,10 +7,12 @@ only repeat what is in the line.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from operator import attrgetter, itemgetter
-from typing import Any, TypeVar
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
@@ -21,11 +23,14 @@ from drag_graph.errors import QueryInvalid, StoreError, StoreUnfit
 from drag_graph.exchange import Head, Stored
 from drag_graph.inputs import json_object
 from drag_graph.model import LABELS, Aggregation, Entity, Evidence, Query, Subgraph, TeacherCall, Triple, Value
+from drag_graph.steps.aggregate import aggregate, edge_id
 from drag_graph.steps.moving import wrong_id
 
 FORMAT = "drag-graph subgraphs"
 VERSION = 1
 LARGEST_INTEGER = 2**63 - 1
+MOST_STATEMENTS = 10_000
+"""The positions of evidence that are taken; a teacher is asked for a few dozen."""
 UNIT = 1e-3
 """How far a vector's length may be from 1; vectors of single precision are, by less."""
 
@@ -33,8 +38,36 @@ QUERY = ("id", "text", "options", "domain", "complexity", "source_id", "metadata
 OWN = ("settings_hash", "blind", "created_at", "expires_at", "embedding")
 AGGREGATION = ("strategy", "merge", "threshold", "top_k", "statements")
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
+_NUMBERS: Mapping[Any, tuple[frozenset[type], str]] = {
+    int: (frozenset((int,)), "a whole number"),
+    bool: (frozenset((bool,)), "true or false"),
+    float: (frozenset((int, float)), "a number"),
+}
+"""The types that a parser of JSON makes of what may stand for each of these, and how the type is called."""
+
 Item = TypeVar("Item", bound=Value)
 _ENDS = ("subject", "object")
+
+
+@cache
+def _strict(model: type[Value]) -> dict[str, tuple[frozenset[type], str]]:
+    """Return the fields of a model that must be of just their type in JSON: "3" is no number and "yes" is not true."""
+    found = {}
+    for name, field in model.model_fields.items():
+        types = _plain(field.annotation)
+        numbers = types & _NUMBERS.keys()
+        if numbers and types <= {*_NUMBERS, NoneType}:
+            allowed = {made for number in numbers for made in _NUMBERS[number][0]} | (types & {NoneType})
+            found[name] = frozenset(allowed), " or ".join(_NUMBERS[number][1] for number in numbers)
+    return found
+
+
+def _plain(annotation: Any) -> set[Any]:
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _plain(parts[0])
+    return {one for part in parts for one in _plain(part)} if origin in (Union, UnionType) else {annotation}
 
 
 class _Part:
@@ -46,6 +79,7 @@ class _Part:
         self.checked = CheckedRows(model, (*self.fields, *left_out))
         self.values = attrgetter(*self.fields)
         self.getter = itemgetter(*self.fields)
+        self.strict = [(self.fields.index(field), field, *kind) for field, kind in _strict(model).items()]
         self.whole = tuple(field for field in self.fields if model.model_fields[field].annotation is int)
 
     def dumped(self, items: Sequence[Value]) -> list[dict[str, Any]]:
@@ -62,6 +96,10 @@ class _Part:
         if len(found) != len(items) or any(len(item) != len(self.fields) for item in items):
             for place, item in enumerate(items):
                 _check_keys(item, self.fields, f"{self.name}[{place}]")
+        for column, name, types, kind in self.strict:
+            for place, row in enumerate(found):
+                if type(row[column]) not in types:
+                    raise QueryInvalid(f"{self.name}[{place}].{name}: not {kind}")
         return found
 
     def of(self, rows: Sequence[Sequence[Any]], query_id: str) -> list[Any]:
@@ -177,7 +215,7 @@ def stored_of(document: Mapping[str, Any], head: Head) -> Stored:
         "the subgraph",
     )
     _check(graph, head.namespace)
-    return Stored(graph, _aggregation(document["aggregation"]))
+    return Stored(graph, _aggregation(document["aggregation"], graph))
 
 
 _SUBJECT, _OBJECT = TRIPLES.fields.index("subject_id"), TRIPLES.fields.index("object_id")
@@ -191,11 +229,26 @@ def _query(document: Any, namespace: str) -> Query:
     return query
 
 
-def _aggregation(document: Any) -> Aggregation | None:
+def _aggregation(document: Any, graph: Subgraph) -> Aggregation | None:
+    """Return how the edges are made, with the statements of those edges that say something else than their triples joined."""
     if document is None:
         return None
     _check_keys(document, AGGREGATION, "aggregation")
-    return _valid(Aggregation, document, "aggregation")
+    aggregation = _valid(Aggregation, document, "aggregation")
+    if aggregation.top_k > LARGEST_INTEGER:
+        raise QueryInvalid("aggregation.top_k is too large a number")
+    if not aggregation.statements:
+        return aggregation
+    own = {edge_id(triple, aggregation.strategy) for triple in graph.triples}
+    for id_, text in aggregation.statements.items():
+        if id_ not in own:
+            raise QueryInvalid(f"aggregation.statements: {id_!r} is no edge of the query's triples")
+        if not text.strip():
+            raise QueryInvalid(f"aggregation.statements: that of {id_} is empty")
+    edges, _ = aggregate(graph.triples, graph.evidence, aggregation.model_copy(update={"statements": {}}))
+    joined = {edge.id: edge.statement for edge in edges}
+    said = {id_: text.strip() for id_, text in aggregation.statements.items() if joined.get(id_, text.strip()) != text.strip()}
+    return aggregation.model_copy(update={"statements": said})
 
 
 def _vector(numbers: Any, head: Head) -> tuple[float, ...]:
@@ -219,19 +272,38 @@ def _check(graph: Subgraph, namespace: str) -> None:
         checks.check([graph], namespace)
     except StoreError as error:
         raise QueryInvalid(error.message) from error
-    for name in ("created_at", "expires_at"):
-        moment = getattr(graph, name)
-        if moment:
-            try:
-                datetime.fromisoformat(moment)
-            except ValueError as error:
-                raise QueryInvalid(f"{name} {moment!r} is no time") from error
+    _check_times(
+        "created_at",
+        (graph.created_at, *(item.created_at for item in graph.calls), *(item.created_at for item in graph.evidence)),
+    )
+    _check_times("expires_at", (graph.expires_at,))
+    for item in graph.evidence:
+        if item.position > MOST_STATEMENTS:
+            raise QueryInvalid(f"evidence {item.id}: its position {item.position:,} is beyond {MOST_STATEMENTS:,}")
     wrong = wrong_id(graph)
     if wrong:
         raise QueryInvalid(wrong)
 
 
+def _check_times(name: str, moments: Iterable[str]) -> None:
+    """Refuse times in another form than the product's own: stores compare them as texts."""
+    for moment in {*moments} - {""}:
+        if not _is_time(moment):
+            raise QueryInvalid(f"{name} {moment[:50]!r} is no time in UTC such as 2026-01-31T12:00:00+00:00")
+
+
+def _is_time(moment: str) -> bool:
+    try:
+        datetime.fromisoformat(moment)
+    except ValueError:
+        return False
+    return _TIME.fullmatch(moment) is not None
+
+
 def _valid(model: type[Item], document: Any, what: str) -> Item:
+    for name, (types, kind) in _strict(model).items():
+        if name in document and type(document[name]) not in types:
+            raise QueryInvalid(f"{what}.{name}: not {kind}")
     try:
         return model.model_validate(document)
     except ValidationError as error:

@@ -1,14 +1,16 @@
 """A subgraph's ids as hashes of content (`drag_graph.identity`): whether they are, and what they are in another namespace."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from drag_graph.exchange import Stored
 from drag_graph.identity import content_id, content_ids, query_id
-from drag_graph.model import Aggregation, Evidence, Subgraph
+from drag_graph.model import Aggregation, Evidence, Subgraph, Triple
 from drag_graph.steps.surface import predicate_key
 
+MOST_REPEATS = 1000
+"""Earlier statements of the same text that one is looked for to repeat, at most, as `db verify` does."""
 _ID = re.compile("[0-9a-f]{32}")
 _key = lru_cache(maxsize=10_000)(predicate_key)
 
@@ -41,6 +43,23 @@ def _wrong_part(subgraph: Subgraph) -> str:
     for triple in subgraph.triples:
         if hashed(triple.subject_id, _key(triple.predicate), triple.object_id, triple.evidence_id) != triple.id:
             return f"the triple {triple.id} is not what its id is the hash of"
+    return _wrong_key(subgraph.triples)
+
+
+def _wrong_key(triples: Sequence[Triple]) -> str:
+    """Return, in words, the first predicate key that canonicalisation cannot have given; "" where all may be right.
+
+    Predicates that say the same share the key of one of them (drag_graph/steps/canonical.py). That one may have been erased, so
+    a key may be another than its predicate's own; but what one predicate has, all of its form have, and a key has itself.
+    """
+    keys: dict[str, str] = {}
+    for triple in triples:
+        key = triple.predicate_key
+        if keys.setdefault(_key(triple.predicate), key) != key:
+            return f"the triple {triple.id} has the predicate key {key!r}, and another of its predicate has another"
+    for triple in triples:
+        if keys.get(triple.predicate_key, triple.predicate_key) != triple.predicate_key:
+            return f"the triple {triple.id} has the predicate key {triple.predicate_key!r}, whose own predicate has another"
     return ""
 
 
@@ -100,7 +119,7 @@ def _repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
     hashed = content_ids(namespace, "evidence", item.query_id, item.text)
     if hashed() == item.id:
         return ()
-    numbers = (str(number) for number in range(1, item.position + 1))
+    numbers = (str(number) for number in range(1, min(item.position, MOST_REPEATS) + 1))
     return next((("repeat", number) for number in numbers if hashed("repeat", number) == item.id), ())
 
 

@@ -20,6 +20,7 @@ from drag_graph.files import write_lines
 from drag_graph.importing import BATCH, OPEN, Importer
 from drag_graph.model import Aggregation
 from drag_graph.steps.moving import wrong_id
+from drag_graph.steps.surface import predicate_key
 from drag_graph.testing.builders import as_distilled, make_subgraph
 from drag_graph.testing.dict_store import DictStore
 
@@ -101,7 +102,25 @@ def put(value, *path):
         (put([1.0, 0.0, 0.0], "embedding"), "has 3 numbers, and of-tests has 4"),
         (put([1.0, 1.0, 0.0, 0.0], "embedding"), "no unit vector"),
         (put("x", "embedding"), "no list of numbers"),
-        (put("tomorrow", "expires_at"), "is no time"),
+        (put("tomorrow", "expires_at"), "expires_at 'tomorrow' is no time"),
+        (put("20260101", "expires_at"), "is no time"),
+        (put("2026-01-02T03:04:05", "created_at"), "is no time"),
+        (put("2026-02-30T03:04:05+00:00", "created_at"), "is no time"),
+        (put("2026-01-02T03:04:05+01:00", "created_at"), "is no time"),
+        (put("yesterday", "calls", 0, "created_at"), "created_at 'yesterday' is no time"),
+        (put("2026-01-02T03:04:05Z", "evidence", 0, "created_at"), "is no time"),
+        (put("yes", "evidence", 0, "kept"), r"evidence\[0\].kept: not true or false"),
+        (put("3", "evidence", 0, "rank"), r"evidence\[0\].rank: not a whole number"),
+        (put(3.0, "triples", 0, "rank"), r"triples\[0\].rank: not a whole number"),
+        (put("3", "evidence", 0, "llm_score"), r"evidence\[0\].llm_score: not a number"),
+        (put(True, "triples", 0, "confidence"), r"triples\[0\].confidence: not a number"),
+        (put(1, "blind"), "the subgraph.blind: not true or false"),
+        (put("0.5", "query", "complexity"), "query.complexity: not a number"),
+        (put("10", "aggregation", "top_k"), "aggregation.top_k: not a whole number"),
+        (put(10**30, "aggregation", "top_k"), "aggregation.top_k is too large"),
+        (put(10**15, "evidence", 0, "position"), "position 1,000,000,000,000,000 is beyond 10,000"),
+        (put({"x-y": "nonsense"}, "aggregation", "statements"), "'x-y' is no edge"),
+        (put({"x-y": 1}, "aggregation", "statements"), "aggregation.statements.x-y"),
         (put({"strategy": "pair"}, "aggregation"), "aggregation lacks"),
         (put("triangle", "aggregation", "strategy"), "aggregation.strategy"),
     ],
@@ -310,6 +329,67 @@ def test_exact_repeats_of_evidence_keep_their_ids_and_get_those_of_another_names
     assert {call.id for call in moved.calls}.isdisjoint(call.id for call in graph.calls)
     left = graph.model_copy(update={"evidence": graph.evidence[2:], "triples": ()})
     assert wrong_id(left) == "", "the first was erased"
+
+
+def pair_of(line, triple=0):
+    found = json.loads(line)["triples"][triple]
+    return f"{found['subject_id']}-{found['object_id']}"
+
+
+@pytest.mark.parametrize("strategy", ["pair", "predicate"])
+def test_a_statement_is_of_an_edge_of_its_own_line(strategy):
+    lines = exported(filled(range(2), Aggregation(strategy=strategy)))
+    for wrong in (pair_of(lines[2]), pair_of(lines[1]) + ("" if strategy == "predicate" else "-x")):
+        report = load(empty(), [lines[0], edited(lines[1], put({wrong: "A lie."}, "aggregation", "statements")), *lines[2:]])
+        assert [item.reason for item in report.listed] == [
+            f"aggregation.statements: {wrong!r} is no edge of the query's triples"
+        ]
+        assert report.counts["new"] == 1
+    triple = json.loads(lines[1])["triples"][0]
+    own = pair_of(lines[1]) + (f"-{triple['predicate_key']}" if strategy == "predicate" else "")
+    for empty_text in ("", " \t"):
+        report = load(empty(), [lines[0], edited(lines[1], put({own: empty_text}, "aggregation", "statements")), *lines[2:]])
+        assert [item.reason for item in report.listed] == [f"aggregation.statements: that of {own} is empty"]
+    told = [lines[0], edited(lines[1], put({own: " Told. "}, "aggregation", "statements")), *lines[2:]]
+    store = empty()
+    assert load(store, told).counts["new"] == 2
+    assert "Told." in {edge.statement for edge in next(everything(store)).subgraph.edges}
+    assert load(store, told).counts["unchanged"] == 2
+
+
+def test_a_statement_that_says_what_the_triples_say_or_is_of_no_edge_that_stays_is_none():
+    lines = exported(filled(range(1), Aggregation(threshold=0.0, top_k=1)))
+    (item,) = everything(filled(range(1), Aggregation(threshold=0.0)))
+    first, second, *_ = item.subgraph.edges
+    said = {first.id: first.statement, second.id: "It is pruned."}
+    told = [lines[0], edited(lines[1], put(said, "aggregation", "statements")), lines[2]]
+    store = empty()
+    assert load(store, told).counts["new"] == 1
+    assert exported(store) == lines
+    assert load(store, told).counts["unchanged"] == 1
+
+
+def test_a_position_that_is_far_out_costs_nothing():
+    graph = as_distilled(make_subgraph(1, evidence=["one", "two"], triples=(), embedding=VECTOR))
+    last = graph.evidence[1].model_copy(update={"position": 10**15, "id": "0" * 32})
+    assert "is not what its id is the hash of" in wrong_id(graph.model_copy(update={"evidence": (graph.evidence[0], last)}))
+
+
+def test_predicates_of_one_form_have_one_key():
+    """Merging gives predicates that say the same the key of one of them, which may have been erased since."""
+    spec = [("a", "causes", "b", 0.9, 0), ("a", "leads to", "b", 0.9, 1), ("b", "cause", "c", 0.9, 1)]
+    graph = as_distilled(make_subgraph(1, evidence=3, triples=spec, embedding=VECTOR))
+    own = predicate_key("leads to")
+
+    def keyed(*keys):
+        triples = [item.model_copy(update={"predicate_key": key}) for item, key in zip(graph.triples, keys, strict=True)]
+        return wrong_id(graph.model_copy(update={"triples": tuple(triples)}))
+
+    assert [item.predicate for item in graph.triples] == ["causes", "leads to", "cause"]
+    assert keyed("cause", own, "cause") == keyed("cause", "cause", "cause") == keyed(own, own, own) == ""
+    assert keyed("erased_since", own, "erased_since") == ""
+    assert "and another of its predicate has another" in keyed("cause", own, "x")
+    assert "whose own predicate has another" in keyed(own, "cause", own)
 
 
 class Counting(DictStore):
