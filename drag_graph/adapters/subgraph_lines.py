@@ -29,6 +29,8 @@ from drag_graph.steps.moving import wrong_id
 FORMAT = "drag-graph subgraphs"
 VERSION = 1
 LARGEST_INTEGER = 2**63 - 1
+MOST_EDGES = 2**31 - 1
+"""The largest number of edges to keep that every store takes: Neo4j slices a list by integers of 32 bits."""
 MOST_STATEMENTS = 10_000
 """The positions of evidence that are taken; a teacher is asked for a few dozen."""
 UNIT = 1e-3
@@ -235,7 +237,7 @@ def _aggregation(document: Any, graph: Subgraph) -> Aggregation | None:
         return None
     _check_keys(document, AGGREGATION, "aggregation")
     aggregation = _valid(Aggregation, document, "aggregation")
-    if aggregation.top_k > LARGEST_INTEGER:
+    if aggregation.top_k > MOST_EDGES:
         raise QueryInvalid("aggregation.top_k is too large a number")
     if not aggregation.statements:
         return aggregation

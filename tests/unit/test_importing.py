@@ -8,6 +8,7 @@ import os
 import re
 import signal
 
+import numpy as np
 import pytest
 
 from drag_graph.adapters import subgraph_file
@@ -19,12 +20,16 @@ from drag_graph.exchange import Head, Stored, everything
 from drag_graph.files import write_lines
 from drag_graph.importing import BATCH, OPEN, Importer
 from drag_graph.model import Aggregation
+from drag_graph.steps import canonical
+from drag_graph.steps.extract import RawTriple
+from drag_graph.steps.merging import Thresholds
 from drag_graph.steps.moving import wrong_id
 from drag_graph.steps.surface import predicate_key
 from drag_graph.testing.builders import as_distilled, make_subgraph
 from drag_graph.testing.dict_store import DictStore
 
 EMBEDDER = ("of-tests", 4)
+MERGING = Thresholds(entity=0.9, predicate=0.9)
 VECTOR = (0.6, 0.0, 0.8, 0.0)
 
 
@@ -118,6 +123,7 @@ def put(value, *path):
         (put("0.5", "query", "complexity"), "query.complexity: not a number"),
         (put("10", "aggregation", "top_k"), "aggregation.top_k: not a whole number"),
         (put(10**30, "aggregation", "top_k"), "aggregation.top_k is too large"),
+        (put(2**31, "aggregation", "top_k"), "aggregation.top_k is too large"),
         (put(10**15, "evidence", 0, "position"), "position 1,000,000,000,000,000 is beyond 10,000"),
         (put({"x-y": "nonsense"}, "aggregation", "statements"), "'x-y' is no edge"),
         (put({"x-y": 1}, "aggregation", "statements"), "aggregation.statements.x-y"),
@@ -390,6 +396,23 @@ def test_predicates_of_one_form_have_one_key():
     assert keyed("erased_since", own, "erased_since") == ""
     assert "and another of its predicate has another" in keyed("cause", own, "x")
     assert "whose own predicate has another" in keyed(own, "cause", own)
+
+
+def test_predicates_that_canonicalisation_merged_are_taken():
+    said = [("a", "is associated with", "b"), ("a", "is linked with", "c"), ("b", "is linked with", "c")]
+    graph = as_distilled(make_subgraph(1, evidence=1, triples=(), embedding=VECTOR))
+    raw = [RawTriple(*one, 0.9, graph.evidence[0].id, graph.calls[0].id) for one in said]
+    alike = canonical.build(
+        graph.query,
+        raw,
+        lambda texts: np.eye(8, dtype=np.float32)[[7 if "with" in text else n for n, text in enumerate(texts)]],
+        MERGING,
+    )
+    assert [item for item in alike.triples if item.predicate_key != predicate_key(item.predicate)]
+    store = empty()
+    store.claim_embedder(*EMBEDDER)
+    store.save([graph.model_copy(update={"entities": alike.entities, "triples": alike.triples})], Aggregation())
+    assert load(empty(), exported(store)).counts["new"] == 1
 
 
 class Counting(DictStore):
