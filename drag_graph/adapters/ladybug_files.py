@@ -14,6 +14,10 @@ from drag_graph.log import event
 
 SPARE_BYTES = 8 * 1024 * 1024
 """Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
+COMPRESSION = False
+"""ladybug 0.22 loses lists of numbers when it compresses: where a column holds vectors that are mostly zeros, and another one
+is added later, that is all zeros after the checkpoint. What decides is how the file was made."""
+LENIENT = "throw_on_wal_replay_failure"
 FIRST_PAUSE = 0.02
 RACE_SECONDS = 2.0
 """How long a reader tries again when a writer comes or goes, with a checkpoint, while it opens the file."""
@@ -25,7 +29,7 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
 
     start = time.monotonic()
     pause = FIRST_PAUSE
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"compression": COMPRESSION}
     while True:
         try:
             if not read_only:
@@ -41,9 +45,9 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
             raise StoreUnfit(f"{path} is damaged", hint="Restore it from a backup, or name another file by --store.") from error
         waited = time.monotonic() - start
         torn = TORN_LOG.search(message) or (BROKEN_RECORD.search(message) and Path(f"{path}.wal").exists())
-        if torn and not options:
+        if torn and LENIENT not in options:
             _keep_torn_log(path, read_only=read_only)
-            options = {"throw_on_wal_replay_failure": False}
+            options[LENIENT] = False
             continue
         patience = timeout if LOCK.search(message) else 0.0
         if read_only and (CHECKPOINT_RACE.search(message) or RECOVERY_PENDING.search(message)):
@@ -102,7 +106,7 @@ def create(path: Path) -> None:
         raise StoreUnavailable(f"the disk of {path} is full", hint="Free some space and run the same again.")
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        ladybug.Database(str(draft)).close()
+        ladybug.Database(str(draft), compression=COMPRESSION).close()
         try:
             os.link(draft, path)
         except FileExistsError:
