@@ -41,7 +41,7 @@ WITH q, rank, edge[0] AS id, edge[1] AS s, edge[2] AS o, edge[3] AS triple_ids, 
 WITH *, s.name AS subject, o.name AS object
 CREATE (s)-[:RELATED {
   id: id, query_id: q.id, namespace: $namespace, predicates: predicates, confidence: confidence, support: size(triple_ids),
-  statement: coalesce($statements[id], reduce(text = '', w IN
+  statement: coalesce(nullIf($statements[id], ''), reduce(text = '', w IN
     reduce(out = [], w IN [p IN predicates | replace(p, '_', ' ')] | CASE WHEN w IN out THEN out ELSE out + w END) |
     text + CASE text WHEN '' THEN '' ELSE '; ' END + subject + ' ' + w + ' ' + object)),
   triple_ids: triple_ids, evidence_ids: evidence_ids, rank: rank

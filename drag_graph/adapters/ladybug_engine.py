@@ -100,8 +100,15 @@ class Engine:
         return self
 
     def close(self) -> None:
-        """Release one use; the last one closes the connections and the file (which checkpoints it)."""
+        """Release one use; the last one closes the connections and the file (which checkpoints it).
+
+        It waits for a write that is under way in another thread: a database must not be closed under a COPY.
+        """
         with _engines_lock:
+            if self._users > 1:
+                self._users -= 1
+                return
+        with self._write_lock, _engines_lock:
             self._users -= 1
             if self._users:
                 return

@@ -222,6 +222,37 @@ def test_an_error_of_the_engine_in_a_copy_is_said_and_leaves_nothing(tmp_path, c
         assert copies == []
 
 
+def test_closing_waits_for_a_copy_that_is_under_way(tmp_path, monkeypatch):
+    begun, ended = threading.Event(), threading.Event()
+    run = ladybug_engine.Session.run
+
+    def slow(self, name, /, **parameters):
+        found = run(self, name, **parameters)
+        if name.endswith("_copy"):
+            begun.set()
+            time.sleep(0.05)
+        return found
+
+    monkeypatch.setattr(ladybug_engine.Session, "run", slow)
+    store = LadybugStore(tmp_path / "graph.lbug")
+    store.migrate()
+    saved = []
+
+    def save():
+        saved.append(store.save(batch(0), PLAIN))
+        ended.set()
+
+    thread = threading.Thread(target=save)
+    thread.start()
+    assert begun.wait(30)
+    store.close()
+    assert ended.wait(30)
+    thread.join()
+    assert saved == [["created"] * BATCH]
+    with LadybugStore(tmp_path / "graph.lbug") as again:
+        assert_whole(again, 1)
+
+
 def test_a_reader_hinders_a_copy_and_not_a_save(tmp_path, copies):
     with LadybugStore(tmp_path / "graph.lbug") as store:
         store.migrate()

@@ -126,6 +126,11 @@ class AggregationContract(Contract):
         graph = make_subgraph(namespace=namespace, triples=PARALLEL)
         settings = Aggregation(threshold=0.0)
         first, second, *_ = aggregate(graph.triples, graph.evidence, settings)[0]
+        # An empty sentence is none.
+        empty = settings.model_copy(update={"statements": {first.id: ""}})
+        store.save([graph], empty)
+        assert store.read([graph.query.id])[0].edges[0].statement == first.statement
+        store.erase_query(graph.query.id)
         sentence = "A knows B; }) DETACH DELETE n // 'so' \"it\" says $x."
         settings = settings.model_copy(update={"statements": {first.id: sentence, "no-such-edge": "never shown"}})
         store.save([graph], settings)

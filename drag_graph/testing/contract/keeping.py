@@ -88,6 +88,9 @@ class StoreContract(Contract):
     def test_the_embedder_is_claimed_once(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(namespace) as store:
             assert store.embedder() is None
+            with store.concepts.exclusive():
+                pass  # a linker leaves its mark beside the embedder's name
+            assert store.embedder() is None
             store.claim_embedder("minilm", DIMENSION)
             store.claim_embedder("minilm", DIMENSION)
             store.save([make_subgraph(namespace=namespace)], PLAIN)
