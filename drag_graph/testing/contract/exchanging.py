@@ -1,7 +1,9 @@
 """Subgraphs out of a store and into another: `GraphStore.exchange`, and imports, which go through the port."""
 
+import json
+
 from drag_graph.adapters.subgraph_file import read_lines
-from drag_graph.adapters.subgraph_lines import lines_of
+from drag_graph.adapters.subgraph_lines import MOST_EDGES, lines_of
 from drag_graph.errors import StoreUnfit
 from drag_graph.exchange import Head, everything
 from drag_graph.importing import BATCH, Importer, ImportReport
@@ -138,6 +140,19 @@ class ExchangeContract(Contract):
             True,
             True,
         ]
+
+    def test_a_statement_like_the_triples_is_no_other_content(self, store: GraphStore, namespace: str) -> None:
+        with in_memory(namespace) as other:
+            graph = as_distilled(make_subgraph("first", namespace=namespace))
+            other.save([graph], Aggregation(top_k=MOST_EDGES))
+            head, line, end = lines(other)
+            edge = other.read([graph.query.id])[0].edges[0]
+        document = json.loads(line)
+        document["aggregation"]["statements"] = {edge.id: f"{edge.statement} "}
+        told = [head, json.dumps(document).encode(), end]
+        assert load(store, told).counts["new"] == 1
+        assert load(store, told).counts["unchanged"] == 1
+        assert lines(store) == [head, line, end]
 
     def test_ids_are_those_of_the_namespace_that_is_imported_into(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(namespace) as store:
