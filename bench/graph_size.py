@@ -117,7 +117,8 @@ def look(store: Neo4jStore, size: int, looks: int) -> None:
     found: list[float] = []
 
     def nearest(middle: int) -> None:
-        planted = {id_of(middle + place, NAMESPACE) for place in range(PLANTED)}
+        # With the middle itself there are eleven, of which ten are asked for.
+        planted = {id_of(middle + place, NAMESPACE) for place in range(PLANTED + 1)}
         found.append(len(planted & {id_ for id_, _ in store.nearest_queries(vector_of(middle), PLANTED)}) / PLANTED)
 
     times(nearest, middles, "ten nearest queries")
