@@ -162,7 +162,8 @@ def _wrong_ids(subgraph: Subgraph) -> Iterator[Problem]:
     name, own = query.namespace, query.id
     if query_id(name, query.text, query.options) != own:
         yield _wrong(own, "query")
-    if subgraph.embedding and not any(subgraph.embedding):
+    # What has no word has no direction either.
+    if subgraph.embedding and not any(subgraph.embedding) and any(map(str.isalnum, query.text)):
         yield Problem("vector", own, "its vector is all zeros, so that asking something near to it does not find it")
     for item in subgraph.evidence:
         if item.id != content_id(name, "evidence", own, item.text) and not _is_repeat(item, name):

@@ -106,6 +106,7 @@ def put(value, *path):
         (put(["x"], "evidence"), r"evidence\[0\] is no JSON object"),
         (put([1.0, 0.0, 0.0], "embedding"), "has 3 numbers, and of-tests has 4"),
         (put([1.0, 1.0, 0.0, 0.0], "embedding"), "no unit vector"),
+        (put([0.0] * 4, "embedding"), "all zeros"),
         (put("x", "embedding"), "no list of numbers"),
         (put("tomorrow", "expires_at"), "expires_at 'tomorrow' is no time"),
         (put("20260101", "expires_at"), "is no time"),

@@ -25,6 +25,11 @@ def test_a_repeat_stays_right_when_what_it_repeats_was_erased(twice, first):
     assert problems(stored(twice.model_copy(update={"evidence": twice.evidence[first:]}))) == []
 
 
+def test_a_lost_vector_is_named(twice):
+    (found,) = problems(stored(twice.model_copy(update={"embedding": (0.0,) * 8})))
+    assert (found.check, found.id) == ("vector", twice.query.id)
+
+
 def test_a_changed_text_is_found(twice):
     changed = twice.evidence[2].model_copy(update={"text": "three"})
     found = problems(stored(twice.model_copy(update={"evidence": (*twice.evidence[:2], changed)})))
