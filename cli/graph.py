@@ -111,12 +111,14 @@ def top(
     settings = options.settings_of({"store": store, "namespace": namespace})
     with open_store(settings, create=False, read_only=True) as graph:
         found = graph.statistics.shared(limit)
-        linked = bool(found) or graph.counts()["Concept"] > 0
+        counts = graph.counts()
     if json:
         render.document({"concepts": [asdict(item) for item in found]})
         return
     if not found:
-        nothing = "No two queries share a concept." if linked else "Nothing is linked yet: run `drag-graph link`."
+        nothing = "No two queries share a concept." if counts["Concept"] else "Nothing is linked yet: run `drag-graph link`."
+        if not counts["Query"]:
+            nothing = f"Nothing is stored in namespace {settings.namespace!r}."
         render.console().print(nothing)
         return
     table = render.table_of("concept", "queries", "entities")

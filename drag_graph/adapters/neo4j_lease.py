@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from drag_graph.adapters.neo4j_access import Neo4jAccess
@@ -32,7 +33,7 @@ class Neo4jLease:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the lease while the block runs. Raises StoreLocked when another holds it whose end is not known."""
-        holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        holder = f"{socket.gethostname()}:{os.getpid()}:{processes_here()}-{uuid.uuid4().hex[:8]}"
         other, until = self._take(holder, "")
         if other and _is_dead(other):
             other, until = self._take(holder, other)
@@ -69,8 +70,8 @@ class Neo4jLease:
 
 def _is_dead(holder: str) -> bool:
     """Whether the holder was a process of this machine that is no more."""
-    host, number, _ = holder.rsplit(":", 2)
-    if host != socket.gethostname():
+    host, number, mark = holder.rsplit(":", 2)
+    if host != socket.gethostname() or mark.rpartition("-")[0] != processes_here():
         return False
     try:
         os.kill(int(number), 0)
@@ -79,6 +80,14 @@ def _is_dead(holder: str) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def processes_here() -> str:
+    """Return which processes the numbers here are of: two containers may call themselves alike. Empty where it is unknown."""
+    try:
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError:
+        return ""
 
 
 def _named(holder: str) -> str:

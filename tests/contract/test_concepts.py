@@ -18,6 +18,7 @@ from tampering import statement
 from drag_graph.adapters import neo4j_concepts
 from drag_graph.adapters.embedders.lexical import LexicalEmbedder
 from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.adapters.neo4j_lease import processes_here
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.concepts import Settled
 from drag_graph.erasing import Target, erase_each
@@ -146,9 +147,13 @@ def test_a_linker_of_another_machine_keeps_others_out_until_it_is_not_heard_of_a
 def test_a_linker_of_this_machine_that_died_is_not_waited_for(linked, leased):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
-    leased(f"{socket.gethostname()}:{dead.pid}:ab")
+    leased(f"{socket.gethostname()}:{dead.pid}:{processes_here()}-ab")
     linker(linked).run()
-    leased(f"{socket.gethostname()}:{os.getpid()}:ab")
+    # The number of a process says nothing of another container that calls itself alike.
+    leased(f"{socket.gethostname()}:{dead.pid}:elsewhere-ab")
+    with pytest.raises(StoreLocked, match=f"process {dead.pid} on"):
+        linker(linked).run()
+    leased(f"{socket.gethostname()}:{os.getpid()}:{processes_here()}-ab")
     with pytest.raises(StoreLocked, match=f"process {os.getpid()} on"):
         linker(linked).run()
 

@@ -29,6 +29,7 @@ def test_the_whole_graph_is_looked_at(cli, filled, tmp_path):
     assert len(cli("graph", "stats", *filled, "--limit", 3, "--json").json["weakest_edges"]) == 3
     assert "Weakest edges" in cli("graph", "stats", *filled).out
     assert "drag-graph link" in cli("graph", "top", *filled).out
+    assert "Nothing is stored in namespace 'nobody'" in cli("graph", "top", *filled[:2], "--namespace", "nobody").out
     assert cli("graph", "top", *filled, "--json").json == {"concepts": []}
     alone = cli("graph", "components", *filled, "--json").json
     assert (

@@ -325,7 +325,7 @@ def test_a_stubborn_process_is_killed(tmp_path):
 
 @pytest.mark.parametrize(
     ("heap", "options"),
-    [("1g", ["-Xms512m", "-Xmx1g"]), ("256m", ["-Xms256m", "-Xmx256m"]), ("4096m", ["-Xms512m", "-Xmx4096m"])],
+    [("1g", ["-Xms512m", "-Xmx1g"]), ("256M", ["-Xms256M", "-Xmx256M"]), ("4096m", ["-Xms512m", "-Xmx4096m"])],
 )
 def test_memory_is_what_the_user_says(tmp_path, heap, options):
     memory = Memory(heap, "3g")
@@ -334,7 +334,7 @@ def test_memory_is_what_the_user_says(tmp_path, heap, options):
     assert "server.memory.pagecache.size=3g\n" in text
 
 
-@pytest.mark.parametrize("size", ["", "0g", "1", "1.5g", "1G", "-1g", "1g\nserver.x=y", "many"])
+@pytest.mark.parametrize("size", ["", "0g", "1", "1.5g", "1gb", "-1g", "1g\nserver.x=y", "many"])
 def test_sizes_that_are_none_are_refused(size):
     with pytest.raises(ConfigurationError, match="heap") as refused:
         Memory(heap=size)

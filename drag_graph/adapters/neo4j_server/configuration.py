@@ -11,7 +11,7 @@ from drag_graph.adapters.neo4j_server.process import LOOPBACK
 from drag_graph.adapters.neo4j_server.releases import Neo4jRelease
 from drag_graph.errors import ConfigurationError
 
-_SIZE = re.compile(r"[1-9][0-9]*[mg]")
+_SIZE = re.compile(r"[1-9][0-9]*[mgMG]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Memory:
     @property
     def java_options(self) -> list[str]:
         """The options of the JVM: it begins with half a gigabyte, or with all where that is less."""
-        small = self.heap.endswith("m") and int(self.heap[:-1]) < _FIRST_HEAP
+        small = self.heap[-1] in "mM" and int(self.heap[:-1]) < _FIRST_HEAP
         return [f"-Xms{self.heap if small else f'{_FIRST_HEAP}m'}", f"-Xmx{self.heap}"]
 
 
