@@ -22,7 +22,7 @@ from drag_graph.testing.builders import as_distilled, random_subgraphs
 from drag_graph.testing.dict_store import DictStore
 
 ROOT = Path(__file__).parents[2]
-KILLED_AFTER = (0.0, 0.2)
+KILLED_AFTER = (0.1,)
 """Seconds to the kill from when the first batch is there and the second is being written."""
 QUERIES = 3 * LARGE_BATCH
 
