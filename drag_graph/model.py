@@ -185,6 +185,11 @@ class Subgraph(Value):
         return tuple(sorted((item for item in self.evidence if item.kept), key=lambda item: item.rank))
 
     @property
+    def lost_vector(self) -> bool:
+        """Whether the vector is all zeros although the question has words; what has no word has no direction."""
+        return bool(self.embedding) and not any(self.embedding) and any(map(str.isalnum, self.query.text))
+
+    @property
     def usable_edges(self) -> tuple[SimpleEdge, ...]:
         """The edges that a student may be shown, best first: simple edges, or each triple of kept evidence as an edge."""
         if self.graph == "simple":

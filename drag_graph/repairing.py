@@ -11,15 +11,14 @@ from typing import Protocol
 
 from drag_graph.concepts import Concept, Settled
 from drag_graph.identity import content_id, query_id
-from drag_graph.model import Aggregation, Evidence, Subgraph
+from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports import GraphStore, Problem
 from drag_graph.statistics import components
+from drag_graph.steps.moving import repeat_of
 from drag_graph.steps.surface import predicate_key
 
 PAGE = 200
 """Queries, or ids, that are worked on in one round trip."""
-MOST_REPEATS = 1000
-"""Earlier statements of a reply that one is looked for to repeat, at most."""
 UNMENDABLE = {
     "checksum": "what it should say is not known: erase its query, or distil it again",
     "vector": "make the store anew: what the teacher said is on its tape and costs nothing (docs/graph.md)",
@@ -162,25 +161,15 @@ def _wrong_ids(subgraph: Subgraph) -> Iterator[Problem]:
     name, own = query.namespace, query.id
     if query_id(name, query.text, query.options) != own:
         yield _wrong(own, "query")
-    # What has no word has no direction either.
-    if subgraph.embedding and not any(subgraph.embedding) and any(map(str.isalnum, query.text)):
+    if subgraph.lost_vector:
         yield Problem("vector", own, "its vector is all zeros, so that asking something near to it does not find it")
     for item in subgraph.evidence:
-        if item.id != content_id(name, "evidence", own, item.text) and not _is_repeat(item, name):
+        if item.id != content_id(name, "evidence", own, item.text) and not repeat_of(item, name):
             yield _wrong(item.id, "evidence")
     for entity in subgraph.entities:
         if entity.id != content_id(name, "entity", own, entity.name):
             yield _wrong(entity.id, "entity")
     yield from _wrong_edges(subgraph)
-
-
-def _is_repeat(item: Evidence, namespace: str) -> bool:
-    """Whether its id is that of a statement which the teacher made again (drag_graph/steps/evidence.py).
-
-    The statement that it repeats may have been erased; it was at an earlier position.
-    """
-    parts = (namespace, "evidence", item.query_id, item.text, "repeat")
-    return any(item.id == content_id(*parts, str(number)) for number in range(1, min(item.position, MOST_REPEATS) + 1))
 
 
 def _wrong_edges(subgraph: Subgraph) -> Iterator[Problem]:

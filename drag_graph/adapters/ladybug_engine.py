@@ -141,15 +141,11 @@ class Engine:
             if self._writer is None:
                 self._writer = self._connect()
             session = Session(self._writer, self.location)
-            committed, log_size = False, self._log_size()
+            committed = False
             try:
-                session.execute("BEGIN TRANSACTION")
-                yield session
-                session.execute("COMMIT")
+                with self._committed(session):
+                    yield session
                 committed = True
-            except StoreError as error:
-                self._note_failure(error, log_size)
-                raise
             finally:
                 self.version += not keeps_vectors
                 if not committed:
@@ -169,15 +165,11 @@ class Engine:
             # One of its own: a connection keeps the tables that it was given with the statements that it has planned.
             connection = self._connect()
             session = Session(connection, self.location)
-            committed, log_size = False, self._log_size()
+            committed = False
             try:
-                session.execute("BEGIN TRANSACTION")
-                yield session
-                session.execute("COMMIT")
+                with self._committed(session):
+                    yield session
                 committed = True
-            except StoreError as error:
-                self._note_failure(error, log_size)
-                raise
             finally:
                 self.version += 1
                 if committed:
@@ -289,12 +281,23 @@ class Engine:
         if self._lacking_space():
             raise StoreUnavailable(f"the disk of {self.location} is full", hint="Free some space and run the same again.")
 
-    def _note_failure(self, error: StoreError, log_size: int) -> None:
-        """Write no more after a failure to write, and cut the log back to its size before the transaction that failed so."""
-        if WRITE_FAILURE.search(str(error.__cause__)):
-            self._failure = str(error)
-            if not COMMITTED.search(str(error.__cause__)) and self._log_size() > log_size:
-                os.truncate(self._log, log_size)
+    @contextmanager
+    def _committed(self, session: Session) -> Iterator[None]:
+        """Begin a transaction and commit it at the end of the block; what is to be done where it fails is the caller's.
+
+        After a failure to write nothing more is written, and the log is cut back to its size before.
+        """
+        log_size = self._log_size()
+        try:
+            session.execute("BEGIN TRANSACTION")
+            yield
+            session.execute("COMMIT")
+        except StoreError as error:
+            if WRITE_FAILURE.search(str(error.__cause__)):
+                self._failure = str(error)
+                if not COMMITTED.search(str(error.__cause__)) and self._log_size() > log_size:
+                    os.truncate(self._log, log_size)
+            raise
 
     def _lacking_space(self) -> bool:
         return self._free_bytes() < files.SPARE_BYTES + 4 * self._log_size()

@@ -279,8 +279,7 @@ def _check(graph: Subgraph, namespace: str) -> None:
         (graph.created_at, *(item.created_at for item in graph.calls), *(item.created_at for item in graph.evidence)),
     )
     _check_times("expires_at", (graph.expires_at,))
-    # What has no word has no direction either.
-    if graph.embedding and not any(graph.embedding) and any(map(str.isalnum, graph.query.text)):
+    if graph.lost_vector:
         raise QueryInvalid("the embedding is all zeros: it was lost, so that nothing near the question would find it")
     for item in graph.evidence:
         if item.position > MOST_STATEMENTS:

@@ -10,7 +10,7 @@ from drag_graph.model import Aggregation, Evidence, Subgraph, Triple
 from drag_graph.steps.surface import predicate_key
 
 MOST_REPEATS = 1000
-"""Earlier statements of the same text that one is looked for to repeat, at most, as `db verify` does."""
+"""Earlier statements of the same text that one is looked for to repeat, at most."""
 _ID = re.compile("[0-9a-f]{32}")
 _key = lru_cache(maxsize=10_000)(predicate_key)
 
@@ -33,7 +33,7 @@ def _wrong_part(subgraph: Subgraph) -> str:
     name, own = subgraph.query.namespace, subgraph.query.id
     hashed = content_ids(name, "evidence", own)
     for item in subgraph.evidence:
-        if hashed(item.text) != item.id and not _repeat_of(item, name):
+        if hashed(item.text) != item.id and not repeat_of(item, name):
             return f"the evidence {item.id} is not what its id is the hash of"
     hashed = content_ids(name, "entity", own)
     for entity in subgraph.entities:
@@ -74,7 +74,7 @@ def moved(stored: Stored, namespace: str) -> Stored:
     own = {"query_id": query.id}
     shift = _number(content_id(old.query.namespace, "call", old.query.id)) ^ _number(content_id(namespace, "call", query.id))
     calls = {item.id: f"{_number(item.id) ^ shift:032x}" for item in old.calls}
-    texts = {item.id: (query.id, item.text, *_repeat_of(item, old.query.namespace)) for item in old.evidence}
+    texts = {item.id: (query.id, item.text, *repeat_of(item, old.query.namespace)) for item in old.evidence}
     evidence = {id_: content_id(namespace, "evidence", *parts) for id_, parts in texts.items()}
     entities = {item.id: content_id(namespace, "entity", query.id, item.name) for item in old.entities}
     triples = [
@@ -111,7 +111,7 @@ def moved(stored: Stored, namespace: str) -> Stored:
     return Stored(new, _moved_statements(stored.aggregation, entities))
 
 
-def _repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
+def repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
     """Return what an exact repeat's id hashes besides the text; nothing for what is no repeat, or not the hash of anything.
 
     The first statement of a text has a plain id, each later one its number (drag_graph/steps/evidence.py); some may be erased.
