@@ -82,8 +82,8 @@ class Neo4jAccess:
         return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"))]
 
     def _history_under_lock(self) -> list[Migration]:
-        """Read where writes go: a replica of a cluster may not have heard yet of what another upgrader just did."""
-        return [Migration(*row) for row in self._connection.write(lambda work: work.rows("applied_migrations"))]
+        """Read what another upgrader has just done, too."""
+        return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"), current=True)]
 
     def _apply(self, held: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
         """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS.
@@ -102,8 +102,7 @@ class Neo4jAccess:
         """Wait until these indexes are filled, however long it takes in a large store. Raises StoreUnfit if one cannot."""
         told, pause = time.monotonic(), 0.05
         while True:
-            # Asked where writes go: a replica may not have heard of them yet.
-            open_ = self._connection.write(lambda work: work.rows("await_indexes", names=names))
+            open_ = self._connection.read(lambda work: work.rows("await_indexes", names=names), current=True)
             failed = [name for name, state, _ in open_ if state == "FAILED"]
             if failed:
                 raise StoreUnfit(

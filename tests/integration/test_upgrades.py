@@ -259,7 +259,7 @@ class TestNeo4j:
     def test_an_index_is_waited_for_longer_than_the_server_is(self, neo4j_address, monkeypatch, caplog):
         uri, username, password = neo4j_address
         told = [[["index_of_a_large_store", "POPULATING", 100.0 * n / 8]] for n in range(8)] + [[]]
-        monkeypatch.setattr(Neo4jConnection, "write", lambda *_: told.pop(0))
+        monkeypatch.setattr(Neo4jConnection, "read", lambda *_, **__: told.pop(0))
         monkeypatch.setattr("drag_graph.adapters.neo4j_access._TELL_EVERY", 0.5)
         store = Neo4jStore(uri, username=username, password=password, timeout=0.1)
         began = time.monotonic()
