@@ -3,7 +3,6 @@
 import pytest
 
 from drag_graph.adapters import ladybug_store
-from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.testing.contract.saving import SavingContract
 
 
@@ -15,15 +14,5 @@ class TestCopying(SavingContract):
         monkeypatch.setattr(ladybug_store, "COPIED_FROM", 1)
 
     @pytest.fixture
-    def open_store(self, tmp_path):
-        stores = []
-
-        def open_(namespace):
-            store = LadybugStore(tmp_path / "graph.lbug", namespace=namespace)
-            stores.append(store)
-            store.migrate()
-            return store
-
-        yield open_
-        for store in stores:
-            store.close()
+    def open_store(self, open_ladybug):
+        return open_ladybug

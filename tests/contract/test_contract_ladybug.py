@@ -17,18 +17,8 @@ class TestLadybugStore(GraphStoreContract):
         return tmp_path / "graph.lbug"
 
     @pytest.fixture
-    def open_store(self, path):
-        stores = []
-
-        def open_(namespace):
-            store = LadybugStore(path, namespace=namespace)
-            stores.append(store)
-            store.migrate()
-            return store
-
-        yield open_
-        for store in stores:
-            store.close()
+    def open_store(self, open_ladybug):
+        return open_ladybug
 
     @pytest.fixture
     def unmigrated(self, tmp_path):

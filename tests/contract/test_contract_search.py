@@ -12,7 +12,6 @@ import pytest
 from tampering import statement
 
 from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.adapters.students import make_student
 from drag_graph.asking import Asker
@@ -447,18 +446,8 @@ class SearchContract:
 
 class TestLadybugSearch(SearchContract):
     @pytest.fixture
-    def open_store(self, tmp_path):
-        stores = []
-
-        def open_(namespace):
-            store = LadybugStore(tmp_path / "graph.lbug", namespace=namespace)
-            stores.append(store)
-            store.migrate()
-            return store
-
-        yield open_
-        for store in stores:
-            store.close()
+    def open_store(self, open_ladybug):
+        return open_ladybug
 
     @pytest.fixture
     def execute(self):
