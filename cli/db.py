@@ -182,27 +182,30 @@ def verify(
 def repair(
     store: options.Store = None,
     namespace: options.Namespace = None,
+    embedder: options.Embedder = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Mend what `db verify` finds, as far as it can be mended; exit 1 if something is left.
 
-    What nothing proves is removed, simple edges are made anew, dangling references are dropped. See docs/graph.md.
+    What nothing proves is removed, simple edges are made anew, dangling references are dropped, questions that have lost their
+    vectors are embedded again. See docs/graph.md.
 
     Example: drag-graph db repair --json
     """
     from dataclasses import asdict
     from datetime import UTC, datetime
 
-    from drag_graph.bootstrap import make_repairing, open_store
+    from drag_graph.bootstrap import make_embedder, make_repairing, open_store
     from drag_graph.repairing import repair as repaired
 
     from . import render
 
     del debug
-    settings = options.settings_of({"store": store, "namespace": namespace})
+    settings = options.settings_of({"store": store, "namespace": namespace, "embedder": embedder})
     with open_store(settings, create=False) as graph:
-        done = repaired(graph, make_repairing(settings, graph), datetime.now(UTC).isoformat(timespec="seconds"))
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        done = repaired(graph, make_repairing(settings, graph), now, lambda: make_embedder(settings))
     left = [item for item in done if not item.mended]
     if json:
         render.document({"repairs": [asdict(item) for item in done]})

@@ -4,15 +4,16 @@ The port that the stores implement and the order of the work, without any I/O of
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
 from drag_graph.concepts import Concept, Settled
+from drag_graph.errors import ModelError, StoreUnfit
 from drag_graph.identity import content_id, query_id
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports import GraphStore, Problem
+from drag_graph.ports import Embedder, GraphStore, Problem, Vectors
 from drag_graph.statistics import components
 from drag_graph.steps.moving import repeat_of
 from drag_graph.steps.surface import predicate_key
@@ -21,7 +22,7 @@ PAGE = 200
 """Queries, or ids, that are worked on in one round trip."""
 UNMENDABLE = {
     "checksum": "what it should say is not known: erase its query, or distil it again",
-    "vector": "make the store anew: what the teacher said is on its tape and costs nothing (docs/graph.md)",
+    "vector": "run it again, or distil its query again",
     "duplicate": "a constraint must have been dropped: restore the store from a backup",
 }
 """By check: why `repair` leaves it, and what to do."""
@@ -44,6 +45,12 @@ class RepairStore(Protocol):
 
     def remove_answers(self, ids: Sequence[str]) -> None:
         """Remove answers."""
+
+    def remove_vectors(self, ids: Sequence[str]) -> None:
+        """Take the vectors of evidence and concepts away, and open the clusters of the latter, so that `link` embeds them."""
+
+    def save_query_vectors(self, query_ids: Sequence[str], vectors: Vectors) -> None:
+        """Give queries their vectors again, those that are (still) stored."""
 
     def owners(self, entity_ids: Sequence[str]) -> list[str]:
         """Return the ids of these entities' queries."""
@@ -74,7 +81,7 @@ class Repair:
 def problems(store: GraphStore) -> list[Problem]:
     """Return everything that is wrong with the store: what its own statements find, wrong ids, wrong clusters."""
     found = store.verify()
-    if found:  # what is broken cannot always be read
+    if any(item.check != "vector" for item in found):  # what is broken cannot always be read
         return found + list(_cluster_problems(store))
     return [*found, *content_problems(store), *_cluster_problems(store)]
 
@@ -87,13 +94,15 @@ def content_problems(store: GraphStore) -> Iterator[Problem]:
             yield from _wrong_ids(subgraph)
 
 
-def repair(store: GraphStore, tools: RepairStore, now: str) -> list[Repair]:
+def repair(store: GraphStore, tools: RepairStore, now: str, make_embedder: Callable[[], Embedder]) -> list[Repair]:
     """Mend what can be mended, and return what was done and what could not be.
 
     Orphans are linked to their query again or removed; evidence without a teacher call, triples without either and answers
     without their query are removed; simple edges of what was touched are made anew under their settings, or where these are not
     known removed, their query being marked as expired; concepts, and what queries say that they have, are counted again, and
-    the clusters worked out anew. Each round trip is a transaction of its own: killed at any point, the next one goes on.
+    the clusters worked out anew. Questions whose vector is all zeros are embedded again, by the embedder that `make_embedder`
+    makes then, if it is the store's; evidence and concepts lose such vectors, and `link` embeds them again. Each round trip
+    is a transaction of its own: killed at any point, the next one goes on.
     """
     found = _by_check(store.verify())
     done: list[Repair] = []
@@ -121,13 +130,15 @@ def repair(store: GraphStore, tools: RepairStore, now: str) -> list[Repair]:
     if wrong:
         store.concepts.save_clusters(wrong)
         done.append(Repair("cluster", len(wrong), "clusters worked out anew"))
+    done += _vectors(store, tools, found.get("vector", []), make_embedder)
     note("size", "counted again")
     for some in _chunks(tools.miscounted() if done else []):
         tools.recount(some)
-    left = _by_check(problems(store))
+    left, said = _by_check(problems(store)), {item.check for item in done if not item.mended}
     return done + [
         Repair(check, len(ids), UNMENDABLE.get(check, "run it again, or erase what it names"), mended=False)
         for check, ids in left.items()
+        if check not in said
     ]
 
 
@@ -156,13 +167,42 @@ def _edges(store: GraphStore, tools: RepairStore, ids: Sequence[str], now: str) 
     return [Repair("dangling-id", len(unknown), "queries whose settings are not known: `drag-graph refresh --expired`")]
 
 
+def _vectors(
+    store: GraphStore, tools: RepairStore, ids: Sequence[str], make_embedder: Callable[[], Embedder]
+) -> Iterator[Repair]:
+    """Mend the vectors of these questions, evidence and concepts, which are all zeros."""
+    texts = {
+        subgraph.query.id: subgraph.query.text for some in _chunks(ids) for subgraph in store.read(some) if subgraph.lost_vector
+    }
+    others = [id_ for id_ in ids if id_ not in texts]
+    for some in _chunks(others):
+        tools.remove_vectors(some)
+    if others:
+        yield Repair("vector", len(others), "of evidence and concepts, removed: `drag-graph link` makes them again")
+    if texts:
+        try:
+            embedder = make_embedder()
+            _claim(store, embedder)
+            for some in _chunks(list(texts)):
+                tools.save_query_vectors(some, embedder.embed([texts[id_] for id_ in some]))
+        except (ModelError, StoreUnfit) as error:
+            yield Repair("vector", len(texts), f"of questions, left as they are: {error}. {error.hint}", mended=False)
+        else:
+            yield Repair("vector", len(texts), "of questions, made again")
+
+
+def _claim(store: GraphStore, embedder: Embedder) -> None:
+    """Raise StoreUnfit unless the store's vectors are this embedder's."""
+    if store.embedder() is None:
+        raise StoreUnfit("which embedder filled the store is not known", hint="Distil them again.")
+    store.claim_embedder(embedder.name, embedder.dimension)
+
+
 def _wrong_ids(subgraph: Subgraph) -> Iterator[Problem]:
     query = subgraph.query
     name, own = query.namespace, query.id
     if query_id(name, query.text, query.options) != own:
         yield _wrong(own, "query")
-    if subgraph.lost_vector:
-        yield Problem("vector", own, "its vector is all zeros, so that asking something near to it does not find it")
     for item in subgraph.evidence:
         if item.id != content_id(name, "evidence", own, item.text) and not repeat_of(item, name):
             yield _wrong(item.id, "evidence")

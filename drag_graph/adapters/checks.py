@@ -24,6 +24,7 @@ CHECKS = {
     "verify_queries": ("no-evidence", "the query has triples, but no evidence"),
     "verify_sizes": ("size", "the query does not say rightly which teacher calls, or how many parts, it has"),
     "verify_concepts": ("concept", "no entity refers to the concept, or not as many as it says; `drag-graph link` mends it"),
+    "verify_vectors": ("vector", "the vector of the {0} is all zeros, so that nothing near it finds it"),
     "verify_duplicates": ("duplicate", "the id is there more than once ({0})"),
 }
 """By statement: the name of the check, and what a row (an id, and for some a label or type) means."""

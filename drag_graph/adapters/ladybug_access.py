@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Self
 
 from drag_graph import migrate
+from drag_graph.adapters import ladybug_upgrading as upgrading
 from drag_graph.adapters.ladybug_engine import Engine, Session, open_engine
 from drag_graph.adapters.ladybug_errors import FOREIGN_TABLES
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
@@ -63,7 +65,8 @@ class LadybugAccess:
         with self._refused_is_released():
             if not self._read_only:
                 with self._open().upgrading:
-                    return migrate.run("ladybug", self._history, self._apply)
+                    apply = partial(upgrading.apply, self._open(), made_now=not self._history(), patience=self._timeout)
+                    return migrate.run("ladybug", self._history, apply)
             if migrate.plan(migrate.known("ladybug"), self._history()):
                 raise StoreUnfit(f"{self.location} is older than this version and open for reading only", hint=_MIGRATE)
             return []
@@ -80,18 +83,6 @@ class LadybugAccess:
             if session.run("applied_migrations_tables"):
                 raise StoreUnfit(f"{self.location} is a database of something else", hint="Name another file by --store.")
         return []
-
-    def _apply(self, migration: Migration, statements: tuple[str, ...]) -> None:
-        with self._open().writing() as session:
-            for text in statements:
-                session.execute(text)
-            session.run(
-                "record_migration",
-                version=migration.version,
-                name=migration.name,
-                checksum=migration.checksum,
-                applied_at=migration.applied_at,
-            )
 
     def reading(self) -> AbstractContextManager[Session]:
         """Open a reading transaction (`Engine.reading`) once the schema is known to be this version's."""

@@ -152,14 +152,16 @@ class Engine:
                     self._roll_back()
 
     @contextmanager
-    def copying(self) -> Iterator[Session | None]:
+    def copying(self, *, patience: float | None = None, spare: int | None = None) -> Iterator[Session | None]:
         """Open a transaction for COPY statements only: stored at the end of the block, or not at all. Raises StoreError.
 
-        Yields None where it may not be: while this process reads, near a full disk, or after several that failed.
+        Yields None where it may not be: while this process reads (`patience` seconds are waited), where less than `spare` bytes
+        are free, or after several that failed. Both are by default those of a copy that can as well be done by statements.
         """
-        with self._write_lock, self._without_readers() as possible:
+        with self._write_lock, self._without_readers(COPY_PATIENCE if patience is None else patience) as possible:
             self._require_writable()
-            if not possible or len(_abandoned) >= MOST_ABANDONED or self._free_bytes() < COPY_SPARE_BYTES:
+            least = COPY_SPARE_BYTES if spare is None else spare
+            if not possible or len(_abandoned) >= MOST_ABANDONED or self.free_bytes() < least:
                 yield None
                 return
             # One of its own: a connection keeps the tables that it was given with the statements that it has planned.
@@ -228,13 +230,13 @@ class Engine:
                 self._turn.notify_all()
 
     @contextmanager
-    def _without_readers(self) -> Iterator[bool]:
+    def _without_readers(self, patience: float) -> Iterator[bool]:
         """Let no reader of this process begin, and say whether those that had begun have ended."""
         with self._turn:
             self._copying = True
         try:
             with self._turn:
-                gone = self._turn.wait_for(lambda: not self._readers, COPY_PATIENCE)
+                gone = self._turn.wait_for(lambda: not self._readers, patience)
                 # What is written now is no copy, and hinders nobody.
                 self._copying = gone
                 self._turn.notify_all()
@@ -300,9 +302,10 @@ class Engine:
             raise
 
     def _lacking_space(self) -> bool:
-        return self._free_bytes() < files.SPARE_BYTES + 4 * self._log_size()
+        return self.free_bytes() < files.SPARE_BYTES + 4 * self._log_size()
 
-    def _free_bytes(self) -> int:
+    def free_bytes(self) -> int:
+        """Return how many bytes may still be written to the disk of the file."""
         folder = os.statvfs(Path(self.location).parent)
         return folder.f_bavail * folder.f_frsize
 

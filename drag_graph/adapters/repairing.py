@@ -5,11 +5,15 @@ from typing import Any, Protocol
 
 from drag_graph.erasing import aggregation_of
 from drag_graph.model import Aggregation
+from drag_graph.ports import Vectors
 
 RELINKING = (
     *("repair_links_entities", "repair_links_evidence"),
     *("repair_orphans_entities", "repair_orphans_evidence", "repair_orphans_calls"),
 )
+UNEMBEDDING = ("repair_vectors_evidence", "repair_vectors_concepts")
+VECTORS_AT_ONCE = 32
+"""Vectors of a transaction."""
 
 
 class Statements(Protocol):
@@ -46,6 +50,14 @@ class Repairing:
 
     def remove_answers(self, ids: Sequence[str]) -> None:
         self._statements.write(("erase_answers",), answer_ids=list(ids))
+
+    def remove_vectors(self, ids: Sequence[str]) -> None:
+        self._statements.write(UNEMBEDDING, ids=list(ids))
+
+    def save_query_vectors(self, query_ids: Sequence[str], vectors: Vectors) -> None:
+        rows = [{"id": id_, "vector": vector} for id_, vector in zip(query_ids, vectors.tolist(), strict=True)]
+        for start in range(0, len(rows), VECTORS_AT_ONCE):
+            self._statements.write(("repair_vectors",), rows=rows[start : start + VECTORS_AT_ONCE])
 
     def owners(self, entity_ids: Sequence[str]) -> list[str]:
         return [row[0] for row in self._statements.rows("repair_owners", ids=list(entity_ids))] if entity_ids else []

@@ -223,6 +223,8 @@ class DictStore:
         with self.content() as content:
             for subgraph in content.subgraphs.values():
                 problems.extend(_inconsistencies(subgraph))
+                if subgraph.lost_vector:
+                    problems.append(problem("verify_vectors", subgraph.query.id, "question"))
             loose = (answer for answer in content.answers.values() if set(answer.query_ids) - content.subgraphs.keys())
             problems.extend(problem("verify_answers", answer.id) for answer in loose)
         return problems

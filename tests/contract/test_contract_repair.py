@@ -5,16 +5,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tampering import statement
 
+from drag_graph.adapters.embedders.lexical import LexicalEmbedder
 from drag_graph.adapters.loaders import read_queries
 from drag_graph.adapters.repairing import Repairing
 from drag_graph.bootstrap import make_repairing, open_session, open_store
 from drag_graph.concepts import Concept, Naming, Settled
+from drag_graph.errors import ModelUnavailable
+from drag_graph.model import Aggregation
 from drag_graph.repairing import problems, repair
 from drag_graph.settings import load_settings
-from drag_graph.testing.builders import make_answer
+from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.base import records_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -71,8 +75,12 @@ def mend(settings):
     """Return what is wrong by check, and what `repair` said."""
     with open_store(settings) as store:
         found = {item.check for item in problems(store)}
-        done = repair(store, make_repairing(settings, store), NOW)
+        done = mended(settings, store)
         return found, {item.check: item for item in done}, store
+
+
+def mended(settings, store, embedder=LexicalEmbedder):
+    return repair(store, make_repairing(settings, store), NOW, embedder)
 
 
 def state(settings):
@@ -224,3 +232,84 @@ def test_concepts_are_counted_and_their_clusters_worked_out_anew(settings, flaw,
     assert wrong(settings) == []
     if check == "cluster":
         assert state(settings) == before
+
+
+@pytest.fixture
+def linked(settings):
+    """The store with its evidence and concepts embedded."""
+    with open_session(settings) as session:
+        session.linker().run()
+    return settings
+
+
+def lose(settings):
+    """Make a question, two of evidence and two concepts lose their vectors; return the id of the question, and the others'."""
+    zeros = np.zeros((2, 1024), np.float32)
+    with open_store(settings) as store:
+        graphs = store.read(store.match_ids("query", ""))
+        evidence = [item.id for item in graphs[1].kept_evidence[:2]]
+        concepts = sorted(item.id for item in store.concepts.all())[:2]
+        make_repairing(settings, store).save_query_vectors([graphs[0].query.id], zeros[:1])
+        store.concepts.save_vectors("Evidence", evidence, zeros)
+        store.concepts.save_vectors("Concept", concepts, zeros)
+    return graphs[0].query.id, {*evidence, *concepts}
+
+
+def test_lost_vectors_are_found_and_made_again(linked):
+    before = state(linked)
+    question, others = lose(linked)
+    found = wrong(linked)
+    assert {(item.check, item.id) for item in found} == {("vector", id_) for id_ in {question, *others}}
+    assert sorted(item.message.split()[4] for item in found) == ["concept", "concept", "evidence", "evidence", "question"]
+    with open_store(linked) as store:
+        done = mended(linked, store)
+        assert [(item.check, item.number, item.mended) for item in done] == [("vector", 4, True), ("vector", 1, True)]
+        assert "`drag-graph link`" in done[0].what
+        assert problems(store) == []
+        assert mended(linked, store) == []
+    with open_session(linked) as session:
+        report = session.linker().run()
+        assert (report.evidence_vectors, report.concept_vectors) == (2, 2)
+    assert wrong(linked) == []
+    assert state(linked) == before
+
+
+def test_questions_of_another_embedder_are_left_and_said_to_be(linked):
+    question, _ = lose(linked)
+    with open_store(linked) as store:
+        done = mended(linked, store, lambda: LexicalEmbedder(512))
+        assert [(item.check, item.number, item.mended) for item in done] == [("vector", 4, True), ("vector", 1, False)]
+        assert "lexical/1-1024 (1024 dimensions), not by lexical/1-512 (512)" in done[1].what
+        assert "--embedder lexical" in done[1].what
+        assert [item.id for item in problems(store)] == [question]
+
+
+def test_so_they_are_while_their_embedder_cannot_be_used(linked):
+    lose(linked)
+
+    def unusable():
+        raise ModelUnavailable("the model is away", hint="Wait.")
+
+    with open_store(linked) as store:
+        assert mended(linked, store, unusable)[1].what == "of questions, left as they are: the model is away. Wait."
+
+
+def test_no_embedder_is_made_while_no_question_lost_its_vector(linked):
+    question, _ = lose(linked)
+    mend(linked)
+    with open_store(linked) as store:
+        evidence = store.read([question])[0].kept_evidence[0].id
+        store.concepts.save_vectors("Evidence", [evidence], np.zeros((1, 1024), np.float32))
+        assert [item.mended for item in mended(linked, store, lambda: pytest.fail("nobody asked for it"))] == [True]
+
+
+def test_what_has_no_words_has_lost_nothing(settings):
+    graph = make_subgraph("wordless", namespace=settings.namespace, embedding=[0.0] * 1024)
+    with open_store(settings) as store:
+        assert [item.check for item in (store.save([graph], Aggregation()), store.verify())[1]] == ["vector"]
+        wordless = graph.query.model_copy(update={"text": "?! \n \u2026"})
+        store.save([graph.model_copy(update={"query": wordless, "settings_hash": "other"})], Aggregation())
+        assert store.verify() == []
+        wordless = graph.query.model_copy(update={"text": "?!\n\u6f22"})
+        store.save([graph.model_copy(update={"query": wordless, "settings_hash": "another"})], Aggregation())
+        assert [item.check for item in store.verify()] == ["vector"]
