@@ -2,7 +2,7 @@
 // parameters: namespace, reached, after (cluster and id of the last one of the page before), limit
 // returns: one row a concept: id, key, name, entities, cluster, reached
 MATCH (c:Concept)
-USING INDEX c:Concept(namespace, cluster)
+USING INDEX SEEK c:Concept(namespace, cluster)
 WHERE c.namespace = $namespace AND c.cluster >= $reached AND (c.cluster > $reached OR c.id > $after)
 WITH c
 ORDER BY c.namespace, c.cluster, c.id

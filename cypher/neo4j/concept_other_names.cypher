@@ -2,7 +2,7 @@
 // parameters: namespace, reached, after (query and id of the last entity of the page before), limit
 // returns: one row an entity that has variants: entity, concept (ids), variants, reached
 MATCH (e:Entity)
-USING INDEX e:Entity(namespace, query_id)
+USING INDEX SEEK e:Entity(namespace, query_id)
 WHERE
   e.namespace = $namespace AND e.query_id >= $reached AND (e.query_id > $reached OR e.id > $after) AND size(e.variants) > 0
 MATCH (e)-[:REFERS_TO]->(c:Concept)

@@ -2,7 +2,7 @@
 // parameters: namespace, reached, after (cluster and id of the last one of the page before), limit
 // returns: one row a node: id, text, reached
 MATCH (n:Concept)
-USING INDEX n:Concept(namespace, cluster)
+USING INDEX SEEK n:Concept(namespace, cluster)
 WHERE
   n.namespace = $namespace AND n.cluster >= $reached AND (n.cluster > $reached OR n.id > $after) AND n.embedding IS NULL
   AND n.name <> ''

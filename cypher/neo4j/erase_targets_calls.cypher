@@ -2,6 +2,7 @@
 // parameters: namespace, model, domain, source_id, created_before, after, limit
 // returns: one row a query that has such calls, by id: id, call_ids
 MATCH (q:Query)
+USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id > $after
   AND ($domain = '' OR q.domain = $domain)
   AND ($source_id = '' OR q.source_id = $source_id)
@@ -12,8 +13,10 @@ CALL (q) {
   WHERE c.model = $model
   RETURN collect(c.id) AS call_ids
 }
-WITH q.id AS id, call_ids
+WITH q, call_ids
 WHERE size(call_ids) > 0
-RETURN id, call_ids
-ORDER BY id
+WITH q, call_ids
+ORDER BY q.namespace, q.id
 LIMIT $limit
+RETURN q.id AS id, call_ids
+ORDER BY id

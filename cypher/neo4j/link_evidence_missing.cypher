@@ -2,7 +2,7 @@
 // parameters: namespace, reached, after (query and id of the last one of the page before), limit
 // returns: one row a node: id, text, reached
 MATCH (n:Evidence)
-USING INDEX n:Evidence(namespace, query_id)
+USING INDEX SEEK n:Evidence(namespace, query_id)
 WHERE
   n.namespace = $namespace AND n.query_id >= $reached AND (n.query_id > $reached OR n.id > $after) AND n.kept AND n.embedding IS NULL
 WITH n

@@ -2,6 +2,7 @@
 // parameters: namespace, after, limit
 // returns: one row an answer, by id: the properties as one map, the ids of the queries and of the evidence it is linked to
 MATCH (a:Answer)
+USING INDEX SEEK a:Answer(namespace, id)
 WHERE a.namespace = $namespace AND a.id > $after
 WITH a
 ORDER BY a.namespace, a.id

@@ -3,7 +3,7 @@
 //     wanted, too)
 // returns: one row a concept: id, properties, reached
 MATCH (c:Concept)
-USING INDEX c:Concept(namespace, cluster)
+USING INDEX SEEK c:Concept(namespace, cluster)
 WHERE
   c.namespace = $namespace AND c.cluster >= $reached AND (c.cluster > $reached OR c.id > $after)
 WITH c

@@ -2,6 +2,7 @@
 // parameters: namespace, after, limit
 // returns: one row a query, by id: id
 MATCH (q:Query)
+USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id > $after
 WITH q
 ORDER BY q.namespace, q.id

@@ -3,6 +3,7 @@
 // parameters: namespace, after, limit
 // returns: one row a query of a page, by id: id, pairs (lists: source, target, lists of a predicate and the ids of its triples)
 MATCH (q:Query)
+USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id > $after
 WITH q
 ORDER BY q.namespace, q.id

@@ -2,6 +2,7 @@
 // parameters: namespace
 // returns: one row: number
 MATCH (q:Query)
+USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL
 CALL (q) {
   MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()

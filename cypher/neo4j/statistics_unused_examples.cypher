@@ -2,6 +2,7 @@
 // parameters: namespace, limit
 // returns: one row an evidence, by query and id: id, query_id, text
 MATCH (q:Query)
+USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL
 WITH q
 ORDER BY q.namespace, q.id

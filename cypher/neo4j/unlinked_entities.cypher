@@ -2,7 +2,7 @@
 // parameters: namespace, reached, after (query and id of the last one of the page before), limit
 // returns: one row an entity: id, text, reached
 MATCH (e:Entity)
-USING INDEX e:Entity(namespace, query_id)
+USING INDEX SEEK e:Entity(namespace, query_id)
 WHERE
   e.namespace = $namespace AND e.query_id >= $reached AND (e.query_id > $reached OR e.id > $after) AND NOT EXISTS { (e)-[:REFERS_TO]->() }
 WITH e

@@ -1,0 +1,11 @@
+// what: finds the queries whose subgraphs' time to live has ended, page by page
+// parameters: namespace, now, after, limit
+// returns: one row a query, by id: id, created_at, expires_at
+MATCH (q:Query)
+USING INDEX SEEK q:Query(namespace, id)
+WHERE q.namespace = $namespace AND q.id > $after AND q.expires_at <> '' AND q.expires_at < $now
+WITH q
+ORDER BY q.namespace, q.id
+LIMIT $limit
+RETURN q.id AS id, q.created_at AS created_at, q.expires_at AS expires_at
+ORDER BY id
