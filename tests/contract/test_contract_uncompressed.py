@@ -13,7 +13,7 @@ import pytest
 from earlier import KEPT, LOST, VERSION, content, earlier, graph, make, sparse
 
 from drag_graph import migrate
-from drag_graph.adapters import ladybug_engine, ladybug_upgrading
+from drag_graph.adapters import ladybug_engine, ladybug_store, ladybug_upgrading
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.errors import StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.log import fields_of
@@ -96,6 +96,20 @@ def test_later_vectors_of_all_kinds_are_kept(path):
             assert store.concepts.vectors([concept])[concept] == pytest.approx(sparse(200 + number), abs=1e-7)
             near = store.search.candidates(sparse(100 + number), [], 5).evidence
             assert near[0].score == pytest.approx(1.0)
+
+
+def test_so_are_those_of_many_queries_at_once(path, monkeypatch):
+    """Which are copied into the tables, where `pyarrow` is there."""
+    upgrade(path)
+    monkeypatch.setattr(ladybug_store, "COPIED_FROM", 8)
+    for numbers in (range(30, 40), range(40, 50)):
+        with LadybugStore(path) as store:
+            assert set(store.save([graph(number, store.namespace) for number in numbers], Aggregation())) == {"created"}
+    with LadybugStore(path) as store:
+        assert kept(store, [*KEPT, *range(30, 50)]) == [*KEPT, *range(30, 50)]
+        assert {item.check for item in store.verify() if item.check not in ("vector", "concept")} == set()
+        store.erase_query(graph(3, store.namespace).query.id)
+        assert graph(3, store.namespace).query.id not in store.match_ids("query", "", limit=100)
 
 
 def test_without_the_upgrade_they_would_be_lost(path, monkeypatch):
