@@ -1,11 +1,12 @@
 // what: records which embedder fills the namespace, unless one is recorded and the namespace has a query. The first SET makes
-//     other claims wait
+//     other claims wait. What is stored is named first: the embedded engine has a CASE be of the type of its first value, and
+//     that of a small number holds no large one
 // parameters: namespace, embedder, dimension
 // returns: one row: embedder, dimension (those that are recorded now)
 MERGE (i:StoreInfo {key: $namespace})
 SET i.namespace = $namespace
 WITH i, i.embedder IS NULL OR NOT EXISTS { MATCH (q:Query) WHERE q.namespace = $namespace AND q.id IS NOT NULL } AS is_free
 SET
-  i.embedder = CASE WHEN is_free THEN $embedder ELSE i.embedder END,
-  i.dimension = CASE WHEN is_free THEN $dimension ELSE i.dimension END
+  i.embedder = CASE WHEN NOT is_free THEN i.embedder ELSE $embedder END,
+  i.dimension = CASE WHEN NOT is_free THEN i.dimension ELSE $dimension END
 RETURN i.embedder AS embedder, i.dimension AS dimension

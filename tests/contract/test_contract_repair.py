@@ -277,9 +277,9 @@ def test_lost_vectors_are_found_and_made_again(linked):
 def test_questions_of_another_embedder_are_left_and_said_to_be(linked):
     question, _ = lose(linked)
     with open_store(linked) as store:
-        done = mended(linked, store, lambda: LexicalEmbedder(512))
+        done = mended(linked, store, lambda: LexicalEmbedder(64))
         assert [(item.check, item.number, item.mended) for item in done] == [("vector", 4, True), ("vector", 1, False)]
-        assert "lexical/1-1024 (1024 dimensions), not by lexical/1-512 (512)" in done[1].what
+        assert "lexical/1-1024 (1024 dimensions), not by lexical/1-64 (64)" in done[1].what
         assert "--embedder lexical" in done[1].what
         assert [item.id for item in problems(store)] == [question]
 
