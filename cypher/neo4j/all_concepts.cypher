@@ -1,9 +1,21 @@
 // what: reads all concepts, page by page
 // parameters: namespace, reached, after (cluster and id of the last one of the page before), limit
 // returns: one row a concept: id, key, name, entities, cluster, reached
-MATCH (c:Concept)
-USING INDEX SEEK c:Concept(namespace, cluster)
-WHERE c.namespace = $namespace AND c.cluster >= $reached AND (c.cluster > $reached OR c.id > $after)
+CALL () {
+  MATCH (c:Concept)
+  USING INDEX SEEK c:Concept(namespace, cluster, id)
+  WHERE c.namespace = $namespace AND c.cluster = $reached AND c.id > $after
+  RETURN c
+  ORDER BY c.namespace, c.cluster, c.id
+  LIMIT $limit
+UNION ALL
+  MATCH (c:Concept)
+  USING INDEX SEEK c:Concept(namespace, cluster, id)
+  WHERE c.namespace = $namespace AND c.cluster > $reached AND c.id IS NOT NULL
+  RETURN c
+  ORDER BY c.namespace, c.cluster, c.id
+  LIMIT $limit
+}
 WITH c
 ORDER BY c.namespace, c.cluster, c.id
 LIMIT $limit

@@ -3,8 +3,9 @@
 // returns: one row an entity that has variants: entity, concept (ids), variants, reached
 MATCH (e:Entity)
 USING INDEX SEEK e:Entity(namespace, query_id)
-WHERE
-  e.namespace = $namespace AND e.query_id >= $reached AND (e.query_id > $reached OR e.id > $after) AND size(e.variants) > 0
+WHERE e.namespace = $namespace AND e.query_id >= $reached
+  AND CASE WHEN e.query_id > $reached THEN true ELSE e.id > $after END
+  AND size(e.variants) > 0
 MATCH (e)-[:REFERS_TO]->(c:Concept)
 WITH e, c
 ORDER BY e.namespace, e.query_id, e.id

@@ -3,8 +3,9 @@
 // returns: one row a node: id, text, reached
 MATCH (n:Evidence)
 USING INDEX SEEK n:Evidence(namespace, query_id)
-WHERE
-  n.namespace = $namespace AND n.query_id >= $reached AND (n.query_id > $reached OR n.id > $after) AND n.kept AND n.embedding IS NULL
+WHERE n.namespace = $namespace AND n.query_id >= $reached
+  AND CASE WHEN n.query_id > $reached THEN true ELSE n.id > $after END
+  AND n.kept AND n.embedding IS NULL
 WITH n
 ORDER BY n.namespace, n.query_id, n.id
 LIMIT $limit

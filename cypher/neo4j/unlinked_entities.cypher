@@ -3,8 +3,9 @@
 // returns: one row an entity: id, text, reached
 MATCH (e:Entity)
 USING INDEX SEEK e:Entity(namespace, query_id)
-WHERE
-  e.namespace = $namespace AND e.query_id >= $reached AND (e.query_id > $reached OR e.id > $after) AND NOT EXISTS { (e)-[:REFERS_TO]->() }
+WHERE e.namespace = $namespace AND e.query_id >= $reached
+  AND CASE WHEN e.query_id > $reached THEN true ELSE e.id > $after END
+  AND NOT EXISTS { (e)-[:REFERS_TO]->() }
 WITH e
 ORDER BY e.namespace, e.query_id, e.id
 LIMIT $limit

@@ -41,6 +41,13 @@ ONE_QUERY = {
 """The statements that are run for given queries, and their other parameters."""
 LINKING = ("unlinked_entities", "link_evidence_missing")
 """The statements that page through the parts of queries."""
+CONCEPTS = {
+    "unsettled_concepts": {},
+    "all_concepts": {"reached": ""},
+    "concepts_without_vector": {"reached": ""},
+    "records_concepts": {"reached": "", "vectors": False},
+}
+"""The statements that page through concepts, and their other parameters where their clusters are open."""
 SELECTION = {"domain": "", "source_id": "", "created_before": ""}
 PAGES = {
     "records_queries": {},
@@ -211,8 +218,9 @@ def test_a_page_costs_the_same_in_a_larger_store(driver, namespaces, name):
     assert max(counted) <= 1.5 * min(counted) + 20, counted
 
 
-def test_a_page_of_open_concepts_costs_the_same_among_more(driver):
-    """They are read in the order of their index: no page sorts what is behind it."""
+@pytest.mark.parametrize("name", CONCEPTS)
+def test_a_page_of_open_concepts_costs_the_same_among_more(driver, name):
+    """They are read in the order of their index: no page sorts what is behind it, or goes through what is before it."""
     namespace, made = f"plans-{uuid.uuid4().hex[:8]}", 0
     counted = []
     with driver.session() as session:
@@ -224,7 +232,7 @@ def test_a_page_of_open_concepts_costs_the_same_among_more(driver):
             ).consume()
             made = size
             for after in ("", f"{namespace}009"):
-                found = profiled(driver, "unsettled_concepts", namespace=namespace, after=after, limit=10)
+                found = profiled(driver, name, namespace=namespace, after=after, limit=10, **CONCEPTS[name])
                 counted.append(checked(found))
         session.run("MATCH (c:Concept {namespace: $namespace}) DELETE c", {"namespace": namespace}).consume()
     assert 0 < max(counted) < MOST_HITS
