@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Processes that share the tests of `make test`. One has all that want Neo4j, which is most of the time: more than two help little.
+WORKERS ?= 2
 # Trust what the machine trusts: behind a company's proxy the bundled certificates are not enough.
 export UV_SYSTEM_CERTS ?= true
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt
@@ -29,7 +31,7 @@ demo: $(VENV)/.base  ## Distil the examples into an embedded store, ask, and pri
 	@BIN=$(BIN) bash examples/demo.sh
 
 test: $(VENV)/.dev  ## All tests but `browser` and `torture`, on the embedded store and a real Neo4j (Java, Maven; no Docker)
-	$(BIN)/python -m pytest -q -m 'not browser and not torture'
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m 'not browser and not torture'
 
 unit: $(VENV)/.dev  ## The tests that need no server
 	$(BIN)/python -m pytest -q tests/unit

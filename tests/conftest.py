@@ -35,6 +35,19 @@ def _versions():
 
 
 VERSIONS = _versions()
+SERVERS = {"_first_server", "neo4j_address", "neo4j_lts", "neo4j_examples"}
+"""The fixtures by which a test has the session's Neo4j."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Say what stays together when several workers share the tests (`pytest -n`, xdist).
+
+    All that use the session's Neo4j are one worker's, which alone starts it; of the rest, what is in one module is.
+    """
+    for item in items:
+        uses = not SERVERS.isdisjoint(item.fixturenames) or "neo4j" in item.nodeid.lower()
+        item.add_marker(pytest.mark.xdist_group("neo4j" if uses else item.nodeid.split("::")[0]))
 
 
 @pytest.fixture(scope="session")
