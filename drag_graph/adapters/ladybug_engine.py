@@ -137,10 +137,7 @@ class Engine:
         if self.read_only:
             raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
         with self._write_lock:
-            self._require_writable()
-            if self._writer is None:
-                self._writer = self._connect()
-            session = Session(self._writer, self.location)
+            session = self._writing()
             committed = False
             try:
                 with self._committed(session):
@@ -151,18 +148,39 @@ class Engine:
                 if not committed:
                     self._roll_back()
 
+    def _writing(self) -> Session:
+        self._require_writable()
+        if self._writer is None:
+            self._writer = self._connect()
+        return Session(self._writer, self.location)
+
+    def checkpoint(self) -> None:
+        """Write what is in the log to the file, where what was dropped is free room then. Not while this process reads.
+
+        Raises StoreError.
+        """
+        with self._write_lock, self._without_readers(COPY_PATIENCE) as possible:
+            if possible:
+                try:
+                    self._writing().execute("CHECKPOINT")
+                except StoreError as error:
+                    if WRITE_FAILURE.search(str(error.__cause__)):
+                        self._failure = str(error)
+                    raise
+
     @contextmanager
-    def copying(self, *, patience: float | None = None, spare: int | None = None) -> Iterator[Session | None]:
+    def copying(self, *, patience: float | None = None, spare: int | None = None) -> Iterator[Session | StoreError]:
         """Open a transaction for COPY statements only: stored at the end of the block, or not at all. Raises StoreError.
 
-        Yields None where it may not be: while this process reads (`patience` seconds are waited), where less than `spare` bytes
-        are free, or after several that failed. Both are by default those of a copy that can as well be done by statements.
+        Yields what hinders it where it may not be: StoreLocked while this process reads (`patience` seconds are waited),
+        StoreUnavailable where less than `spare` bytes are free, or after several that failed. Both are by default those of a
+        copy that can as well be done by statements.
         """
         with self._write_lock, self._without_readers(COPY_PATIENCE if patience is None else patience) as possible:
             self._require_writable()
-            least = COPY_SPARE_BYTES if spare is None else spare
-            if not possible or len(_abandoned) >= MOST_ABANDONED or self.free_bytes() < least:
-                yield None
+            hindrance = self._hindrance(COPY_SPARE_BYTES if spare is None else spare, is_read=not possible)
+            if hindrance:
+                yield hindrance
                 return
             # One of its own: a connection keeps the tables that it was given with the statements that it has planned.
             connection = self._connect()
@@ -178,6 +196,17 @@ class Engine:
                     connection.close()
                 else:
                     self._abandon(connection)
+
+    def _hindrance(self, spare: int, *, is_read: bool) -> StoreError | None:
+        """Return why nothing may be copied now, or None."""
+        where = f"nothing can be copied into {self.location}"
+        if is_read:
+            return StoreLocked(f"{where} while this process reads it", hint="Let the reading end, then run the same again.")
+        if len(_abandoned) >= MOST_ABANDONED:
+            return StoreUnavailable(f"{where} by this process, after {len(_abandoned)} copies that failed", hint="Start again.")
+        if self.free_bytes() < spare:
+            return StoreUnavailable(f"{where} with so little free disk space", hint="Free some space and run the same again.")
+        return None
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

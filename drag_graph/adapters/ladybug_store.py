@@ -135,7 +135,7 @@ class LadybugStore(LadybugAccess):
             return None
         try:
             with self.ready().copying() as session:
-                if session is None:
+                if isinstance(session, StoreError):
                     return None
                 for name, table in made.items():
                     session.run(name, rows=table)
