@@ -11,6 +11,7 @@ import pytest
 from harness import HERE, Fatal
 
 from drag_graph import migrate
+from drag_graph.adapters.ladybug_upgrading import UNCOMPRESSED
 from drag_graph.queries import load_from
 
 STORES = Path(__file__).parents[1] / "fixtures" / "stores"
@@ -89,15 +90,23 @@ class Old:
         return left
 
 
-def test_an_upgrade_of_an_embedded_store_that_is_killed_in_its_last_migration_is_finished(nursery, tmp_path, tally):
+def test_an_upgrade_of_an_embedded_store_that_is_killed_while_it_makes_tables_anew_is_finished(nursery, tmp_path, tally):
+    """Each migration behind that one is a transaction; it is one for each COPY, and one that records it."""
     old = Old(nursery, tmp_path)
     names = old.boundaries()
-    last = max(n for n, name in enumerate(names, start=1) if name == "store: begun")
-    statements = migrate.known("ladybug")[-1][1]
-    copied = max((n for n, text in enumerate(statements, start=1) if text.startswith("COPY")), default=0)
-    assert names[last:].count("store: statement done") == len(statements) - copied + 1
-    for number in (last + 1, names.index("store: before a commit", last) + 1):
-        assert old.kill(number) == 1
+    known = migrate.known("ladybug")
+    (place,) = (n for n, (migration, _) in enumerate(known) if migration.name == UNCOMPRESSED)
+    statements, behind = known[place][1], len(known) - 1 - place
+    copies = [n for n, text in enumerate(statements) if text.startswith("COPY")]
+    begun = [n for n, name in enumerate(names) if name == "store: begun"]
+    last = begun[-1 - behind]
+    first = begun[-1 - behind - len(copies)]
+    committed = names.index("store: before a commit", last)
+    assert names[last:committed].count("store: statement done") == len(statements) - copies[-1]
+    assert names[first:last].count("store: statement done") == len(copies)
+    # In the first copy, before the second, in the last transaction, and before its end.
+    for point in (first + 1, begun[-behind - len(copies)], last + 1, committed):
+        assert old.kill(point + 1) == 1 + behind
         tally.add("embedded", "an upgrade")
 
 
