@@ -4,13 +4,13 @@ The port that the stores implement and the order of the work, without any I/O of
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from drag_graph.concepts import Concept, Settled
-from drag_graph.errors import ModelError, StoreUnfit
+from drag_graph.errors import ConfigurationError, DragGraphError, ModelError, StoreLocked, StoreUnfit
 from drag_graph.identity import content_id, query_id
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports import Embedder, GraphStore, Problem, Vectors
@@ -20,9 +20,13 @@ from drag_graph.steps.surface import predicate_key
 
 PAGE = 200
 """Queries, or ids, that are worked on in one round trip."""
+Owner: TypeAlias = Literal["question", "evidence", "concept"]
+"""What has a vector."""
+ANEW = "erase its query (`drag-graph db erase --query-id`), then distil it again: the tape pays for it"
+"""A query that is stored under the same settings is not distilled again."""
 UNMENDABLE = {
-    "checksum": "what it should say is not known: erase its query, or distil it again",
-    "vector": "run it again, or distil its query again",
+    "checksum": f"what it should say is not known: {ANEW}",
+    "vector": f"run it again; if that does not help, {ANEW}",
     "duplicate": "a constraint must have been dropped: restore the store from a backup",
 }
 """By check: why `repair` leaves it, and what to do."""
@@ -46,11 +50,20 @@ class RepairStore(Protocol):
     def remove_answers(self, ids: Sequence[str]) -> None:
         """Remove answers."""
 
-    def remove_vectors(self, ids: Sequence[str]) -> None:
-        """Take the vectors of evidence and concepts away, and open the clusters of the latter, so that `link` embeds them."""
+    def dangling_edges(self) -> list[str]:
+        """Return the simple edges that name a triple or evidence that is not stored, or none, as `GraphStore.verify` does."""
 
-    def save_query_vectors(self, query_ids: Sequence[str], vectors: Vectors) -> None:
-        """Give queries their vectors again, those that are (still) stored."""
+    def lost_vectors(self) -> dict[Owner, list[str]]:
+        """Return the ids of what has words and a vector that is all zeros, as `GraphStore.verify` does."""
+
+    def remove_vectors(self, owner: Literal["evidence", "concept"], ids: Sequence[str]) -> int:
+        """Take away those of these vectors that are (still) all zeros, so that `link` makes them; return how many.
+
+        The clusters of such concepts are open then. For concepts, other linkers are to be kept out (`ConceptStore.exclusive`).
+        """
+
+    def save_query_vectors(self, query_ids: Sequence[str], vectors: Vectors) -> int:
+        """Give those of these queries their vectors whose own is (still) all zeros; return how many."""
 
     def owners(self, entity_ids: Sequence[str]) -> list[str]:
         """Return the ids of these entities' queries."""
@@ -80,7 +93,11 @@ class Repair:
 
 def problems(store: GraphStore) -> list[Problem]:
     """Return everything that is wrong with the store: what its own statements find, wrong ids, wrong clusters."""
-    found = store.verify()
+    return _with_content(store, store.verify())
+
+
+def _with_content(store: GraphStore, found: list[Problem]) -> list[Problem]:
+    """Return what the store's own statements found, and the wrong ids and clusters."""
     if any(item.check != "vector" for item in found):  # what is broken cannot always be read
         return found + list(_cluster_problems(store))
     return [*found, *content_problems(store), *_cluster_problems(store)]
@@ -101,11 +118,12 @@ def repair(store: GraphStore, tools: RepairStore, now: str, make_embedder: Calla
     without their query are removed; simple edges of what was touched are made anew under their settings, or where these are not
     known removed, their query being marked as expired; concepts, and what queries say that they have, are counted again, and
     the clusters worked out anew. Questions whose vector is all zeros are embedded again, by the embedder that `make_embedder`
-    makes then, if it is the store's; evidence and concepts lose such vectors, and `link` embeds them again. Each round trip
-    is a transaction of its own: killed at any point, the next one goes on.
+    makes then, if it is the store's; evidence and, while nobody links, concepts lose such vectors, and `link` embeds them
+    again. Each round trip is a transaction of its own: killed at any point, the next one goes on.
     """
-    found = _by_check(store.verify())
-    done: list[Repair] = []
+    first = store.verify()
+    found = _by_check(first)
+    done, why = list[Repair](), dict[str, str]()
 
     def note(check: str, what: str) -> list[str]:
         ids = found.get(check, [])
@@ -122,24 +140,26 @@ def repair(store: GraphStore, tools: RepairStore, now: str, make_embedder: Calla
         tools.remove_triples(some)
     for some in _chunks(note("dangling-answer", "answers removed")):
         tools.remove_answers(some)
-    found["dangling-id"] = _by_check(store.verify()).get("dangling-id", [])
+    found["dangling-id"] = tools.dangling_edges()  # of what went just now, too
     done += _edges(store, tools, note("dangling-id", "simple edges made anew"), now)
     if note("concept", "concepts removed or counted again"):
         store.concepts.tidy()
-    wrong = list(_clusters(store))
-    if wrong:
-        store.concepts.save_clusters(wrong)
-        done.append(Repair("cluster", len(wrong), "clusters worked out anew"))
-    done += _vectors(store, tools, found.get("vector", []), make_embedder)
+    done += _clusters_anew(store)
+    if "vector" in found:
+        done += _vectors(store, tools, make_embedder, why)
     note("size", "counted again")
     for some in _chunks(tools.miscounted() if done else []):
         tools.recount(some)
-    left, said = _by_check(problems(store)), {item.check for item in done if not item.mended}
-    return done + [
-        Repair(check, len(ids), UNMENDABLE.get(check, "run it again, or erase what it names"), mended=False)
-        for check, ids in left.items()
-        if check not in said
-    ]
+    left = store.verify() if first or done else []
+    return [*done, *_left(_with_content(store, left), why)]
+
+
+def _left(found: Sequence[Problem], why: Mapping[str, str]) -> Iterator[Repair]:
+    """Yield what is wrong still; `why` says, by id, why a vector is."""
+    for check, ids in _by_check(found).items():
+        usual = UNMENDABLE.get(check, "run it again, or erase what it names")
+        reasons = Counter(why.get(id_, usual) if check == "vector" else usual for id_ in ids)
+        yield from (Repair(check, number, what, mended=False) for what, number in reasons.items())
 
 
 def _edges(store: GraphStore, tools: RepairStore, ids: Sequence[str], now: str) -> list[Repair]:
@@ -168,34 +188,43 @@ def _edges(store: GraphStore, tools: RepairStore, ids: Sequence[str], now: str) 
 
 
 def _vectors(
-    store: GraphStore, tools: RepairStore, ids: Sequence[str], make_embedder: Callable[[], Embedder]
+    store: GraphStore, tools: RepairStore, make_embedder: Callable[[], Embedder], why: dict[str, str]
 ) -> Iterator[Repair]:
-    """Mend the vectors of these questions, evidence and concepts, which are all zeros."""
-    texts = {
-        subgraph.query.id: subgraph.query.text for some in _chunks(ids) for subgraph in store.read(some) if subgraph.lost_vector
-    }
-    others = [id_ for id_ in ids if id_ not in texts]
-    for some in _chunks(others):
-        tools.remove_vectors(some)
-    if others:
-        yield Repair("vector", len(others), "of evidence and concepts, removed: `drag-graph link` makes them again")
-    if texts:
-        try:
-            embedder = make_embedder()
-            _claim(store, embedder)
-            for some in _chunks(list(texts)):
-                tools.save_query_vectors(some, embedder.embed([texts[id_] for id_ in some]))
-        except (ModelError, StoreUnfit) as error:
-            yield Repair("vector", len(texts), f"of questions, left as they are: {error}. {error.hint}", mended=False)
-        else:
-            yield Repair("vector", len(texts), "of questions, made again")
+    """Mend vectors that are all zeros. Of those that stay so, `why` is told by id."""
+    lost = tools.lost_vectors()
+    number = sum(tools.remove_vectors("evidence", some) for some in _chunks(lost["evidence"]))
+    try:
+        for some in _chunks(lost["concept"]):
+            # So that a linker never judges a concept that has just lost its vector, and settles it without.
+            with store.concepts.exclusive():
+                number += tools.remove_vectors("concept", some)
+    except StoreLocked as error:
+        why |= dict.fromkeys(lost["concept"], f"of concepts, left as they are: {_said(error)}")
+    if number:
+        yield Repair("vector", number, "of evidence and concepts, removed: `drag-graph link` makes them again")
+    number, embedder = 0, None
+    try:
+        for some in _chunks(lost["question"]):
+            texts = {subgraph.query.id: subgraph.query.text for subgraph in store.read(some) if subgraph.lost_vector}
+            if texts:
+                embedder = embedder or _of_the_store(store, make_embedder())
+                number += tools.save_query_vectors(list(texts), embedder.embed(list(texts.values())))
+    except (ConfigurationError, ModelError, StoreUnfit) as error:
+        why |= dict.fromkeys(lost["question"], f"of questions, left as they are: {_said(error)}")
+    if number:
+        yield Repair("vector", number, "of questions, made again")
 
 
-def _claim(store: GraphStore, embedder: Embedder) -> None:
-    """Raise StoreUnfit unless the store's vectors are this embedder's."""
+def _of_the_store(store: GraphStore, embedder: Embedder) -> Embedder:
+    """Return the embedder. Raises StoreUnfit unless the store's vectors are its."""
     if store.embedder() is None:
-        raise StoreUnfit("which embedder filled the store is not known", hint="Distil them again.")
+        raise StoreUnfit("which embedder filled the store is not known", hint=f"For each of them: {ANEW}.")
     store.claim_embedder(embedder.name, embedder.dimension)
+    return embedder
+
+
+def _said(error: DragGraphError) -> str:
+    return ". ".join(filter(None, (str(error), error.hint)))
 
 
 def _wrong_ids(subgraph: Subgraph) -> Iterator[Problem]:
@@ -225,6 +254,13 @@ def _wrong_edges(subgraph: Subgraph) -> Iterator[Problem]:
 
 def _wrong(id_: str, what: str) -> Problem:
     return Problem("checksum", id_, f"the {what} is not what its id is the hash of: it was changed")
+
+
+def _clusters_anew(store: GraphStore) -> Iterator[Repair]:
+    wrong = list(_clusters(store))
+    if wrong:
+        store.concepts.save_clusters(wrong)
+        yield Repair("cluster", len(wrong), "clusters worked out anew")
 
 
 def _cluster_problems(store: GraphStore) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from drag_graph.adapters.ladybug_access import LadybugAccess
+from drag_graph.adapters.ladybug_concepts import VECTORS_AT_ONCE
 from drag_graph.adapters.repairing import Repairing
 
 
@@ -11,7 +12,7 @@ class LadybugRepairing(Repairing):
     """The `RepairStore` port on an embedded store; see there for what each method promises."""
 
     def __init__(self, access: LadybugAccess) -> None:
-        super().__init__(_Statements(access), ("repair_sizes",))
+        super().__init__(_Statements(access), ("repair_sizes",), VECTORS_AT_ONCE)
 
 
 class _Statements:
@@ -22,7 +23,7 @@ class _Statements:
         with self._access.reading() as session:
             return [list(row.values()) for row in session.run(name, namespace=self._access.namespace, **parameters)]
 
-    def write(self, names: Sequence[str], /, **parameters: Any) -> None:
+    def write(self, names: Sequence[str], /, **parameters: Any) -> list[Sequence[Any]]:
         with self._access.writing() as session:
-            for name in names:
-                session.run(name, namespace=self._access.namespace, **parameters)
+            (*_, rows) = [session.run(name, namespace=self._access.namespace, **parameters) for name in names]
+        return [list(row.values()) for row in rows]

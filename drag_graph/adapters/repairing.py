@@ -1,19 +1,18 @@
 """The single repairs that both engines do by statements of the same names (`drag_graph.repairing`)."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from drag_graph.erasing import aggregation_of
 from drag_graph.model import Aggregation
 from drag_graph.ports import Vectors
+from drag_graph.repairing import Owner
 
 RELINKING = (
     *("repair_links_entities", "repair_links_evidence"),
     *("repair_orphans_entities", "repair_orphans_evidence", "repair_orphans_calls"),
 )
-UNEMBEDDING = ("repair_vectors_evidence", "repair_vectors_concepts")
-VECTORS_AT_ONCE = 32
-"""Vectors of a transaction."""
+UNEMBEDDING = {"evidence": "repair_vectors_evidence", "concept": "repair_vectors_concepts"}
 
 
 class Statements(Protocol):
@@ -22,19 +21,21 @@ class Statements(Protocol):
     def rows(self, name: str, /, **parameters: Any) -> list[Sequence[Any]]:
         """Return the rows of a reading statement."""
 
-    def write(self, names: Sequence[str], /, **parameters: Any) -> None:
-        """Execute writing statements in one transaction, all with these parameters."""
+    def write(self, names: Sequence[str], /, **parameters: Any) -> list[Sequence[Any]]:
+        """Execute writing statements in one transaction, all with these parameters; return the rows of the last one."""
 
 
 class Repairing:
     """The `RepairStore` port on the statements of an engine; see there for what each method promises.
 
-    `recounting` are the statements by which queries say anew what they have, under whatever lock the engine needs.
+    `recounting` are the statements by which queries say anew what they have, under whatever lock the engine needs;
+    `vectors_at_once` is how many vectors one statement is to be given.
     """
 
-    def __init__(self, statements: Statements, recounting: Sequence[str]) -> None:
+    def __init__(self, statements: Statements, recounting: Sequence[str], vectors_at_once: int) -> None:
         self._statements = statements
         self._recounting = recounting
+        self._vectors_at_once = vectors_at_once
 
     def relink(self, ids: Sequence[str]) -> None:
         self._statements.write(RELINKING, ids=list(ids))
@@ -51,13 +52,22 @@ class Repairing:
     def remove_answers(self, ids: Sequence[str]) -> None:
         self._statements.write(("erase_answers",), answer_ids=list(ids))
 
-    def remove_vectors(self, ids: Sequence[str]) -> None:
-        self._statements.write(UNEMBEDDING, ids=list(ids))
+    def dangling_edges(self) -> list[str]:
+        return sorted({row[0] for row in self._statements.rows("verify_edges")})
 
-    def save_query_vectors(self, query_ids: Sequence[str], vectors: Vectors) -> None:
+    def lost_vectors(self) -> dict[Owner, list[str]]:
+        lost: dict[Owner, list[str]] = {"question": [], "evidence": [], "concept": []}
+        for id_, owner in self._statements.rows("verify_vectors"):
+            lost[owner].append(id_)
+        return {owner: sorted(ids) for owner, ids in lost.items()}
+
+    def remove_vectors(self, owner: Literal["evidence", "concept"], ids: Sequence[str]) -> int:
+        return len(self._statements.write((UNEMBEDDING[owner],), ids=list(ids)))
+
+    def save_query_vectors(self, query_ids: Sequence[str], vectors: Vectors) -> int:
         rows = [{"id": id_, "vector": vector} for id_, vector in zip(query_ids, vectors.tolist(), strict=True)]
-        for start in range(0, len(rows), VECTORS_AT_ONCE):
-            self._statements.write(("repair_vectors",), rows=rows[start : start + VECTORS_AT_ONCE])
+        parts = [rows[start : start + self._vectors_at_once] for start in range(0, len(rows), self._vectors_at_once)]
+        return sum(len(self._statements.write(("repair_vectors",), rows=part)) for part in parts)
 
     def owners(self, entity_ids: Sequence[str]) -> list[str]:
         return [row[0] for row in self._statements.rows("repair_owners", ids=list(entity_ids))] if entity_ids else []

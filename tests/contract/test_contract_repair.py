@@ -1,5 +1,6 @@
 """What somebody did to a store behind its back is found by `db verify` and mended by `db repair`, on both engines."""
 
+import re
 import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from drag_graph.adapters.loaders import read_queries
 from drag_graph.adapters.repairing import Repairing
 from drag_graph.bootstrap import make_repairing, open_session, open_store
 from drag_graph.concepts import Concept, Naming, Settled
-from drag_graph.errors import ModelUnavailable
+from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.model import Aggregation
 from drag_graph.repairing import problems, repair
 from drag_graph.settings import load_settings
@@ -57,7 +58,7 @@ def settings(request, tmp_path, monkeypatch):
             tamper(settings, "namespace_gone")
 
 
-def tamper(settings, flaw):
+def tamper(settings, flaw, **values):
     """Do what a statement of `tamper/` says."""
     if settings.uses_neo4j:
         import neo4j
@@ -65,10 +66,10 @@ def tamper(settings, flaw):
         with neo4j.GraphDatabase.driver(
             settings.store, auth=(settings.neo4j_username, settings.neo4j_password.get_secret_value())
         ) as driver:
-            driver.execute_query(*statement(flaw, "neo4j", settings.namespace))
+            driver.execute_query(*statement(flaw, "neo4j", settings.namespace, **values))
         return
     with open_store(settings) as store, store.writing() as session:
-        session.execute(*statement(flaw, "ladybug", settings.namespace))
+        session.execute(*statement(flaw, "ladybug", settings.namespace, **values))
 
 
 def mend(settings):
@@ -213,7 +214,7 @@ def test_a_changed_text_is_found_and_said_to_be_beyond_repair(settings):
     found, done, _ = mend(settings)
     assert found == {"checksum"}
     assert (done["checksum"].number, done["checksum"].mended) == (len(evidence), False)
-    assert "erase" in done["checksum"].what
+    assert "`drag-graph db erase --query-id`" in done["checksum"].what
 
 
 @pytest.mark.parametrize(("flaw", "check"), [("miscounted", "concept"), ("clusters_mixed", "cluster")])
@@ -242,28 +243,36 @@ def linked(settings):
     return settings
 
 
-def lose(settings):
-    """Make a question, two of evidence and two concepts lose their vectors; return the id of the question, and the others'."""
+def lose(settings, questions=1):
+    """Make questions, two of evidence and two concepts lose their vectors; return the ids of the questions, and the others'."""
     zeros = np.zeros((2, 1024), np.float32)
     with open_store(settings) as store:
         graphs = store.read(store.match_ids("query", ""))
-        evidence = [item.id for item in graphs[1].kept_evidence[:2]]
+        evidence = [item.id for item in graphs[-1].kept_evidence[:2]]
         concepts = sorted(item.id for item in store.concepts.all())[:2]
-        make_repairing(settings, store).save_query_vectors([graphs[0].query.id], zeros[:1])
         store.concepts.save_vectors("Evidence", evidence, zeros)
         store.concepts.save_vectors("Concept", concepts, zeros)
-    return graphs[0].query.id, {*evidence, *concepts}
+    ids = [graph.query.id for graph in graphs[:questions]]
+    tamper(settings, "questions_lost", ids=ids, zeros=[0.0] * 1024)
+    return ids, {*evidence, *concepts}
+
+
+def said(done):
+    """Return of repairs what they count."""
+    assert {item.check for item in done} <= {"vector"}
+    return [(item.number, item.mended) for item in done]
 
 
 def test_lost_vectors_are_found_and_made_again(linked):
     before = state(linked)
-    question, others = lose(linked)
+    questions, others = lose(linked)
     found = wrong(linked)
-    assert {(item.check, item.id) for item in found} == {("vector", id_) for id_ in {question, *others}}
-    assert sorted(item.message.split()[4] for item in found) == ["concept", "concept", "evidence", "evidence", "question"]
+    assert {(item.check, item.id) for item in found} == {("vector", id_) for id_ in {*questions, *others}}
+    owners = sorted(re.search(r"the vector of the (\w+) is", item.message)[1] for item in found)
+    assert owners == ["concept", "concept", "evidence", "evidence", "question"]
     with open_store(linked) as store:
         done = mended(linked, store)
-        assert [(item.check, item.number, item.mended) for item in done] == [("vector", 4, True), ("vector", 1, True)]
+        assert said(done) == [(4, True), (1, True)]
         assert "`drag-graph link`" in done[0].what
         assert problems(store) == []
         assert mended(linked, store) == []
@@ -274,31 +283,96 @@ def test_lost_vectors_are_found_and_made_again(linked):
     assert state(linked) == before
 
 
+def test_vectors_that_are_there_are_left_alone(linked):
+    """What `link` or a distillation has made again, since it was looked for, is not lost any more."""
+    before = state(linked)
+    with open_store(linked) as store:
+        tools, graph = make_repairing(linked, store), store.read(store.match_ids("query", ""))[0]
+        assert tools.remove_vectors("evidence", [item.id for item in graph.evidence]) == 0
+        assert tools.remove_vectors("concept", [item.id for item in store.concepts.all()]) == 0
+        assert tools.save_query_vectors([graph.query.id], np.ones((1, 1024), np.float32)) == 0
+    assert state(linked) == before
+
+
+def test_concepts_keep_theirs_while_somebody_links(linked):
+    """One that lost its vector in the middle would be judged, and settled, without."""
+    lose(linked)
+    with open_store(linked) as store:
+        with store.concepts.exclusive():
+            done = mended(linked, store)
+        assert said(done) == [(2, True), (1, True), (2, False)]
+        assert "of concepts, left as they are: " in done[2].what
+        assert "is being linked by" in done[2].what
+        assert all(item.cluster for item in store.concepts.all())
+        assert said(mended(linked, store)) == [(2, True)]
+
+
 def test_questions_of_another_embedder_are_left_and_said_to_be(linked):
-    question, _ = lose(linked)
+    questions, _ = lose(linked)
     with open_store(linked) as store:
         done = mended(linked, store, lambda: LexicalEmbedder(64))
-        assert [(item.check, item.number, item.mended) for item in done] == [("vector", 4, True), ("vector", 1, False)]
+        assert said(done) == [(4, True), (1, False)]
         assert "lexical/1-1024 (1024 dimensions), not by lexical/1-64 (64)" in done[1].what
         assert "--embedder lexical" in done[1].what
-        assert [item.id for item in problems(store)] == [question]
+        assert [item.id for item in problems(store)] == questions
 
 
-def test_so_they_are_while_their_embedder_cannot_be_used(linked):
+@pytest.mark.parametrize(
+    ("error", "what"),
+    [
+        (ModelUnavailable("the model is away", hint="Wait."), "the model is away. Wait."),
+        (ConfigurationError("no embedder is named"), "no embedder is named"),
+    ],
+)
+def test_so_they_are_while_their_embedder_cannot_be_used(linked, error, what):
     lose(linked)
 
     def unusable():
-        raise ModelUnavailable("the model is away", hint="Wait.")
+        raise error
 
     with open_store(linked) as store:
-        assert mended(linked, store, unusable)[1].what == "of questions, left as they are: the model is away. Wait."
+        done = mended(linked, store, unusable)
+        assert said(done) == [(4, True), (1, False)]
+        assert done[1].what == f"of questions, left as they are: {what}"
+
+
+def test_those_that_were_embedded_before_it_failed_are_counted(linked, monkeypatch):
+    monkeypatch.setattr("drag_graph.repairing.PAGE", 1)
+    questions, _ = lose(linked, questions=3)
+
+    class Failing(LexicalEmbedder):
+        def embed(self, texts):
+            if len(read) == 2:
+                raise ModelUnavailable("the model is away")
+            return super().embed(texts)
+
+    with open_store(linked) as store, monkeypatch.context() as patch:
+        read, real = [], store.read
+        patch.setattr(type(store), "read", lambda _, ids: read.extend(ids) or real(ids))
+        done = repair(store, make_repairing(linked, store), NOW, Failing)
+        assert said(done) == [(4, True), (1, True), (2, False)]
+        assert read[:2] == sorted(questions)[:2]
+        assert {*read} == {*questions}, "evidence and concepts are no queries"
+        assert len(problems(store)) == 2
+
+
+def test_every_vector_is_read_once_or_twice(linked, monkeypatch):
+    with open_store(linked) as store:
+        verified, real = [], type(store).verify
+        monkeypatch.setattr(type(store), "verify", lambda self: verified.append(1) or real(self))
+        assert mended(linked, store) == []
+        assert len(verified) == 1
+    tamper(linked, "dangling_answer")
+    with open_store(linked) as store:
+        assert [item.check for item in mended(linked, store)] == ["dangling-answer"]
+    assert len(verified) == 3
 
 
 def test_no_embedder_is_made_while_no_question_lost_its_vector(linked):
-    question, _ = lose(linked)
+    questions, _ = lose(linked)
     mend(linked)
     with open_store(linked) as store:
-        evidence = store.read([question])[0].kept_evidence[0].id
+        evidence = store.read(questions)[0].kept_evidence[0].id
         store.concepts.save_vectors("Evidence", [evidence], np.zeros((1, 1024), np.float32))
         assert [item.mended for item in mended(linked, store, lambda: pytest.fail("nobody asked for it"))] == [True]
 

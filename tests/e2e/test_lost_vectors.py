@@ -31,7 +31,7 @@ def checked(cli, path):
     """Return the exit code of `db verify`, and of what kind of thing each lost vector is."""
     done = cli("db", "verify", "--store", path, "--json")
     assert {item["check"] for item in done.json["problems"]} <= {"vector"}
-    return done.code, sorted({item["message"].split()[4] for item in done.json["problems"]})
+    return done.code, sorted({re.search(r"the vector of the (\w+) is", item["message"])[1] for item in done.json["problems"]})
 
 
 def test_all_that_was_lost_is_found_again(cli, path, questions):
@@ -44,6 +44,7 @@ def test_all_that_was_lost_is_found_again(cli, path, questions):
     assert done.code == 0
     assert "upgrading a store of an earlier version" in done.err
     assert "`drag-graph db repair`" in done.err
+    assert "namespaces=default" in done.err
     (lost,) = map(int, re.findall(r"questions=(\d+)", done.err))
     assert lost
     assert checked(cli, path) == (1, ["concept", "evidence", "question"])
