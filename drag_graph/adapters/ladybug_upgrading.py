@@ -51,7 +51,8 @@ def _apply_copying(engine: Engine, migration: Migration, statements: Sequence[st
     began = time.monotonic()
     _drop(engine, before)
     _require_room(engine)
-    event("upgrading a store of an earlier version", level=logging.WARNING, location=engine.location)
+    size = Path(engine.location).stat().st_size
+    event("upgrading a store of an earlier version", level=logging.WARNING, location=engine.location, bytes=size)
     is_done = False
     try:
         _execute(engine, before)
