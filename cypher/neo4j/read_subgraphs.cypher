@@ -1,13 +1,14 @@
 // what: reads whole subgraphs; the items of the lists are in the order of drag_graph/adapters/neo4j_rows.py. What another
-//     transaction commits shows while this one reads, so the revision is read before the parts and after them
+//     transaction commits shows while this one reads, so the revision is read before the parts and after them: by a
+//     name that the planner does not know, as it would give what it has read before
 // parameters: namespace, query_ids
 // returns: one row a query that is stored: query, calls, evidence, entities, triples, edges, stamp, revision
 UNWIND $query_ids AS id
 MATCH (q:Query {id: id})
 USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
-WITH id, q, [q.revision, q.sizes, q.call_ids] AS stamp
-WITH id, stamp,
+WITH q, [q.revision, q.sizes, q.call_ids] AS stamp, 'revision' AS again
+WITH q, stamp, again,
   [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
    q.embedding, q.created_at, q.expires_at] AS query,
   COLLECT {
@@ -36,9 +37,4 @@ WITH id, stamp,
     RETURN [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.rank, s.id, s.name, o.id,
       o.name]
   } AS edges
-RETURN query, calls, evidence, entities, triples, edges, stamp,
-  COLLECT {
-    MATCH (again:Query {id: id})
-    USING INDEX SEEK again:Query(id)
-    RETURN again.revision
-  }[0] AS revision
+RETURN query, calls, evidence, entities, triples, edges, stamp, q[again] AS revision

@@ -1,4 +1,4 @@
-// what: reads the nodes of all concepts, page by page
+// what: reads the nodes of all concepts, page by page, as all_concepts does
 // parameters: namespace, reached, after (cluster and id of the last one of the page before), limit, vectors (whether these are
 //     wanted, too)
 // returns: one row a concept: id, properties, reached
@@ -6,18 +6,21 @@ CALL () {
   MATCH (c:Concept)
   USING INDEX SEEK c:Concept(namespace, cluster, id)
   WHERE c.namespace = $namespace AND c.cluster = $reached AND c.id > $after
-  RETURN c
+  WITH c
   ORDER BY c.namespace, c.cluster, c.id
   LIMIT $limit
-UNION ALL
+  RETURN collect([c, c.cluster, c.id]) AS here
+}
+CALL (here) {
   MATCH (c:Concept)
   USING INDEX SEEK c:Concept(namespace, cluster, id)
-  WHERE c.namespace = $namespace AND c.cluster > $reached AND c.id IS NOT NULL
-  RETURN c
+  WHERE c.namespace = $namespace AND c.cluster > CASE WHEN size(here) < $limit THEN $reached END AND c.id IS NOT NULL
+  WITH c
   ORDER BY c.namespace, c.cluster, c.id
   LIMIT $limit
+  RETURN collect([c, c.cluster, c.id]) AS behind
 }
-WITH c
-ORDER BY c.namespace, c.cluster, c.id
-LIMIT $limit
-RETURN c.id AS id, c {.*, embedding: CASE WHEN $vectors THEN c.embedding END} AS properties, c.cluster AS reached
+UNWIND (here + behind)[..$limit] AS found
+WITH found[0] AS c, found[1] AS reached, found[2] AS id
+RETURN id, c {.*, embedding: CASE WHEN $vectors THEN c.embedding END} AS properties, reached
+ORDER BY reached, id

@@ -204,37 +204,82 @@ def test_reading_many_costs_so_much_for_each(driver, namespaces):
     assert 10 * few < many <= 20 * few
 
 
+def test_the_revision_is_read_once_more_after_the_parts(driver, namespaces):
+    """Not what the statement has read before: that would be the same whatever another transaction did meanwhile."""
+    ids = [graph_of(7, namespaces[0]).query.id]
+    details = [
+        (kind(operator), operator["args"].get("Details", ""))
+        for operator in profiled(driver, "read_subgraphs", namespace=namespaces[0], query_ids=ids)
+    ]
+    (last,) = [place for place, (_, text) in enumerate(details) if "AS revision" in text]
+    (first,) = [place for place, (_, text) in enumerate(details) if "AS stamp" in text]
+    parts = [place for place, (name, _) in enumerate(details) if name == "RollUpApply"]
+    assert details[last][1].startswith("q[again]")
+    assert last < min(parts) <= max(parts) < first, "from the last operator to the first"
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_costs_the_same_in_a_larger_store(driver, namespaces, name):
-    """A page of ten, from the beginning of a small store and a large one, and from the middle of the large one."""
+    """A page of ten, from the beginning of a small store and a large one, and from the middle of the large one.
+
+    Of what nothing is filtered out of: what a page passes over costs, too.
+    """
     ids = sorted(graph_of(number, namespaces[1]).query.id for number in range(MANY))
     if name == "records_answers":
         ids = sorted(answer_of(number, namespaces[1]).id for number in range(MANY))
     counted = [
         checked(profiled(driver, name, namespace=namespace, after=after, limit=10, **PAGES[name]))
-        for namespace, after in ((namespaces[0], ""), (namespaces[1], ""), (namespaces[1], ids[9]))
+        for namespace, after in ((namespaces[0], ""), (namespaces[1], ""), (namespaces[1], ids[MANY // 2]))
     ]
     assert 0 < max(counted) < 10 * MOST_HITS
     assert max(counted) <= 1.5 * min(counted) + 20, counted
 
 
-@pytest.mark.parametrize("name", CONCEPTS)
-def test_a_page_of_open_concepts_costs_the_same_among_more(driver, name):
-    """They are read in the order of their index: no page sorts what is behind it, or goes through what is before it."""
-    namespace, made = f"plans-{uuid.uuid4().hex[:8]}", 0
-    counted = []
+@pytest.fixture
+def concepts(driver):
+    """A namespace to which concepts can be added, as many open as settled ones; the settled ones have vectors."""
+    namespace = f"plans-{uuid.uuid4().hex[:8]}"
+    statement = """
+        UNWIND range($start, $end - 1) AS n
+        UNWIND [['', null], ['x', [1.0]]] AS kind
+        CREATE (:Concept {id: $namespace + kind[0] + right('00' + n, 3), namespace: $namespace, cluster: kind[0], name: 'one',
+          embedding: kind[1]})
+    """
     with driver.session() as session:
-        for size in (FEW, 20 * FEW):
-            session.run(
-                "UNWIND range($made, $size - 1) AS n "
-                "CREATE (:Concept {id: $namespace + right('00' + n, 3), namespace: $namespace, cluster: '', name: 'one'})",
-                {"made": made, "size": size, "namespace": namespace},
-            ).consume()
-            made = size
-            for after in ("", f"{namespace}009"):
-                found = profiled(driver, name, namespace=namespace, after=after, limit=10, **CONCEPTS[name])
-                counted.append(checked(found))
+
+        def add(start, end):
+            session.run(statement, {"start": start, "end": end, "namespace": namespace}).consume()
+
+        yield namespace, add
         session.run("MATCH (c:Concept {namespace: $namespace}) DELETE c", {"namespace": namespace}).consume()
+
+
+@pytest.mark.parametrize("name", CONCEPTS)
+def test_a_page_of_open_concepts_costs_the_same_among_more(driver, concepts, name):
+    """They are read in the order of their index: no page sorts what is behind it, or goes through what is before it."""
+    namespace, add = concepts
+    counted = []
+    for start, end in ((0, FEW), (FEW, 20 * FEW)):
+        add(start, end)
+        for after in ("", f"{namespace}009"):
+            found = profiled(driver, name, namespace=namespace, after=after, limit=10, **CONCEPTS[name])
+            counted.append(checked(found))
+    assert 0 < max(counted) < MOST_HITS
+    assert max(counted) <= min(counted) + 20, counted
+
+
+@pytest.mark.parametrize("name", ["all_concepts", "records_concepts"])
+def test_a_page_of_settled_concepts_costs_the_same_among_more(driver, concepts, name):
+    """From the last open one, and from the settled ones."""
+    namespace, add = concepts
+    counted = []
+    for start, end in ((0, FEW), (FEW, 20 * FEW)):
+        add(start, end)
+        for reached, after in (("", f"{namespace}{end - 1:03}"), ("x", ""), ("x", f"{namespace}x009")):
+            values = {**CONCEPTS[name], "reached": reached, "after": after}
+            found = profiled(driver, name, namespace=namespace, limit=10, **values)
+            assert found[0]["args"]["Rows"] == 10
+            counted.append(checked(found))
     assert 0 < max(counted) < MOST_HITS
     assert max(counted) <= min(counted) + 20, counted
 
