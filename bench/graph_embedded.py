@@ -31,7 +31,7 @@ class RawFile:
 
         with LadybugStore(path, namespace=self.namespace) as store:
             store.migrate()
-        self._database = ladybug.Database(str(path))
+        self._database = ladybug.Database(str(path), compression=False)  # As ours: compressed, it loses vectors.
         self._connection = ladybug.Connection(self._database, num_threads=1)
 
     def copy(self, tables: dict[str, Any]) -> None:
