@@ -20,7 +20,7 @@ def full_id(store: GraphStore, kind: Literal["query", "answer"], prefix: str) ->
     found = store.match_ids(kind, prefix, limit=_SHOWN) if prefix else []
     if not found:
         listing = "`drag-graph show` lists the queries." if kind == "query" else "`drag-graph ask` prints the id of its answer."
-        raise NotStored(f"no {kind} {prefix!r} in {store.location}", hint=listing)
+        raise NotStored(f"no {kind} {prefix!r} in namespace {store.namespace!r} of {store.location}", hint=listing)
     if len(found) > 1 and prefix not in found:
         raise ConfigurationError(f"{prefix!r} begins {len(found)} or more {kind} ids", hint="Give more digits of the id.")
     return prefix if prefix in found else found[0]
@@ -40,7 +40,8 @@ def full_call(store: GraphStore, prefix: str) -> Target:
     found = store.erasing.find_calls(prefix, _SHOWN) if prefix else []
     if not found:
         raise NotStored(
-            f"no teacher call {prefix!r} in {store.location}", hint="`drag-graph audit` prints the calls of an answer."
+            f"no teacher call {prefix!r} in namespace {store.namespace!r} of {store.location}",
+            hint="`drag-graph audit` prints the calls of an answer.",
         )
     exact = [item for item in found if item.call_ids == (prefix,)]
     if len(found) > 1 and not exact:

@@ -143,7 +143,7 @@ def _tell_what_was_lost(engine: Engine) -> None:
         lost = Counter({"questions": 0, "evidence": 0, "concepts": 0})
         for row in found:
             lost[row["label"]] += row["number"]
-        said = "the earlier version lost vectors; `drag-graph db repair` in each of these namespaces mends that"
+        said = "the earlier version lost vectors; `drag-graph db repair` and `link`, on this store and namespace, mend that"
         names = ",".join(sorted({row["namespace"] or "" for row in found}))
         event(said, level=logging.WARNING, location=engine.location, namespaces=names, **lost)
 

@@ -42,6 +42,7 @@ class Neo4jAccess:
         timeout: float = 30.0,
     ) -> None:
         self._connection = Neo4jConnection(uri, username=username, password=password, database=database, timeout=timeout)
+        self._uri = uri
         self._namespace = namespace
         self._timeout = timeout
         self._migrated = False
@@ -122,7 +123,9 @@ class Neo4jAccess:
         if self._migrated:
             return
         if migrate.plan(migrate.known("neo4j"), self._history()):
-            raise StoreUnfit(f"the store at {self.location} is not migrated", hint="Run `drag-graph db migrate`.")
+            raise StoreUnfit(
+                f"the store at {self.location} is not migrated", hint=f"Run `drag-graph db migrate --store {self._uri}`."
+            )
         self._migrated = True
 
     def reading(self, work: Callable[[Work], Result], *, current: bool = False) -> Result:

@@ -166,7 +166,7 @@ def test_until_then_it_is_refused(path):
     before = path.read_bytes()
     with LadybugStore(path, read_only=True) as store, pytest.raises(StoreUnfit, match="older than this version") as caught:
         store.migrate()
-    assert caught.value.hint == "Run `drag-graph db migrate`."
+    assert caught.value.hint.startswith("Run `drag-graph db migrate --store /")
     assert path.read_bytes() == before
     with LadybugStore(path) as store, pytest.raises(StoreUnfit, match="not migrated"):
         store.list_queries()

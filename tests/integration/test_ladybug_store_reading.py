@@ -189,7 +189,7 @@ def test_a_pending_migration_is_refused_with_the_command_that_applies_it(filled,
         for use in (store.migrate, store.list_queries):
             with pytest.raises(StoreUnfit) as caught:
                 use()
-            assert caught.value.hint == "Run `drag-graph db migrate`."
+            assert caught.value.hint.startswith("Run `drag-graph db migrate --store /")
         assert [bool(row.applied_at) for row in store.migrations()] == [True] * len(steps) + [False]
 
 
