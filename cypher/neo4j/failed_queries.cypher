@@ -5,7 +5,7 @@ MATCH (q:Query)
 USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id > $after
   AND EXISTS {
-    MATCH (q)<-[:ANSWERS]-(a:Answer)
+    MATCH (q)<-[:ANSWERS]-(a)
     WHERE a.correct = false AND a.mode <> 'none' AND a.created_at >= q.created_at
   }
 WITH q

@@ -11,8 +11,8 @@ CALL (q) {
   MATCH (s)-[r:RELATED {namespace: $namespace, query_id: q.id}]->(o)
   USING INDEX SEEK r:RELATED(namespace, query_id)
   WHERE r.confidence IS NOT NULL AND s.id IS NOT NULL AND o.id IS NOT NULL
-  OPTIONAL MATCH (s)-[:REFERS_TO]->(a:Concept)
-  OPTIONAL MATCH (o)-[:REFERS_TO]->(b:Concept)
+  OPTIONAL MATCH (s)-[:REFERS_TO]->(a)
+  OPTIONAL MATCH (o)-[:REFERS_TO]->(b)
   RETURN collect([
     CASE WHEN a IS NULL THEN s.id WHEN coalesce(a.cluster, '') = '' THEN a.id ELSE a.cluster END,
     CASE WHEN b IS NULL THEN o.id WHEN coalesce(b.cluster, '') = '' THEN b.id ELSE b.cluster END,

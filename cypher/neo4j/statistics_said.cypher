@@ -12,10 +12,10 @@ CALL (q) {
   MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
   USING INDEX SEEK t:TRIPLE(namespace, query_id)
   WHERE t.id IS NOT NULL AND t.predicate IS NOT NULL AND s.id IS NOT NULL AND o.id IS NOT NULL
-  OPTIONAL MATCH (s)-[:REFERS_TO]->(a:Concept)
+  OPTIONAL MATCH (s)-[:REFERS_TO]->(a)
   WITH s, t, o, a
   WHERE coalesce(a.cluster, '') = ''
-  OPTIONAL MATCH (o)-[:REFERS_TO]->(b:Concept)
+  OPTIONAL MATCH (o)-[:REFERS_TO]->(b)
   WITH coalesce(a.id, s.id) AS source, t,
     CASE WHEN b IS NULL THEN o.id WHEN coalesce(b.cluster, '') = '' THEN b.id ELSE b.cluster END AS target
   WITH source, target, t.predicate AS predicate, collect(t.id) AS ids

@@ -11,7 +11,7 @@ CALL (q) {
   USING INDEX SEEK r:RELATED(namespace, query_id)
   RETURN reduce(ids = [], part IN collect(r.evidence_ids) | ids + part) AS rested
 }
-MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)
+MATCH (q)-[:HAS_EVIDENCE]->(e)
 WHERE e.kept AND NOT e.id IN rested AND NOT EXISTS { (e)<-[:USED]-() }
 WITH q, e
 ORDER BY q.namespace, q.id, e.id
