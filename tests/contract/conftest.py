@@ -1,6 +1,10 @@
 """The contract suite is code of the package: its asserts are to be shown as those of a test."""
 
+from contextlib import contextmanager
+
+import neo4j
 import pytest
+from tampering import statement
 
 pytest.register_assert_rewrite("drag_graph.testing.contract")
 
@@ -10,14 +14,36 @@ def open_ladybug(tmp_path):
     """Open stores of any namespace on one embedded file."""
     from drag_graph.adapters.ladybug_store import LadybugStore
 
-    stores = []
+    with _opening(lambda namespace: LadybugStore(tmp_path / "graph.lbug", namespace=namespace)) as (open_, _):
+        yield open_
+
+
+@pytest.fixture
+def open_neo4j(neo4j_address):
+    """Open stores of any namespace on the server; what is in these namespaces is gone afterwards."""
+    from drag_graph.adapters.neo4j_store import Neo4jStore
+
+    uri, username, password = neo4j_address
+    login = {"username": username, "password": password}
+    with _opening(lambda namespace: Neo4jStore(uri, **login, namespace=namespace)) as (open_, namespaces):
+        yield open_
+    with neo4j.GraphDatabase.driver(uri, auth=(username, password)) as driver:
+        for namespace in namespaces:
+            driver.execute_query(*statement("namespace_gone", "neo4j", namespace))
+
+
+@contextmanager
+def _opening(make):
+    """Give what opens and migrates the store that `make` makes of a namespace, and the set of namespaces; close all."""
+    stores, namespaces = [], set()
 
     def open_(namespace):
-        store = LadybugStore(tmp_path / "graph.lbug", namespace=namespace)
+        store = make(namespace)
         stores.append(store)
+        namespaces.add(namespace)
         store.migrate()
         return store
 
-    yield open_
+    yield open_, namespaces
     for store in stores:
         store.close()

@@ -25,21 +25,8 @@ class TestNeo4jStore(GraphStoreContract):
     examples = 8
 
     @pytest.fixture
-    def open_store(self, neo4j_address, driver):
-        uri, username, password = neo4j_address
-        stores = []
-
-        def open_(namespace):
-            store = Neo4jStore(uri, username=username, password=password, namespace=namespace)
-            stores.append(store)
-            store.migrate()
-            return store
-
-        yield open_
-        for store in stores:
-            store.close()
-        for namespace in {store.namespace for store in stores}:
-            _execute(driver, "namespace_gone", namespace)
+    def open_store(self, open_neo4j):
+        return open_neo4j
 
     @pytest.fixture
     def unmigrated(self, neo4j_address, driver, namespace):

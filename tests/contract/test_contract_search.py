@@ -9,10 +9,8 @@ from pathlib import Path
 import neo4j
 import numpy as np
 import pytest
-from tampering import statement
 
 from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.adapters.students import make_student
 from drag_graph.asking import Asker
 from drag_graph.model import Aggregation
@@ -474,22 +472,8 @@ class TestNeo4jSearch(SearchContract):
             yield driver
 
     @pytest.fixture
-    def open_store(self, neo4j_address, driver):
-        uri, username, password = neo4j_address
-        stores = []
-
-        def open_(namespace):
-            store = Neo4jStore(uri, username=username, password=password, namespace=namespace)
-            stores.append(store)
-            store.migrate()
-            return store
-
-        yield open_
-        for store in stores:
-            store.close()
-        for namespace in {store.namespace for store in stores}:
-            text, parameters = statement("namespace_gone", "neo4j", namespace)
-            driver.execute_query(text, parameters)
+    def open_store(self, open_neo4j):
+        return open_neo4j
 
     @pytest.fixture
     def execute(self, driver):
