@@ -43,11 +43,14 @@ SERVERS = {"_first_server", "neo4j_address", "neo4j_lts", "neo4j_examples"}
 def pytest_collection_modifyitems(items):
     """Say what stays together when several workers share the tests (`pytest -n`, xdist).
 
-    All that use the session's Neo4j are one worker's, which alone starts it; of the rest, what is in one module is.
+    All that use the session's Neo4j are one worker's, which alone starts it; of the rest, what is in one module is, and the
+    contract as a whole, whose last module asks which statements its process has executed.
     """
     for item in items:
+        module = item.nodeid.split("::")[0]
         uses = not SERVERS.isdisjoint(item.fixturenames) or "neo4j" in item.nodeid.lower()
-        item.add_marker(pytest.mark.xdist_group("neo4j" if uses else item.nodeid.split("::")[0]))
+        group = "neo4j" if uses else "contract" if module.startswith("tests/contract/") else module
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")
