@@ -294,7 +294,7 @@ def test_a_server_that_never_answers_is_stopped_at_the_deadline(tmp_path):
     assert process.command_line(pid) == []
 
 
-def test_the_configuration_is_loopback_only_with_a_password_and_without_reports(tmp_path):
+def test_the_configuration_is_loopback_only_with_a_password_without_reports_and_with_bounded_logs(tmp_path):
     with pytest.raises(StoreUnavailable):
         start_fake(tmp_path, "exit 1")
     settings = dict(line.split("=", 1) for line in (tmp_path / "home" / "conf" / "neo4j.conf").read_text().splitlines())
@@ -303,6 +303,7 @@ def test_the_configuration_is_loopback_only_with_a_password_and_without_reports(
     assert {value.split(":")[0] for value in addresses} == {"127.0.0.1"}
     assert settings["dbms.security.auth_enabled"] == "true"
     assert settings["dbms.usage_report.enabled"] == settings["client.allow_telemetry"] == "false"
+    assert settings["db.tx_log.rotation.retention_policy"] == "2 days 1G", "logs of two days have no upper bound"
     assert PASSWORD not in "".join(path.read_text() for path in (tmp_path / "home").rglob("*") if path.is_file())
 
 
