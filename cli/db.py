@@ -21,6 +21,8 @@ app = typer.Typer(
 )
 
 Home = Annotated[Path | None, typer.Option("--home", help="The server's folder.", show_default=".drag-graph/neo4j")]
+SHORTEST = 4
+"""Digits of an id that is erased: in a small store a slip of one digit would name something."""
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -107,7 +109,7 @@ def status(
     server = server_state(home)
     try:
         with open_store(settings, create=False, migrate=False, read_only=True) as graph:
-            document = _contents(graph)
+            document = _contents(graph, settings.store)
     except StoreError as error:
         if not server["running"]:
             raise
@@ -116,13 +118,17 @@ def status(
     render.fields(document, as_json=json)
 
 
-def _contents(graph: "GraphStore") -> dict[str, Any]:
-    """Return what the store says of itself."""
+def _contents(graph: "GraphStore", store: str) -> dict[str, Any]:
+    """Return what the store, which `--store` names so, says of itself."""
+    from drag_graph.migrate import command
+
     migrations = graph.migrations()
     pending = [item for item in migrations if not item.applied_at]
     embedder = None if pending else graph.embedder()
+    note = {"note": f"counts are shown after {command(store)}"} if pending else {}
     return {
         "store": graph.location,
+        **note,
         "namespace": graph.namespace,
         "embedder": embedder[0] if embedder else None,
         "migrations": {"applied": len(migrations) - len(pending), "pending": [item.name for item in pending]},
@@ -138,6 +144,10 @@ def migrate(
     debug: options.Debug = False,
 ) -> None:
     """Bring the store's schema up to this version of drag-graph.
+
+    Commands that write do it by themselves; those that only read say that it is to be done. There is no way back: an older
+    drag-graph refuses the store afterwards, so copy it first where others still use that. An embedded store of an early version
+    is written anew in part, for which it asks for free space (docs/adr/0018-uncompressed.md).
 
     Example: drag-graph db migrate --dry-run
     """
@@ -253,10 +263,14 @@ def erase(
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
+    if dry_run or not yes:
+        # Opened for writing, a store of before would be upgraded, which who is only asking did not ask for.
+        with open_store(settings, create=False, read_only=True) as graph:
+            what, _ = _targets(graph, query_id, teacher_call, where or [])
+            if not dry_run:
+                _confirm(f"Erase {what} from {graph.location}?")
     with open_store(settings, create=False) as graph:
         what, found = _targets(graph, query_id, teacher_call, where or [])
-        if not (yes or dry_run):
-            _confirm(f"Erase {what} from {graph.location}?")
         total, now = Total(), datetime.now(UTC).isoformat(timespec="seconds")
         for erased in erase_each(graph.erasing, found, now, dry_run=dry_run):
             total.add(erased)
@@ -273,6 +287,9 @@ def _targets(graph: "GraphStore", query_id: str, call_id: str, where: list[str])
 
     if sum(map(bool, (query_id, call_id, where))) != 1:
         raise ConfigurationError("say what to erase", hint="Give one of --query-id, --teacher-call and --where (see --help).")
+    if 0 < len(query_id or call_id) < SHORTEST:
+        hint = f"Give at least {SHORTEST} digits of the id, as `drag-graph show` and `drag-graph audit` print them."
+        raise ConfigurationError(f"{query_id or call_id!r} is too short to erase by", hint=hint)
     if query_id:
         whole = full_id(graph, "query", query_id)
         return f"query {whole}", [Target(whole)]

@@ -178,10 +178,12 @@ def open_session(settings: Settings, *, create: bool = True) -> Session:
 def open_store(settings: Settings, *, create: bool = True, migrate: bool = True, read_only: bool = False) -> GraphStore:
     """Open the store that the settings name, and apply pending migrations unless told otherwise. Close it after use.
 
-    `read_only` opens an embedded store without writing, so that it works on a file that may not be written and beside a
-    process that writes; pending migrations are then an error (StoreUnfit).
+    With `read_only` pending migrations are an error (StoreUnfit), as who only looks does not upgrade what others may still use
+    with an older version. An embedded store is opened without writing, so that it works on a file that may not be written and
+    beside a process that writes.
     """
-    store = _neo4j(settings) if settings.uses_neo4j else _embedded(settings, create=create, read_only=read_only)
+    rights = {"read_only": read_only}
+    store = _neo4j(settings, **rights) if settings.uses_neo4j else _embedded(settings, create=create, **rights)
     if migrate:
         try:
             store.migrate()
@@ -191,7 +193,7 @@ def open_store(settings: Settings, *, create: bool = True, migrate: bool = True,
     return store
 
 
-def _neo4j(settings: Settings) -> GraphStore:
+def _neo4j(settings: Settings, *, read_only: bool) -> GraphStore:
     from drag_graph.adapters.neo4j_store import Neo4jStore
 
     return Neo4jStore(
@@ -201,6 +203,7 @@ def _neo4j(settings: Settings) -> GraphStore:
         database=settings.neo4j_database or None,
         namespace=settings.namespace,
         timeout=settings.store_timeout,
+        read_only=read_only,
     )
 
 
@@ -274,15 +277,8 @@ def open_journal(settings: Settings) -> Journal:
 
 def make_teacher(settings: Settings, run: Run, interruption: Interruption) -> Teacher:
     """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the run's budget."""
-    kind, _, place = settings.teacher.partition(":")
-    if kind == "curated":
-        from drag_graph.adapters.curated import CuratedTeacher
-
-        return CuratedTeacher(Path(place).expanduser())
-    if kind == "tape":
-        from drag_graph.adapters.tape import TapeTeacher
-
-        return TapeTeacher(Path(place).expanduser())
+    if settings.teacher.startswith(_FILES):
+        return _file_teacher(settings)
     from drag_graph.adapters.budget import Budget
     from drag_graph.adapters.litellm_client import price_of
     from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
@@ -302,6 +298,17 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption) -> Te
         sleep=interruption.sleep,
         check=interruption.check,
     )
+
+
+def _file_teacher(settings: Settings) -> Teacher:
+    kind, _, place = settings.teacher.partition(":")
+    if kind == "curated":
+        from drag_graph.adapters.curated import CuratedTeacher
+
+        return CuratedTeacher(Path(place).expanduser())
+    from drag_graph.adapters.tape import TapeTeacher
+
+    return TapeTeacher(Path(place).expanduser())
 
 
 def check_batches(settings: Settings) -> None:
@@ -344,14 +351,16 @@ def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) ->
     from drag_graph.adapters.tape import Tape
     from drag_graph.adapters.tape_lengths import call_lengths
 
-    embedder = make_embedder(settings)
-    if settings.teacher.startswith(_FILES):
-        yield Known(embedder), ""
-        return
     path = settings.tape_path
     with ExitStack() as opened:
-        tape = opened.enter_context(Tape(path, read_only=True)) if path.exists() else None
-        known = Known(embedder, tape=tape, lengths=call_lengths(path, settings.teacher))
+        embedder = make_embedder(settings)
+        if settings.teacher.startswith(_FILES):
+            teacher = _file_teacher(settings)
+            opened.callback(teacher.close)
+            known = Known(embedder, fingerprint=teacher.fingerprint)
+        else:
+            tape = opened.enter_context(Tape(path, read_only=True)) if path.exists() else None
+            known = Known(embedder, tape=tape, lengths=call_lengths(path, settings.teacher))
         if settings.runs_path.exists() and not retry_quarantined:
             known = replace(known, quarantined=opened.enter_context(make_journal(settings)).quarantined)
         try:

@@ -5,6 +5,7 @@ people. The history is kept in the graph as (:Migration {version, name, checksum
 """
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -98,6 +99,20 @@ def run(
         apply(stamped, statements)
         done.append(stamped)
     return done
+
+
+def command(store: str) -> str:
+    """Return the command that upgrades the store at this address, as a shell takes it; for hints."""
+    return f"`drag-graph db migrate --store {shlex.quote(store)}`"
+
+
+def require(dialect: Dialect, applied: Callable[[], Sequence[Migration]], location: str, store: str) -> None:
+    """Raise StoreUnfit where a migration is pending, with the command that applies it; and as `plan` does.
+
+    `location` is what the store is called in words, `store` what `--store` takes.
+    """
+    if plan(known(dialect), list(applied())):
+        raise StoreUnfit(f"{location} is not migrated to this version's schema", hint=f"Run {command(store)}.")
 
 
 def file_name(migration: Migration) -> str:

@@ -1,6 +1,5 @@
 """A namespace of an embedded store: its file, its schema, and transactions on it."""
 
-import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -11,7 +10,7 @@ from typing import Self
 from drag_graph import migrate
 from drag_graph.adapters import ladybug_upgrading as upgrading
 from drag_graph.adapters.ladybug_engine import Engine, Session, open_engine
-from drag_graph.adapters.ladybug_errors import FOREIGN_TABLES, MIGRATE
+from drag_graph.adapters.ladybug_errors import FOREIGN_TABLES
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports import Migration
@@ -45,10 +44,6 @@ class LadybugAccess:
     def namespace(self) -> str:
         return self._namespace
 
-    @property
-    def _migrate_hint(self) -> str:
-        return f"Run {MIGRATE.format(store=shlex.quote(self.location))}."
-
     def __enter__(self) -> Self:
         self._open()
         return self
@@ -70,11 +65,11 @@ class LadybugAccess:
                 with self._open().upgrading:
                     apply = partial(upgrading.apply, self._open(), made_now=not self._history(), patience=self._timeout)
                     return migrate.run("ladybug", self._history, apply)
-            if migrate.plan(migrate.known("ladybug"), self._history()):
-                raise StoreUnfit(
-                    f"{self.location} is older than this version and open for reading only", hint=self._migrate_hint
-                )
+            self._require_schema()
             return []
+
+    def _require_schema(self) -> None:
+        migrate.require("ladybug", self._history, self.location, self.location)
 
     def _history(self) -> list[Migration]:
         try:
@@ -102,8 +97,7 @@ class LadybugAccess:
         engine = self._open()
         if not self._is_current:
             with self._refused_is_released():
-                if migrate.plan(migrate.known("ladybug"), self._history()):
-                    raise StoreUnfit(f"{self.location} is not migrated to this version's schema", hint=self._migrate_hint)
+                self._require_schema()
             self._is_current = True
         return engine
 

@@ -1,8 +1,8 @@
 """What the embedded engine's messages mean, in words for users (ladybug 0.22 has one exception class for everything)."""
 
 import re
-import shlex
 
+from drag_graph import migrate
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 
 _HOLDER = re.compile(r"PID (\d+)")
@@ -27,8 +27,8 @@ MISSING_TABLE = re.compile(r"Table \w+ does not exist")
 FOREIGN_TABLES = re.compile(rf"{MISSING_TABLE.pattern}|Cannot find property|Cannot bind|is not a node table")
 """The history of migrations is not there, or is a table of that name that somebody else made."""
 
-MIGRATE = "`drag-graph db migrate --store {store}`"
-"""For hints: the command, to be completed with the store's location as a shell takes it."""
+_MIGRATE = "{migrate}"
+"""In hints: where the command that upgrades the store goes."""
 _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
     (
         WRITE_FAILURE,
@@ -36,7 +36,7 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
         "could not be written to: the disk is full or a limit is reached",
         "Free some space and run the same again; what was reported as stored is there.",
     ),
-    (MISSING_TABLE, StoreUnfit, "is not migrated to this version's schema", f"Run {MIGRATE}."),
+    (MISSING_TABLE, StoreUnfit, "is not migrated to this version's schema", f"Run {_MIGRATE}."),
     # The end of a file of a few bytes comes before that of the engine's mark.
     (
         re.compile(r"not a valid Lbug database|past the end of the file .* with size \d at offset"),
@@ -54,7 +54,7 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
         RECOVERY_PENDING,
         StoreUnavailable,
         "cannot be read yet: its writer was killed in a checkpoint, and its log must be replayed by a writer",
-        f"Open it once for writing: {MIGRATE}.",
+        f"Open it once for writing: {_MIGRATE}.",
     ),
     (CHECKPOINT_RACE, StoreUnfit, "is damaged or truncated", _RESTORE),
     (re.compile(f"{TORN_LOG.pattern}|outside the database file"), StoreUnfit, "is damaged or truncated", _RESTORE),
@@ -90,6 +90,6 @@ def translate(message: str, location: str) -> StoreError:
         )
     for pattern, error, meaning, hint in _MEANINGS:
         if pattern.search(message):
-            return error(f"{location} {meaning}", hint=hint.replace("{store}", shlex.quote(location)))
+            return error(f"{location} {meaning}", hint=hint.replace(_MIGRATE, migrate.command(location)))
     first = message.strip().splitlines()[0][:300] if message.strip() else "no reason given"
     return StoreError(f"the embedded store {location} failed: {first}", hint="Run again with --debug for the whole message.")

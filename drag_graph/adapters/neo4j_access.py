@@ -28,7 +28,8 @@ class Neo4jAccess:
     """One namespace of a Neo4j whose schema is this version's: what everything that is kept there works through.
 
     `timeout` is in seconds: how long a server that is away or restarting is waited for. `password` may be empty for a server
-    without authentication. Nothing is sent before the first use. Raises ConfigurationError for an address that is none.
+    without authentication. A store that is `read_only` is not upgraded. Nothing is sent before the first use. Raises
+    ConfigurationError for an address that is none.
     """
 
     def __init__(
@@ -40,11 +41,13 @@ class Neo4jAccess:
         database: str | None = None,
         namespace: str = DEFAULT_NAMESPACE,
         timeout: float = 30.0,
+        read_only: bool = False,
     ) -> None:
         self._connection = Neo4jConnection(uri, username=username, password=password, database=database, timeout=timeout)
         self._uri = uri
         self._namespace = namespace
         self._timeout = timeout
+        self._read_only = read_only
         self._migrated = False
 
     @property
@@ -71,6 +74,9 @@ class Neo4jAccess:
         return migrate.status("neo4j", self._history)
 
     def migrate(self) -> list[Migration]:
+        if self._read_only:
+            self._require_schema()
+            return []
         done: list[Migration] = []
         if migrate.plan(migrate.known("neo4j"), self._history()):
             self._connection.change_schema(load("lock_migrations_schema", "neo4j").bind()[0])
@@ -122,10 +128,7 @@ class Neo4jAccess:
     def _require_schema(self) -> None:
         if self._migrated:
             return
-        if migrate.plan(migrate.known("neo4j"), self._history()):
-            raise StoreUnfit(
-                f"the store at {self.location} is not migrated", hint=f"Run `drag-graph db migrate --store {self._uri}`."
-            )
+        migrate.require("neo4j", self._history, f"the store at {self.location}", self._uri)
         self._migrated = True
 
     def reading(self, work: Callable[[Work], Result], *, current: bool = False) -> Result:

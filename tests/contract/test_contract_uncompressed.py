@@ -164,7 +164,7 @@ def test_a_store_of_this_version_is_made_right_at_once(tmp_path, monkeypatch):
 
 def test_until_then_it_is_refused(path):
     before = path.read_bytes()
-    with LadybugStore(path, read_only=True) as store, pytest.raises(StoreUnfit, match="older than this version") as caught:
+    with LadybugStore(path, read_only=True) as store, pytest.raises(StoreUnfit, match="not migrated to this version") as caught:
         store.migrate()
     assert caught.value.hint.startswith("Run `drag-graph db migrate --store /")
     assert path.read_bytes() == before

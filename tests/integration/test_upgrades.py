@@ -76,6 +76,25 @@ def check_asked(**place):
     assert any(triple["call"]["model"] for line in lines for triple in line["triples"])
 
 
+LOOKING = [
+    ["db", "verify"],
+    ["db", "erase", "--where", "domain=medical", "--dry-run"],
+    ["db", "erase", "--where", "domain=medical"],
+    ["graph", "stats"],
+    ["show"],
+]
+"""What only looks: the last but two asks first, and nobody says yes."""
+
+
+def check_not_upgraded(arguments, **place):
+    """A command refuses the old store with the command that upgrades it."""
+    process = drag_graph(*arguments, **place)
+    out, errors = process.communicate(timeout=120)
+    assert (process.returncode, out) == (3, "")
+    assert "is not migrated to this version's schema" in errors
+    assert f"`drag-graph db migrate --store {place['store']}`" in errors
+
+
 class TestLadybug:
     @pytest.fixture
     def path(self, tmp_path):
@@ -99,6 +118,17 @@ class TestLadybug:
         path.chmod(0o444)
         assert said(drag_graph("db", "migrate", "--dry-run", store=path))["pending"] == NEWER
         assert (hashlib.sha256(path.read_bytes()).hexdigest(), sorted(item.name for item in path.parent.iterdir())) == before
+
+    @pytest.mark.parametrize("arguments", LOOKING, ids=" ".join)
+    def test_who_only_looks_does_not_upgrade(self, path, arguments):
+        before = path.read_bytes()
+        check_not_upgraded(arguments, store=path)
+        assert path.read_bytes() == before
+
+    def test_its_status_says_why_it_has_no_counts(self, path):
+        found = said(drag_graph("db", "status", store=path))
+        assert (found["counts"], found["migrations"]["pending"] != []) == ({}, True)
+        assert f"`drag-graph db migrate --store {path}`" in found["note"]
 
     def test_of_two_upgraders_at_once_one_applies_and_both_end_well(self, path):
         processes = [drag_graph("db", "migrate", store=path) for _ in range(2)]
@@ -163,6 +193,11 @@ class TestNeo4j:
         assert shape(exported) == shape(kept("v1.jsonl.gz"))
         check_asked(**place)
         check_usable(old)
+
+    def test_who_only_looks_does_not_upgrade(self, old, place):
+        for arguments in LOOKING:
+            check_not_upgraded(arguments, **place)
+        assert [item.version for item in old.migrations() if item.applied_at] == [1]
 
     def test_of_two_upgraders_at_once_one_applies_and_both_end_well(self, old, place, driver):
         processes = [drag_graph("db", "migrate", **place) for _ in range(2)]
