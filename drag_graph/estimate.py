@@ -61,13 +61,14 @@ class Known:
     """What an estimate may use. `stored` gives the settings hash of those of the queries that are complete in the store.
 
     `lengths` are (tokens in, tokens out) of recorded calls by their prompt version. `quarantined` gives the ids of those
-    queries that a run would not ask again.
+    queries that a run would not ask again. `fingerprint` is the teacher's where that is not its name.
     """
 
     embedder: Embedder
     stored: Callable[[Sequence[str]], Mapping[str, str]] = lambda _ids: {}
     tape: Recorded | None = None
     lengths: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    fingerprint: str = ""
     quarantined: Callable[[Sequence[Entry]], Collection[str]] = lambda _entries: ()
 
 
@@ -84,8 +85,8 @@ class _Replay:
 
     is_model = True
 
-    def __init__(self, model: str, tape: Recorded | None) -> None:
-        self.name = self.fingerprint = model
+    def __init__(self, model: str, fingerprint: str, tape: Recorded | None) -> None:
+        self.name, self.fingerprint = model, fingerprint or model
         self._tape = tape
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
@@ -105,7 +106,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
     tape answers; they are no part of `calls`. `price_known` is false where the model has no price in LiteLLM's map; the price
     is then given as 0.
     """
-    distillation = Distillation(settings, known.embedder, _Replay(settings.teacher, known.tape))
+    distillation = Distillation(settings, known.embedder, _Replay(settings.teacher, known.fingerprint, known.tape))
     counting = _Counting(settings, pricing, known)
     totals = Counter(dict.fromkeys(_TOTALS, 0))
     seen: set[str] = set()
@@ -119,7 +120,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
         quarantined = known.quarantined(entries)
         for entry in entries:
             totals["queries"] += 1
-            if pricing is not None and stored.get(entry.query.id) == entry.settings_hash:
+            if stored.get(entry.query.id) == entry.settings_hash:
                 totals["stored"] += 1
             elif entry.query.id in quarantined:
                 totals["quarantined"] += 1

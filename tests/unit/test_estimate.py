@@ -118,9 +118,23 @@ def test_what_is_stored_under_the_same_settings_counts_as_free():
     assert (other["stored"], other["calls"]) == (0, 3)
 
 
+def test_what_is_stored_from_a_file_counts_as_stored(tmp_path):
+    (tmp_path / "teacher.jsonl").write_text("")
+    teacher = f"curated:{tmp_path / 'teacher.jsonl'}"
+    settings, query = load_settings({"teacher": teacher}), make_query("Why is it so?")
+    fingerprint = f"{teacher}@abc"
+    hash_ = Distillation(settings, LexicalEmbedder(), _Named(fingerprint)).settings_hash(query)
+    known = Known(LexicalEmbedder(), stored=lambda _ids: {query.id: hash_}, fingerprint=fingerprint)
+    assert of("Why is it so?", "Who was it?", pricing=None, known=known, teacher=teacher)["stored"] == 1
+    changed = Known(LexicalEmbedder(), stored=known.stored, fingerprint=f"{teacher}@def")
+    assert of("Why is it so?", pricing=None, known=changed, teacher=teacher)["stored"] == 0
+
+
 class _Named:
-    name = fingerprint = "scripted"
     is_model = True
+
+    def __init__(self, fingerprint="scripted"):
+        self.name = self.fingerprint = fingerprint
 
 
 def test_lengths_come_from_the_tape_where_it_has_enough(recorded):
