@@ -1,39 +1,27 @@
-// what: asks the vector indexes, which are of all namespaces, for the `candidates` nearest queries, evidence and concepts, gives
-//     those of this namespace with their cosine (of evidence, whose index is quantised, worked out anew), and looks up the
-//     concepts of these ids
+// what: asks the vector indexes, which are of all namespaces, for the `candidates` nearest queries, evidence and concepts, at the
+//     same time; gives those of this namespace with their cosine (of evidence, whose index is quantised, worked out anew), and
+//     looks up the concepts of these ids. It commits itself: inside a transaction of the client it is refused
 // parameters: namespace, query_id, vectors (the vector in a list, or an empty list), candidates, concepts
-// returns: one row: own, linked (whether concepts were made here), queries, evidence, similar, named (lists of [id, score, text,
-//     query id, cluster, entities]), given (how many the index of queries, evidence and concepts gave, of all namespaces)
+// returns: one row: own, linked (whether concepts were made here), named (a list of [id, score, text, query id, cluster, entities]),
+//     lists (of queries, evidence and concepts each: [its name, how many the index gave, of all namespaces, a list as above])
+UNWIND [['evidence', 'evidence_embedding'], ['queries', 'query_embedding'], ['similar', 'concept_embedding']] AS index
+CALL (index) {
+  UNWIND $vectors AS vector
+  CALL db.index.vector.queryNodes(index[1], $candidates, vector) YIELD node AS n, score
+  RETURN count(*) AS given, collect(
+    CASE
+      WHEN n.namespace = $namespace AND coalesce(n.kept, true) THEN CASE index[0]
+        WHEN 'queries' THEN [n.id, 2.0 * score - 1.0, n.text, '', '', 0]
+        WHEN 'evidence' THEN [n.id, 2.0 * vector.similarity.cosine(n.embedding, vector) - 1.0, n.text, n.query_id, '', 0]
+        ELSE [n.id, 2.0 * score - 1.0, n.name, '', coalesce(nullIf(n.cluster, ''), n.id), coalesce(n.entities, 0)]
+      END
+    END) AS found
+} IN 3 CONCURRENT TRANSACTIONS OF 1 ROW
+WITH collect([index[0], given, found]) AS lists
 CALL () {
   OPTIONAL MATCH (q:Query {id: $query_id})
   WHERE q.namespace = $namespace
   RETURN q IS NOT NULL AS own
-}
-CALL () {
-  UNWIND $vectors AS vector
-  CALL db.index.vector.queryNodes('query_embedding', $candidates, vector) YIELD node AS q, score
-  RETURN count(*) AS given_queries, collect(
-    CASE q.namespace
-      WHEN $namespace THEN [q.id, 2.0 * score - 1.0, q.text, '', '', 0]
-    END) AS queries
-}
-CALL () {
-  UNWIND $vectors AS vector
-  CALL db.index.vector.queryNodes('evidence_embedding', $candidates, vector) YIELD node AS e
-  RETURN count(*) AS given_evidence, collect(
-    CASE
-      WHEN e.namespace = $namespace AND e.kept
-        THEN [e.id, 2.0 * vector.similarity.cosine(e.embedding, vector) - 1.0, e.text, e.query_id, '', 0]
-    END) AS evidence
-}
-CALL () {
-  UNWIND $vectors AS vector
-  CALL db.index.vector.queryNodes('concept_embedding', $candidates, vector) YIELD node AS c, score
-  RETURN count(*) AS given_similar, collect(
-    CASE c.namespace
-      WHEN $namespace THEN [c.id, 2.0 * score - 1.0, c.name, '', coalesce(nullIf(c.cluster, ''), c.id),
-        coalesce(c.entities, 0)]
-    END) AS similar
 }
 CALL () {
   UNWIND $concepts AS id
@@ -48,4 +36,4 @@ RETURN own,
     USING INDEX some:Concept(namespace, cluster)
     WHERE some.namespace = $namespace AND some.cluster IS NOT NULL
   } AS linked,
-  queries, evidence, similar, named, [given_queries, given_evidence, given_similar] AS given
+  named, lists

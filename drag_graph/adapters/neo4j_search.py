@@ -38,12 +38,12 @@ class Neo4jSearch:
         def run(work: Work) -> Candidates:
             asked = max(LEAST_CANDIDATES, 4 * k)
             values = {"query_id": query_id, "vectors": [numbers] if numbers else [], "candidates": asked, "concepts": ids}
-            ((own, linked, *lists, named, given),) = work.rows("search_candidates", **names, **values)
-            found = dict(zip(LISTS, lists, strict=True))
+            ((own, linked, named, lists),) = work.rows("search_candidates", **names, **values)
+            found = {name: hits for name, _, hits in lists}
             # An index that gave all that it was asked for holds more, and of these too few were this namespace's.
             short = [
                 name
-                for name, number in zip(LISTS, given, strict=True)
+                for name, number, _ in lists
                 if number >= asked and len(found[name]) < k and (linked or name == "queries")
             ]
             if short:
