@@ -2,8 +2,8 @@
 // parameters: namespace, limit
 // returns: one row a thing, most queries first: id, queries, entities
 MATCH (e:Entity)-[:REFERS_TO]->(c:Concept)
-WHERE c.namespace = $namespace
-WITH CASE WHEN c.cluster IS NULL OR c.cluster = '' THEN c.id ELSE c.cluster END AS id, e.query_id AS query_id, e.id AS entity_id
+WHERE c.namespace = $namespace AND c.cluster IS NOT NULL
+WITH CASE WHEN c.cluster = '' THEN c.id ELSE c.cluster END AS id, e.query_id AS query_id, e.id AS entity_id
 WITH id, count(DISTINCT query_id) AS queries, count(DISTINCT entity_id) AS entities
 WHERE queries > 1
 RETURN id, queries, entities

@@ -1,16 +1,24 @@
 // what: counts the nodes and relationships of the namespace
 // parameters: namespace
 // returns: one row a label and relationship type: name, number
-MATCH (n:Query) WHERE n.namespace = $namespace AND n.id IS NOT NULL
+MATCH (n:Query)
+USING INDEX SEEK n:Query(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(n) AS number RETURN 'Query' AS name, number
 UNION ALL
-MATCH (n:Evidence) WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+MATCH (n:Evidence)
+USING INDEX SEEK n:Evidence(namespace, query_id)
+WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
 WITH count(n) AS number RETURN 'Evidence' AS name, number
 UNION ALL
-MATCH (n:Entity) WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+MATCH (n:Entity)
+USING INDEX SEEK n:Entity(namespace, query_id)
+WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
 WITH count(n) AS number RETURN 'Entity' AS name, number
 UNION ALL
-MATCH (n:TeacherCall) WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+MATCH (n:TeacherCall)
+USING INDEX SEEK n:TeacherCall(namespace, query_id)
+WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
 WITH count(n) AS number RETURN 'TeacherCall' AS name, number
 UNION ALL
 MATCH (n:Chunk) WHERE n.namespace = $namespace
@@ -19,41 +27,65 @@ UNION ALL
 MATCH (n:Document) WHERE n.namespace = $namespace
 WITH count(n) AS number RETURN 'Document' AS name, number
 UNION ALL
-MATCH (n:Concept) WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
+MATCH (n:Concept)
+USING INDEX SEEK n:Concept(namespace, cluster)
+WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
 WITH count(n) AS number RETURN 'Concept' AS name, number
 UNION ALL
-MATCH (n:Answer) WHERE n.namespace = $namespace AND n.id IS NOT NULL
+MATCH (n:Answer)
+USING INDEX SEEK n:Answer(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(n) AS number RETURN 'Answer' AS name, number
 UNION ALL
-MATCH (n:Query)-[r:HAS_EVIDENCE]->() WHERE n.namespace = $namespace AND n.id IS NOT NULL
+MATCH (n:Query)-[r:HAS_EVIDENCE]->()
+USING INDEX SEEK n:Query(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(r) AS number RETURN 'HAS_EVIDENCE' AS name, number
 UNION ALL
-MATCH (n:Query)-[r:MENTIONS]->() WHERE n.namespace = $namespace AND n.id IS NOT NULL
+MATCH (n:Query)-[r:MENTIONS]->()
+USING INDEX SEEK n:Query(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(r) AS number RETURN 'MENTIONS' AS name, number
 UNION ALL
-MATCH (n:Evidence)-[r:GENERATED_BY]->() WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+MATCH (n:Evidence)-[r:GENERATED_BY]->()
+USING INDEX SEEK n:Evidence(namespace, query_id)
+WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
 WITH count(r) AS number RETURN 'GENERATED_BY' AS name, number
 UNION ALL
-MATCH (n:Evidence)-[r:FROM_CHUNK]->() WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+MATCH (n:Evidence)-[r:FROM_CHUNK]->()
+USING INDEX SEEK n:Evidence(namespace, query_id)
+WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
 WITH count(r) AS number RETURN 'FROM_CHUNK' AS name, number
 UNION ALL
 MATCH (n:Chunk)-[r:PART_OF]->() WHERE n.namespace = $namespace
 WITH count(r) AS number RETURN 'PART_OF' AS name, number
 UNION ALL
-MATCH ()-[r:TRIPLE]->() WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+MATCH ()-[r:TRIPLE]->()
+USING INDEX SEEK r:TRIPLE(namespace, query_id)
+WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
 WITH count(r) AS number RETURN 'TRIPLE' AS name, number
 UNION ALL
-MATCH ()-[r:RELATED]->() WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+MATCH ()-[r:RELATED]->()
+USING INDEX SEEK r:RELATED(namespace, query_id)
+WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
 WITH count(r) AS number RETURN 'RELATED' AS name, number
 UNION ALL
-MATCH (n:Entity)-[r:REFERS_TO]->() WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+MATCH (n:Entity)-[r:REFERS_TO]->()
+USING INDEX SEEK n:Entity(namespace, query_id)
+WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
 WITH count(r) AS number RETURN 'REFERS_TO' AS name, number
 UNION ALL
-MATCH (n:Concept)-[r:SAME_AS]->() WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
+MATCH (n:Concept)-[r:SAME_AS]->()
+USING INDEX SEEK n:Concept(namespace, cluster)
+WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
 WITH count(r) AS number RETURN 'SAME_AS' AS name, number
 UNION ALL
-MATCH (n:Answer)-[r:ANSWERS]->() WHERE n.namespace = $namespace AND n.id IS NOT NULL
+MATCH (n:Answer)-[r:ANSWERS]->()
+USING INDEX SEEK n:Answer(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(r) AS number RETURN 'ANSWERS' AS name, number
 UNION ALL
-MATCH (n:Answer)-[r:USED]->() WHERE n.namespace = $namespace AND n.id IS NOT NULL
+MATCH (n:Answer)-[r:USED]->()
+USING INDEX SEEK n:Answer(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(r) AS number RETURN 'USED' AS name, number

@@ -2,6 +2,7 @@
 // parameters: namespace
 // returns: one row an answer: id
 MATCH (a:Answer)
+USING INDEX SEEK a:Answer(namespace, id)
 WHERE a.namespace = $namespace AND a.id IS NOT NULL
   AND any(id IN a.query_ids WHERE NOT EXISTS { (q:Query {id: id}) })
 RETURN a.id AS id

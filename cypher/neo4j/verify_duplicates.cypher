@@ -2,13 +2,48 @@
 // parameters: namespace
 // returns: one row an id: id, name
 CALL () {
-  MATCH (n:Query|Evidence|Entity|TeacherCall|Chunk|Document|Concept|Answer)
-  WHERE n.namespace = $namespace
+  MATCH (n:Query)
+  USING INDEX SEEK n:Query(namespace, id)
+  WHERE n.namespace = $namespace AND n.id IS NOT NULL
+  RETURN n.id AS id, 'Query' AS name
+UNION ALL
+  MATCH (n:Evidence)
+  USING INDEX SEEK n:Evidence(namespace, query_id)
+  WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+  RETURN n.id AS id, 'Evidence' AS name
+UNION ALL
+  MATCH (n:Entity)
+  USING INDEX SEEK n:Entity(namespace, query_id)
+  WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+  RETURN n.id AS id, 'Entity' AS name
+UNION ALL
+  MATCH (n:TeacherCall)
+  USING INDEX SEEK n:TeacherCall(namespace, query_id)
+  WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+  RETURN n.id AS id, 'TeacherCall' AS name
+UNION ALL
+  MATCH (n:Chunk|Document) WHERE n.namespace = $namespace
   RETURN n.id AS id, labels(n)[0] AS name
-  UNION ALL
-  MATCH ()-[r:TRIPLE|RELATED]->()
-  WHERE r.namespace = $namespace
-  RETURN r.id AS id, type(r) AS name
+UNION ALL
+  MATCH (n:Concept)
+  USING INDEX SEEK n:Concept(namespace, cluster)
+  WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
+  RETURN n.id AS id, 'Concept' AS name
+UNION ALL
+  MATCH (n:Answer)
+  USING INDEX SEEK n:Answer(namespace, id)
+  WHERE n.namespace = $namespace AND n.id IS NOT NULL
+  RETURN n.id AS id, 'Answer' AS name
+UNION ALL
+  MATCH ()-[r:TRIPLE]->()
+  USING INDEX SEEK r:TRIPLE(namespace, query_id)
+  WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+  RETURN r.id AS id, 'TRIPLE' AS name
+UNION ALL
+  MATCH ()-[r:RELATED]->()
+  USING INDEX SEEK r:RELATED(namespace, query_id)
+  WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+  RETURN r.id AS id, 'RELATED' AS name
 }
 WITH id, name, count(*) AS number
 WHERE number > 1

@@ -8,7 +8,8 @@ import uuid
 import neo4j
 import pytest
 
-from drag_graph.adapters import neo4j_rows
+from drag_graph import queries
+from drag_graph.adapters import checks, neo4j_rows
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.model import Aggregation
 from drag_graph.queries import load
@@ -60,6 +61,10 @@ PAGES = {
     "failed_queries": {},
 }
 """The statements that page through queries or answers by id, and their other parameters."""
+MOST_TRIED = 5
+"""Database hits of an operator that finds nothing."""
+WHOLE = [*checks.CHECKS, "counts", *(name for name in queries.names("neo4j") if name.startswith("statistics_"))]
+"""The statements that look at all of a namespace."""
 
 
 def graph_of(number, namespace):
@@ -282,6 +287,16 @@ def test_a_page_of_settled_concepts_costs_the_same_among_more(driver, concepts, 
             counted.append(checked(found))
     assert 0 < max(counted) < MOST_HITS
     assert max(counted) <= min(counted) + 20, counted
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_namespace_costs_nothing_for_what_others_have(driver, namespaces, name):
+    assert namespaces  # which others have
+    wanted = {"namespace": f"empty-{uuid.uuid4().hex}", "after": "", "limit": 5, "ids": []}
+    values = {key: wanted[key] for key in load(name, "neo4j").parameters}
+    found = profiled(driver, name, **values)
+    touched = {operator["args"].get("Details", ""): operator["args"].get("DbHits", 0) for operator in found}
+    assert {what: number for what, number in touched.items() if number > MOST_TRIED} == {}
 
 
 def test_unused_evidence_is_found_by_indexes(driver, namespaces):
