@@ -33,7 +33,7 @@ CALL () {
 RETURN own,
   EXISTS {
     MATCH (some:Concept)
-    USING INDEX some:Concept(namespace, cluster)
+    USING INDEX SEEK some:Concept(namespace, cluster)
     WHERE some.namespace = $namespace AND some.cluster IS NOT NULL
   } AS linked,
   named, lists

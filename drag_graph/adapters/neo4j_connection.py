@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import neo4j
 
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+ROUTED = "neo4j"
+"""How the address of a cluster begins; all others are of one server."""
 OLDEST = (5, 26)
 _SCHEMA_TRIES = 3
 _FIRST_PAUSE = 0.25
@@ -267,8 +269,9 @@ class Neo4jConnection:
         driver = self._driver
         if driver is None:
             raise StoreUnavailable(f"the connection to {self.location} is closed")
-        # One bookmark manager for all sessions: on a cluster, too, every read sees this process's earlier writes.
-        bookmarks = driver.execute_query_bookmark_manager
+        # One bookmark manager for all sessions: on a cluster, too, every read sees this process's earlier writes. One server
+        # shows them anyway, and a bookmark makes it wait for what other writers are committing: a sixth of the time of four.
+        bookmarks = driver.execute_query_bookmark_manager if self._uri.startswith(ROUTED) else None
         return driver.session(database=self._database, bookmark_manager=bookmarks, default_access_mode=access)
 
     def _repeated(self, once: Callable[[], Result]) -> Result:

@@ -42,9 +42,7 @@ class Neo4jSearch:
             found = {name: hits for name, _, hits in lists}
             # An index that gave all that it was asked for holds more, and of these too few were this namespace's.
             short = [
-                name
-                for name, number, _ in lists
-                if number >= asked and len(found[name]) < k and (linked or name == "queries")
+                name for name, number, _ in lists if number >= asked and len(found[name]) < k and (linked or name == "queries")
             ]
             if short:
                 exact = work.rows("search_candidates_exact", **names, vector=numbers, lists=short, k=k)[0]

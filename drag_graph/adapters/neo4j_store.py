@@ -69,14 +69,15 @@ class Neo4jStore(Neo4jAccess):
             return []
         saving = _Saving(self._namespace, subgraphs, aggregation, replace=replace)
         while True:
-            before = saving.stored
+            before, looked = saving.stored, saving.looks
             try:
                 outcomes = self.writing(lambda work: self._save(work, saving))
             except IdTaken:
-                # Another writer was faster with one of the queries: what it wrote shows in the next look. If nothing new shows,
+                # The query was there, or another writer was faster with it: that shows in the next look. If nothing new shows,
                 # the id is taken for good.
-                if saving.stored == before:
+                if looked and saving.stored == before:
                     raise
+                saving.looks = True
             else:
                 self._claimed = None
                 return outcomes
@@ -279,10 +280,13 @@ class _Saving:
         self._ids = sorted({subgraph.query.id for subgraph in subgraphs})
         self._outcomes: list[SaveOutcome] = []
         self.stored: dict[str, str] | None = None
+        self.looks = len(subgraphs) > 1 or bool(replace)
+        """Whether to ask first what is there. One alone is new, as a rule, for who distils has asked before: it is tried."""
 
     def run(self, work: Work) -> list[SaveOutcome]:
         """Write what is not there under its settings, and aggregate that, in the transaction of `work`."""
-        self.stored = _hashes(work, "settings_hashes", self._namespace, self._ids)
+        looks = self.looks or work.perhaps_done
+        self.stored = _hashes(work, "settings_hashes", self._namespace, self._ids) if looks else {}
         outcomes, changed = self._plan(self.stored)
         replaced = sorted(changed.keys() & self.stored.keys())
         if replaced:

@@ -68,14 +68,18 @@ class Listener:
 
 
 class Gate(Listener):
-    """A member: what comes in goes on to the real server. `statements` counts the messages RUN, the sign-of-life aside."""
+    """A member: what comes in goes on to the real server.
+
+    `statements` counts the messages RUN, the sign-of-life aside; `bookmarks` those of all messages that wait for earlier ones.
+    """
 
     RUN = b"\xb3\x10"
+    BOOKMARKS = b"\x89bookmarks"
 
     def __init__(self, uri):
         host, port = uri.removeprefix("bolt://").split(":")
         self._target = (host, int(port))
-        self.statements = 0
+        self.statements = self.bookmarks = 0
         super().__init__()
 
     def talk(self, client):
@@ -90,6 +94,7 @@ class Gate(Listener):
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 20):
                 self.statements += counted and data.count(self.RUN)
+                self.bookmarks += counted and data.count(self.BOOKMARKS)
                 target.sendall(data)
         for end in (source, target):
             with contextlib.suppress(OSError):
@@ -213,6 +218,30 @@ def test_asking_burdens_the_replicas_and_never_the_leader(store, cluster):
     assert store.counts()["Query"] == 1
     assert cluster.reads - before >= 4
     assert cluster.leader.statements == written
+
+
+def test_what_this_process_wrote_is_waited_for_on_every_member(store, cluster):
+    store.save([graph_of(store)], PLAIN)
+    before = sum(member.bookmarks for member in cluster.replicas)
+    assert store.counts()["Query"] == 1
+    assert sum(member.bookmarks for member in cluster.replicas) == before + 1
+
+
+def test_one_server_is_not_made_to_wait_for_what_it_shows_anyway(neo4j_address):
+    uri, username, password = neo4j_address
+    gate = Gate(uri)
+    with Neo4jStore(f"bolt://{gate.address}", username=username, password=password, namespace="routing-direct") as store:
+        store.migrate()
+        graph = graph_of(store)
+        before = gate.statements
+        assert store.save([graph], PLAIN) == ["created"]
+        assert gate.statements - before == 2, "one query alone is written and aggregated, without asking what is there"
+        assert store.save([graph], PLAIN) == ["unchanged"]
+        store.aggregate([graph.query.id], PLAIN)
+        assert [item.query.id for item in store.read([graph.query.id])] == [graph.query.id]
+        store.erase_query(graph.query.id)
+    assert (gate.statements > 0, gate.bookmarks) == (True, 0)
+    gate.close()
 
 
 def test_writing_goes_to_the_leader_alone(store, cluster):
