@@ -21,9 +21,9 @@ app = typer.Typer(
 )
 
 Home = Annotated[Path | None, typer.Option("--home", help="The server's folder.", show_default=".drag-graph/neo4j")]
-SHORTEST = 4
-"""Digits of an id that is erased: in a small store a slip of one digit would name something."""
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+SHORTEST_ID = 4
+"""Digits of an id that is erased: in a small store a slip of one digit would name something."""
 
 
 class Version(StrEnum):
@@ -231,8 +231,8 @@ def repair(
 
 @app.command()
 def erase(
-    query_id: Annotated[str, typer.Option("--query-id", help="A query's id, or how it begins.")] = "",
-    teacher_call: Annotated[str, typer.Option("--teacher-call", help="A teacher call's id, or how it begins.")] = "",
+    query_id: Annotated[str, typer.Option("--query-id", help="A query's id, or how it begins (4 digits at least).")] = "",
+    teacher_call: Annotated[str, typer.Option("--teacher-call", help="A teacher call's id, or its first digits.")] = "",
     where: Annotated[
         list[str] | None,
         typer.Option("--where", help="domain=, model=, source_id= or created-before=; all given hold.", metavar="FIELD=VALUE"),
@@ -263,14 +263,16 @@ def erase(
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
+    what, found = "", None
     if dry_run or not yes:
         # Opened for writing, a store of before would be upgraded, which who is only asking did not ask for.
         with open_store(settings, create=False, read_only=True) as graph:
-            what, _ = _targets(graph, query_id, teacher_call, where or [])
+            what, found = _targets(graph, query_id, teacher_call, where or [])
             if not dry_run:
                 _confirm(f"Erase {what} from {graph.location}?")
     with open_store(settings, create=False) as graph:
-        what, found = _targets(graph, query_id, teacher_call, where or [])
+        if not isinstance(found, list):  # a list is the very thing that was confirmed; a selection is gone through as it is now
+            what, found = _targets(graph, query_id, teacher_call, where or [])
         total, now = Total(), datetime.now(UTC).isoformat(timespec="seconds")
         for erased in erase_each(graph.erasing, found, now, dry_run=dry_run):
             total.add(erased)
@@ -287,8 +289,9 @@ def _targets(graph: "GraphStore", query_id: str, call_id: str, where: list[str])
 
     if sum(map(bool, (query_id, call_id, where))) != 1:
         raise ConfigurationError("say what to erase", hint="Give one of --query-id, --teacher-call and --where (see --help).")
-    if 0 < len(query_id or call_id) < SHORTEST:
-        hint = f"Give at least {SHORTEST} digits of the id, as `drag-graph show` and `drag-graph audit` print them."
+    query_id, call_id = query_id.strip(), call_id.strip()
+    if 0 < len(query_id or call_id) < SHORTEST_ID:
+        hint = f"Give at least {SHORTEST_ID} digits of the id, as `drag-graph show` and `drag-graph audit` print them."
         raise ConfigurationError(f"{query_id or call_id!r} is too short to erase by", hint=hint)
     if query_id:
         whole = full_id(graph, "query", query_id)

@@ -11,7 +11,7 @@ from drag_graph.adapters.journal import Journal
 from drag_graph.asking import Asker
 from drag_graph.batching import Rounds
 from drag_graph.distilling import Distillation
-from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.estimate import Known, Pricing
 from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.linker import Linker, Told
@@ -182,8 +182,10 @@ def open_store(settings: Settings, *, create: bool = True, migrate: bool = True,
     with an older version. An embedded store is opened without writing, so that it works on a file that may not be written and
     beside a process that writes.
     """
-    rights = {"read_only": read_only}
-    store = _neo4j(settings, **rights) if settings.uses_neo4j else _embedded(settings, create=create, **rights)
+    if settings.uses_neo4j:
+        store = _neo4j(settings, read_only=read_only)
+    else:
+        store = _embedded(settings, create=create, read_only=read_only)
     if migrate:
         try:
             store.migrate()
@@ -371,7 +373,7 @@ def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) ->
         except StoreUnavailable as error:
             absent = not settings.uses_neo4j and not Path(settings.store).expanduser().exists()
             yield known, "" if absent else f"nothing counts as stored: {error}"
-        except StoreUnfit as error:  # older than this code, for example: it is the distillation that migrates
+        except StoreError as error:  # older than this code, for example: it is the distillation that migrates
             yield known, f"nothing counts as stored: {error}"
         else:
             yield replace(known, stored=store.settings_hashes), ""

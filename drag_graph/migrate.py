@@ -111,7 +111,12 @@ def require(dialect: Dialect, applied: Callable[[], Sequence[Migration]], locati
 
     `location` is what the store is called in words, `store` what `--store` takes.
     """
-    if plan(known(dialect), list(applied())):
+    history = list(applied())
+    if plan(known(dialect), history):
+        if not history:
+            raise StoreUnfit(
+                f"{location} holds nothing of drag-graph yet", hint=f"Run `drag-graph distill`, or {command(store)}."
+            )
         raise StoreUnfit(f"{location} is not migrated to this version's schema", hint=f"Run {command(store)}.")
 
 

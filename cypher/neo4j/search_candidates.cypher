@@ -10,7 +10,7 @@ CALL (index) {
   CALL db.index.vector.queryNodes(index[1], $candidates, vector) YIELD node AS n, score
   RETURN count(*) AS given, collect(
     CASE
-      WHEN n.namespace = $namespace AND coalesce(n.kept, true) THEN CASE index[0]
+      WHEN n.namespace = $namespace AND (index[0] <> 'evidence' OR n.kept) THEN CASE index[0]
         WHEN 'queries' THEN [n.id, 2.0 * score - 1.0, n.text, '', '', 0]
         WHEN 'evidence' THEN [n.id, 2.0 * vector.similarity.cosine(n.embedding, vector) - 1.0, n.text, n.query_id, '', 0]
         ELSE [n.id, 2.0 * score - 1.0, n.name, '', coalesce(nullIf(n.cluster, ''), n.id), coalesce(n.entities, 0)]

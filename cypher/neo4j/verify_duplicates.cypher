@@ -1,4 +1,5 @@
-// what: finds ids that two nodes of a label, or two relationships of a type, have (a constraint must have been dropped)
+// what: finds ids that two nodes of a label, or two relationships of a type, have (a constraint must have been dropped).
+//     What has lost the property that its index goes by (query_id, of concepts cluster) is not seen
 // parameters: namespace
 // returns: one row an id: id, name
 CALL () {

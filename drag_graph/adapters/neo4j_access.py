@@ -28,8 +28,8 @@ class Neo4jAccess:
     """One namespace of a Neo4j whose schema is this version's: what everything that is kept there works through.
 
     `timeout` is in seconds: how long a server that is away or restarting is waited for. `password` may be empty for a server
-    without authentication. A store that is `read_only` is not upgraded. Nothing is sent before the first use. Raises
-    ConfigurationError for an address that is none.
+    without authentication. A store that is `read_only` is not upgraded by `migrate`. Nothing is sent before the first use.
+    Raises ConfigurationError for an address that is none.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class Neo4jAccess:
         if migrate.plan(migrate.known("neo4j"), self._history()):
             self._connection.change_schema(load("lock_migrations_schema", "neo4j").bind()[0])
             with self._connection.locked("lock_migrations", PATIENCE) as held:
-                done = migrate.run("neo4j", self._history_under_lock, partial(self._apply, held))
+                done = migrate.run("neo4j", self._history_now, partial(self._apply, held))
         self._migrated = True
         return done
 
     def _history(self) -> list[Migration]:
         return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"))]
 
-    def _history_under_lock(self) -> list[Migration]:
+    def _history_now(self) -> list[Migration]:
         """Read what another upgrader has just done, too."""
         return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"), current=True)]
 
@@ -128,7 +128,9 @@ class Neo4jAccess:
     def _require_schema(self) -> None:
         if self._migrated:
             return
-        migrate.require("neo4j", self._history, f"the store at {self.location}", self._uri)
+        if migrate.plan(migrate.known("neo4j"), self._history()):
+            # A replica may not have heard yet of an upgrade.
+            migrate.require("neo4j", self._history_now, f"the store at {self.location}", self._uri)
         self._migrated = True
 
     def reading(self, work: Callable[[Work], Result], *, current: bool = False) -> Result:

@@ -95,6 +95,7 @@ class Neo4jConnection:
     def __init__(self, uri: str, *, username: str, password: str, database: str | None, timeout: float) -> None:
         check_uri(uri)
         self._uri = uri
+        self._is_routed = urlsplit(uri).scheme.startswith(ROUTED)
         self._auth = (username, password)
         self._database = database
         self._timeout = timeout
@@ -270,8 +271,8 @@ class Neo4jConnection:
         if driver is None:
             raise StoreUnavailable(f"the connection to {self.location} is closed")
         # One bookmark manager for all sessions: on a cluster, too, every read sees this process's earlier writes. One server
-        # shows them anyway, and a bookmark makes it wait for what other writers are committing: a sixth of the time of four.
-        bookmarks = driver.execute_query_bookmark_manager if self._uri.startswith(ROUTED) else None
+        # shows them anyway, and by bookmarks each of several writers waits for what the others are committing at the moment.
+        bookmarks = driver.execute_query_bookmark_manager if self._is_routed else None
         return driver.session(database=self._database, bookmark_manager=bookmarks, default_access_mode=access)
 
     def _repeated(self, once: Callable[[], Result]) -> Result:

@@ -69,15 +69,16 @@ class Neo4jStore(Neo4jAccess):
             return []
         saving = _Saving(self._namespace, subgraphs, aggregation, replace=replace)
         while True:
-            before, looked = saving.stored, saving.looks
+            before = saving.stored
             try:
                 outcomes = self.writing(lambda work: self._save(work, saving))
             except IdTaken:
                 # The query was there, or another writer was faster with it: that shows in the next look. If nothing new shows,
                 # the id is taken for good.
-                if looked and saving.stored == before:
+                if saving.looks and saving.stored == before:
                     raise
-                saving.looks = True
+                if not saving.looks:
+                    saving.looks, saving.stored = True, None
             else:
                 self._claimed = None
                 return outcomes
@@ -281,7 +282,7 @@ class _Saving:
         self._outcomes: list[SaveOutcome] = []
         self.stored: dict[str, str] | None = None
         self.looks = len(subgraphs) > 1 or bool(replace)
-        """Whether to ask first what is there. One alone is new, as a rule, for who distils has asked before: it is tried."""
+        """Whether to ask first what is there. One alone is tried: who distils has asked before, and it is mostly new."""
 
     def run(self, work: Work) -> list[SaveOutcome]:
         """Write what is not there under its settings, and aggregate that, in the transaction of `work`."""

@@ -309,6 +309,7 @@ class TapeTeacher:
     def __init__(self, path: Path, *, model: str = "") -> None:
         self._tape = Tape(path, read_only=True)
         if not self._tape.models:
+            self._tape.close()
             raise InputError(f"the teacher tape {path} holds no reply yet")
         self._models = (model,) if model else self._tape.models
 

@@ -25,7 +25,7 @@ class TestNeo4jStore(GraphStoreContract):
     examples = 8
 
     @pytest.fixture
-    def open_store(self, open_neo4j):
+    def open_store(self, driver, open_neo4j):  # the driver undoes what a killed run may have left
         return open_neo4j
 
     @pytest.fixture

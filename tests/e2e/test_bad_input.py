@@ -296,6 +296,27 @@ def test_erase_asks_first(cli, tmp_path, monkeypatch):
     assert len(cli("show", "--store", "g.lbug", "--json").json) == 1
 
 
+def test_what_was_confirmed_is_erased(cli, tmp_path, monkeypatch):
+    questions = write(tmp_path / "q.jsonl", GOOD)
+    assert cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", "g.lbug").code == 0
+    (query,) = cli("show", "--store", "g.lbug", "--json").json
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    done = cli("db", "erase", "--query-id", query["id"][:6], "--store", "g.lbug", "--json")
+    assert (done.code, done.json["query_id"], done.json["erased"]["Query"]) == (0, query["id"], 1)
+    assert f"Erase query {query['id']} from g.lbug?" in done.err
+    assert cli("show", "--store", "g.lbug", "--json").json == []
+
+
+def test_a_dry_run_knows_what_a_file_has_taught_already(cli, tmp_path):
+    questions = write(tmp_path / "q.jsonl", GOOD)
+    command = ("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", "g.lbug")
+    before = cli(*command, "--dry-run", "--json").json
+    assert (before["stored"], before["calls"] > 0) == (0, True)
+    assert cli(*command).code == 0
+    after = cli(*command, "--dry-run", "--json").json
+    assert (after["queries"], after["stored"], after["calls"]) == (1, 1, 0)
+
+
 def test_a_blind_teacher_is_audited_as_blind(cli, teacher, tmp_path):
     questions = write(tmp_path / "q.jsonl", GOOD)
     flags = ["--store", "g.lbug", "--teacher", "scripted", "--teacher-base-url", teacher.url]

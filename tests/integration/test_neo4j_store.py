@@ -9,7 +9,7 @@ import neo4j
 import numpy as np
 import pytest
 
-from drag_graph.adapters.neo4j_connection import _check_version
+from drag_graph.adapters.neo4j_connection import IdTaken, _check_version
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
@@ -20,6 +20,34 @@ from drag_graph.testing.contract.base import assert_same
 pytestmark = pytest.mark.neo4j
 
 PLAIN = Aggregation()
+
+
+def script(monkeypatch, refusals):
+    """Let the first tries of a save find their id taken, and nothing stored; return who of all looked first."""
+    looked, save = [], Neo4jStore._save
+
+    def scripted(self, work, saving):
+        looked.append(saving.looks)
+        if len(looked) > refusals:
+            return save(self, work, saving)
+        saving.stored = {}
+        raise IdTaken("taken")
+
+    monkeypatch.setattr(Neo4jStore, "_save", scripted)
+    return looked
+
+
+def test_an_id_is_taken_for_good_only_when_two_looks_agree(open_store, monkeypatch):
+    """One query is tried without a look. Where it was there, was erased, and is being made again, that may take two more."""
+    store = open_store()
+    looked = script(monkeypatch, 2)
+    assert store.save([make_subgraph(namespace=store.namespace)], PLAIN) == ["created"]
+    assert looked == [False, True, True]
+    monkeypatch.undo()
+    looked = script(monkeypatch, 99)
+    with pytest.raises(IdTaken):
+        store.save([make_subgraph("another", namespace=store.namespace)], PLAIN)
+    assert looked == [False, True, True]
 
 
 @pytest.fixture

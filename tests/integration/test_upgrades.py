@@ -199,6 +199,21 @@ class TestNeo4j:
             check_not_upgraded(arguments, **place)
         assert [item.version for item in old.migrations() if item.applied_at] == [1]
 
+    def test_duplicates_are_found_where_the_constraints_are_gone(self, old, driver):
+        """Of every label and type. The other checks go by the indexes of these constraints."""
+        old.migrate()
+        assert old.verify() == []
+        for row in execute(driver, "constraints"):
+            execute(driver, "drop_constraint", name=row["name"])
+        try:
+            planted = {f"twin-{row['name']}" for row in execute(driver, "plant_duplicates", namespace=FIXTURE)}
+            text, bound = load("verify_duplicates", "neo4j").bind(namespace=FIXTURE)
+            assert len(planted) == 10
+            assert {row["id"] for row in driver.execute_query(text, bound).records} == planted
+        finally:
+            execute(driver, "namespace_gone", namespace=FIXTURE)
+            back_to_version_1(driver)
+
     def test_of_two_upgraders_at_once_one_applies_and_both_end_well(self, old, place, driver):
         processes = [drag_graph("db", "migrate", **place) for _ in range(2)]
         assert sorted(said(process)["applied"] for process in processes) == [[], NEWER]

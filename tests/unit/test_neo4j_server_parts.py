@@ -303,6 +303,7 @@ def test_the_configuration_is_loopback_only_with_a_password_without_reports_and_
     assert {value.split(":")[0] for value in addresses} == {"127.0.0.1"}
     assert settings["dbms.security.auth_enabled"] == "true"
     assert settings["dbms.usage_report.enabled"] == settings["client.allow_telemetry"] == "false"
+    assert settings["db.tx_log.rotation.size"] == "64m"
     assert settings["db.tx_log.rotation.retention_policy"] == "2 days 1G", "logs of two days have no upper bound"
     assert PASSWORD not in "".join(path.read_text() for path in (tmp_path / "home").rglob("*") if path.is_file())
 

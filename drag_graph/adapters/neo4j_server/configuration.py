@@ -54,8 +54,8 @@ def write_configuration(home: Path, release: Neo4jRelease, bolt_port: int, http_
         "server.https.enabled": "false",
         "dbms.security.auth_enabled": "true",
         "server.memory.pagecache.size": memory.page_cache,
-        # As delivered, an empty home takes half a gigabyte of log set aside, and the log of two days of writing stays,
-        # without an upper bound. Recovery needs what came after the last checkpoint, and no replica reads from ours.
+        # As delivered, each database sets 256 MB of log aside, and the log of two days of writing stays, without an upper
+        # bound. Recovery needs what came after the last checkpoint, and no replica reads from ours.
         "db.tx_log.rotation.size": "64m",
         "db.tx_log.rotation.retention_policy": "2 days 1G",
         # Nothing is reported to anybody: not by the server, not by Neo4j Browser, which it serves.

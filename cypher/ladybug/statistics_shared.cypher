@@ -1,0 +1,11 @@
+// what: finds the things (clusters of concepts, or concepts by themselves) that are in most queries, in two at least
+// parameters: namespace, limit
+// returns: one row a thing, most queries first: id, queries, entities
+MATCH (e:Entity)-[:REFERS_TO]->(c:Concept)
+WHERE c.namespace = $namespace
+WITH CASE WHEN c.cluster IS NULL OR c.cluster = '' THEN c.id ELSE c.cluster END AS id, e.query_id AS query_id, e.id AS entity_id
+WITH id, count(DISTINCT query_id) AS queries, count(DISTINCT entity_id) AS entities
+WHERE queries > 1
+RETURN id, queries, entities
+ORDER BY queries DESC, id
+LIMIT $limit
