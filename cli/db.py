@@ -11,7 +11,7 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from drag_graph.erasing import Target
+    from drag_graph.erasing import Selection, Target
     from drag_graph.ports import GraphStore
 
 app = typer.Typer(
@@ -232,7 +232,7 @@ def repair(
 @app.command()
 def erase(
     query_id: Annotated[str, typer.Option("--query-id", help="A query's id, or how it begins (4 digits at least).")] = "",
-    teacher_call: Annotated[str, typer.Option("--teacher-call", help="A teacher call's id, or its first digits.")] = "",
+    teacher_call: Annotated[str, typer.Option("--teacher-call", help="A teacher call's id, or how it begins (4 digits).")] = "",
     where: Annotated[
         list[str] | None,
         typer.Option("--where", help="domain=, model=, source_id= or created-before=; all given hold.", metavar="FIELD=VALUE"),
@@ -263,16 +263,17 @@ def erase(
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
+    wanted = _wanted(query_id, teacher_call, where or [])
     what, found = "", None
     if dry_run or not yes:
         # Opened for writing, a store of before would be upgraded, which who is only asking did not ask for.
         with open_store(settings, create=False, read_only=True) as graph:
-            what, found = _targets(graph, query_id, teacher_call, where or [])
+            what, found = _targets(graph, *wanted)
             if not dry_run:
                 _confirm(f"Erase {what} from {graph.location}?")
     with open_store(settings, create=False) as graph:
         if not isinstance(found, list):  # a list is the very thing that was confirmed; a selection is gone through as it is now
-            what, found = _targets(graph, query_id, teacher_call, where or [])
+            what, found = _targets(graph, *wanted)
         total, now = Total(), datetime.now(UTC).isoformat(timespec="seconds")
         for erased in erase_each(graph.erasing, found, now, dry_run=dry_run):
             total.add(erased)
@@ -281,27 +282,39 @@ def erase(
     render.fields({**document, "tape": "not touched; delete its file where the text itself must go"}, as_json=json)
 
 
-def _targets(graph: "GraphStore", query_id: str, call_id: str, where: list[str]) -> tuple[str, "Iterable[Target]"]:
-    """Return what the flags select, in words and as targets. Raises ConfigurationError unless it is one kind of flag."""
-    from drag_graph.erasing import Target, selection_of, targets
+def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "Selection | None"]:
+    """Return what the flags say: the digits of a query's id, or of a call's, or a selection.
+
+    Raises ConfigurationError unless it is exactly one of these, before any store is opened. What is blank says nothing: it must
+    never come to mean everything.
+    """
+    from drag_graph.erasing import selection_of
     from drag_graph.errors import ConfigurationError
-    from drag_graph.lookup import full_call, full_id
 
     if sum(map(bool, (query_id, call_id, where))) != 1:
         raise ConfigurationError("say what to erase", hint="Give one of --query-id, --teacher-call and --where (see --help).")
-    query_id, call_id = query_id.strip(), call_id.strip()
-    if 0 < len(query_id or call_id) < SHORTEST_ID:
+    if where:
+        return "", "", selection_of(where)
+    digits = (query_id or call_id).strip()
+    if len(digits) < SHORTEST_ID:
         hint = f"Give at least {SHORTEST_ID} digits of the id, as `drag-graph show` and `drag-graph audit` print them."
-        raise ConfigurationError(f"{query_id or call_id!r} is too short to erase by", hint=hint)
+        raise ConfigurationError(f"{digits!r} is too short to erase by", hint=hint)
+    return (digits, "", None) if query_id else ("", digits, None)
+
+
+def _targets(graph: "GraphStore", query_id: str, call_id: str, selection: "Selection | None") -> tuple[str, "Iterable[Target]"]:
+    """Return what is wanted, in words and as targets. Raises NotStored, and ConfigurationError where digits fit several ids."""
+    from drag_graph.erasing import Target, targets
+    from drag_graph.lookup import full_call, full_id
+
+    if selection is not None:
+        kind = "what these calls said" if selection.model else "all queries"
+        return f"{kind} where {selection}", targets(graph.erasing, selection)
     if query_id:
         whole = full_id(graph, "query", query_id)
         return f"query {whole}", [Target(whole)]
-    if call_id:
-        target = full_call(graph, call_id)
-        return f"what teacher call {target.call_ids[0]} said", [target]
-    selection = selection_of(where)
-    kind = "what these calls said" if selection.model else "all queries"
-    return f"{kind} where {' and '.join(where)}", targets(graph.erasing, selection)
+    target = full_call(graph, call_id)
+    return f"what teacher call {target.call_ids[0]} said", [target]
 
 
 def _confirm(question: str) -> None:

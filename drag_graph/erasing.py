@@ -34,6 +34,11 @@ class Selection:
     source_id: str = ""
     created_before: str = ""
 
+    def __str__(self) -> str:
+        """Return the conditions as `--where` takes them."""
+        given = ((name, getattr(self, field)) for name, field in FIELDS.items())
+        return " and ".join(f"{name}={value}" for name, value in given if value)
+
     def page(self, namespace: str, after: str, limit: int) -> dict[str, str | int]:
         """Return the parameters of the statement that finds a page of it (`erase_targets`, and with `model` `..._calls`)."""
         values: dict[str, str | int] = {"model": self.model} if self.model else {}
@@ -232,7 +237,12 @@ def aggregation_of(text: str | None, statements: Mapping[str, str]) -> Aggregati
 
 
 def selection_of(conditions: Collection[str]) -> Selection:
-    """Return the selection of `FIELD=VALUE` conditions, all of which have to hold. Raises ConfigurationError."""
+    """Return the selection of `FIELD=VALUE` conditions, all of which have to hold.
+
+    Raises ConfigurationError, also for none at all: a selection without a condition would be everything.
+    """
+    if not conditions:
+        raise ConfigurationError("there is no condition", hint=f"Give {', '.join(FIELDS)}, as in domain=medical.")
     values: dict[str, str] = {}
     for condition in conditions:
         name, equals, value = condition.partition("=")

@@ -141,7 +141,10 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
     for text in ("yesterday", "now", "2026", "Q1", "01/02/2026"):
         assert f"'{text}' is no date" in place.run("db", "erase", "--where", f"created-before={text}", "--yes", code=2)
     for flag in ("--query-id", "--teacher-call"):
-        assert "too short" in place.run("db", "erase", flag, filled[0][:3], "--yes", code=2)
+        for text in (filled[0][:3], f"{filled[0][:3]}  ", " ", "     ", "\t"):
+            assert "too short" in place.run("db", "erase", flag, text, "--yes", code=2)
+        assert "Give one of" in place.run("db", "erase", flag, "", "--yes", code=2)
+    assert "is no condition" in place.run("db", "erase", "--where", " ", "--yes", code=2)
     assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zzzz", "--yes", code=3)
     assert place.run("db", "erase", "--where", "source_id=nobody", "--yes")["erased"]["Query"] == 0
     with place.open() as store:

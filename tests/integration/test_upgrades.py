@@ -125,6 +125,16 @@ class TestLadybug:
         check_not_upgraded(arguments, store=path)
         assert path.read_bytes() == before
 
+    @pytest.mark.parametrize(
+        "flags", [[], ["--query-id", "ff"], ["--teacher-call", " "], ["--where", "nonsense=1"]], ids=" ".join
+    )
+    def test_flags_that_are_wrong_upgrade_nothing(self, path, flags):
+        before = path.read_bytes()
+        process = drag_graph("db", "erase", *flags, "--yes", store=path)
+        process.communicate(timeout=60)
+        assert process.returncode == 2
+        assert path.read_bytes() == before
+
     def test_its_status_says_why_it_has_no_counts(self, path):
         found = said(drag_graph("db", "status", store=path))
         assert (found["counts"], found["migrations"]["pending"] != []) == ({}, True)
