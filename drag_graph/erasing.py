@@ -241,16 +241,15 @@ def selection_of(conditions: Collection[str]) -> Selection:
 
     Raises ConfigurationError, also for none at all: a selection without a condition would be everything.
     """
+    hint = f"Give {', '.join(FIELDS)}, as in domain=medical."
     if not conditions:
-        raise ConfigurationError("there is no condition", hint=f"Give {', '.join(FIELDS)}, as in domain=medical.")
+        raise ConfigurationError("there is no condition", hint=hint)
     values: dict[str, str] = {}
     for condition in conditions:
         name, equals, value = condition.partition("=")
         wanted = FIELDS.get(name.strip())
         if not equals or wanted is None or not value.strip():
-            raise ConfigurationError(
-                f"--where {condition!r} is no condition", hint=f"Give {', '.join(FIELDS)}, as in domain=medical."
-            )
+            raise ConfigurationError(f"--where {condition!r} is no condition", hint=hint)
         if wanted in values:
             raise ConfigurationError(f"--where has {name.strip()} twice", hint="Erase one after the other.")
         values[wanted] = _moment(value.strip()) if wanted == FIELDS["created-before"] else value.strip()

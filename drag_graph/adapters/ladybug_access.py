@@ -60,16 +60,12 @@ class LadybugAccess:
             return migrate.status("ladybug", self._history)
 
     def migrate(self) -> list[Migration]:
-        with self._refused_is_released():
-            if not self._read_only:
-                with self._open().upgrading:
-                    apply = partial(upgrading.apply, self._open(), made_now=not self._history(), patience=self._timeout)
-                    return migrate.run("ladybug", self._history, apply)
-            self._require_schema()
+        if self._read_only:
+            self.ready()
             return []
-
-    def _require_schema(self) -> None:
-        migrate.require("ladybug", self._history, self.location, self.location)
+        with self._refused_is_released(), self._open().upgrading:
+            apply = partial(upgrading.apply, self._open(), made_now=not self._history(), patience=self._timeout)
+            return migrate.run("ladybug", self._history, apply)
 
     def _history(self) -> list[Migration]:
         try:
@@ -97,7 +93,7 @@ class LadybugAccess:
         engine = self._open()
         if not self._is_current:
             with self._refused_is_released():
-                self._require_schema()
+                migrate.require("ladybug", self._history, self.location, self.location)
             self._is_current = True
         return engine
 
