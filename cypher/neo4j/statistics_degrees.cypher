@@ -2,6 +2,7 @@
 // parameters: namespace
 // returns: one row a degree: degree, number
 MATCH (n:Entity)
+USING INDEX SEEK n:Entity(namespace, query_id)
 WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
 WITH COUNT { (n)-[:RELATED]-() } AS degree
 RETURN degree, count(*) AS number

@@ -3,6 +3,7 @@
 // parameters: namespace
 // returns: one row a query: id
 MATCH (q:Query)
+USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL AND q.sizes IS NOT NULL
 WITH q, coalesce(q.call_ids, []) AS named, COLLECT {
   MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})

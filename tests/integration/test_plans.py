@@ -4,6 +4,7 @@ Database hits are the server's own count of what it touched (PROFILE), so that n
 """
 
 import uuid
+from dataclasses import asdict
 
 import neo4j
 import pytest
@@ -13,6 +14,7 @@ from drag_graph.adapters import checks, neo4j_rows
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.model import Aggregation
 from drag_graph.queries import load
+from drag_graph.searching import LIMITS
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
 
 pytestmark = pytest.mark.neo4j
@@ -287,6 +289,24 @@ def test_a_page_of_settled_concepts_costs_the_same_among_more(driver, concepts, 
             counted.append(checked(found))
     assert 0 < max(counted) < MOST_HITS
     assert max(counted) <= min(counted) + 20, counted
+
+
+def test_a_walk_from_seeds_costs_the_same_in_a_larger_store(driver, namespaces):
+    """From a query, and from an evidence, over both hops."""
+    counted = []
+    for namespace in namespaces:
+        graphs = [graph_of(number, namespace) for number in (7, 8)]
+        seeds = {
+            "queries": [[graphs[0].query.id, 1.0]],
+            "evidence": [[graphs[1].evidence[0].id, 0.9, graphs[1].query.id]],
+            "clusters": [],
+        }
+        found = profiled(driver, "search_expand", namespace=namespace, hops=2, **seeds, **asdict(LIMITS))
+        assert found[0]["args"]["Rows"] == 2
+        counted.append(checked(found))
+    few, many = counted
+    assert 0 < few < MOST_HITS
+    assert many == few
 
 
 @pytest.mark.parametrize("name", WHOLE)
