@@ -41,12 +41,12 @@ class RawFile:
             self._run(load(name, "ladybug"), rows=table)
         self._connection.execute("COMMIT")
 
-    def read(self, query_id: str) -> list[list[Any]]:
+    def read(self, source_id: str) -> list[list[Any]]:
         """Return all rows of a subgraph, by six statements in one transaction."""
         self._connection.execute("BEGIN TRANSACTION READ ONLY")
-        found = self._run(load("read_subgraphs", "ladybug"), namespace=self.namespace, query_ids=[query_id])
+        found = self._run(load("read_subgraphs", "ladybug"), namespace=self.namespace, source_ids=[source_id])
         for part in PARTS:
-            found += self._run(load(f"read_subgraphs_{part}", "ladybug"), query_id=query_id)
+            found += self._run(load(f"read_subgraphs_{part}", "ladybug"), source_id=source_id)
         self._connection.execute("COMMIT")
         return found
 

@@ -24,7 +24,7 @@ def row_of(graph: Subgraph) -> list[Any]:
     calls = {item.id: place for place, item in enumerate(graph.calls)}
     ends = {item.id: place for place, item in enumerate(graph.entities)}
     return [
-        *(query.id, query.text, list(query.options), query.domain, query.complexity, query.source_id),
+        *(query.id, query.text, list(query.options), query.domain, query.complexity, query.input_id),
         json.dumps(query.metadata),
         *(graph.settings_hash, graph.status, "simple", graph.blind, list(graph.embedding), graph.created_at, graph.expires_at),
         [len(graph.calls), len(graph.evidence), len(graph.entities), len(graph.triples), 0],
@@ -67,7 +67,7 @@ class Raw:
         made = [(how, {"queries": rows})]
         if aggregated:
             merging = {"threshold": AGGREGATION.threshold, "top_k": AGGREGATION.top_k}
-            made.append(("raw_aggregate", {"query_ids": [row[0] for row in rows], **merging}))
+            made.append(("raw_aggregate", {"source_ids": [row[0] for row in rows], **merging}))
 
         def work(transaction: Any) -> None:
             for name, values in made:
@@ -78,17 +78,17 @@ class Raw:
 
     def there(self, ids: Sequence[str]) -> list[str]:
         """Return which of these are stored."""
-        return [row[0] for row in self._rows("raw_there", query_ids=ids)]
+        return [row[0] for row in self._rows("raw_there", source_ids=ids)]
 
     def read(self, ids: Sequence[str]) -> list[list[Any]]:
         """Return the rows of queries: one auto-commit statement, which is one round trip."""
-        return self._rows("raw_read", namespace=self.namespace, query_ids=ids)
+        return self._rows("raw_read", namespace=self.namespace, source_ids=ids)
 
     def aggregate(self, ids: Sequence[str]) -> None:
         """Make the simple edges of queries anew in one transaction."""
 
         def work(transaction: Any) -> None:
-            values = {"namespace": self.namespace, "query_ids": ids}
+            values = {"namespace": self.namespace, "source_ids": ids}
             merging = {"threshold": AGGREGATION.threshold, "top_k": AGGREGATION.top_k}
             transaction.run(*self._bound("raw_erase_edges", **values)).consume()
             transaction.run(*self._bound("raw_aggregate", **values, **merging)).consume()

@@ -44,11 +44,11 @@ def subgraph(number: int, namespace: str) -> Subgraph:
     """Return query `number` with all that hangs on it, without simple edges, as the pipeline would save it."""
     chance = random.Random(number)
     text = _text(number)
-    query = Query(id=query_id(namespace, text), namespace=namespace, text=text, complexity=0.6, source_id=f"line-{number}")
+    query = Query(id=query_id(namespace, text), namespace=namespace, text=text, complexity=0.6, input_id=f"line-{number}")
     calls = [_call(query, stage, chance) for stage in _STAGES]
     evidence = [_evidence(query, position, calls[0].id, chance) for position in range(EVIDENCE)]
     names = chance.sample(_VOCABULARY, 13 + (chance.random() < 0.7))
-    entities = [Entity(id=content_id(namespace, "entity", query.id, name), query_id=query.id, name=name) for name in names]
+    entities = [Entity(id=content_id(namespace, "entity", query.id, name), source_id=query.id, name=name) for name in names]
     return Subgraph(
         query=query,
         settings_hash=SETTINGS,
@@ -75,7 +75,7 @@ def _text(number: int) -> str:
 def _call(query: Query, stage: Stage, chance: random.Random) -> TeacherCall:
     return TeacherCall(
         id=content_id(query.namespace, "call", query.id, stage),
-        query_id=query.id,
+        source_id=query.id,
         stage=stage,
         model="bench/teacher",
         prompt_version="1",
@@ -92,7 +92,7 @@ def _call(query: Query, stage: Stage, chance: random.Random) -> TeacherCall:
 def _evidence(query: Query, position: int, call_id: str, chance: random.Random) -> Evidence:
     return Evidence(
         id=content_id(query.namespace, "evidence", query.id, str(position)),
-        query_id=query.id,
+        source_id=query.id,
         text=" ".join(chance.choices(_VOCABULARY, k=WORDS)),
         framing=FRAMINGS[position % len(FRAMINGS)],
         position=position,
@@ -123,7 +123,7 @@ def _triples(
         made.append(
             Triple(
                 id=content_id(query.namespace, "triple", query.id, str(rank)),
-                query_id=query.id,
+                source_id=query.id,
                 subject_id=subject.id,
                 subject=subject.name,
                 predicate=predicate,

@@ -136,7 +136,7 @@ def speed(place: str, queries: int, rounds: int) -> None:
         print(f"second import, 1 writer: {queries / statistics.median(again):,.0f} queries/s, nothing changed")
         took = seconds(lambda: sum(1 for _ in lines_of(Head(namespace, EMBEDDER), everything(store))))
         print(f"export of subgraphs: {number / took:,.0f} queries/s; {_load()}")
-        for id_ in store.exchange.query_ids() if "://" in place else ():
+        for id_ in store.exchange.source_ids() if "://" in place else ():
             store.erase_query(id_)
 
 
@@ -176,7 +176,7 @@ def child(place: str, file: Path, folder: Path) -> None:
         said.append(f"export of subgraphs {_peak():.0f} MB")
         write_lines(folder / "b.gz", canonical_lines(store.records(vectors=False), order=sorted_lines))
         said.append(f"canonical export {_peak():.0f} MB")
-        for id_ in store.exchange.query_ids() if "://" in place else ():
+        for id_ in store.exchange.source_ids() if "://" in place else ():
             store.erase_query(id_)
     print(", ".join(said))
 

@@ -211,7 +211,7 @@ def expected_calibration_error(rows: Sequence[Row], scores: Sequence[np.ndarray]
 
 
 def prompt_of(row: Row, lines: Sequence[str]) -> Prompt:
-    shown = tuple(Line(n=n, kind="evidence", text=text, ref=str(n), query_id="q") for n, text in enumerate(lines, start=1))
+    shown = tuple(Line(n=n, kind="evidence", text=text, ref=str(n), source_id="q") for n, text in enumerate(lines, start=1))
     return Prompt(row.question, row.options, shown, "", 0)
 
 

@@ -235,7 +235,7 @@ def erase(
     teacher_call: Annotated[str, typer.Option("--teacher-call", help="A teacher call's id, or how it begins (4 digits).")] = "",
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", help="domain=, model=, source_id= or created-before=; all given hold.", metavar="FIELD=VALUE"),
+        typer.Option("--where", help="domain=, model=, input_id= or created-before=; all given hold.", metavar="FIELD=VALUE"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would go.")] = False,
     yes: Yes = False,
@@ -277,7 +277,7 @@ def erase(
         total, now = Total(), datetime.now(UTC).isoformat(timespec="seconds")
         for erased in erase_each(graph.erasing, found, now, dry_run=dry_run):
             total.add(erased)
-    document: dict[str, Any] = {"query_id": found[0].query_id} if isinstance(found, list) else {}
+    document: dict[str, Any] = {"source_id": found[0].source_id} if isinstance(found, list) else {}
     document |= {"what": what, "would_erase" if dry_run else "erased": total.document()}
     render.fields({**document, "tape": "not touched; delete its file where the text itself must go"}, as_json=json)
 

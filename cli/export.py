@@ -56,7 +56,7 @@ def register(app: typer.Typer) -> None:
             raise ConfigurationError("--full belongs to --format jsonl; subgraphs are always whole", hint="Leave it out.")
         settings = options.settings_of({"store": store, "namespace": namespace})
         with open_store(settings, create=False, read_only=True) as graph:
-            if next(graph.exchange.query_ids(), None) is None:
+            if next(graph.exchange.source_ids(), None) is None:
                 typer.echo(f"No query is stored in namespace {graph.namespace!r} of {graph.location}.", err=True)
             lines = _subgraphs(graph) if format is Format.subgraphs else _canonical(graph, full=full)
             if output is None:

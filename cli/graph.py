@@ -71,7 +71,7 @@ def stats(
     out.print(table)
     table = render.table_of("query", "confidence", "support", "statement", wrapped="statement", title="Weakest edges")
     for edge in found["weakest_edges"]:
-        row = (edge["query_id"][: render.SHORT], f"{edge['confidence']:.2f}", str(edge["support"]))
+        row = (edge["source_id"][: render.SHORT], f"{edge['confidence']:.2f}", str(edge["support"]))
         table.add_row(*row, escape(edge["statement"]))
     out.print(table)
     opposed, unused = found["contradictions"], found["unused_evidence"]
@@ -81,7 +81,7 @@ def stats(
     out.print(table)
     table = render.table_of("query", "text", wrapped="text", title=f"Evidence that nothing rests on: {unused['number']}")
     for item in unused["examples"]:
-        table.add_row(item["query_id"][: render.SHORT], escape(item["text"]))
+        table.add_row(item["source_id"][: render.SHORT], escape(item["text"]))
     out.print(table)
     if found["broken"]:
         out.print(f"[red]Broken, and left out: {found['broken']} triples or simple edges. Run `drag-graph db verify`.[/red]")

@@ -116,7 +116,7 @@ def _print(report: "ImportReport", name: str, store: "GraphStore", *, as_json: b
 
 def _print_left_out(report: "ImportReport", name: str) -> None:
     for item in report.lines_left_out()[:SHOWN]:
-        what = f"query {item.query_id} is {item.reason}" if item.status == "conflict" else f"rejected: {item.reason}"
+        what = f"query {item.source_id} is {item.reason}" if item.status == "conflict" else f"rejected: {item.reason}"
         typer.echo(f"{name}:{item.line}: {what}", err=True)
     left = report.counts["conflict"] + report.counts["rejected"] - SHOWN
     if left > 0:

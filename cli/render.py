@@ -161,7 +161,7 @@ def answers(report: "AnswersReport", *, as_json: bool) -> None:
         verdict = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}[given.correct]
         table.add_row(
             "not kept" if asked.gone else given.id[:SHORT],
-            escape(asked.source_id),
+            escape(asked.input_id),
             given.label or "",
             escape(given.text[:60]),
             f"{given.confidence:.2f}",

@@ -32,7 +32,7 @@ def run(report: "RunReport", *, as_json: bool) -> None:
     for bad in report.rejected:
         typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
     for result in report.results():
-        name = f"line {result.line} ({result.source_id or result.id[:SHORT]})"
+        name = f"line {result.line} ({result.input_id or result.id[:SHORT]})"
         if result.error and result.status != "pending":
             typer.echo(f"{name} {result.status}: {result.error}", err=True)
         if result.notes:
@@ -71,7 +71,7 @@ def _result_row(table: Table, result: "QueryResult") -> None:
     calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else str(result.calls)
     numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")
     status = f"[{_COLOURS[result.status]}]{result.status}[/]"
-    table.add_row(result.id[:SHORT], escape(result.source_id[:24]), status, *numbers)
+    table.add_row(result.id[:SHORT], escape(result.input_id[:24]), status, *numbers)
 
 
 def due(stale: "Sequence[Due]", foreseen: Mapping[str, Any], *, as_json: bool) -> None:
@@ -125,7 +125,7 @@ def run_shown(
     for result, question in results:
         why = "complete since then, by another run" if result.id in since else result.error or ""
         calls, paid = str(result.calls), f"${result.cost_usd:.4f}"
-        ids = (str(result.line), result.id[:SHORT], escape(f"{result.source_id} {question}".strip()[:32]))
+        ids = (str(result.line), result.id[:SHORT], escape(f"{result.input_id} {question}".strip()[:32]))
         table.add_row(*ids, f"[{_COLOURS[result.status]}]{result.status}[/]", calls, paid, escape(why))
     console().print(table)
     if counts["quarantined"]:

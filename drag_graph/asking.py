@@ -34,7 +34,7 @@ class Asked:
     """An answer with what only the moment of asking knows."""
 
     answer: Answer
-    source_id: str = ""
+    input_id: str = ""
     probabilities: tuple[float, ...] = ()
     context_tokens: int = 0
     how: str = ""
@@ -48,7 +48,7 @@ class Asked:
     @property
     def kept_as(self) -> str | None:
         """The id that the answer is stored under, or None where it was not kept."""
-        return self.answer.id if self.answer.query_ids and not self.gone else None
+        return self.answer.id if self.answer.source_ids and not self.gone else None
 
     def document(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document (design, section 6); `explain` adds scores, probabilities and what was dropped.
@@ -74,7 +74,7 @@ class Asked:
         return {
             "answer_id": self.kept_as,
             **({"not_kept": GONE} if self.gone else {}),
-            "query_ids": list(given.query_ids),
+            "source_ids": list(given.source_ids),
             "answer": given.text,
             "label": given.label,
             "confidence": given.confidence,
@@ -130,7 +130,7 @@ class AnswersReport:
         answers = [
             {
                 **asked.document(),
-                "source_id": asked.source_id,
+                "input_id": asked.input_id,
                 "correct": asked.answer.correct,
                 **({"error": asked.problem} if asked.problem else {}),
             }
@@ -194,12 +194,12 @@ class Asker:
         except ReplyError as error:
             log.event("answer", query=query.id, status="failed", reason=type(error).__name__)
             empty = no_answer(query, student=self._student.name, created_at=_now()).model_copy(update={"text": ""})
-            return Asked(empty, source_id=query.source_id, problem=str(error))
+            return Asked(empty, input_id=query.input_id, problem=str(error))
 
     def _answer(self, query: Query, found: Found) -> Asked:
         if found.how == "nothing":
             empty = no_answer(query, student=self._student.name, created_at=_now())
-            return Asked(empty, source_id=query.source_id, how=found.how)
+            return Asked(empty, input_id=query.input_id, how=found.how)
         began = time.monotonic()
         mode = self._settings.mode
         chosen = select_lines(
@@ -231,11 +231,11 @@ class Asker:
         dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *found.dropped)
         # Only lines that the context window had no room for change what the selection has counted.
         context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
-        return Asked(answer, query.source_id, reply.probabilities, context, found.how, dropped, weighed=found.weighed)
+        return Asked(answer, query.input_id, reply.probabilities, context, found.how, dropped, weighed=found.weighed)
 
     def _keep(self, asked: list[Asked]) -> list[Asked]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""
-        kept = [one.answer for one in asked if one.answer.query_ids and not one.problem]
+        kept = [one.answer for one in asked if one.answer.source_ids and not one.problem]
         gone = self._store.save_answers(kept) if kept else frozenset()
         return [replace(one, gone=True) if one.answer.id in gone else one for one in asked]
 
@@ -244,7 +244,7 @@ def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
     """Return what an answer rests on: of searched subgraphs those that gave a line, or the first where none did."""
     if not found.weighed:
         return found.subgraphs
-    shown = {line.query_id for line in lines}
+    shown = {line.source_id for line in lines}
     return [graph for graph in found.subgraphs if graph.query.id in shown] or found.subgraphs[:1]
 
 

@@ -224,7 +224,7 @@ class _Passes:
         for row in self._report.results():
             if row.line in lines:
                 self._report.count([replace(row, status="pending")])
-                self._report.count([QueryResult(row.id, row.source_id, "pending")], times=-1)
+                self._report.count([QueryResult(row.id, row.input_id, "pending")], times=-1)
 
     def _keeping(self) -> Iterator[InputLine]:
         for line in self._lines:

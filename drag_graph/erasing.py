@@ -18,7 +18,7 @@ from drag_graph.steps.linking import alias_pairs
 
 PAGE = 200
 """Targets that are found in one round trip, and whose answers are."""
-FIELDS = {"domain": "domain", "model": "model", "source_id": "source_id", "created-before": "created_before"}
+FIELDS = {"domain": "domain", "model": "model", "input_id": "input_id", "created-before": "created_before"}
 """What `--where` knows: its name there, and the field of a `Selection`."""
 
 
@@ -31,7 +31,7 @@ class Selection:
 
     domain: str = ""
     model: str = ""
-    source_id: str = ""
+    input_id: str = ""
     created_before: str = ""
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Selection:
         return values | {
             "namespace": namespace,
             "domain": self.domain,
-            "source_id": self.source_id,
+            "input_id": self.input_id,
             "created_before": self.created_before,
             "after": after,
             "limit": limit,
@@ -56,7 +56,7 @@ class Selection:
 class Target:
     """A query to erase, or, where calls are named, only what these said about it."""
 
-    query_id: str
+    source_id: str
     call_ids: tuple[str, ...] = ()
 
 
@@ -81,7 +81,7 @@ class ErasingStore(Protocol):
     def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
         """Return the teacher calls whose id begins with `prefix`, each as a target of its own, by id."""
 
-    def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
+    def answers_naming(self, source_ids: Sequence[str]) -> dict[str, list[str]]:
         """Return the answers that say they are to these queries, by query; it looks at all answers of the namespace."""
 
     def erase(self, target: Target, now: str, *, dry_run: bool = False, answer_ids: Collection[str] | None = None) -> Erased:
@@ -271,16 +271,16 @@ def targets(store: ErasingStore, selection: Selection) -> Iterator[Target]:
     after = ""
     while page := store.targets(selection, after, PAGE):
         yield from page
-        after = page[-1].query_id
+        after = page[-1].source_id
 
 
 def erase_each(store: ErasingStore, found: Iterable[Target], now: str, *, dry_run: bool = False) -> Iterator[Erased]:
     """Erase targets one after the other, each in its own transaction; yield what went. Looks at all answers once a page."""
     stream = iter(found)
     while page := list(islice(stream, PAGE)):
-        naming = store.answers_naming([item.query_id for item in page])
+        naming = store.answers_naming([item.source_id for item in page])
         for item in page:
-            yield store.erase(item, now, dry_run=dry_run, answer_ids=naming.get(item.query_id, []))
+            yield store.erase(item, now, dry_run=dry_run, answer_ids=naming.get(item.source_id, []))
 
 
 class Total:

@@ -23,10 +23,10 @@ _PARTS = ("query", "blind", "calls", "evidence", "entities", "triples")
 class ExchangeStore(Protocol):
     """What an export of subgraphs asks of one namespace: `GraphStore.exchange`. Raises StoreError as a GraphStore does."""
 
-    def query_ids(self) -> Iterator[str]:
+    def source_ids(self) -> Iterator[str]:
         """Yield the ids of all queries, sorted; streams."""
 
-    def aggregations(self, query_ids: Sequence[str]) -> dict[str, Aggregation | None]:
+    def aggregations(self, source_ids: Sequence[str]) -> dict[str, Aggregation | None]:
         """Return how the simple edges of these queries were made (without merged statements), those that are stored.
 
         None where a store of before did not keep it.
@@ -64,16 +64,16 @@ class Line:
     problem: str = ""
 
 
-def stored(store: "GraphStore", query_ids: Sequence[str]) -> list[Stored]:
+def stored(store: "GraphStore", source_ids: Sequence[str]) -> list[Stored]:
     """Return what a store has of these queries, in their order; ids that are not stored are left out."""
-    found = store.read(query_ids)
+    found = store.read(source_ids)
     made = store.exchange.aggregations([item.query.id for item in found]) if found else {}
     return [Stored(item, _with_statements(made.get(item.query.id), item.edges)) for item in found]
 
 
 def everything(store: "GraphStore") -> Iterator[Stored]:
     """Yield every subgraph of the namespace, by the ids of their queries; streams."""
-    ids = store.exchange.query_ids()
+    ids = store.exchange.source_ids()
     while page := list(islice(ids, PAGE)):
         yield from stored(store, page)
 

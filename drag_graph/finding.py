@@ -61,7 +61,7 @@ class Finder:
             return Found("no context")
         vector = [float(value) for value in self._embedder.embed([query.text])[0]]
         keys = retrieve.question_keys(query.text)
-        near = self._store.search.candidates(vector, keys, retrieve.NEAREST, query_id=query.id)
+        near = self._store.search.candidates(vector, keys, retrieve.NEAREST, source_id=query.id)
         if near.own and (own := self._of_stored([query.id], "same question")):
             return own
         same = retrieve.same_question(near.queries, query.text)
@@ -77,9 +77,9 @@ class Finder:
             return Found("nothing")
         return self._expanded(query, seeds, text_threshold)
 
-    def _of_stored(self, query_ids: Sequence[str], how: How) -> Found | None:
+    def _of_stored(self, source_ids: Sequence[str], how: How) -> Found | None:
         """Return the lines of stored queries, or None where they are stored no more."""
-        subgraphs = self._store.read(query_ids)
+        subgraphs = self._store.read(source_ids)
         return self.of_subgraphs(subgraphs, how) if subgraphs else None
 
     def _expanded(self, query: Query, seeds: retrieve.Seeds, threshold: float) -> Found:

@@ -41,7 +41,7 @@ class Result:
     """What became of a line; `reason` says why it was not stored, or what about it is not as it was."""
 
     line: int
-    query_id: str
+    source_id: str
     status: Status
     reason: str = ""
     edges_anew: bool = False
@@ -84,7 +84,7 @@ class ImportReport:
         """Return the `import --json` document."""
         by_status: dict[str, list[dict[str, Any]]] = {"conflict": [], "rejected": []}
         for item in self.lines_left_out():
-            by_status[item.status].append({"line": item.line, "id": item.query_id, "reason": item.reason})
+            by_status[item.status].append({"line": item.line, "id": item.source_id, "reason": item.reason})
         return {
             "from_namespaces": self.namespaces,
             "totals": {"queries": sum(self.counts.values()), **self.counts, "edges_anew": self.edges_anew},

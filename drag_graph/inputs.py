@@ -67,7 +67,7 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
         document.get("options"),
         answer=document.get("answer"),
         domain=document.get("domain") or domain,
-        source_id=document.get("id"),
+        input_id=document.get("id"),
         namespace=namespace,
         metadata={key: value for key, value in document.items() if key not in _KNOWN},
     )
@@ -96,7 +96,7 @@ def make_query(
     *,
     answer: Any = None,
     domain: Any = None,
-    source_id: Any = None,
+    input_id: Any = None,
     namespace: str = DEFAULT_NAMESPACE,
     metadata: dict[str, Any] | None = None,
 ) -> Query:
@@ -111,7 +111,7 @@ def make_query(
         text=text,
         options=choices,
         domain=cast("Domain", domain or "general"),
-        source_id="" if source_id is None else str(source_id),
+        input_id="" if input_id is None else str(input_id),
         gold=_gold(answer, choices),
         metadata=metadata or {},
     )

@@ -55,7 +55,7 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 @contextmanager
-def timed(stage: str, query_id: str) -> Iterator[None]:
+def timed(stage: str, source_id: str) -> Iterator[None]:
     """Log how long a stage took and whether it ended in an error (which is passed on)."""
     began = time.monotonic()
     status = "error"
@@ -63,4 +63,4 @@ def timed(stage: str, query_id: str) -> Iterator[None]:
         yield
         status = "ok"
     finally:
-        event("stage", stage=stage, query=query_id, duration_ms=round((time.monotonic() - began) * 1000), status=status)
+        event("stage", stage=stage, query=source_id, duration_ms=round((time.monotonic() - began) * 1000), status=status)

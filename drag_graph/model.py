@@ -50,7 +50,7 @@ class Query(Value):
     options: tuple[Text, ...] = ()
     domain: Domain = "general"
     complexity: Confidence = 0.0
-    source_id: str = ""
+    input_id: str = ""
     gold: int | str | tuple[str, ...] | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
 
@@ -59,7 +59,7 @@ class TeacherCall(Value):
     """One request to a model (or to a curated file, or to the `patterns` extractor) and its reply."""
 
     id: str
-    query_id: str
+    source_id: str
     stage: Stage
     model: str
     prompt_version: str
@@ -81,7 +81,7 @@ class Evidence(Value):
     """
 
     id: str
-    query_id: str
+    source_id: str
     text: Text
     framing: Framing = "unspecified"
     position: Count
@@ -99,7 +99,7 @@ class Entity(Value):
     """A node of one query's graph; `variants` are the surface forms that were merged into `name` (sorted)."""
 
     id: str
-    query_id: str
+    source_id: str
     name: Text
     type: str = ""
     variants: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class Triple(Value):
     """One edge of the multigraph, read from exactly one evidence by exactly one call (promise 4)."""
 
     id: str
-    query_id: str
+    source_id: str
     subject_id: str
     subject: Text
     predicate: Text
@@ -129,7 +129,7 @@ class SimpleEdge(Value):
     """
 
     id: str
-    query_id: str
+    source_id: str
     subject_id: str
     subject: Text
     object_id: str
@@ -205,7 +205,7 @@ def edge_of(triple: Triple) -> SimpleEdge:
     """Return a triple as an edge of support 1 under the triple's own id (the raw-multigraph fall-back)."""
     return SimpleEdge(
         id=triple.id,
-        query_id=triple.query_id,
+        source_id=triple.source_id,
         subject_id=triple.subject_id,
         subject=triple.subject,
         object_id=triple.object_id,
@@ -232,7 +232,7 @@ class Line(Value):
     kind: LineKind
     text: Text
     ref: Text
-    query_id: str
+    source_id: str
     score: float = 0.0
 
 
@@ -247,7 +247,7 @@ class Answer(Value):
     namespace: str = DEFAULT_NAMESPACE
     question: Text
     options: tuple[Text, ...] = ()
-    query_ids: tuple[str, ...] = ()
+    source_ids: tuple[str, ...] = ()
     text: str
     label: str | None = None
     gold: str | None = None

@@ -169,7 +169,7 @@ class Distiller:
             query = entry.query
             if entry.line in repeated:
                 error = f"the same question as {repeated[entry.line]}"
-                done.put(QueryResult(query.id, query.source_id, "skipped", error=error, line=entry.line))
+                done.put(QueryResult(query.id, query.input_id, "skipped", error=error, line=entry.line))
             elif query.id in settled:
                 done.put(replace(settled[query.id], line=entry.line))
             else:
@@ -208,25 +208,25 @@ class Distiller:
         """Distil one query (in a worker). What ends the run is kept in `_fatal`, and the query is pending."""
         query = entry.query
         if self._stop.is_set():
-            return QueryResult(query.id, query.source_id, "pending", line=entry.line)
+            return QueryResult(query.id, query.input_id, "pending", line=entry.line)
         ledger = Ledger()
         try:
             with log.timed("distil", query.id):
                 subgraph, aggregation = self._distils.distil(query, ledger, entry.edition)
                 outcome = self._saved(_Saving(subgraph, aggregation, replace=bool(entry.edition)))
         except AwaitsBatch as error:
-            return QueryResult(query.id, query.source_id, "pending", error=str(error), line=entry.line, **asdict(ledger))
+            return QueryResult(query.id, query.input_id, "pending", error=str(error), line=entry.line, **asdict(ledger))
         except (ReplyError, _Unstorable) as error:
             log.event("quarantined", query=query.id, reason=type(error).__name__)
             taken = asdict(ledger)
-            return QueryResult(query.id, query.source_id, "quarantined", error=str(error), line=entry.line, **taken)
+            return QueryResult(query.id, query.input_id, "quarantined", error=str(error), line=entry.line, **taken)
         except DragGraphError as error:
             self._fatal.append(error)
             self._stop.set()  # before another worker begins what would end the same way
-            return QueryResult(query.id, query.source_id, "pending", line=entry.line, **asdict(ledger))
+            return QueryResult(query.id, query.input_id, "pending", line=entry.line, **asdict(ledger))
         if outcome == "gone":
             why = "the query was erased in the meantime"
-            return QueryResult(query.id, query.source_id, "skipped", error=why, line=entry.line, **asdict(ledger))
+            return QueryResult(query.id, query.input_id, "skipped", error=why, line=entry.line, **asdict(ledger))
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
         return replace(_counted(query, subgraph.model_copy(update={"edges": edges}), ledger), line=entry.line)
 
@@ -277,7 +277,7 @@ to from within a signal handler."""
 def _counted(query: Query, subgraph: Subgraph, ledger: Ledger | None = None) -> QueryResult:
     return QueryResult(
         query.id,
-        query.source_id,
+        query.input_id,
         "complete",
         evidence=len(subgraph.kept_evidence),
         triples=len(subgraph.triples),
@@ -290,7 +290,7 @@ def _again(query: Query, before: QueryResult) -> QueryResult:
     """Return an earlier result as that of a query for which nothing had to be done now."""
     return QueryResult(
         query.id,
-        query.source_id,
+        query.input_id,
         before.status,
         evidence=before.evidence,
         triples=before.triples,

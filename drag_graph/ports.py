@@ -274,13 +274,13 @@ class GraphStore(Protocol):
         With "never" only what is not stored is written: a query that is there is left alone (`unchanged`) whatever its hash.
         """
 
-    def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+    def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         """Make the simple edges of stored queries anew, in one transaction. Triples are not touched."""
 
-    def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
+    def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
         """Return the stored subgraphs in the given order, in one round trip; ids that are not stored are left out."""
 
-    def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
+    def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
         """Return the settings hash of each of these queries that is complete."""
 
     def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
@@ -312,7 +312,7 @@ class GraphStore(Protocol):
     def read_answer(self, answer_id: str) -> Answer | None:
         """Return the answer with its snapshot, or None."""
 
-    def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
+    def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
         """Return answers (of one query), newest first, without their snapshots."""
 
     def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
@@ -321,7 +321,7 @@ class GraphStore(Protocol):
         Keys: ref, kind, triple_id, evidence_id, evidence_text, call_id, model. What was erased or replaced is missing.
         """
 
-    def erase_query(self, query_id: str) -> dict[str, int]:
+    def erase_query(self, source_id: str) -> dict[str, int]:
         """Erase a query, its subgraph and every answer that rests on it, in one transaction; return what went, by label."""
 
     def unproven_triples(self) -> list[str]:

@@ -62,22 +62,22 @@ class RepairStore(Protocol):
         The clusters of such concepts are open then. For concepts, other linkers are to be kept out (`ConceptStore.exclusive`).
         """
 
-    def save_query_vectors(self, query_ids: Sequence[str], vectors: Vectors) -> int:
+    def save_query_vectors(self, source_ids: Sequence[str], vectors: Vectors) -> int:
         """Give those of these queries their vectors whose own is (still) all zeros; return how many."""
 
     def owners(self, entity_ids: Sequence[str]) -> list[str]:
         """Return the ids of these entities' queries."""
 
-    def aggregation(self, query_id: str, statements: dict[str, str]) -> Aggregation | None:
+    def aggregation(self, source_id: str, statements: dict[str, str]) -> Aggregation | None:
         """Return how the query's simple edges were made, with these statements, or None where it is not known."""
 
-    def expire(self, query_ids: Sequence[str], now: str) -> None:
+    def expire(self, source_ids: Sequence[str], now: str) -> None:
         """Mark queries as expired at `now`."""
 
     def miscounted(self) -> list[str]:
         """Return the queries that do not say rightly which calls and how many parts they have, as `GraphStore.verify` does."""
 
-    def recount(self, query_ids: Sequence[str]) -> None:
+    def recount(self, source_ids: Sequence[str]) -> None:
         """Have these queries say rightly what they have; other writers wait."""
 
 
@@ -105,7 +105,7 @@ def _with_content(store: GraphStore, found: list[Problem]) -> list[Problem]:
 
 def content_problems(store: GraphStore) -> Iterator[Problem]:
     """Yield a problem for every id that is not the hash of what it is the id of (`drag_graph.identity`); streams."""
-    ids = store.exchange.query_ids()
+    ids = store.exchange.source_ids()
     while page := list(islice(ids, PAGE)):
         for subgraph in store.read(page):
             yield from _wrong_ids(subgraph)

@@ -29,7 +29,7 @@ class QueryResult:
     """
 
     id: str
-    source_id: str
+    input_id: str
     status: Status
     evidence: int = 0
     triples: int = 0
@@ -45,7 +45,7 @@ class QueryResult:
 
     def document(self) -> dict[str, Any]:
         """Return its entry of the `distill --json` document (design, section 6)."""
-        names = ("id", "source_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error")
+        names = ("id", "input_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error")
         return {name: getattr(self, name) for name in (*names, "line", "notes")}
 
 

@@ -18,14 +18,14 @@ SeedKind = Literal["query", "evidence", "concept"]
 class Hit:
     """A stored thing that is near to a question. `score` is a cosine in [-1, 1], or 1 for a concept that the question names.
 
-    `text` is a query's or an evidence's text, or a concept's name. An evidence has the `query_id` that it belongs to. A concept
-    has the `cluster` of all that are the same thing, and `entities`, how many entities are called so.
+    `text` is a query's or an evidence's text, or a concept's name. An evidence has the `source_id` that it belongs to. A
+    concept has the `cluster` of all that are the same thing, and `entities`, how many entities are called so.
     """
 
     id: str
     score: float
     text: str
-    query_id: str = ""
+    source_id: str = ""
     cluster: str = ""
     entities: int = 0
 
@@ -51,7 +51,7 @@ class Seed:
     kind: SeedKind
     id: str
     score: float = 1.0
-    query_id: str = ""
+    source_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ LIMITS = Limits()
 class GraphSearch(Protocol):
     """Searching one namespace. Thread-safe; raises as the methods of `drag_graph.ports.GraphStore` do."""
 
-    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, query_id: str = "") -> Candidates:
+    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
         """Return up to `k` queries, evidence and concepts by their cosine to `vector`, and the concepts named by `keys`.
 
         `keys` are normal names (`drag_graph.steps.retrieve.question_keys`). A vector of zeros, or of another length than the
-        stored ones, is near to nothing. `own` says whether the query `query_id` is stored. Evidence that was dropped is none.
+        stored ones, is near to nothing. `own` says whether the query `source_id` is stored. Evidence that was dropped is none.
         """
 
     def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
@@ -121,7 +121,7 @@ class Step:
     """An edge on the way: where it was reached from. `ends` are the ids of its two entities."""
 
     edge_id: str
-    query_id: str
+    source_id: str
     confidence: float
     ends: tuple[str, str]
     hop: int
@@ -143,10 +143,10 @@ class Walk:
                 best.setdefault(entity, step)
         return list(best.items())[:size]
 
-    def query_ids(self, seeds: Iterable[Seed]) -> list[str]:
+    def source_ids(self, seeds: Iterable[Seed]) -> list[str]:
         """Return the queries that something was reached in, those of the seeds first."""
-        own = [seed.id if seed.kind == "query" else seed.query_id for seed in seeds if seed.kind != "concept"]
-        return list(dict.fromkeys([*own, *(step.query_id for step in self.steps)]))
+        own = [seed.id if seed.kind == "query" else seed.source_id for seed in seeds if seed.kind != "concept"]
+        return list(dict.fromkeys([*own, *(step.source_id for step in self.steps)]))
 
     def expansion(self, subgraphs: Sequence[Subgraph], seeds: Sequence[Seed]) -> Expansion:
         """Return what was reached of whole subgraphs."""

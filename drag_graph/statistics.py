@@ -33,7 +33,7 @@ class UnusedEvidence:
     """Evidence that was kept, but that no simple edge rests on and no stored answer was shown."""
 
     id: str
-    query_id: str
+    source_id: str
     text: str
 
 
@@ -42,7 +42,7 @@ class WeakEdge:
     """A simple edge of low confidence."""
 
     id: str
-    query_id: str
+    source_id: str
     statement: str
     confidence: float
     support: int

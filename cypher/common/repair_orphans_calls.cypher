@@ -3,5 +3,5 @@
 // returns: nothing
 UNWIND $ids AS id
 MATCH (n:TeacherCall {id: id})
-WHERE n.namespace = $namespace AND NOT EXISTS { MATCH (q:Query) WHERE q.id = n.query_id }
+WHERE n.namespace = $namespace AND NOT EXISTS { MATCH (q:Query) WHERE q.id = n.source_id }
 DETACH DELETE n

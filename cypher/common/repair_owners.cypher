@@ -4,4 +4,4 @@
 UNWIND $ids AS id
 MATCH (n:Entity {id: id})
 WHERE n.namespace = $namespace
-RETURN DISTINCT n.query_id AS id
+RETURN DISTINCT n.source_id AS id

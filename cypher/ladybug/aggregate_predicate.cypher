@@ -1,10 +1,10 @@
 // what: merges the multigraph of a query. Triples of one entity pair and predicate key whose evidence was kept become
 //     one edge; `strong` says which survive the pruning at the threshold. merge is max, mean or noisy-or. The engine cannot
 //     number rows nor sort lists of maps: the caller puts `triples` and the edges in order
-// parameters: namespace, query_id, merge, threshold
+// parameters: namespace, source_id, merge, threshold
 // returns: one row an edge: id, subject_id, subject, object_id, object, confidence, support, strong, triples (maps of rank, id,
 //     predicate, evidence_id)
-MATCH (q:Query {id: $query_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
+MATCH (q:Query {id: $source_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
 WHERE q.namespace = $namespace
 // The plain WITH keeps the planner from scanning all evidence before it walks to this query's.
 WITH s, t, o

@@ -1,7 +1,7 @@
 // what: walks from the ids of triples of a query to their evidence and teacher calls
-// parameters: namespace, query_id, triple_ids
+// parameters: namespace, source_id, triple_ids
 // returns: one row a triple: triple_id, rank, evidence_id, evidence_text, call_id, model
-MATCH (q:Query {id: $query_id})-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
+MATCH (q:Query {id: $source_id})-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
 WHERE q.namespace = $namespace AND list_contains($triple_ids, t.id)
 WITH t
 MATCH (e:Evidence {id: t.evidence_id})

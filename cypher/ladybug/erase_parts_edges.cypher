@@ -1,6 +1,6 @@
 // what: erases simple edges of a query
-// parameters: namespace, query_id, ids
+// parameters: namespace, source_id, ids
 // returns: nothing
-MATCH (q:Query {id: $query_id})-[:MENTIONS]->(:Entity)-[r:RELATED]->(:Entity)
+MATCH (q:Query {id: $source_id})-[:MENTIONS]->(:Entity)-[r:RELATED]->(:Entity)
 WHERE q.namespace = $namespace AND list_contains($ids, r.id)
 DELETE r

@@ -1,6 +1,6 @@
 // what: erases triples of a query
-// parameters: namespace, query_id, ids
+// parameters: namespace, source_id, ids
 // returns: nothing
-MATCH (q:Query {id: $query_id})-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
+MATCH (q:Query {id: $source_id})-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
 WHERE q.namespace = $namespace AND list_contains($ids, t.id)
 DELETE t

@@ -1,7 +1,7 @@
 // what: counts what hangs on a query
-// parameters: query_id
+// parameters: source_id
 // returns: one row: evidence, triples, edges
-MATCH (q:Query {id: $query_id})
+MATCH (q:Query {id: $source_id})
 RETURN
   COUNT { MATCH (q)-[:HAS_EVIDENCE]->(:Evidence) } AS evidence,
   COUNT { MATCH (q)-[:MENTIONS]->(:Entity)-[:TRIPLE]->(:Entity) } AS triples,

@@ -1,10 +1,10 @@
 // what: reads the nodes of queries
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: one row a query that is stored: its properties
-UNWIND $query_ids AS id
+UNWIND $source_ids AS id
 MATCH (q:Query {id: id})
 WHERE q.namespace = $namespace
 RETURN
   q.id AS id, q.text AS text, q.`options` AS `options`, q.domain AS domain, q.complexity AS complexity,
-  q.source_id AS source_id, q.metadata AS metadata, q.settings_hash AS settings_hash, q.status AS status,
+  q.input_id AS input_id, q.metadata AS metadata, q.settings_hash AS settings_hash, q.status AS status,
   q.graph AS graph, q.blind AS blind, q.embedding AS embedding, q.created_at AS created_at, q.expires_at AS expires_at

@@ -1,7 +1,7 @@
 // what: reads the teacher calls of a query
-// parameters: query_id
+// parameters: source_id
 // returns: one row a call, in no order: its properties
-MATCH (q:Query {id: $query_id})
+MATCH (q:Query {id: $source_id})
 UNWIND q.call_ids AS id
 MATCH (c:TeacherCall {id: id})
 RETURN

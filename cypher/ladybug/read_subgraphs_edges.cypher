@@ -1,7 +1,7 @@
 // what: reads the simple edges of a query
-// parameters: query_id
+// parameters: source_id
 // returns: one row an edge, in no order: its properties and its ends
-MATCH (:Query {id: $query_id})-[:MENTIONS]->(s:Entity)-[r:RELATED]->(o:Entity)
+MATCH (:Query {id: $source_id})-[:MENTIONS]->(s:Entity)-[r:RELATED]->(o:Entity)
 RETURN
   r.id AS id, r.statement AS statement, r.predicates AS predicates, r.confidence AS confidence, r.support AS support,
   r.triple_ids AS triple_ids, r.evidence_ids AS evidence_ids, r.rank AS rank, s.id AS subject_id, s.name AS subject,

@@ -1,5 +1,5 @@
 // what: reads the entities of a query
-// parameters: query_id
+// parameters: source_id
 // returns: one row an entity, in no order: its properties
-MATCH (:Query {id: $query_id})-[:MENTIONS]->(n:Entity)
+MATCH (:Query {id: $source_id})-[:MENTIONS]->(n:Entity)
 RETURN n.id AS id, n.name AS name, n.type AS type, n.variants AS variants

@@ -1,7 +1,7 @@
 // what: reads the evidence of a query
-// parameters: query_id
+// parameters: source_id
 // returns: one row an evidence, in no order: its properties and call_id
-MATCH (:Query {id: $query_id})-[:HAS_EVIDENCE]->(e:Evidence)
+MATCH (:Query {id: $source_id})-[:HAS_EVIDENCE]->(e:Evidence)
 OPTIONAL MATCH (e)-[:GENERATED_BY]->(c:TeacherCall)
 RETURN
   e.id AS id, e.text AS text, e.framing AS framing, e.position AS position, e.cosine AS cosine,

@@ -1,7 +1,7 @@
 // what: reads the multigraph of a query
-// parameters: query_id
+// parameters: source_id
 // returns: one row a triple, in no order: its properties and its ends
-MATCH (:Query {id: $query_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
+MATCH (:Query {id: $source_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
 RETURN
   t.id AS id, t.predicate AS predicate, t.predicate_key AS predicate_key, t.confidence AS confidence,
   t.evidence_id AS evidence_id, t.call_id AS call_id, t.rank AS rank, s.id AS subject_id, s.name AS subject,

@@ -4,4 +4,4 @@
 MATCH (n:Entity)
 WHERE n.namespace = $namespace
 RETURN
-  n.id AS id, n.namespace AS namespace, n.query_id AS query_id, n.name AS name, n.type AS type, n.variants AS variants
+  n.id AS id, n.namespace AS namespace, n.source_id AS source_id, n.name AS name, n.type AS type, n.variants AS variants

@@ -1,10 +1,10 @@
 // what: has queries say anew which calls they have
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: nothing
-UNWIND $query_ids AS id
+UNWIND $source_ids AS id
 MATCH (q:Query {id: id})
 WHERE q.namespace = $namespace
 OPTIONAL MATCH (c:TeacherCall)
-WHERE c.query_id = q.id
+WHERE c.source_id = q.id
 WITH q, collect(c.id) AS calls
 SET q.call_ids = calls

@@ -2,5 +2,5 @@
 // parameters: rows
 // returns: nothing
 COPY RELATED (
-  id, query_id, statement, predicates, confidence, support, triple_ids, evidence_ids, rank, namespace
+  id, source_id, statement, predicates, confidence, support, triple_ids, evidence_ids, rank, namespace
 ) FROM $rows

@@ -2,7 +2,7 @@
 // parameters: rows
 // returns: nothing
 UNWIND $rows AS r
-MATCH (q:Query {id: r.query_id})
+MATCH (q:Query {id: r.source_id})
 CREATE (q)-[:MENTIONS {namespace: r.namespace}]->(:Entity {
-  namespace: r.namespace, query_id: r.query_id, id: r.id, name: r.name, type: r.type, variants: r.variants
+  namespace: r.namespace, source_id: r.source_id, id: r.id, name: r.name, type: r.type, variants: r.variants
 })

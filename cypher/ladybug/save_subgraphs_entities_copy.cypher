@@ -2,5 +2,5 @@
 // parameters: rows
 // returns: nothing
 COPY Entity (
-  id, query_id, name, type, variants, namespace
+  id, source_id, name, type, variants, namespace
 ) FROM $rows

@@ -2,10 +2,10 @@
 // parameters: rows
 // returns: nothing
 UNWIND $rows AS r
-MATCH (q:Query {id: r.query_id})
+MATCH (q:Query {id: r.source_id})
 MATCH (c:TeacherCall {id: r.call_id})
 CREATE (q)-[:HAS_EVIDENCE {namespace: r.namespace}]->(:Evidence {
-  namespace: r.namespace, query_id: r.query_id, id: r.id, text: r.text, framing: r.framing, position: r.position,
+  namespace: r.namespace, source_id: r.source_id, id: r.id, text: r.text, framing: r.framing, position: r.position,
   cosine: r.cosine, llm_score: r.llm_score, score: r.score, rank: r.rank, kept: r.kept, reason: r.reason,
   created_at: r.created_at
 })-[:GENERATED_BY {namespace: r.namespace}]->(c)

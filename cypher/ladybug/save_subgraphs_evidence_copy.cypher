@@ -2,5 +2,5 @@
 // parameters: rows
 // returns: nothing
 COPY Evidence (
-  id, query_id, text, framing, position, cosine, llm_score, score, rank, kept, reason, created_at, namespace
+  id, source_id, text, framing, position, cosine, llm_score, score, rank, kept, reason, created_at, namespace
 ) FROM $rows

@@ -2,6 +2,6 @@
 // parameters: rows
 // returns: nothing
 COPY Query (
-  id, namespace, text, `options`, domain, complexity, source_id, metadata, settings_hash, status, graph, blind,
+  id, namespace, text, `options`, domain, complexity, input_id, metadata, settings_hash, status, graph, blind,
   embedding, created_at, expires_at, call_ids, aggregation
 ) FROM $rows

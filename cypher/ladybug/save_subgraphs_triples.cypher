@@ -6,6 +6,6 @@ UNWIND $rows AS r
 MATCH (s:Entity {id: r.subject_id})
 MATCH (o:Entity {id: r.object_id})
 CREATE (s)-[:TRIPLE {
-  namespace: r.namespace, query_id: r.query_id, id: r.id, predicate: r.predicate, predicate_key: r.predicate_key,
+  namespace: r.namespace, source_id: r.source_id, id: r.id, predicate: r.predicate, predicate_key: r.predicate_key,
   confidence: r.confidence, evidence_id: r.evidence_id, call_id: r.call_id, rank: r.rank
 }]->(o)

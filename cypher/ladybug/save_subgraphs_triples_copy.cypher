@@ -2,5 +2,5 @@
 // parameters: rows
 // returns: nothing
 COPY TRIPLE (
-  id, query_id, predicate, predicate_key, confidence, evidence_id, call_id, rank, namespace
+  id, source_id, predicate, predicate_key, confidence, evidence_id, call_id, rank, namespace
 ) FROM $rows

@@ -1,7 +1,7 @@
 // what: under which settings these queries are complete
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: one row a query that is stored and complete: id, settings_hash
-UNWIND $query_ids AS id
+UNWIND $source_ids AS id
 MATCH (q:Query {id: id})
 WHERE q.namespace = $namespace AND q.status = 'complete'
 RETURN q.id AS id, q.settings_hash AS settings_hash

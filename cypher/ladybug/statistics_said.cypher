@@ -2,8 +2,8 @@
 //     has: all that is said of such a pair is in one query
 // parameters: ids (of queries)
 // returns: one row a pair: source, target, predicates, triple_ids (of each of them, a list)
-UNWIND $ids AS query_id
-MATCH (q:Query {id: query_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
+UNWIND $ids AS source_id
+MATCH (q:Query {id: source_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
 WHERE t.id IS NOT NULL AND t.predicate IS NOT NULL
 OPTIONAL MATCH (s)-[:REFERS_TO]->(a:Concept)
 OPTIONAL MATCH (o)-[:REFERS_TO]->(b:Concept)

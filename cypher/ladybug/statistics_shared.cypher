@@ -3,8 +3,8 @@
 // returns: one row a thing, most queries first: id, queries, entities
 MATCH (e:Entity)-[:REFERS_TO]->(c:Concept)
 WHERE c.namespace = $namespace
-WITH CASE WHEN c.cluster IS NULL OR c.cluster = '' THEN c.id ELSE c.cluster END AS id, e.query_id AS query_id, e.id AS entity_id
-WITH id, count(DISTINCT query_id) AS queries, count(DISTINCT entity_id) AS entities
+WITH CASE WHEN c.cluster IS NULL OR c.cluster = '' THEN c.id ELSE c.cluster END AS id, e.source_id AS source_id, e.id AS entity_id
+WITH id, count(DISTINCT source_id) AS queries, count(DISTINCT entity_id) AS entities
 WHERE queries > 1
 RETURN id, queries, entities
 ORDER BY queries DESC, id

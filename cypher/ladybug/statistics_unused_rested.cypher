@@ -1,5 +1,5 @@
 // what: the evidence that the simple edges of a query rest on
-// parameters: query_id
+// parameters: source_id
 // returns: one row an edge: ids
-MATCH (q:Query {id: $query_id})-[:MENTIONS]->(:Entity)-[r:RELATED]->(:Entity)
+MATCH (q:Query {id: $source_id})-[:MENTIONS]->(:Entity)-[r:RELATED]->(:Entity)
 RETURN r.evidence_ids AS ids

@@ -3,10 +3,10 @@
 // returns: one row a triple, by id: id
 MATCH ()-[t:TRIPLE]->()
 WHERE t.namespace = $namespace
-WITH t.id AS id, t.query_id AS query_id, t.evidence_id AS evidence_id, t.call_id AS call_id
+WITH t.id AS id, t.source_id AS source_id, t.evidence_id AS evidence_id, t.call_id AS call_id
 OPTIONAL MATCH (e:Evidence {id: evidence_id})
 OPTIONAL MATCH (c:TeacherCall {id: call_id})
-WITH id, query_id, e.query_id AS evidence_of, c.query_id AS call_of
-WHERE evidence_of IS NULL OR call_of IS NULL OR evidence_of <> query_id OR call_of <> query_id
+WITH id, source_id, e.source_id AS evidence_of, c.source_id AS call_of
+WHERE evidence_of IS NULL OR call_of IS NULL OR evidence_of <> source_id OR call_of <> source_id
 RETURN id
 ORDER BY id

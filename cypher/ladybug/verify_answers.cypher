@@ -2,10 +2,10 @@
 // parameters: namespace
 // returns: one row an answer and query: id
 MATCH (a:Answer)
-WHERE a.namespace = $namespace AND size(a.query_ids) > 0
-UNWIND a.query_ids AS query_id
-WITH a.id AS id, query_id
-OPTIONAL MATCH (q:Query {id: query_id})
+WHERE a.namespace = $namespace AND size(a.source_ids) > 0
+UNWIND a.source_ids AS source_id
+WITH a.id AS id, source_id
+OPTIONAL MATCH (q:Query {id: source_id})
 WITH id, q.id AS found
 WHERE found IS NULL
 RETURN DISTINCT id

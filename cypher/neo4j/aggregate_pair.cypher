@@ -2,10 +2,10 @@
 //     one edge; edges below the threshold are pruned, the best top_k stay, and the query is marked with what its graph is
 //     made of and how. revision and sizes tell a reader whether what it read is of one state (drag_graph/adapters/neo4j_rows.py).
 //     merge is max, mean or noisy-or; statements holds, by edge id, sentences to use instead of the joined ones
-// parameters: namespace, query_ids, merge, threshold, top_k, statements
+// parameters: namespace, source_ids, merge, threshold, top_k, statements
 // returns: nothing
-UNWIND $query_ids AS query_id
-MATCH (q:Query {id: query_id})
+UNWIND $source_ids AS source_id
+MATCH (q:Query {id: source_id})
 USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 CALL (q) {
@@ -14,8 +14,8 @@ CALL (q) {
   RETURN collect(e.id) AS kept
 }
 CALL (q, kept) {
-  MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
-  USING INDEX SEEK t:TRIPLE(namespace, query_id)
+  MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->(o)
+  USING INDEX SEEK t:TRIPLE(namespace, source_id)
   WHERE t.evidence_id IN kept
   WITH s, o, t
   ORDER BY t.rank, t.id
@@ -40,7 +40,7 @@ WITH q, rank, edge[0] AS id, edge[1] AS s, edge[2] AS o, edge[3] AS triple_ids, 
   edge[6] AS confidence
 WITH *, s.name AS subject, o.name AS object
 CREATE (s)-[:RELATED {
-  id: id, query_id: q.id, namespace: $namespace, predicates: predicates, confidence: confidence, support: size(triple_ids),
+  id: id, source_id: q.id, namespace: $namespace, predicates: predicates, confidence: confidence, support: size(triple_ids),
   statement: coalesce(nullIf($statements[id], ''), reduce(text = '', w IN
     reduce(out = [], w IN [p IN predicates | replace(p, '_', ' ')] | CASE WHEN w IN out THEN out ELSE out + w END) |
     text + CASE text WHEN '' THEN '' ELSE '; ' END + subject + ' ' + w + ' ' + object)),

@@ -7,18 +7,18 @@ WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(n) AS number RETURN 'Query' AS name, number
 UNION ALL
 MATCH (n:Evidence)
-USING INDEX SEEK n:Evidence(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+USING INDEX SEEK n:Evidence(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(n) AS number RETURN 'Evidence' AS name, number
 UNION ALL
 MATCH (n:Entity)
-USING INDEX SEEK n:Entity(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+USING INDEX SEEK n:Entity(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(n) AS number RETURN 'Entity' AS name, number
 UNION ALL
 MATCH (n:TeacherCall)
-USING INDEX SEEK n:TeacherCall(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+USING INDEX SEEK n:TeacherCall(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(n) AS number RETURN 'TeacherCall' AS name, number
 UNION ALL
 MATCH (n:Chunk) WHERE n.namespace = $namespace
@@ -48,31 +48,31 @@ WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(r) AS number RETURN 'MENTIONS' AS name, number
 UNION ALL
 MATCH (n:Evidence)-[r:GENERATED_BY]->()
-USING INDEX SEEK n:Evidence(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+USING INDEX SEEK n:Evidence(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(r) AS number RETURN 'GENERATED_BY' AS name, number
 UNION ALL
 MATCH (n:Evidence)-[r:FROM_CHUNK]->()
-USING INDEX SEEK n:Evidence(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+USING INDEX SEEK n:Evidence(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(r) AS number RETURN 'FROM_CHUNK' AS name, number
 UNION ALL
 MATCH (n:Chunk)-[r:PART_OF]->() WHERE n.namespace = $namespace
 WITH count(r) AS number RETURN 'PART_OF' AS name, number
 UNION ALL
 MATCH ()-[r:TRIPLE]->()
-USING INDEX SEEK r:TRIPLE(namespace, query_id)
-WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+USING INDEX SEEK r:TRIPLE(namespace, source_id)
+WHERE r.namespace = $namespace AND r.source_id IS NOT NULL
 WITH count(r) AS number RETURN 'TRIPLE' AS name, number
 UNION ALL
 MATCH ()-[r:RELATED]->()
-USING INDEX SEEK r:RELATED(namespace, query_id)
-WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+USING INDEX SEEK r:RELATED(namespace, source_id)
+WHERE r.namespace = $namespace AND r.source_id IS NOT NULL
 WITH count(r) AS number RETURN 'RELATED' AS name, number
 UNION ALL
 MATCH (n:Entity)-[r:REFERS_TO]->()
-USING INDEX SEEK n:Entity(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+USING INDEX SEEK n:Entity(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(r) AS number RETURN 'REFERS_TO' AS name, number
 UNION ALL
 MATCH (n:Concept)-[r:SAME_AS]->()

@@ -1,8 +1,8 @@
 // what: erases the simple edges of these queries, for an aggregation that makes them anew. Before it looks it makes other writers
 //     of them wait until this transaction ends; in order of id, so that two never wait for each other
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: one row a query that is stored: id
-UNWIND $query_ids AS id
+UNWIND $source_ids AS id
 WITH id ORDER BY id
 MATCH (q:Query {id: id})
 USING INDEX SEEK q:Query(id)
@@ -11,8 +11,8 @@ SET q.status = q.status
 WITH collect(q.id) AS ids
 UNWIND ids AS id
 CALL (id) {
-  MATCH ()-[r:RELATED {namespace: $namespace, query_id: id}]->()
-  USING INDEX SEEK r:RELATED(namespace, query_id)
+  MATCH ()-[r:RELATED {namespace: $namespace, source_id: id}]->()
+  USING INDEX SEEK r:RELATED(namespace, source_id)
   DELETE r
 }
 RETURN id

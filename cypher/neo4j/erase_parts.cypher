@@ -1,8 +1,8 @@
 // what: erases parts of a query's subgraph; what its graph is made of and how many parts it has are said anew
-// parameters: namespace, query_id, call_ids, evidence_ids, triple_ids, entity_ids, edge_ids, variants (pairs of an entity's id and
+// parameters: namespace, source_id, call_ids, evidence_ids, triple_ids, entity_ids, edge_ids, variants (pairs of an entity's id and
 //     its other names), calls (those that stay), sizes, graph, expires_at (null: as it was)
 // returns: nothing
-MATCH (q:Query {id: $query_id})
+MATCH (q:Query {id: $source_id})
 USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 SET q.call_ids = $calls, q.sizes = $sizes, q.graph = $graph, q.revision = randomUUID(),

@@ -1,28 +1,28 @@
 // what: erases all that hangs on these queries; the query nodes and their answers stay
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: one row a query: id, evidence, entities, calls, triples (how many went)
-UNWIND $query_ids AS id
+UNWIND $source_ids AS id
 CALL (id) {
-  MATCH ()-[t:TRIPLE {namespace: $namespace, query_id: id}]->()
-  USING INDEX SEEK t:TRIPLE(namespace, query_id)
+  MATCH ()-[t:TRIPLE {namespace: $namespace, source_id: id}]->()
+  USING INDEX SEEK t:TRIPLE(namespace, source_id)
   DELETE t
   RETURN count(*) AS triples
 }
 CALL (id) {
-  MATCH (n:Evidence {namespace: $namespace, query_id: id})
-  USING INDEX SEEK n:Evidence(namespace, query_id)
+  MATCH (n:Evidence {namespace: $namespace, source_id: id})
+  USING INDEX SEEK n:Evidence(namespace, source_id)
   DETACH DELETE n
   RETURN count(*) AS evidence
 }
 CALL (id) {
-  MATCH (n:Entity {namespace: $namespace, query_id: id})
-  USING INDEX SEEK n:Entity(namespace, query_id)
+  MATCH (n:Entity {namespace: $namespace, source_id: id})
+  USING INDEX SEEK n:Entity(namespace, source_id)
   DETACH DELETE n
   RETURN count(*) AS entities
 }
 CALL (id) {
-  MATCH (n:TeacherCall {namespace: $namespace, query_id: id})
-  USING INDEX SEEK n:TeacherCall(namespace, query_id)
+  MATCH (n:TeacherCall {namespace: $namespace, source_id: id})
+  USING INDEX SEEK n:TeacherCall(namespace, source_id)
   DETACH DELETE n
   RETURN count(*) AS calls
 }

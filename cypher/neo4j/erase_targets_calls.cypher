@@ -1,15 +1,15 @@
 // what: finds the calls of a model about the queries of a selection, page by page; an empty value selects all
-// parameters: namespace, model, domain, source_id, created_before, after, limit
+// parameters: namespace, model, domain, input_id, created_before, after, limit
 // returns: one row a query that has such calls, by id: id, call_ids
 MATCH (q:Query)
 USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id > $after
   AND ($domain = '' OR q.domain = $domain)
-  AND ($source_id = '' OR q.source_id = $source_id)
+  AND ($input_id = '' OR q.input_id = $input_id)
   AND ($created_before = '' OR (q.created_at < $created_before AND q.created_at <> ''))
 CALL (q) {
-  MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
-  USING INDEX SEEK c:TeacherCall(namespace, query_id)
+  MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})
+  USING INDEX SEEK c:TeacherCall(namespace, source_id)
   WHERE c.model = $model
   RETURN collect(c.id) AS call_ids
 }

@@ -8,5 +8,5 @@ USING INDEX SEEK n:Evidence(id)
 WHERE n.namespace = $namespace
 SET n.kept = n.kept
 WITH n, row
-WHERE n.query_id IS NOT NULL
+WHERE n.source_id IS NOT NULL
 CALL db.create.setNodeVectorProperty(n, 'embedding', row[1])

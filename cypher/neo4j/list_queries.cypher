@@ -11,12 +11,12 @@ RETURN q.id AS id, q.text AS text, q.options AS options, q.domain AS domain, q.g
   q.settings_hash AS settings_hash,
   COUNT { (q)-[:HAS_EVIDENCE]->() } AS evidence,
   COUNT {
-    MATCH ()-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->()
-    USING INDEX SEEK t:TRIPLE(namespace, query_id)
+    MATCH ()-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->()
+    USING INDEX SEEK t:TRIPLE(namespace, source_id)
   } AS triples,
   COUNT {
-    MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
-    USING INDEX SEEK r:RELATED(namespace, query_id)
+    MATCH ()-[r:RELATED {namespace: $namespace, source_id: q.id}]->()
+    USING INDEX SEEK r:RELATED(namespace, source_id)
   } AS edges,
   q.created_at AS created_at
 ORDER BY id

@@ -1,8 +1,8 @@
 // what: makes other writers of these queries wait until this transaction ends; in order of id, so that two never wait for
 //     each other
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: one row a query that is stored: id, settings_hash (as they are once the lock is held)
-UNWIND $query_ids AS id
+UNWIND $source_ids AS id
 WITH id ORDER BY id
 MATCH (q:Query {id: id})
 USING INDEX SEEK q:Query(id)

@@ -1,19 +1,19 @@
 // what: reads whole subgraphs; the items of the lists are in the order of drag_graph/adapters/neo4j_rows.py. What another
 //     transaction commits shows while this one reads, so the revision is read before the parts and after them: by a
 //     name that the planner does not know, as it would give what it has read before
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: one row a query that is stored: query, calls, evidence, entities, triples, edges, stamp, revision
-UNWIND $query_ids AS id
+UNWIND $source_ids AS id
 MATCH (q:Query {id: id})
 USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 WITH q, [q.revision, q.sizes, q.call_ids] AS stamp, 'revision' AS again
 WITH q, stamp, again,
-  [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
+  [q.id, q.text, q.options, q.domain, q.complexity, q.input_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
    q.embedding, q.created_at, q.expires_at] AS query,
   COLLECT {
-    MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
-    USING INDEX SEEK c:TeacherCall(namespace, query_id)
+    MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})
+    USING INDEX SEEK c:TeacherCall(namespace, source_id)
     RETURN [c.id, c.stage, c.model, c.prompt_version, c.request_sha256, c.response_sha256, c.tokens_in, c.tokens_out,
       c.cost_usd, c.latency_ms, c.created_at]
   } AS calls,
@@ -27,13 +27,13 @@ WITH q, stamp, again,
     RETURN [n.id, n.name, n.type, n.variants]
   } AS entities,
   COLLECT {
-    MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
-    USING INDEX SEEK t:TRIPLE(namespace, query_id)
+    MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->(o)
+    USING INDEX SEEK t:TRIPLE(namespace, source_id)
     RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_id, t.rank, s.id, s.name, o.id, o.name]
   } AS triples,
   COLLECT {
-    MATCH (s)-[r:RELATED {namespace: $namespace, query_id: q.id}]->(o)
-    USING INDEX SEEK r:RELATED(namespace, query_id)
+    MATCH (s)-[r:RELATED {namespace: $namespace, source_id: q.id}]->(o)
+    USING INDEX SEEK r:RELATED(namespace, source_id)
     RETURN [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.rank, s.id, s.name, o.id,
       o.name]
   } AS edges

@@ -7,5 +7,5 @@ WHERE a.namespace = $namespace AND a.id > $after
 WITH a
 ORDER BY a.namespace, a.id
 LIMIT $limit
-RETURN properties(a) AS properties, [(a)-[:ANSWERS]->(q) | q.id] AS query_ids, [(a)-[:USED]->(e) | e.id] AS evidence_ids
+RETURN properties(a) AS properties, [(a)-[:ANSWERS]->(q) | q.id] AS source_ids, [(a)-[:USED]->(e) | e.id] AS evidence_ids
 ORDER BY properties.id

@@ -1,7 +1,7 @@
 // what: the relationships from the parts of queries to nodes that no query owns
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: one row a relationship: type, source, target (ids), properties
-UNWIND $query_ids AS id
+UNWIND $source_ids AS id
 MATCH (q:Query {id: id})
 USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace

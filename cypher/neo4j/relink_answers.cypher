@@ -1,12 +1,12 @@
 // what: links the answers to replaced queries to that evidence they were shown which is there again
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: nothing
-UNWIND $query_ids AS query_id
-MATCH (q:Query {id: query_id})<-[:ANSWERS]-(a:Answer)
+UNWIND $source_ids AS source_id
+MATCH (q:Query {id: source_id})<-[:ANSWERS]-(a:Answer)
 USING INDEX SEEK q:Query(id)
 UNWIND a.evidence_ids AS id
 MATCH (e:Evidence {id: id})
 USING INDEX SEEK e:Evidence(id)
-WHERE e.namespace = $namespace AND e.query_id = query_id
+WHERE e.namespace = $namespace AND e.source_id = source_id
 MERGE (a)-[r:USED]->(e)
 ON CREATE SET r.namespace = $namespace

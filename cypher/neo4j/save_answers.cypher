@@ -2,10 +2,10 @@
 //     lines rest on) and links them to what is stored of those; an answer that is there already stays as it is, and one that
 //     rests on what is not stored is left out. The queries are locked first, in order of id: nobody can erase what an answer
 //     rests on between the look at it and the answer, or before the answer is there to be erased with it
-// parameters: namespace, answers, query_ids (of all answers)
+// parameters: namespace, answers, source_ids (of all answers)
 // returns: one row: kept (the ids of the answers that rest on nothing that is not stored)
 CALL () {
-  UNWIND $query_ids AS id
+  UNWIND $source_ids AS id
   WITH id ORDER BY id
   MATCH (q:Query {id: id})
   USING INDEX SEEK q:Query(id)

@@ -21,7 +21,7 @@ CALL (g) {
 CALL (g) {
   UNWIND g[2] AS c
   CREATE (call:TeacherCall {
-    id: c[0], query_id: g[1], namespace: $namespace, stage: c[1], model: c[2], prompt_version: c[3], request_sha256: c[4],
+    id: c[0], source_id: g[1], namespace: $namespace, stage: c[1], model: c[2], prompt_version: c[3], request_sha256: c[4],
     response_sha256: c[5], tokens_in: c[6], tokens_out: c[7], cost_usd: c[8], latency_ms: c[9], created_at: c[10]
   })
   RETURN collect(call) AS calls
@@ -30,14 +30,14 @@ CALL (q, g, calls) {
   UNWIND g[3] AS e
   WITH q, g, e, calls[e[11]] AS call
   CREATE (q)-[:HAS_EVIDENCE {namespace: $namespace}]->(:Evidence {
-    id: e[0], query_id: g[1], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
+    id: e[0], source_id: g[1], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
     score: e[6], rank: e[7], kept: e[8], reason: e[9], created_at: e[10]
   })-[:GENERATED_BY {namespace: $namespace}]->(call)
 }
 CALL (q, g) {
   UNWIND g[4] AS n
   CREATE (q)-[:MENTIONS {namespace: $namespace}]->(entity:Entity {
-    id: n[0], query_id: g[1], namespace: $namespace, name: n[1], type: n[2], variants: n[3]
+    id: n[0], source_id: g[1], namespace: $namespace, name: n[1], type: n[2], variants: n[3]
   })
   RETURN collect(entity) AS entities
 }
@@ -45,7 +45,7 @@ CALL (g, entities) {
   UNWIND g[5] AS t
   WITH g, t, entities[t[7]] AS subject, entities[t[8]] AS object
   CREATE (subject)-[:TRIPLE {
-    id: t[0], query_id: g[1], namespace: $namespace, predicate: t[1], predicate_key: t[2], confidence: t[3], evidence_id: t[4],
+    id: t[0], source_id: g[1], namespace: $namespace, predicate: t[1], predicate_key: t[2], confidence: t[3], evidence_id: t[4],
     call_id: t[5], rank: t[6]
   }]->(object)
 }

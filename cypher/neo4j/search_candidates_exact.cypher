@@ -14,12 +14,12 @@ CALL () {
 CALL () {
   UNWIND [name IN $lists WHERE name = 'evidence'] AS name
   MATCH (e:Evidence)
-  WHERE e.namespace = $namespace AND e.query_id IS NOT NULL AND e.kept AND size(e.embedding) = size($vector)
+  WHERE e.namespace = $namespace AND e.source_id IS NOT NULL AND e.kept AND size(e.embedding) = size($vector)
     AND any(x IN e.embedding WHERE x <> 0.0)
   WITH e, 2.0 * vector.similarity.cosine(e.embedding, $vector) - 1.0 AS cosine
   ORDER BY cosine DESC, e.id
   LIMIT $k
-  RETURN collect([e.id, cosine, e.text, e.query_id, '', 0]) AS evidence
+  RETURN collect([e.id, cosine, e.text, e.source_id, '', 0]) AS evidence
 }
 CALL () {
   UNWIND [name IN $lists WHERE name = 'similar'] AS name

@@ -7,13 +7,13 @@
 //     (of each edge: lists of [hop, seed])
 CALL () {
   UNWIND $queries AS seed
-  MATCH (:Entity)-[r:RELATED {namespace: $namespace, query_id: seed[0]}]->(:Entity)
-  USING INDEX SEEK r:RELATED(namespace, query_id)
+  MATCH (:Entity)-[r:RELATED {namespace: $namespace, source_id: seed[0]}]->(:Entity)
+  USING INDEX SEEK r:RELATED(namespace, source_id)
   RETURN r, 0 AS hop, seed
 UNION ALL
   UNWIND $evidence AS seed
-  MATCH (:Entity)-[r:RELATED {namespace: $namespace, query_id: seed[2]}]->(:Entity)
-  USING INDEX SEEK r:RELATED(namespace, query_id)
+  MATCH (:Entity)-[r:RELATED {namespace: $namespace, source_id: seed[2]}]->(:Entity)
+  USING INDEX SEEK r:RELATED(namespace, source_id)
   WHERE seed[0] IN r.evidence_ids
   RETURN r, 1 AS hop, seed
 UNION ALL
@@ -80,7 +80,7 @@ CALL (near) {
 CALL (near, beyond) {
   UNWIND near + beyond AS way
   WITH way[0] AS r, collect(DISTINCT [way[1], way[2]]) AS ways
-  WITH r.query_id AS id, collect(r) AS related, collect(ways) AS ways
+  WITH r.source_id AS id, collect(r) AS related, collect(ways) AS ways
   RETURN collect([id, related, ways]) AS groups
 }
 CALL (groups) {
@@ -96,11 +96,11 @@ WITH q, related, ways, any(seed IN $queries WHERE seed[0] = q.id) AS whole,
   reduce(ids = [seed IN $evidence WHERE seed[2] = q.id | seed[0]], r IN related | ids + r.evidence_ids) AS evidence_ids,
   reduce(ids = [], r IN related | ids + r.triple_ids) AS triple_ids
 RETURN
-  [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
+  [q.id, q.text, q.options, q.domain, q.complexity, q.input_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
    null, q.created_at, q.expires_at] AS query,
   COLLECT {
-    MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
-    USING INDEX SEEK c:TeacherCall(namespace, query_id)
+    MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})
+    USING INDEX SEEK c:TeacherCall(namespace, source_id)
     RETURN [c.id, c.stage, c.model, c.prompt_version, c.request_sha256, c.response_sha256, c.tokens_in, c.tokens_out,
       c.cost_usd, c.latency_ms, c.created_at]
   } AS calls,
@@ -123,8 +123,8 @@ RETURN
   COLLECT {
     CALL (q, whole, triple_ids) {
       UNWIND CASE WHEN whole AND q.graph = 'multigraph' THEN [q.id] ELSE [] END AS id
-      MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: id}]->(o)
-      USING INDEX SEEK t:TRIPLE(namespace, query_id)
+      MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: id}]->(o)
+      USING INDEX SEEK t:TRIPLE(namespace, source_id)
       RETURN s, t, o
     UNION ALL
       UNWIND CASE WHEN whole AND q.graph = 'multigraph' THEN [] ELSE triple_ids END AS id

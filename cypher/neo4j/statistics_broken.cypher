@@ -2,13 +2,13 @@
 // parameters: namespace
 // returns: one row a type: number
 MATCH (s:Entity)-[t:TRIPLE]->(o:Entity)
-USING INDEX SEEK t:TRIPLE(namespace, query_id)
-WHERE t.namespace = $namespace AND t.query_id IS NOT NULL
+USING INDEX SEEK t:TRIPLE(namespace, source_id)
+WHERE t.namespace = $namespace AND t.source_id IS NOT NULL
   AND (t.id IS NULL OR t.predicate IS NULL OR s.id IS NULL OR o.id IS NULL)
 RETURN count(*) AS number
 UNION ALL
 MATCH (s:Entity)-[r:RELATED]->(o:Entity)
-USING INDEX SEEK r:RELATED(namespace, query_id)
-WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+USING INDEX SEEK r:RELATED(namespace, source_id)
+WHERE r.namespace = $namespace AND r.source_id IS NOT NULL
   AND (r.id IS NULL OR r.confidence IS NULL OR r.statement IS NULL OR r.support IS NULL OR s.id IS NULL OR o.id IS NULL)
 RETURN count(*) AS number

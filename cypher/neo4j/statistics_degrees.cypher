@@ -2,8 +2,8 @@
 // parameters: namespace
 // returns: one row a degree: degree, number
 MATCH (n:Entity)
-USING INDEX SEEK n:Entity(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+USING INDEX SEEK n:Entity(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH COUNT { (n)-[:RELATED]-() } AS degree
 RETURN degree, count(*) AS number
 ORDER BY degree

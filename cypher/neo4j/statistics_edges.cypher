@@ -8,8 +8,8 @@ WITH q
 ORDER BY q.namespace, q.id
 LIMIT $limit
 CALL (q) {
-  MATCH (s)-[r:RELATED {namespace: $namespace, query_id: q.id}]->(o)
-  USING INDEX SEEK r:RELATED(namespace, query_id)
+  MATCH (s)-[r:RELATED {namespace: $namespace, source_id: q.id}]->(o)
+  USING INDEX SEEK r:RELATED(namespace, source_id)
   WHERE r.confidence IS NOT NULL AND s.id IS NOT NULL AND o.id IS NOT NULL
   OPTIONAL MATCH (s)-[:REFERS_TO]->(a)
   OPTIONAL MATCH (o)-[:REFERS_TO]->(b)

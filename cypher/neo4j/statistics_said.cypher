@@ -9,8 +9,8 @@ WITH q
 ORDER BY q.namespace, q.id
 LIMIT $limit
 CALL (q) {
-  MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
-  USING INDEX SEEK t:TRIPLE(namespace, query_id)
+  MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->(o)
+  USING INDEX SEEK t:TRIPLE(namespace, source_id)
   WHERE t.id IS NOT NULL AND t.predicate IS NOT NULL AND s.id IS NOT NULL AND o.id IS NOT NULL
   OPTIONAL MATCH (s)-[:REFERS_TO]->(a)
   WITH s, t, o, a

@@ -4,8 +4,8 @@
 MATCH (e:Entity)-[:REFERS_TO]->(c:Concept)
 USING INDEX SEEK c:Concept(namespace, cluster)
 WHERE c.namespace = $namespace AND c.cluster IS NOT NULL
-WITH CASE WHEN c.cluster = '' THEN c.id ELSE c.cluster END AS id, e.query_id AS query_id, e.id AS entity_id
-WITH id, count(DISTINCT query_id) AS queries, count(DISTINCT entity_id) AS entities
+WITH CASE WHEN c.cluster = '' THEN c.id ELSE c.cluster END AS id, e.source_id AS source_id, e.id AS entity_id
+WITH id, count(DISTINCT source_id) AS queries, count(DISTINCT entity_id) AS entities
 WHERE queries > 1
 RETURN id, queries, entities
 ORDER BY queries DESC, id

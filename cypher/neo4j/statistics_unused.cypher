@@ -5,8 +5,8 @@ MATCH (q:Query)
 USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL
 CALL (q) {
-  MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
-  USING INDEX SEEK r:RELATED(namespace, query_id)
+  MATCH ()-[r:RELATED {namespace: $namespace, source_id: q.id}]->()
+  USING INDEX SEEK r:RELATED(namespace, source_id)
   RETURN reduce(ids = [], part IN collect(r.evidence_ids) | ids + part) AS rested
 }
 MATCH (q)-[:HAS_EVIDENCE]->(e)

@@ -1,11 +1,11 @@
 // what: takes the entities of queries from their concepts, before they are replaced: concepts that no other entity refers to go
 //     with their judgements, the others are counted again; the clusters of all that are touched are open then. A concept with a
 //     judgement that was taken back stays for the sake of it, without its name
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: nothing
-UNWIND $query_ids AS id
-MATCH (e:Entity {namespace: $namespace, query_id: id})
-USING INDEX SEEK e:Entity(namespace, query_id)
+UNWIND $source_ids AS id
+MATCH (e:Entity {namespace: $namespace, source_id: id})
+USING INDEX SEEK e:Entity(namespace, source_id)
 MATCH (e)-[r:REFERS_TO]->(c:Concept)
 WITH c, collect(r) AS links
 ORDER BY c.id

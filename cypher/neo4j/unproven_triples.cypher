@@ -2,9 +2,9 @@
 // parameters: namespace
 // returns: one row a triple, by id: id
 MATCH ()-[t:TRIPLE]->()
-USING INDEX SEEK t:TRIPLE(namespace, query_id)
-WHERE t.namespace = $namespace AND t.query_id IS NOT NULL
-  AND NOT (EXISTS { MATCH (e:Evidence {id: t.evidence_id}) WHERE e.query_id = t.query_id }
-    AND EXISTS { MATCH (c:TeacherCall {id: t.call_id}) WHERE c.query_id = t.query_id })
+USING INDEX SEEK t:TRIPLE(namespace, source_id)
+WHERE t.namespace = $namespace AND t.source_id IS NOT NULL
+  AND NOT (EXISTS { MATCH (e:Evidence {id: t.evidence_id}) WHERE e.source_id = t.source_id }
+    AND EXISTS { MATCH (c:TeacherCall {id: t.call_id}) WHERE c.source_id = t.source_id })
 RETURN t.id AS id
 ORDER BY id

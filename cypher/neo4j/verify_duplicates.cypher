@@ -1,5 +1,5 @@
 // what: finds ids that two nodes of a label, or two relationships of a type, have (a constraint must have been dropped).
-//     What has lost the property that its index goes by (query_id, of concepts cluster) is not seen
+//     What has lost the property that its index goes by (source_id, of concepts cluster) is not seen
 // parameters: namespace
 // returns: one row an id: id, name
 CALL () {
@@ -9,18 +9,18 @@ CALL () {
   RETURN n.id AS id, 'Query' AS name
 UNION ALL
   MATCH (n:Evidence)
-  USING INDEX SEEK n:Evidence(namespace, query_id)
-  WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+  USING INDEX SEEK n:Evidence(namespace, source_id)
+  WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
   RETURN n.id AS id, 'Evidence' AS name
 UNION ALL
   MATCH (n:Entity)
-  USING INDEX SEEK n:Entity(namespace, query_id)
-  WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+  USING INDEX SEEK n:Entity(namespace, source_id)
+  WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
   RETURN n.id AS id, 'Entity' AS name
 UNION ALL
   MATCH (n:TeacherCall)
-  USING INDEX SEEK n:TeacherCall(namespace, query_id)
-  WHERE n.namespace = $namespace AND n.query_id IS NOT NULL
+  USING INDEX SEEK n:TeacherCall(namespace, source_id)
+  WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
   RETURN n.id AS id, 'TeacherCall' AS name
 UNION ALL
   MATCH (n:Chunk|Document) WHERE n.namespace = $namespace
@@ -37,13 +37,13 @@ UNION ALL
   RETURN n.id AS id, 'Answer' AS name
 UNION ALL
   MATCH ()-[r:TRIPLE]->()
-  USING INDEX SEEK r:TRIPLE(namespace, query_id)
-  WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+  USING INDEX SEEK r:TRIPLE(namespace, source_id)
+  WHERE r.namespace = $namespace AND r.source_id IS NOT NULL
   RETURN r.id AS id, 'TRIPLE' AS name
 UNION ALL
   MATCH ()-[r:RELATED]->()
-  USING INDEX SEEK r:RELATED(namespace, query_id)
-  WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+  USING INDEX SEEK r:RELATED(namespace, source_id)
+  WHERE r.namespace = $namespace AND r.source_id IS NOT NULL
   RETURN r.id AS id, 'RELATED' AS name
 }
 WITH id, name, count(*) AS number

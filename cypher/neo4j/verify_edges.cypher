@@ -2,8 +2,8 @@
 // parameters: namespace
 // returns: one row an edge: id
 MATCH ()-[r:RELATED]->()
-USING INDEX SEEK r:RELATED(namespace, query_id)
-WHERE r.namespace = $namespace AND r.query_id IS NOT NULL
+USING INDEX SEEK r:RELATED(namespace, source_id)
+WHERE r.namespace = $namespace AND r.source_id IS NOT NULL
   AND (size(coalesce(r.triple_ids, [])) = 0
     OR any(id IN r.triple_ids WHERE NOT EXISTS { ()-[t:TRIPLE {id: id}]->() })
     OR any(id IN r.evidence_ids WHERE NOT EXISTS { (e:Evidence {id: id}) }))

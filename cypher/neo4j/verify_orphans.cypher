@@ -2,16 +2,16 @@
 // parameters: namespace
 // returns: one row a node: id, label
 MATCH (n:Entity)
-USING INDEX SEEK n:Entity(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL AND NOT EXISTS { (:Query {id: n.query_id})-[:MENTIONS]->(n) }
+USING INDEX SEEK n:Entity(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL AND NOT EXISTS { (:Query {id: n.source_id})-[:MENTIONS]->(n) }
 RETURN n.id AS id, 'Entity' AS label
 UNION ALL
 MATCH (n:Evidence)
-USING INDEX SEEK n:Evidence(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL AND NOT EXISTS { (:Query {id: n.query_id})-[:HAS_EVIDENCE]->(n) }
+USING INDEX SEEK n:Evidence(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL AND NOT EXISTS { (:Query {id: n.source_id})-[:HAS_EVIDENCE]->(n) }
 RETURN n.id AS id, 'Evidence' AS label
 UNION ALL
 MATCH (n:TeacherCall)
-USING INDEX SEEK n:TeacherCall(namespace, query_id)
-WHERE n.namespace = $namespace AND n.query_id IS NOT NULL AND NOT EXISTS { (:Query {id: n.query_id}) }
+USING INDEX SEEK n:TeacherCall(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL AND NOT EXISTS { (:Query {id: n.source_id}) }
 RETURN n.id AS id, 'TeacherCall' AS label

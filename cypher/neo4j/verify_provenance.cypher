@@ -2,6 +2,6 @@
 // parameters: namespace
 // returns: one row an evidence: id
 MATCH (e:Evidence)
-USING INDEX SEEK e:Evidence(namespace, query_id)
-WHERE e.namespace = $namespace AND e.query_id IS NOT NULL AND NOT EXISTS { (e)-[:GENERATED_BY]->(:TeacherCall) }
+USING INDEX SEEK e:Evidence(namespace, source_id)
+WHERE e.namespace = $namespace AND e.source_id IS NOT NULL AND NOT EXISTS { (e)-[:GENERATED_BY]->(:TeacherCall) }
 RETURN e.id AS id

@@ -6,27 +6,27 @@ MATCH (q:Query)
 USING INDEX SEEK q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL AND q.sizes IS NOT NULL
 WITH q, coalesce(q.call_ids, []) AS named, COLLECT {
-  MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
-  USING INDEX SEEK c:TeacherCall(namespace, query_id)
+  MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})
+  USING INDEX SEEK c:TeacherCall(namespace, source_id)
   RETURN c.id
 } AS calls
 WHERE size(named) <> size(calls) OR any(id IN calls WHERE NOT id IN named) OR q.sizes <> [
   size(calls),
   COUNT {
-    MATCH (e:Evidence {namespace: $namespace, query_id: q.id})
-    USING INDEX SEEK e:Evidence(namespace, query_id)
+    MATCH (e:Evidence {namespace: $namespace, source_id: q.id})
+    USING INDEX SEEK e:Evidence(namespace, source_id)
   },
   COUNT {
-    MATCH (n:Entity {namespace: $namespace, query_id: q.id})
-    USING INDEX SEEK n:Entity(namespace, query_id)
+    MATCH (n:Entity {namespace: $namespace, source_id: q.id})
+    USING INDEX SEEK n:Entity(namespace, source_id)
   },
   COUNT {
-    MATCH ()-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->()
-    USING INDEX SEEK t:TRIPLE(namespace, query_id)
+    MATCH ()-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->()
+    USING INDEX SEEK t:TRIPLE(namespace, source_id)
   },
   COUNT {
-    MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
-    USING INDEX SEEK r:RELATED(namespace, query_id)
+    MATCH ()-[r:RELATED {namespace: $namespace, source_id: q.id}]->()
+    USING INDEX SEEK r:RELATED(namespace, source_id)
   }
 ]
 RETURN q.id AS id

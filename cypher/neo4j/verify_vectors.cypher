@@ -9,9 +9,9 @@ WHERE
 RETURN n.id AS id, 'question' AS label
 UNION ALL
 MATCH (n:Evidence)
-USING INDEX SEEK n:Evidence(namespace, query_id)
+USING INDEX SEEK n:Evidence(namespace, source_id)
 WHERE
-  n.namespace = $namespace AND n.query_id IS NOT NULL AND size(n.embedding) > 0 AND all(x IN n.embedding WHERE x = 0.0)
+  n.namespace = $namespace AND n.source_id IS NOT NULL AND size(n.embedding) > 0 AND all(x IN n.embedding WHERE x = 0.0)
   AND n.text =~ '(?s).*[\\p{L}\\p{N}].*'
 RETURN n.id AS id, 'evidence' AS label
 UNION ALL

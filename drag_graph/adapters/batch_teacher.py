@@ -128,7 +128,7 @@ class BatchTeacher:
         """Return a reply of the tape as one that is paid now, where its cost is in no earlier run's results."""
         with self._lock:
             requests = self._paid.get(key, 0)
-            mine = requests and self._payer.setdefault(key, reply.call.query_id) == reply.call.query_id
+            mine = requests and self._payer.setdefault(key, reply.call.source_id) == reply.call.source_id
         return replace(reply, cached=False, requests=requests) if mine else reply
 
     def _ask_directly(self, key: str, request: TeacherRequest) -> TeacherReply:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from drag_graph.model import Value
 
 Item = TypeVar("Item", bound=Value)
-OWNER = "query_id"
+OWNER = "source_id"
 
 
 class CheckedRows(Generic[Item]):
@@ -31,14 +31,14 @@ class CheckedRows(Generic[Item]):
         self._set = set(fields)
         self._fields = _maker(tuple(fields), names)
 
-    def of(self, rows: Sequence[Sequence[Any]], query_id: str) -> list[Item]:
+    def of(self, rows: Sequence[Sequence[Any]], source_id: str) -> list[Item]:
         """Return the objects. Raises pydantic's ValidationError where a row is not what the model allows."""
         model, fields, given, new = self._model, self._fields, self._set, object.__new__
         items = []
         for row in self._check(rows):
             # As `model_construct` does it, but for the look at each field. A checked row has the right length.
             item = new(model)
-            _set(item, "__dict__", fields(row, query_id))
+            _set(item, "__dict__", fields(row, source_id))
             _set_given(item, given)
             _set_extra(item, None)
             _set_private(item, None)

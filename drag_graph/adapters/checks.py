@@ -104,13 +104,13 @@ def dropped(answers: Iterable[Answer], kept: Collection[str]) -> frozenset[str]:
 
 
 def _check_references(subgraph: Subgraph) -> None:
-    query_id = subgraph.query.id
+    source_id = subgraph.query.id
     calls = {item.id for item in subgraph.calls}
     evidence = {item.id for item in subgraph.evidence}
     entities = {item.id for item in subgraph.entities}
     for statement in subgraph.evidence:
         if statement.call_id not in calls:
-            raise StoreError(f"query {query_id}: evidence {statement.id} has no teacher call {statement.call_id}", hint=_MEND)
+            raise StoreError(f"query {source_id}: evidence {statement.id} has no teacher call {statement.call_id}", hint=_MEND)
     for triple in subgraph.triples:
         for kind, id_, there in (
             ("evidence", triple.evidence_id, evidence),
@@ -119,17 +119,17 @@ def _check_references(subgraph: Subgraph) -> None:
             ("object", triple.object_id, entities),
         ):
             if id_ not in there:
-                raise StoreError(f"query {query_id}: triple {triple.id} has no {kind} {id_}", hint=_MEND)
+                raise StoreError(f"query {source_id}: triple {triple.id} has no {kind} {id_}", hint=_MEND)
     for item in _parts(subgraph):
-        if item.query_id != query_id:
-            raise StoreError(f"query {query_id}: {type(item).__name__} {item.id} is of query {item.query_id}", hint=_MEND)
+        if item.source_id != source_id:
+            raise StoreError(f"query {source_id}: {type(item).__name__} {item.id} is of query {item.source_id}", hint=_MEND)
 
 
 def _check_numbers(subgraph: Subgraph) -> None:
-    query_id = subgraph.query.id
-    _check_json(f"the metadata of query {query_id}", subgraph.query.metadata)
+    source_id = subgraph.query.id
+    _check_json(f"the metadata of query {source_id}", subgraph.query.metadata)
     if not all(map(math.isfinite, _numbers(subgraph))):
-        raise StoreError(f"query {query_id}: a score, cost or vector is no number", hint=_MEND)
+        raise StoreError(f"query {source_id}: a score, cost or vector is no number", hint=_MEND)
 
 
 def _check_json(what: str, document: Any) -> None:

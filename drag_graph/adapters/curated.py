@@ -99,7 +99,7 @@ class CuratedTeacher:
         key = request_key(self.name, request)
         return TeacherCall(
             id=call_id(request, key),
-            query_id=request.query.id,
+            source_id=request.query.id,
             stage=request.stage,
             model=self.name,
             prompt_version=PROMPT_VERSION,

@@ -18,13 +18,13 @@ PAGE = 500
 """Results that are read at once."""
 _RUN = ", ".join(item.name for item in fields(Run))
 _RESULT = ", ".join(item.name for item in fields(QueryResult))
-_CHANGED = [item.name for item in fields(QueryResult) if item.name not in {"id", "source_id", "line"}]
+_CHANGED = [item.name for item in fields(QueryResult) if item.name not in {"id", "input_id", "line"}]
 _ENTER = """
-INSERT INTO results (run_id, line, id, source_id, status, settings_hash, question) VALUES (?, ?, ?, ?, 'pending', ?, ?)
+INSERT INTO results (run_id, line, id, input_id, status, settings_hash, question) VALUES (?, ?, ?, ?, 'pending', ?, ?)
 ON CONFLICT (run_id, line) DO UPDATE SET status = 'pending', id = excluded.id, settings_hash = excluded.settings_hash,
     error = NULL
 """
-_FIRST = "SELECT line, source_id FROM results WHERE id = ? AND run_id = ? ORDER BY line LIMIT 1"
+_FIRST = "SELECT line, input_id FROM results WHERE id = ? AND run_id = ? ORDER BY line LIMIT 1"
 _RECORD = f"UPDATE results SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE run_id = ? AND line = ?"  # noqa: S608
 _LEAVE = "UPDATE results SET status = 'pending', error = ? WHERE run_id = ? AND line = ?"
 _SETTLED = f"""
@@ -60,16 +60,16 @@ class Journal:
 
     def enter(self, run_id: str, entries: Sequence[Entry]) -> dict[int, str]:
         rows = [
-            (run_id, entry.line, entry.query.id, entry.query.source_id, entry.settings_hash, _question(entry))
+            (run_id, entry.line, entry.query.id, entry.query.input_id, entry.settings_hash, _question(entry))
             for entry in entries
         ]
         repeated = {}
         with self._writing() as database:
             database.executemany(_ENTER, rows)
             for entry in entries:
-                line, source_id = database.execute(_FIRST, (entry.query.id, run_id)).fetchone()
+                line, input_id = database.execute(_FIRST, (entry.query.id, run_id)).fetchone()
                 if line < entry.line:
-                    repeated[entry.line] = source_id or entry.query.id
+                    repeated[entry.line] = input_id or entry.query.id
         return repeated
 
     def record(self, run_id: str, results: Sequence[QueryResult]) -> None:

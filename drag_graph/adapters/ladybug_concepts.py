@@ -93,14 +93,14 @@ class LadybugConcepts:
                 counted = self._rows(session, "link_concepts_counts", kept)
                 self._remove(session, [row["id"] for row in counted if not row["entities"]])
 
-    def unlink(self, session: Session, query_id: str) -> None:
+    def unlink(self, session: Session, source_id: str) -> None:
         """Take a query's entities from their concepts, before they are replaced in the same transaction.
 
         Concepts that no other entity refers to go with their judgements, but for those that were taken back: for the sake of
         these a concept stays, without its name. The clusters of all that are touched are open then.
         """
-        named = session.run("erase_concepts_touched", namespace=self._namespace, query_id=query_id)
-        found = session.run("unlink_concepts", namespace=self._namespace, query_id=query_id)
+        named = session.run("erase_concepts_touched", namespace=self._namespace, source_id=source_id)
+        found = session.run("unlink_concepts", namespace=self._namespace, source_id=source_id)
         self._rows(session, "unlink_concepts_counts", [row for row in found if row["entities"] > 0])
         gone = [row["id"] for row in found if row["entities"] <= 0]
         judged = {row["id"]: _same_as(row) for row in self._rows(session, "concept_same_as", _ids(gone))}

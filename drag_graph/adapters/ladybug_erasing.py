@@ -40,20 +40,20 @@ class LadybugErasing:
     def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
         with self._store.reading() as session:
             found = session.run("match_call_ids", namespace=self._namespace, prefix=prefix, limit=limit)
-        return [Target(row["query_id"], (row["id"],)) for row in found]
+        return [Target(row["source_id"], (row["id"],)) for row in found]
 
-    def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
+    def answers_naming(self, source_ids: Sequence[str]) -> dict[str, list[str]]:
         naming: dict[str, list[str]] = {}
-        if query_ids:
+        if source_ids:
             with self._store.reading() as session:
-                found = session.run("erase_answers_naming", namespace=self._namespace, query_ids=list(query_ids))
+                found = session.run("erase_answers_naming", namespace=self._namespace, source_ids=list(source_ids))
             for row in found:
-                naming.setdefault(row["query_id"], []).append(row["id"])
+                naming.setdefault(row["source_id"], []).append(row["id"])
         return naming
 
     def erase(self, target: Target, now: str, *, dry_run: bool = False, answer_ids: Collection[str] | None = None) -> Erased:
         if answer_ids is None:
-            answer_ids = self.answers_naming([target.query_id]).get(target.query_id, [])
+            answer_ids = self.answers_naming([target.source_id]).get(target.source_id, [])
         try:
             with self._store.writing() as session:
                 erasure = _Erasure(self._store, session, target, sorted(answer_ids))
@@ -75,13 +75,13 @@ class _Erasure:
         self._target = target
         self._naming = naming
         self._namespace = store.namespace
-        self._mine = {"namespace": store.namespace, "query_id": target.query_id}
+        self._mine = {"namespace": store.namespace, "source_id": target.source_id}
         self.loosened: dict[str, tuple[int, int]] = {}
 
     def run(self, now: str) -> Erased:
         if not self._target.call_ids:
             return self._query()
-        found = self._store.read_in(self._session, [self._target.query_id])
+        found = self._store.read_in(self._session, [self._target.source_id])
         if not found:
             return Erased()
         parts = parts_of(found[0], self._target.call_ids)

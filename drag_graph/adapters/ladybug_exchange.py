@@ -14,13 +14,13 @@ class LadybugExchange:
         self._access = access
         self._namespace = access.namespace
 
-    def query_ids(self) -> Iterator[str]:
+    def source_ids(self) -> Iterator[str]:
         for row in self._access.ready().stream("records_queries_ids", namespace=self._namespace):
             yield row["id"]
 
-    def aggregations(self, query_ids: Sequence[str]) -> dict[str, Aggregation | None]:
-        if not query_ids:
+    def aggregations(self, source_ids: Sequence[str]) -> dict[str, Aggregation | None]:
+        if not source_ids:
             return {}
         with self._access.reading() as session:
-            found = session.run("exchange_aggregations", namespace=self._namespace, query_ids=sorted(set(query_ids)))
+            found = session.run("exchange_aggregations", namespace=self._namespace, source_ids=sorted(set(source_ids)))
         return {row["id"]: aggregation_of(row["aggregation"], {}) for row in found}

@@ -17,7 +17,7 @@ from drag_graph.model import (
 
 Row = dict[str, Any]
 
-QUERY_FIELDS = ("id", "namespace", "text", "options", "domain", "complexity", "source_id")
+QUERY_FIELDS = ("id", "namespace", "text", "options", "domain", "complexity", "input_id")
 ORDERS = {"evidence": "position", "entities": "name", "triples": "rank", "edges": "rank", "calls": "id"}
 """What each part of a subgraph is ordered by, and then by its id."""
 SUBGRAPH_FIELDS = ("settings_hash", "status", "graph", "blind", "created_at", "expires_at")
@@ -51,7 +51,7 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
     return rows
 
 
-def edge_rows(query_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
+def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
     """Return the rows of a query's simple edges and the kind of its graph, from what `aggregate_*` merged and pruned.
 
     Only what the engine cannot do is done here: the order of triples within an edge, the order and number of the edges.
@@ -73,7 +73,7 @@ def edge_rows(query_id: str, merged: Sequence[Row], aggregation: Aggregation) ->
         rows.append(
             {
                 "id": id_,
-                "query_id": query_id,
+                "source_id": source_id,
                 "subject_id": row["subject_id"],
                 "object_id": row["object_id"],
                 "statement": aggregation.statements.get(id_) or "; ".join(sentences),
@@ -104,7 +104,7 @@ def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {"save_answers_queries": [], "save_answers_evidence": []}
     for answer in answers:
         shown = [line.ref for line in answer.lines if line.kind == "evidence"]
-        rows["save_answers_queries"] += [{"answer_id": answer.id, "id": id_} for id_ in _distinct(answer.query_ids)]
+        rows["save_answers_queries"] += [{"answer_id": answer.id, "id": id_} for id_ in _distinct(answer.source_ids)]
         rows["save_answers_evidence"] += [{"answer_id": answer.id, "id": id_} for id_ in _distinct(shown)]
     return rows
 
@@ -121,7 +121,7 @@ def evidence_links(answers: Iterable[Row], evidence_ids: Collection[str]) -> lis
 
 def subgraph_of(namespace: str, head: Row, parts: dict[str, list[Row]]) -> Subgraph:
     """Return the stored subgraph, in order: evidence by position, entities by name, triples and edges by rank, calls by id."""
-    own = {"query_id": head["id"]}
+    own = {"source_id": head["id"]}
     query = {name: head[name] for name in QUERY_FIELDS if name != "namespace"}
     made = {name: head[name] for name in SUBGRAPH_FIELDS}
     # In one pass: seventy objects that are made and checked one by one take a third longer.

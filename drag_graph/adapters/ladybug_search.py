@@ -49,11 +49,11 @@ class LadybugSearch:
             self._indexes[kind] = index
         return index.nearest(vector, k)
 
-    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, query_id: str = "") -> Candidates:
+    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
         pairs = {kind: self.nearest(kind, vector, k) if any(vector) else [] for kind in _VECTORS}
         ids = concept_ids(self._access.namespace, keys)
         with self._access.reading() as session:
-            own = session.run("settings_hashes", namespace=self._access.namespace, query_ids=[query_id])
+            own = session.run("settings_hashes", namespace=self._access.namespace, source_ids=[source_id])
             ranks = {kind: ranked(self._hits(session, _TEXTS[kind], dict(found)), k) for kind, found in pairs.items()}
             named = {hit.id: hit for hit in self._hits(session, "search_candidates", dict.fromkeys(ids, 1.0))}
         return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
@@ -65,7 +65,7 @@ class LadybugSearch:
                 row["id"],
                 scores[row["id"]],
                 row["text"],
-                row.get("query_id", ""),
+                row.get("source_id", ""),
                 (row["cluster"] or row["id"]) if "cluster" in row else "",
                 row.get("entities") or 0,
             )
@@ -81,7 +81,7 @@ class LadybugSearch:
             walk.steps += self._named(session, named, limits)
             if hops > 1:
                 walk.steps += self._far(session, walk, limits)
-            graphs = self._subgraphs(session, walk.query_ids(seeds))
+            graphs = self._subgraphs(session, walk.source_ids(seeds))
         return walk.expansion(graphs, seeds)
 
     def _named(self, session: Session, seeds: Sequence[Seed], limits: Limits) -> list[Step]:
@@ -98,10 +98,10 @@ class LadybugSearch:
         """Return the edges that a query or an evidence leads to."""
         if seed.kind == "concept":
             return []
-        if not session.run("settings_hashes", namespace=self._access.namespace, query_ids=[seed.query_id or seed.id]):
+        if not session.run("settings_hashes", namespace=self._access.namespace, source_ids=[seed.source_id or seed.id]):
             return []
-        query_id = seed.id if seed.kind == "query" else seed.query_id
-        edges = [{**row, "query_id": query_id} for row in session.run("read_subgraphs_edges", query_id=query_id)]
+        source_id = seed.id if seed.kind == "query" else seed.source_id
+        edges = [{**row, "source_id": source_id} for row in session.run("read_subgraphs_edges", source_id=source_id)]
         if seed.kind == "query":
             return [_step(row, 0, seed.id, seed.score) for row in edges]
         return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]
@@ -128,17 +128,17 @@ class LadybugSearch:
         found.sort(key=lambda pair: (-pair[0], pair[1].edge_id))
         return list(dict.fromkeys(step for _, step in found))[: limits.far]
 
-    def _subgraphs(self, session: Session, query_ids: Sequence[str]) -> list[Subgraph]:
+    def _subgraphs(self, session: Session, source_ids: Sequence[str]) -> list[Subgraph]:
         heads = [
             head
-            for some in _chunks(query_ids)
-            for head in session.run("read_subgraphs", namespace=self._access.namespace, query_ids=some)
+            for some in _chunks(source_ids)
+            for head in session.run("read_subgraphs", namespace=self._access.namespace, source_ids=some)
         ]
         return [
             subgraph_of(
                 self._access.namespace,
                 head,
-                {part: session.run(f"read_subgraphs_{part}", query_id=head["id"]) for part in _PARTS},
+                {part: session.run(f"read_subgraphs_{part}", source_id=head["id"]) for part in _PARTS},
             )
             for head in sorted(heads, key=lambda head: str(head["id"]))
         ]
@@ -174,7 +174,7 @@ class LadybugSearch:
 
 
 def _step(row: Row, hop: int, seed: str, score: float) -> Step:
-    return Step(row["id"], row["query_id"], row["confidence"], (row["subject_id"], row["object_id"]), hop, seed, score)
+    return Step(row["id"], row["source_id"], row["confidence"], (row["subject_id"], row["object_id"]), hop, seed, score)
 
 
 def _chunks(ids: Sequence[str]) -> Iterable[list[str]]:

@@ -59,8 +59,8 @@ class LadybugStatistics:
         with self._access.reading() as session:
             for query in self._access.ready().stream("records_queries_ids", namespace=self._namespace):
                 id_ = query["id"]
-                kept = session.run("statistics_unused", query_id=id_)
-                rested = {item for row in session.run("statistics_unused_rested", query_id=id_) for item in row["ids"] or ()}
+                kept = session.run("statistics_unused", source_id=id_)
+                rested = {item for row in session.run("statistics_unused_rested", source_id=id_) for item in row["ids"] or ()}
                 unused = [row for row in kept if row["id"] not in rested]
                 number += len(unused)
                 examples += [UnusedEvidence(row["id"], id_, row["text"]) for row in unused[: limit - len(examples)]]

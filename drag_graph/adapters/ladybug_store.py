@@ -147,39 +147,39 @@ class LadybugStore(LadybugAccess):
             return None
         return outcomes
 
-    def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
-        if not query_ids:
+    def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
+        if not source_ids:
             return
         with self.writing() as session:
-            stored = self._settings_hashes(session, query_ids)
+            stored = self._settings_hashes(session, source_ids)
             for id_ in stored:
-                session.run("erase_edges", namespace=self._namespace, query_id=id_)
+                session.run("erase_edges", namespace=self._namespace, source_id=id_)
             self.aggregate_in(session, list(stored), aggregation)
 
-    def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
-        if not query_ids:
+    def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
+        if not source_ids:
             return []
         with self.reading() as session:
-            return self.read_in(session, query_ids)
+            return self.read_in(session, source_ids)
 
-    def read_in(self, session: Session, query_ids: Sequence[str]) -> list[Subgraph]:
+    def read_in(self, session: Session, source_ids: Sequence[str]) -> list[Subgraph]:
         """Return what `read` does, as it is in this transaction."""
-        heads = session.run("read_subgraphs", namespace=self._namespace, query_ids=_distinct(query_ids))
+        heads = session.run("read_subgraphs", namespace=self._namespace, source_ids=_distinct(source_ids))
         found = {
             head["id"]: rows.subgraph_of(
                 self._namespace,
                 head,
-                {part: session.run(f"read_subgraphs_{part}", query_id=head["id"]) for part in PARTS},
+                {part: session.run(f"read_subgraphs_{part}", source_id=head["id"]) for part in PARTS},
             )
             for head in heads
         }
-        return [found[id_] for id_ in query_ids if id_ in found]
+        return [found[id_] for id_ in source_ids if id_ in found]
 
-    def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
-        if not query_ids:
+    def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
+        if not source_ids:
             return {}
         with self.reading() as session:
-            return self._settings_hashes(session, query_ids)
+            return self._settings_hashes(session, source_ids)
 
     def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
         if limit < 1:
@@ -207,7 +207,7 @@ class LadybugStore(LadybugAccess):
         with self.reading() as session:
             return [
                 QuerySummary(
-                    **{**row, "options": tuple(row["options"])}, **session.run("list_queries_sizes", query_id=row["id"])[0]
+                    **{**row, "options": tuple(row["options"])}, **session.run("list_queries_sizes", source_id=row["id"])[0]
                 )
                 for row in session.run("list_queries", namespace=self._namespace, limit=limit, offset=offset)
             ]
@@ -223,12 +223,12 @@ class LadybugStore(LadybugAccess):
         checks.check_answers(answers, self._namespace)
         with self.writing(keeps_vectors=True) as session:
             there = {row["id"] for row in session.run("save_answers_stored", answer_ids=_distinct(a.id for a in answers))}
-            stored = self._settings_hashes(session, (id_ for answer in answers for id_ in answer.query_ids)).keys()
-            new = [answer for answer in answers if stored >= set(answer.query_ids) and answer.id not in there]
+            stored = self._settings_hashes(session, (id_ for answer in answers for id_ in answer.source_ids)).keys()
+            new = [answer for answer in answers if stored >= set(answer.source_ids) and answer.id not in there]
             fresh = {answer.id: answer for answer in reversed(_proven(session, new))}
             written = {"save_answers": [rows.answer_row(answer) for answer in fresh.values()]}
             self._write_rows(session, written | rows.answer_links(fresh.values()))
-        kept = fresh.keys() | {answer.id for answer in answers if answer.id in there and stored >= set(answer.query_ids)}
+        kept = fresh.keys() | {answer.id for answer in answers if answer.id in there and stored >= set(answer.source_ids)}
         return checks.dropped(answers, kept)
 
     def read_answer(self, answer_id: str) -> Answer | None:
@@ -236,30 +236,30 @@ class LadybugStore(LadybugAccess):
             found = session.run("read_answer", namespace=self._namespace, answer_id=answer_id)
         return rows.answer_of(self._namespace, found[0]) if found else None
 
-    def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
+    def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
         if limit < 1:
             return []
         with self.reading() as session:
-            found = session.run("list_answers", namespace=self._namespace, query_id=query_id, limit=limit)
+            found = session.run("list_answers", namespace=self._namespace, source_id=source_id, limit=limit)
         return [rows.answer_of(self._namespace, row) for row in found]
 
     def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
         answer = self.read_answer(answer_id)
         walked: list[Row] = []
         with self.reading() as session:
-            for query_id in _distinct(line.query_id for line in answer.lines) if answer else ():
-                lines = [line for line in answer.lines if line.query_id == query_id] if answer else []
-                refs = {"namespace": self._namespace, "query_id": query_id, "refs": _distinct(line.ref for line in lines)}
+            for source_id in _distinct(line.source_id for line in answer.lines) if answer else ():
+                lines = [line for line in answer.lines if line.source_id == source_id] if answer else []
+                refs = {"namespace": self._namespace, "source_id": source_id, "refs": _distinct(line.ref for line in lines)}
                 edges = session.run("audit_walk_edges", **refs)
                 ids = [*refs["refs"], *(id_ for row in edges for id_ in row["triple_ids"])]
-                triples = session.run("audit_walk_triples", namespace=self._namespace, query_id=query_id, triple_ids=ids)
+                triples = session.run("audit_walk_triples", namespace=self._namespace, source_id=source_id, triple_ids=ids)
                 evidence = session.run("audit_walk", **refs)
                 walked += rows.walk_rows([(line.kind, line.ref) for line in lines], evidence, edges, triples)
         order = {(line.kind, line.ref): line.n for line in reversed(answer.lines)} if answer else {}
         return sorted(walked, key=lambda row: order[row["kind"], row["ref"]])
 
-    def erase_query(self, query_id: str) -> dict[str, int]:
-        erased = self.erasing.erase(Target(query_id), "")
+    def erase_query(self, source_id: str) -> dict[str, int]:
+        erased = self.erasing.erase(Target(source_id), "")
         return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
 
     @property
@@ -309,15 +309,15 @@ class LadybugStore(LadybugAccess):
             yield rows.link_record(self._namespace, row)
         yield from self.concepts.records()
 
-    def _settings_hashes(self, session: Session, query_ids: Iterable[str]) -> dict[str, str]:
-        found = session.run("settings_hashes", namespace=self._namespace, query_ids=_distinct(query_ids))
+    def _settings_hashes(self, session: Session, source_ids: Iterable[str]) -> dict[str, str]:
+        found = session.run("settings_hashes", namespace=self._namespace, source_ids=_distinct(source_ids))
         return {row["id"]: row["settings_hash"] for row in found}
 
     def _write(self, session: Session, wanted: dict[str, Subgraph], replaced: Sequence[str]) -> None:
         for id_ in replaced:
             self.concepts.unlink(session, id_)
             for name in ("erase_subgraphs", "erase_subgraphs_entities", "erase_subgraphs_calls"):
-                session.run(name, namespace=self._namespace, query_id=id_)
+                session.run(name, namespace=self._namespace, source_id=id_)
         heads = {id_: rows.query_row(subgraph) for id_, subgraph in wanted.items()}
         old, new = [heads[id_] for id_ in replaced], [head for id_, head in heads.items() if id_ not in replaced]
         self._write_rows(session, {"save_subgraphs_queries": new, "replace_queries": old})
@@ -328,16 +328,16 @@ class LadybugStore(LadybugAccess):
     def _relink_answers(self, session: Session, subgraph: Subgraph) -> None:
         """Link the answers to a replaced query to that evidence they were shown which is there again."""
         again = {item.id for item in subgraph.evidence}
-        found = session.run("relink_answers", query_id=subgraph.query.id)
+        found = session.run("relink_answers", source_id=subgraph.query.id)
         self._write_rows(session, {"save_answers_evidence": rows.evidence_links(found, again)})
 
-    def aggregate_in(self, session: Session, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+    def aggregate_in(self, session: Session, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         """Make the simple edges of queries that have none, in this transaction."""
         name = "aggregate_pair" if aggregation.strategy == "pair" else "aggregate_predicate"
         edges, kinds = list[Row](), list[Row]()
-        for id_ in query_ids:
+        for id_ in source_ids:
             merged = session.run(
-                name, namespace=self._namespace, query_id=id_, merge=aggregation.merge, threshold=aggregation.threshold
+                name, namespace=self._namespace, source_id=id_, merge=aggregation.merge, threshold=aggregation.threshold
             )
             made, kind = rows.edge_rows(id_, merged, aggregation)
             edges += made
@@ -368,7 +368,7 @@ def _proven(session: Session, answers: Sequence[Answer]) -> list[Answer]:
         "save_answers_proof": sorted({id_ for proof in proofs for id_ in proof.evidence_ids}),
         "save_answers_proof_calls": sorted({id_ for proof in proofs for id_ in proof.call_ids}),
         "save_answers_proof_triples": _distinct(
-            id_ for answer, proof in zip(answers, proofs, strict=True) for id_ in answer.query_ids if proof.triple_ids
+            id_ for answer, proof in zip(answers, proofs, strict=True) for id_ in answer.source_ids if proof.triple_ids
         ),
     }
     evidence, calls, triples = (

@@ -14,30 +14,30 @@ _Columns = tuple[tuple[str, str], ...]
 
 _QUERY: _Columns = (
     *(("id", _TEXT), ("namespace", _TEXT), ("text", _TEXT), ("options", _TEXTS), ("domain", _TEXT), ("complexity", _FLOAT)),
-    *(("source_id", _TEXT), ("metadata", _TEXT), ("settings_hash", _TEXT), ("status", _TEXT), ("graph", _TEXT)),
+    *(("input_id", _TEXT), ("metadata", _TEXT), ("settings_hash", _TEXT), ("status", _TEXT), ("graph", _TEXT)),
     *(("blind", _TRUTH), ("embedding", _FLOATS), ("created_at", _TEXT), ("expires_at", _TEXT), ("call_ids", _TEXTS)),
     ("aggregation", _TEXT),
 )
 _CALL: _Columns = (
-    *(("id", _TEXT), ("query_id", _TEXT), ("stage", _TEXT), ("model", _TEXT), ("prompt_version", _TEXT)),
+    *(("id", _TEXT), ("source_id", _TEXT), ("stage", _TEXT), ("model", _TEXT), ("prompt_version", _TEXT)),
     *(("request_sha256", _TEXT), ("response_sha256", _TEXT), ("tokens_in", _WHOLE), ("tokens_out", _WHOLE)),
     *(("cost_usd", _FLOAT), ("latency_ms", _WHOLE), ("created_at", _TEXT)),
 )
 _EVIDENCE: _Columns = (
-    *(("id", _TEXT), ("query_id", _TEXT), ("text", _TEXT), ("framing", _TEXT), ("position", _WHOLE), ("cosine", _FLOAT)),
+    *(("id", _TEXT), ("source_id", _TEXT), ("text", _TEXT), ("framing", _TEXT), ("position", _WHOLE), ("cosine", _FLOAT)),
     *(("llm_score", _FLOAT), ("score", _FLOAT), ("rank", _WHOLE), ("kept", _TRUTH), ("reason", _TEXT), ("created_at", _TEXT)),
 )
-_ENTITY: _Columns = (("id", _TEXT), ("query_id", _TEXT), ("name", _TEXT), ("type", _TEXT), ("variants", _TEXTS))
+_ENTITY: _Columns = (("id", _TEXT), ("source_id", _TEXT), ("name", _TEXT), ("type", _TEXT), ("variants", _TEXTS))
 _TRIPLE: _Columns = (
-    *(("subject_id", _TEXT), ("object_id", _TEXT), ("id", _TEXT), ("query_id", _TEXT), ("predicate", _TEXT)),
+    *(("subject_id", _TEXT), ("object_id", _TEXT), ("id", _TEXT), ("source_id", _TEXT), ("predicate", _TEXT)),
     *(("predicate_key", _TEXT), ("confidence", _FLOAT), ("evidence_id", _TEXT), ("call_id", _TEXT), ("rank", _WHOLE)),
 )
 _EDGE: _Columns = (
-    *(("subject_id", _TEXT), ("object_id", _TEXT), ("id", _TEXT), ("query_id", _TEXT), ("statement", _TEXT)),
+    *(("subject_id", _TEXT), ("object_id", _TEXT), ("id", _TEXT), ("source_id", _TEXT), ("statement", _TEXT)),
     *(("predicates", _TEXTS), ("confidence", _FLOAT), ("support", _WHOLE), ("triple_ids", _TEXTS), ("evidence_ids", _TEXTS)),
     ("rank", _WHOLE),
 )
-_OF_QUERY: _Columns = (("query_id", _TEXT), ("id", _TEXT))
+_OF_QUERY: _Columns = (("source_id", _TEXT), ("id", _TEXT))
 _OF_CALL: _Columns = (("id", _TEXT), ("call_id", _TEXT))
 
 

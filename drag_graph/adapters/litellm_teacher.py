@@ -145,7 +145,7 @@ class LiteLLMTeacher:
         key = request_key(self._model, request)
         call = TeacherCall(
             id=call_id(request, key),
-            query_id=request.query.id,
+            source_id=request.query.id,
             stage=request.stage,
             model=self._model,
             prompt_version=request.prompt_version,

@@ -228,14 +228,14 @@ class Neo4jConcepts:
             after = _place(page[-1])
 
 
-def unlink(work: Work, namespace: str, query_ids: Sequence[str]) -> None:
+def unlink(work: Work, namespace: str, source_ids: Sequence[str]) -> None:
     """Take the entities of queries from their concepts, before they are replaced in the same transaction.
 
     Concepts that no other entity refers to go with their judgements, but for those that were taken back: for the sake of these
     a concept stays, without its name. The clusters of all that are touched are open then.
     """
-    found = work.rows("erase_concepts_touched", namespace=namespace, query_ids=list(query_ids))
-    work.run("unlink_concepts", namespace=namespace, query_ids=list(query_ids))
+    found = work.rows("erase_concepts_touched", namespace=namespace, source_ids=list(source_ids))
+    work.run("unlink_concepts", namespace=namespace, source_ids=list(source_ids))
     pairs = alias_pairs(namespace, ((concept, forms) for concept, _, variants in found for _, forms in variants))
     open_aliases(work, namespace, pairs)
 

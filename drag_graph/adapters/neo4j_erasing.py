@@ -41,13 +41,13 @@ class Neo4jErasing:
 
     def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
         values = {"namespace": self._namespace, "prefix": prefix, "limit": limit}
-        return [Target(query_id, (id_,)) for id_, query_id in self._rows("match_call_ids", **values)]
+        return [Target(source_id, (id_,)) for id_, source_id in self._rows("match_call_ids", **values)]
 
-    def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
-        values = {"namespace": self._namespace, "query_ids": list(query_ids)}
+    def answers_naming(self, source_ids: Sequence[str]) -> dict[str, list[str]]:
+        values = {"namespace": self._namespace, "source_ids": list(source_ids)}
         naming: dict[str, list[str]] = {}
-        for id_, query_id in self._rows("erase_answers_naming", **values):
-            naming.setdefault(query_id, []).append(id_)
+        for id_, source_id in self._rows("erase_answers_naming", **values):
+            naming.setdefault(source_id, []).append(id_)
         return naming
 
     def _rows(self, name: str, **values: Any) -> list[list[Any]]:
@@ -56,7 +56,7 @@ class Neo4jErasing:
 
     def erase(self, target: Target, now: str, *, dry_run: bool = False, answer_ids: Collection[str] | None = None) -> Erased:
         if answer_ids is None:
-            answer_ids = self.answers_naming([target.query_id]).get(target.query_id, [])
+            answer_ids = self.answers_naming([target.source_id]).get(target.source_id, [])
         naming, before = sorted(answer_ids), Erased()
 
         def run(work: Work) -> Erased:
@@ -90,15 +90,15 @@ class _Erasure:
         self._target = target
         self._naming = naming
         self._tells_loosened = tells_loosened
-        self._mine = {"namespace": namespace, "query_id": target.query_id}
+        self._mine = {"namespace": namespace, "source_id": target.source_id}
         self._namespace = namespace
 
     def run(self, now: str) -> Erased:
         # Under the lock nobody writes an answer, or another edition, meanwhile.
-        self._work.rows("lock_queries", namespace=self._namespace, query_ids=[self._target.query_id])
+        self._work.rows("lock_queries", namespace=self._namespace, source_ids=[self._target.source_id])
         if not self._target.call_ids:
             return self._query()
-        found = self._work.rows("read_subgraphs", namespace=self._namespace, query_ids=[self._target.query_id])
+        found = self._work.rows("read_subgraphs", namespace=self._namespace, source_ids=[self._target.source_id])
         if not found:
             return Erased()
         subgraph = rows.subgraph_of(found[0], self._namespace)
@@ -111,7 +111,7 @@ class _Erasure:
         answers = self._answers(None)
         namings = self._touched()
         ((_, evidence, entities, calls, triples),) = self._work.rows(
-            "erase_subgraphs", namespace=self._namespace, query_ids=[self._target.query_id]
+            "erase_subgraphs", namespace=self._namespace, source_ids=[self._target.source_id]
         )
         ((queries,),) = self._work.rows("erase_query", **self._mine)
         counts = {"Query": queries, "Evidence": evidence, "Entity": entities, "TeacherCall": calls, "TRIPLE": triples}
@@ -138,8 +138,8 @@ class _Erasure:
             expires_at=now if needs_refresh(left, aggregation) else None,
         )
         if aggregation is not None:
-            self._work.run("erase_edges", namespace=self._namespace, query_ids=[self._target.query_id])
-            aggregate_subgraphs(self._work, self._namespace, [self._target.query_id], aggregation)
+            self._work.run("erase_edges", namespace=self._namespace, source_ids=[self._target.source_id])
+            aggregate_subgraphs(self._work, self._namespace, [self._target.source_id], aggregation)
         counts = {
             "Evidence": len(parts.evidence_ids),
             "Entity": len(parts.entity_ids),
@@ -162,8 +162,8 @@ class _Erasure:
 
     def _touched(self) -> list[Naming]:
         """Return what the entities of the query are called; nobody else writes to these concepts from now on."""
-        query_ids = [self._target.query_id]
-        found = self._work.rows("erase_concepts_touched", namespace=self._namespace, query_ids=query_ids)
+        source_ids = [self._target.source_id]
+        found = self._work.rows("erase_concepts_touched", namespace=self._namespace, source_ids=source_ids)
         return [
             Naming(concept, number, entity, tuple(forms)) for concept, number, variants in found for entity, forms in variants
         ]

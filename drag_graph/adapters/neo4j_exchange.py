@@ -17,7 +17,7 @@ class Neo4jExchange:
         self._access = access
         self._namespace = access.namespace
 
-    def query_ids(self) -> Iterator[str]:
+    def source_ids(self) -> Iterator[str]:
         after = ""
         while page := self._page(after):
             yield from page
@@ -27,8 +27,8 @@ class Neo4jExchange:
         """Return the next ids. Each page is a transaction of its own, so that a slow reader holds none open."""
         return [row[0] for row in self._rows("records_queries", after=after, limit=IDS_A_PAGE)]
 
-    def aggregations(self, query_ids: Sequence[str]) -> dict[str, Aggregation | None]:
-        found = self._rows("exchange_aggregations", query_ids=sorted(set(query_ids)))
+    def aggregations(self, source_ids: Sequence[str]) -> dict[str, Aggregation | None]:
+        found = self._rows("exchange_aggregations", source_ids=sorted(set(source_ids)))
         return {id_: aggregation_of(text, {}) for id_, text in found}
 
     def _rows(self, name: str, **values: Any) -> list[list[Any]]:

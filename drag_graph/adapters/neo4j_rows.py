@@ -18,7 +18,7 @@ from drag_graph.steps.audit import proof_of
 
 Row = Sequence[Any]
 
-QUERY = ("id", "text", "options", "domain", "complexity", "source_id", "metadata")
+QUERY = ("id", "text", "options", "domain", "complexity", "input_id", "metadata")
 SUBGRAPH = ("settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at")
 CALL = (
     "id",
@@ -108,21 +108,21 @@ def subgraph_of(row: Row, namespace: str) -> Subgraph:
     Python sorts: engines order text by other rules. Raises StoreUnfit when the row is not what the model allows.
     """
     head, calls, evidence, entities, triples, edges, *_ = row
-    query_id = head[0]
+    source_id = head[0]
 
     try:
         own = dict(zip((*QUERY, *SUBGRAPH), head, strict=True))
         own["metadata"] = json.loads(own["metadata"])
         own["query"] = {"namespace": namespace, **{name: own.pop(name) for name in QUERY}}
         own["embedding"] = own["embedding"] or ()
-        own["evidence"] = sorted(_EVIDENCE_ROWS.of(evidence, query_id), key=lambda item: (item.position, item.id))
-        own["entities"] = sorted(_ENTITY_ROWS.of(entities, query_id), key=lambda item: (item.name, item.id))
-        own["triples"] = sorted(_TRIPLE_ROWS.of(triples, query_id), key=lambda item: (item.rank, item.id))
-        own["edges"] = sorted(_EDGE_ROWS.of(edges, query_id), key=lambda item: (item.rank, item.id))
-        own["calls"] = sorted(_CALL_ROWS.of(calls, query_id), key=lambda item: item.id)
+        own["evidence"] = sorted(_EVIDENCE_ROWS.of(evidence, source_id), key=lambda item: (item.position, item.id))
+        own["entities"] = sorted(_ENTITY_ROWS.of(entities, source_id), key=lambda item: (item.name, item.id))
+        own["triples"] = sorted(_TRIPLE_ROWS.of(triples, source_id), key=lambda item: (item.rank, item.id))
+        own["edges"] = sorted(_EDGE_ROWS.of(edges, source_id), key=lambda item: (item.rank, item.id))
+        own["calls"] = sorted(_CALL_ROWS.of(calls, source_id), key=lambda item: item.id)
         return Subgraph.model_validate(own)
     except (ValidationError, ValueError, TypeError) as error:
-        raise _damaged(f"query {query_id}") from error
+        raise _damaged(f"query {source_id}") from error
 
 
 def answer_row(answer: Answer) -> list[Any]:
@@ -135,7 +135,7 @@ def answer_row(answer: Answer) -> list[Any]:
     properties = {
         **answer.model_dump(exclude={"lines", "snapshot"}),
         "options": list(answer.options),
-        "query_ids": list(answer.query_ids),
+        "source_ids": list(answer.source_ids),
         "lines": [line.text for line in answer.lines],
         "line_json": _json([line.model_dump() for line in answer.lines]),
         "edge_ids": [line.ref for line in answer.lines if line.kind == "edge"],
@@ -143,7 +143,7 @@ def answer_row(answer: Answer) -> list[Any]:
         "snapshot": _json(answer.snapshot),
     }
     needed = (sorted(ids) for ids in (proof.evidence_ids, proof.triple_ids, proof.call_ids))
-    return [properties, list(answer.query_ids), evidence_ids, *needed]
+    return [properties, list(answer.source_ids), evidence_ids, *needed]
 
 
 def answer_of(properties: Mapping[str, Any]) -> Answer:

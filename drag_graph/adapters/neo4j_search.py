@@ -30,14 +30,14 @@ class Neo4jSearch:
     def __init__(self, access: Neo4jAccess) -> None:
         self._access = access
 
-    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, query_id: str = "") -> Candidates:
+    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
         numbers = [float(x) for x in vector] if any(vector) and k > 0 else []
         ids = concept_ids(self._access.namespace, keys)
         names = {"namespace": self._access.namespace}
 
         def run(work: Work) -> Candidates:
             asked = max(LEAST_CANDIDATES, 4 * k)
-            values = {"query_id": query_id, "vectors": [numbers] if numbers else [], "candidates": asked, "concepts": ids}
+            values = {"source_id": source_id, "vectors": [numbers] if numbers else [], "candidates": asked, "concepts": ids}
             ((own, linked, named, lists),) = work.rows("search_candidates", **names, **values)
             found = {name: hits for name, _, hits in lists}
             # An index that gave all that it was asked for holds more, and of these too few were this namespace's.
@@ -58,7 +58,7 @@ class Neo4jSearch:
             return Expansion()
         values = {
             "queries": [[seed.id, seed.score] for seed in seeds if seed.kind == "query"],
-            "evidence": [[seed.id, seed.score, seed.query_id] for seed in seeds if seed.kind == "evidence"],
+            "evidence": [[seed.id, seed.score, seed.source_id] for seed in seeds if seed.kind == "evidence"],
             "clusters": [[seed.id, seed.score] for seed in seeds if seed.kind == "concept"],
             "hops": hops,
             "entities": limits.entities,
@@ -78,5 +78,5 @@ class Neo4jSearch:
 
 
 def _hit(row: Sequence[Any]) -> Hit:
-    id_, score, text, query_id, cluster, entities = row
-    return Hit(id_, max(-1.0, min(1.0, score)), text, query_id, cluster, entities)
+    id_, score, text, source_id, cluster, entities = row
+    return Hit(id_, max(-1.0, min(1.0, score)), text, source_id, cluster, entities)

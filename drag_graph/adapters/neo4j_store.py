@@ -89,16 +89,16 @@ class Neo4jStore(Neo4jAccess):
             self._claim(work, *claimed)
         return saving.run(work)
 
-    def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+    def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         def run(work: Work) -> None:
-            for some in _chunks(sorted(set(query_ids)), IDS_A_STATEMENT):
-                stored = [row[0] for row in work.rows("erase_edges", namespace=self._namespace, query_ids=some)]
+            for some in _chunks(sorted(set(source_ids)), IDS_A_STATEMENT):
+                stored = [row[0] for row in work.rows("erase_edges", namespace=self._namespace, source_ids=some)]
                 aggregate_subgraphs(work, self._namespace, stored, aggregation)
 
         self.writing(run)
 
-    def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
-        ids = list(dict.fromkeys(query_ids))
+    def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
+        ids = list(dict.fromkeys(source_ids))
         if not ids:
             return []
         by_id: dict[str, Subgraph] = {}
@@ -109,7 +109,7 @@ class Neo4jStore(Neo4jAccess):
             ids = sorted(row[0][0] for row in found if row[0][0] not in by_id)
             if not ids:
                 break
-        return [by_id[id_] for id_ in query_ids if id_ in by_id]
+        return [by_id[id_] for id_ in source_ids if id_ in by_id]
 
     @cached_property
     def _reads(self) -> Together[list[str], list[list[Any]]]:
@@ -118,21 +118,21 @@ class Neo4jStore(Neo4jAccess):
 
     def _read_together(self, wanted: list[list[str]]) -> list[list[list[Any]]]:
         ids = list(dict.fromkeys(id_ for some in wanted for id_ in some))
-        found = self.reading(lambda work: work.rows("read_subgraphs", namespace=self._namespace, query_ids=ids))
+        found = self.reading(lambda work: work.rows("read_subgraphs", namespace=self._namespace, source_ids=ids))
         by_id = {row[0][0]: row for row in found}
         return [[by_id[id_] for id_ in some if id_ in by_id] for some in wanted]
 
-    def _subgraphs(self, query_ids: list[str]) -> list[list[Any]]:
+    def _subgraphs(self, source_ids: list[str]) -> list[list[Any]]:
         """Return the rows of `read_subgraphs` while nobody writes to these queries."""
 
         def run(work: Work) -> list[list[Any]]:
-            work.rows("lock_queries", namespace=self._namespace, query_ids=query_ids)
-            return work.rows("read_subgraphs", namespace=self._namespace, query_ids=query_ids)
+            work.rows("lock_queries", namespace=self._namespace, source_ids=source_ids)
+            return work.rows("read_subgraphs", namespace=self._namespace, source_ids=source_ids)
 
         return self.writing(run)
 
-    def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
-        ids = sorted(set(query_ids))
+    def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
+        ids = sorted(set(source_ids))
         return self.reading(lambda work: _hashes(work, "settings_hashes", self._namespace, ids))
 
     def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
@@ -180,8 +180,8 @@ class Neo4jStore(Neo4jAccess):
         written = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
         # Of two answers with one id the first stays; sorting is stable.
         once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
-        query_ids = sorted({id_ for _, ids, *_ in once for id_ in ids})
-        values = {"namespace": self._namespace, "answers": once, "query_ids": query_ids}
+        source_ids = sorted({id_ for _, ids, *_ in once for id_ in ids})
+        values = {"namespace": self._namespace, "answers": once, "source_ids": source_ids}
         ((kept,),) = self.writing(lambda work: work.rows("save_answers", **values))
         return checks.dropped(answers, kept)
 
@@ -189,8 +189,8 @@ class Neo4jStore(Neo4jAccess):
         found = self.reading(lambda work: work.rows("read_answer", namespace=self._namespace, answer_id=answer_id))
         return rows.answer_of(found[0][0]) if found else None
 
-    def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
-        values = {"namespace": self._namespace, "query_id": query_id, "limit": limit}
+    def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
+        values = {"namespace": self._namespace, "source_id": source_id, "limit": limit}
         return [rows.answer_of(row[0]) for row in self.reading(lambda work: work.rows("list_answers", **values))]
 
     def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
@@ -202,8 +202,8 @@ class Neo4jStore(Neo4jAccess):
         names = ("ref", "kind", "triple_id", "evidence_id", "evidence_text", "call_id", "model")
         return [dict(zip(names, row, strict=True)) for row in found]
 
-    def erase_query(self, query_id: str) -> dict[str, int]:
-        erased = self.erasing.erase(Target(query_id), "")
+    def erase_query(self, source_id: str) -> dict[str, int]:
+        erased = self.erasing.erase(Target(source_id), "")
         return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
 
     @property
@@ -244,12 +244,12 @@ class Neo4jStore(Neo4jAccess):
             ids = [row[0] for row in page]
             for subgraph in self.read(ids):
                 yield from subgraph_records(subgraph)
-            links = self.reading(lambda work, ids=ids: work.rows("records_links", namespace=self._namespace, query_ids=ids))  # type: ignore[misc]
+            links = self.reading(lambda work, ids=ids: work.rows("records_links", namespace=self._namespace, source_ids=ids))  # type: ignore[misc]
             for type_, source, target, properties in links:
                 yield {**link(type_, source, target, self._namespace), "properties": properties}
         for page in self._pages("records_answers"):
-            for properties, query_ids, evidence_ids in page:
-                yield from answer_records(rows.answer_of(properties), query_ids, evidence_ids)
+            for properties, source_ids, evidence_ids in page:
+                yield from answer_records(rows.answer_of(properties), source_ids, evidence_ids)
         for page in self._pages("records_nodes"):
             for id_, label, properties, targets in page:
                 yield node(label, id_, properties)
@@ -321,7 +321,7 @@ class _Saving:
         if replaced:
             work.run("replace_queries", queries=[rows.query_properties(changed[id_]) for id_ in replaced])
             unlink(work, self._namespace, replaced)
-            work.rows("erase_subgraphs", **names, query_ids=replaced)
+            work.rows("erase_subgraphs", **names, source_ids=replaced)
         there = set(replaced)
         for ids in _chunks(sorted(changed), SUBGRAPHS_A_STATEMENT):
             written = [rows.subgraph_row(changed[id_], new=id_ not in there) for id_ in ids]
@@ -329,19 +329,19 @@ class _Saving:
         for ids in _chunks(sorted(changed), IDS_A_STATEMENT):
             aggregate_subgraphs(work, self._namespace, ids, self._aggregation)
         if replaced:
-            work.run("relink_answers", **names, query_ids=replaced)
+            work.run("relink_answers", **names, source_ids=replaced)
 
 
-def _hashes(work: Work, name: str, namespace: str, query_ids: list[str]) -> dict[str, str]:
-    return dict(work.rows(name, namespace=namespace, query_ids=query_ids)) if query_ids else {}
+def _hashes(work: Work, name: str, namespace: str, source_ids: list[str]) -> dict[str, str]:
+    return dict(work.rows(name, namespace=namespace, source_ids=source_ids)) if source_ids else {}
 
 
-def aggregate_subgraphs(work: Work, namespace: str, query_ids: list[str], aggregation: Aggregation) -> None:
+def aggregate_subgraphs(work: Work, namespace: str, source_ids: list[str], aggregation: Aggregation) -> None:
     """Make the simple edges of queries that have none."""
     work.run(
         f"aggregate_{aggregation.strategy}",
         namespace=namespace,
-        query_ids=query_ids,
+        source_ids=source_ids,
         merge=aggregation.merge,
         threshold=aggregation.threshold,
         top_k=aggregation.top_k,

@@ -1,6 +1,6 @@
 """Where unusable replies are kept (design, section 8): a file of JSON lines beside the tape, for a person to look into.
 
-A line is `{"query_id", "stage", "model", "error", "raw", "at"}`; `raw` is the model's last words. Nothing reads it back.
+A line is `{"source_id", "stage", "model", "error", "raw", "at"}`; `raw` is the model's last words. Nothing reads it back.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ class Quarantine:
     def keep(self, request: TeacherRequest, model: str, error: ReplyError) -> None:
         """Append the reply that `error` is about. Raises OSError when it cannot be written."""
         document = {
-            "query_id": request.query.id,
+            "source_id": request.query.id,
             "stage": request.stage,
             "model": model,
             "error": str(error),

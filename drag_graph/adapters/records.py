@@ -31,12 +31,12 @@ def subgraph_records(subgraph: Subgraph) -> Iterator[dict[str, Any]]:
         yield edge("RELATED", simple.id, simple.subject_id, simple.object_id, _properties(simple, namespace))
 
 
-def answer_records(answer: Answer, query_ids: Collection[str], evidence_ids: Collection[str]) -> Iterator[dict[str, Any]]:
+def answer_records(answer: Answer, source_ids: Collection[str], evidence_ids: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield an answer and its links to these queries and this evidence, which are stored."""
     shown = [line.ref for line in answer.lines if line.kind == "edge"]
     yield node("Answer", answer.id, {**answer.model_dump(mode="json"), "edge_ids": shown})
-    for query_id in query_ids:
-        yield link("ANSWERS", answer.id, query_id, answer.namespace)
+    for source_id in source_ids:
+        yield link("ANSWERS", answer.id, source_id, answer.namespace)
     for evidence_id in evidence_ids:
         yield link("USED", answer.id, evidence_id, answer.namespace)
 

@@ -64,23 +64,23 @@ class Repairing:
     def remove_vectors(self, owner: Literal["evidence", "concept"], ids: Sequence[str]) -> int:
         return len(self._statements.write((UNEMBEDDING[owner],), ids=list(ids)))
 
-    def save_query_vectors(self, query_ids: Sequence[str], vectors: Vectors) -> int:
-        rows = [{"id": id_, "vector": vector} for id_, vector in zip(query_ids, vectors.tolist(), strict=True)]
+    def save_query_vectors(self, source_ids: Sequence[str], vectors: Vectors) -> int:
+        rows = [{"id": id_, "vector": vector} for id_, vector in zip(source_ids, vectors.tolist(), strict=True)]
         parts = [rows[start : start + self._vectors_at_once] for start in range(0, len(rows), self._vectors_at_once)]
         return sum(len(self._statements.write(("repair_vectors",), rows=part)) for part in parts)
 
     def owners(self, entity_ids: Sequence[str]) -> list[str]:
         return [row[0] for row in self._statements.rows("repair_owners", ids=list(entity_ids))] if entity_ids else []
 
-    def aggregation(self, query_id: str, statements: dict[str, str]) -> Aggregation | None:
-        found = self._statements.rows("read_aggregation", query_id=query_id)
+    def aggregation(self, source_id: str, statements: dict[str, str]) -> Aggregation | None:
+        found = self._statements.rows("read_aggregation", source_id=source_id)
         return aggregation_of(found[0][0], statements) if found else None
 
-    def expire(self, query_ids: Sequence[str], now: str) -> None:
-        self._statements.write(("repair_expire",), ids=list(query_ids), now=now)
+    def expire(self, source_ids: Sequence[str], now: str) -> None:
+        self._statements.write(("repair_expire",), ids=list(source_ids), now=now)
 
     def miscounted(self) -> list[str]:
         return [row[0] for row in self._statements.rows("verify_sizes")]
 
-    def recount(self, query_ids: Sequence[str]) -> None:
-        self._statements.write(self._recounting, query_ids=sorted(query_ids))
+    def recount(self, source_ids: Sequence[str]) -> None:
+        self._statements.write(self._recounting, source_ids=sorted(source_ids))

@@ -36,7 +36,7 @@ MOST_STATEMENTS = 10_000
 UNIT = 1e-3
 """How far a vector's length may be from 1; vectors of single precision are, by less."""
 
-QUERY = ("id", "text", "options", "domain", "complexity", "source_id", "metadata")
+QUERY = ("id", "text", "options", "domain", "complexity", "input_id", "metadata")
 OWN = ("settings_hash", "blind", "created_at", "expires_at", "embedding")
 AGGREGATION = ("strategy", "merge", "threshold", "top_k", "statements")
 
@@ -77,7 +77,7 @@ class _Part:
 
     def __init__(self, name: str, model: type[Item], left_out: Sequence[str] = ()) -> None:
         self.name = name
-        self.fields = tuple(field for field in model.model_fields if field not in ("query_id", *left_out))
+        self.fields = tuple(field for field in model.model_fields if field not in ("source_id", *left_out))
         self.checked = CheckedRows(model, (*self.fields, *left_out))
         self.values = attrgetter(*self.fields)
         self.getter = itemgetter(*self.fields)
@@ -104,10 +104,10 @@ class _Part:
                     raise QueryInvalid(f"{self.name}[{place}].{name}: not {kind}")
         return found
 
-    def of(self, rows: Sequence[Sequence[Any]], query_id: str) -> list[Any]:
+    def of(self, rows: Sequence[Sequence[Any]], source_id: str) -> list[Any]:
         """Return the values of these rows. Raises QueryInvalid."""
         try:
-            items = self.checked.of(rows, query_id)
+            items = self.checked.of(rows, source_id)
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             row, *place = first["loc"]

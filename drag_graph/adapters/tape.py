@@ -155,7 +155,7 @@ class Tape:
             return None
         try:
             payload = request.schema.model_validate({**record["reply"], "discarded": tuple(record["discarded"])})
-            call = TeacherCall.model_validate({**record["call"], "query_id": request.query.id, "id": call_id(request, key)})
+            call = TeacherCall.model_validate({**record["call"], "source_id": request.query.id, "id": call_id(request, key)})
         except (ValidationError, KeyError, TypeError):
             _warn(
                 "an entry of the teacher tape does not have the expected form and is ignored", query=request.query.id, key=key

@@ -57,7 +57,7 @@ def _facts(audit: dict[str, Any]) -> str:
         "Given": audit["created_at"],
         "Cost of distilling": f"${audit['cost_usd']:.4f}",
         "Answer": audit["answer_id"],
-        "Query": ", ".join(audit["query_ids"]),
+        "Query": ", ".join(audit["source_ids"]),
     }
     return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in facts.items()) + "</dl>"
 

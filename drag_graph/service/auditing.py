@@ -38,7 +38,7 @@ def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
 
 
 def _facts(answer: Answer) -> dict[str, Any]:
-    fields = {"label", "confidence", "mode", "gold", "correct", "query_ids", "prompt_tokens", "latency_ms", "created_at"}
+    fields = {"label", "confidence", "mode", "gold", "correct", "source_ids", "prompt_tokens", "latency_ms", "created_at"}
     return answer.model_dump(mode="json", include=fields)
 
 

@@ -68,7 +68,7 @@ def _merge(id_: str, group: Sequence[Triple], aggregation: Aggregation) -> Simpl
     first = group[0]
     return SimpleEdge(
         id=id_,
-        query_id=first.query_id,
+        source_id=first.source_id,
         subject_id=first.subject_id,
         subject=first.subject,
         object_id=first.object_id,

@@ -54,14 +54,14 @@ def make_answer(
     answer. It rests on the queries that gave a line, or on the first one where no line was shown.
     """
     stored = [subgraph.query.id for subgraph in subgraphs]
-    query_ids = tuple(dict.fromkeys(line.query_id for line in prompt.lines)) or tuple(stored[:1])
+    source_ids = tuple(dict.fromkeys(line.source_id for line in prompt.lines)) or tuple(stored[:1])
     provenance = [f"{subgraph.query.id}:{subgraph.settings_hash}" for subgraph in subgraphs]
     return Answer(
         id=_answer_id(query, student, mode, reply.text, *provenance, lines=prompt.lines),
         namespace=query.namespace,
         question=query.text,
         options=query.options,
-        query_ids=query_ids,
+        source_ids=source_ids,
         text=reply.text,
         label=reply.label,
         gold=gold_text(query),

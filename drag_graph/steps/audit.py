@@ -57,7 +57,7 @@ def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph]
     by_query = {subgraph.query.id: subgraph for subgraph in subgraphs}
     return {
         "question": question,
-        "lines": [_line(line, by_query.get(line.query_id)) for line in lines],
+        "lines": [_line(line, by_query.get(line.source_id)) for line in lines],
         "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
         "privacy": {"filter": NO_FILTER, "teacher_saw": _seen(subgraphs)},
     }
@@ -69,12 +69,12 @@ def _seen(subgraphs: Iterable[Subgraph]) -> list[dict[str, Any]]:
         models = sorted({call.model for call in subgraph.calls})
         options = () if subgraph.blind else subgraph.query.options
         question = subgraph.query.text
-        seen.append({"query_id": subgraph.query.id, "models": models, "question": question, "options": list(options)})
+        seen.append({"source_id": subgraph.query.id, "models": models, "question": question, "options": list(options)})
     return seen
 
 
 def _line(line: Line, subgraph: Subgraph | None) -> dict[str, Any]:
-    head: dict[str, Any] = {"n": line.n, "kind": line.kind, "text": line.text, "ref": line.ref, "query_id": line.query_id}
+    head: dict[str, Any] = {"n": line.n, "kind": line.kind, "text": line.text, "ref": line.ref, "source_id": line.source_id}
     if subgraph is None:
         raise _unproven(line)
     calls = {call.id: call for call in subgraph.calls}
@@ -99,7 +99,7 @@ def _unproven(line: Line) -> StoreUnfit:
 
 
 def _edge(edge: SimpleEdge) -> dict[str, Any]:
-    return edge.model_dump(mode="json", exclude={"query_id"})
+    return edge.model_dump(mode="json", exclude={"source_id"})
 
 
 def _triple(triple: Triple, evidence: dict[str, Evidence], calls: dict[str, TeacherCall], line: Line) -> dict[str, Any]:
@@ -117,4 +117,4 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
 
 
 def _call(call: TeacherCall) -> dict[str, Any]:
-    return call.model_dump(mode="json", exclude={"query_id", "request_sha256", "response_sha256"})
+    return call.model_dump(mode="json", exclude={"source_id", "request_sha256", "response_sha256"})

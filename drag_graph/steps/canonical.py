@@ -147,7 +147,7 @@ def _entities(query: Query, raw: Sequence[RawTriple], names: Sequence[str], grou
             votes.update(types.get(variant, {}))
         entity = Entity(
             id=content_id(query.namespace, "entity", query.id, name),
-            query_id=query.id,
+            source_id=query.id,
             name=name,
             type=min(votes, key=lambda type_: (-votes[type_], type_)) if votes else "",
             variants=tuple(sorted({*variants} - {name})),
@@ -197,7 +197,7 @@ def _triple(query: Query, raw: RawTriple, subject: Entity, object_: Entity, key:
     parts = (query.id, subject.id, predicate_key(raw.predicate), object_.id, raw.evidence_id)
     return Triple(
         id=content_id(query.namespace, "triple", *parts),
-        query_id=query.id,
+        source_id=query.id,
         subject_id=subject.id,
         subject=subject.name,
         predicate=spaced(raw.predicate) if "_" in raw.predicate else raw.predicate,

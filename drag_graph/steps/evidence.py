@@ -90,7 +90,7 @@ def read(
         added.append(
             Evidence(
                 id=content_id(query.namespace, "evidence", query.id, shortened(item.text)),
-                query_id=query.id,
+                source_id=query.id,
                 text=shortened(item.text),
                 framing=_framing(item.framing),
                 position=len(have) + place,

@@ -71,7 +71,7 @@ def moved(stored: Stored, namespace: str) -> Stored:
     """
     old = stored.subgraph
     query = old.query.model_copy(update={"id": query_id(namespace, old.query.text, old.query.options), "namespace": namespace})
-    own = {"query_id": query.id}
+    own = {"source_id": query.id}
     shift = _number(content_id(old.query.namespace, "call", old.query.id)) ^ _number(content_id(namespace, "call", query.id))
     calls = {item.id: f"{_number(item.id) ^ shift:032x}" for item in old.calls}
     texts = {item.id: (query.id, item.text, *repeat_of(item, old.query.namespace)) for item in old.evidence}
@@ -116,7 +116,7 @@ def repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
 
     The first statement of a text has a plain id, each later one its number (drag_graph/steps/evidence.py); some may be erased.
     """
-    hashed = content_ids(namespace, "evidence", item.query_id, item.text)
+    hashed = content_ids(namespace, "evidence", item.source_id, item.text)
     if hashed() == item.id:
         return ()
     numbers = (str(number) for number in range(1, min(item.position, MOST_REPEATS) + 1))

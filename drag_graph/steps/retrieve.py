@@ -120,7 +120,7 @@ def seeds_of(found: Candidates, query_threshold: float, text_threshold: float) -
         for rank, id_ in enumerate(ids, start=1):
             ranks[id_] = (*ranks.get(id_, ()), (name, rank))
     seeds = [Seed("query", hit.id, scores[hit.id], hit.id) for hit in queries]
-    seeds += [Seed("evidence", hit.id, scores[hit.id], hit.query_id) for hit in evidence]
+    seeds += [Seed("evidence", hit.id, scores[hit.id], hit.source_id) for hit in evidence]
     seeds += [Seed("concept", id_, scores[id_]) for id_ in dict.fromkeys([*named, *similar])]
     return Seeds(tuple(seeds), ranks)
 

@@ -37,7 +37,7 @@ class Candidate:
 
     kind: LineKind
     ref: str
-    query_id: str
+    source_id: str
     text: str
     plain: str
     rank: int
@@ -116,7 +116,7 @@ def select_lines(
 def numbered(candidates: Iterable[Candidate]) -> tuple[Line, ...]:
     """Return candidates as lines 1 to n; one without a score gets 0."""
     return tuple(
-        Line(n=n, kind=item.kind, text=item.text, ref=item.ref, query_id=item.query_id, score=item.score or 0.0)
+        Line(n=n, kind=item.kind, text=item.text, ref=item.ref, source_id=item.source_id, score=item.score or 0.0)
         for n, item in enumerate(candidates, start=1)
     )
 
@@ -171,7 +171,7 @@ def adds_words(text: str, *others: str) -> bool:
 
 def _of_evidence(item: Evidence, rank: int) -> Candidate:
     text = _one_line(item.text)
-    return Candidate("evidence", item.id, item.query_id, text, text, rank)
+    return Candidate("evidence", item.id, item.source_id, text, text, rank)
 
 
 def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
@@ -180,7 +180,7 @@ def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
     statement = _one_line(edge.statement) if adds_words(edge.statement, triple) else ""
     plain = statement or _one_line(triple)
     text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement) if line_format == "arrow" else plain
-    return Candidate("edge", edge.id, edge.query_id, text, plain, rank)
+    return Candidate("edge", edge.id, edge.source_id, text, plain, rank)
 
 
 def _order(item: Candidate) -> tuple[bool, float, int, str]:

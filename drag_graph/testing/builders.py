@@ -64,7 +64,7 @@ def make_query(number: int | str = 0, *, namespace: str = "default", options: Se
         options=tuple(options),
         domain="medical",
         complexity=0.625,
-        source_id=f"line-{number}",
+        input_id=f"line-{number}",
         metadata={"subject": "biology", "tags": ["a", 'b"'], "level": 3, "deep": {"x": None}},
     )
 
@@ -170,7 +170,7 @@ def make_answer(
         owner |= dict.fromkeys([item.id for item in graph.edges] + [item.id for item in graph.triples], graph.query.id)
         owner |= dict.fromkeys([item.id for item in graph.evidence], graph.query.id)
     lines = tuple(
-        Line(n=n, kind=kind, text=f"line {n} of {number}", ref=ref, query_id=owner[ref], score=0.5 / n)
+        Line(n=n, kind=kind, text=f"line {n} of {number}", ref=ref, source_id=owner[ref], score=0.5 / n)
         for n, (kind, ref) in enumerate(refs, start=1)
     )
     question = subgraphs[0].query.text if subgraphs else f"Something new ({number})?"
@@ -179,7 +179,7 @@ def make_answer(
         "namespace": namespace,
         "question": question,
         "options": ("one", "two"),
-        "query_ids": tuple(graph.query.id for graph in subgraphs),
+        "source_ids": tuple(graph.query.id for graph in subgraphs),
         "text": "mitosis }) DETACH DELETE n // 'ü'",
         "label": "A",
         "gold": "A",
@@ -229,7 +229,7 @@ def random_subgraphs(count: int, *, namespace: str = "default", seed: int = 0) -
 def _call(query: Query, stage: Stage, settings_hash: str) -> TeacherCall:
     return TeacherCall(
         id=content_id(query.namespace, "call", query.id, stage, settings_hash),
-        query_id=query.id,
+        source_id=query.id,
         stage=stage,
         model="teacher/of-tests",
         prompt_version="1",
@@ -248,7 +248,7 @@ def _evidence(query: Query, texts: Sequence[str], dropped: frozenset[int], call_
     return [
         Evidence(
             id=content_id(query.namespace, "evidence", query.id, str(position), text),
-            query_id=query.id,
+            source_id=query.id,
             text=text,
             framing=FRAMINGS[position % len(FRAMINGS)],
             position=position,
@@ -267,7 +267,7 @@ def _evidence(query: Query, texts: Sequence[str], dropped: frozenset[int], call_
 
 def _entity(query: Query, name: str) -> Entity:
     id_ = content_id(query.namespace, "entity", query.id, name)
-    return Entity(id=id_, query_id=query.id, name=name, type="process", variants=tuple(sorted({name.upper(), f"the {name}"})))
+    return Entity(id=id_, source_id=query.id, name=name, type="process", variants=tuple(sorted({name.upper(), f"the {name}"})))
 
 
 def _triple(
@@ -283,7 +283,7 @@ def _triple(
     subject, predicate, object_, confidence, position = spec
     return Triple(
         id=content_id(query.namespace, "triple", query.id, str(index), subject, predicate, object_),
-        query_id=query.id,
+        source_id=query.id,
         subject_id=entities[subject].id,
         subject=subject,
         predicate=predicate,

@@ -36,7 +36,7 @@ class DictErasing:
                 if (
                     id_ > after
                     and selection.domain in ("", graph.query.domain)
-                    and selection.source_id in ("", graph.query.source_id)
+                    and selection.input_id in ("", graph.query.input_id)
                     and (not selection.created_before or "" < graph.created_at < selection.created_before)
                     and (calls or not selection.model)
                 ):
@@ -46,18 +46,18 @@ class DictErasing:
     def find_calls(self, prefix: str, limit: int = 10) -> list[Target]:
         with self._store.content() as content:
             calls = [(call.id, id_) for id_, graph in content.subgraphs.items() for call in graph.calls]
-        return [Target(query_id, (id_,)) for id_, query_id in sorted(calls) if id_.startswith(prefix)][:limit]
+        return [Target(source_id, (id_,)) for id_, source_id in sorted(calls) if id_.startswith(prefix)][:limit]
 
-    def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
+    def answers_naming(self, source_ids: Sequence[str]) -> dict[str, list[str]]:
         with self._store.content() as content:
             answers = list(content.answers.values())
-        return {id_: [item.id for item in answers if id_ in item.query_ids] for id_ in query_ids}
+        return {id_: [item.id for item in answers if id_ in item.source_ids] for id_ in source_ids}
 
     def erase(self, target: Target, now: str, *, dry_run: bool = False, answer_ids: Collection[str] | None = None) -> Erased:
         del answer_ids
         with self._store.content() as content:
-            graph = content.subgraphs.get(target.query_id)
-            resting = [item for item in content.answers.values() if target.query_id in item.query_ids]
+            graph = content.subgraphs.get(target.source_id)
+            resting = [item for item in content.answers.values() if target.source_id in item.source_ids]
             if graph is None:
                 return self._gone(content, resting, {}, dry_run=dry_run)
             links = deepcopy(content.links) if dry_run else content.links
@@ -79,7 +79,7 @@ class DictErasing:
                 links.forget(graph.entities, [item.id for item in graph.evidence], self._store.namespace)
                 counts["Concept"] = concepts - len(links.concepts)
                 if not dry_run:
-                    del content.subgraphs[target.query_id]
+                    del content.subgraphs[target.source_id]
                 return self._gone(content, resting, counts, dry_run=dry_run, told=loosened(namings, None))
             if not parts.call_ids:
                 return Erased()
@@ -87,13 +87,13 @@ class DictErasing:
             links.forget(going, parts.evidence_ids, self._store.namespace)
             pairs = aliases_gone(self._store.namespace, namings, parts)
             links.open_aliases(self._store.namespace, pairs, withdraw=True)
-            left, aggregation = without(graph, parts), content.aggregations.get(target.query_id)
+            left, aggregation = without(graph, parts), content.aggregations.get(target.source_id)
             if aggregation is not None:
                 left = expected(left, aggregation.model_copy(update={"statements": dict(parts.statements)}))
             if needs_refresh(left, aggregation):
                 left = left.model_copy(update={"expires_at": now})
             if not dry_run:
-                content.subgraphs[target.query_id] = left
+                content.subgraphs[target.source_id] = left
             resting = [item for item in resting if parts.shown_in(item.model_dump_json())]
             counts = {
                 "Query": 0,

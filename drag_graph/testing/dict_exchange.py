@@ -15,12 +15,12 @@ class DictExchange:
     def __init__(self, store: "DictStore") -> None:
         self._store = store
 
-    def query_ids(self) -> Iterator[str]:
+    def source_ids(self) -> Iterator[str]:
         with self._store.content() as content:
             ids = sorted(content.subgraphs)
         yield from ids
 
-    def aggregations(self, query_ids: Sequence[str]) -> dict[str, Aggregation | None]:
+    def aggregations(self, source_ids: Sequence[str]) -> dict[str, Aggregation | None]:
         with self._store.content() as content:
-            known = {id_: content.aggregations.get(id_) for id_ in query_ids if id_ in content.subgraphs}
+            known = {id_: content.aggregations.get(id_) for id_ in source_ids if id_ in content.subgraphs}
         return {id_: made and made.model_copy(update={"statements": {}}) for id_, made in known.items()}

@@ -16,12 +16,12 @@ class DictSearch:
         self._nearest = nearest
         self._read = read
 
-    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, query_id: str = "") -> Candidates:
+    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
         del keys
         near = self._nearest(vector, k) if any(vector) else []
         texts = {graph.query.id: graph.query.text for graph in self._read([id_ for id_, _ in near])}
         hits = tuple(Hit(id_, cosine, texts[id_]) for id_, cosine in near if id_ in texts)
-        return Candidates(own=bool(self._read([query_id])), queries=hits)
+        return Candidates(own=bool(self._read([source_id])), queries=hits)
 
     def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
         del hops, limits

@@ -24,7 +24,7 @@ class DictStatistics:
     def weakest(self, limit: int) -> list[WeakEdge]:
         edges = [edge for graph in self._graphs() for edge in graph.edges]
         edges.sort(key=lambda edge: (edge.confidence, edge.id))
-        return [WeakEdge(edge.id, edge.query_id, edge.statement, edge.confidence, edge.support) for edge in edges[:limit]]
+        return [WeakEdge(edge.id, edge.source_id, edge.statement, edge.confidence, edge.support) for edge in edges[:limit]]
 
     def shared(self, limit: int) -> list[SharedThing]:
         del limit
@@ -45,8 +45,8 @@ class DictStatistics:
         shown = {line.ref for answer in self._store.list_answers(limit=1_000_000) for line in answer.lines}
         rested = {id_ for graph in self._graphs() for edge in graph.edges for id_ in edge.evidence_ids} | shown
         kept = [item for graph in self._graphs() for item in graph.kept_evidence if item.id not in rested]
-        found = sorted((item.query_id, item.id, item.text) for item in kept)
-        return len(found), [UnusedEvidence(id_, query_id, text) for query_id, id_, text in found[:limit]]
+        found = sorted((item.source_id, item.id, item.text) for item in kept)
+        return len(found), [UnusedEvidence(id_, source_id, text) for source_id, id_, text in found[:limit]]
 
     def broken(self) -> int:
         return 0

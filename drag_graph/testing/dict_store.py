@@ -131,19 +131,19 @@ class DictStore:
             content.aggregations[subgraph.query.id] = aggregation
         return outcome
 
-    def aggregate(self, query_ids: Sequence[str], aggregation: Aggregation) -> None:
+    def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         with self.content() as content:
-            for id_ in query_ids:
+            for id_ in source_ids:
                 if id_ in content.subgraphs:
                     content.subgraphs[id_] = expected(content.subgraphs[id_], aggregation)
                     content.aggregations[id_] = aggregation
 
-    def read(self, query_ids: Sequence[str]) -> list[Subgraph]:
+    def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
         with self.content() as content:
-            return [content.subgraphs[id_] for id_ in query_ids if id_ in content.subgraphs]
+            return [content.subgraphs[id_] for id_ in source_ids if id_ in content.subgraphs]
 
-    def settings_hashes(self, query_ids: Sequence[str]) -> dict[str, str]:
-        return {subgraph.query.id: subgraph.settings_hash for subgraph in self.read(query_ids)}
+    def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
+        return {subgraph.query.id: subgraph.settings_hash for subgraph in self.read(source_ids)}
 
     def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
         with self.content() as content:
@@ -187,9 +187,9 @@ class DictStore:
         with self.content() as content:
             return content.answers.get(answer_id)
 
-    def list_answers(self, query_id: str = "", limit: int = 100) -> list[Answer]:
+    def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
         with self.content() as content:
-            found = [item for item in content.answers.values() if not query_id or query_id in item.query_ids]
+            found = [item for item in content.answers.values() if not source_id or source_id in item.source_ids]
         found.sort(key=lambda item: item.id)
         found.sort(key=lambda item: item.created_at, reverse=True)
         return [item.model_copy(update={"snapshot": {}}) for item in found[:limit]]
@@ -198,12 +198,12 @@ class DictStore:
         answer = self.read_answer(answer_id)
         rows: list[dict[str, Any]] = []
         for line in answer.lines if answer else ():
-            for subgraph in self.read([line.query_id]):
+            for subgraph in self.read([line.source_id]):
                 rows.extend(_walk(subgraph, line.kind, line.ref))
         return rows
 
-    def erase_query(self, query_id: str) -> dict[str, int]:
-        erased = self.erasing.erase(Target(query_id), "")
+    def erase_query(self, source_id: str) -> dict[str, int]:
+        erased = self.erasing.erase(Target(source_id), "")
         return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
 
     @property
@@ -225,7 +225,7 @@ class DictStore:
                 problems.extend(_inconsistencies(subgraph))
                 if subgraph.lost_vector:
                     problems.append(problem("verify_vectors", subgraph.query.id, "question"))
-            loose = (answer for answer in content.answers.values() if set(answer.query_ids) - content.subgraphs.keys())
+            loose = (answer for answer in content.answers.values() if set(answer.source_ids) - content.subgraphs.keys())
             problems.extend(problem("verify_answers", answer.id) for answer in loose)
         return problems
 
@@ -243,7 +243,7 @@ class DictStore:
         evidence = {item.id for subgraph in subgraphs for item in subgraph.evidence}
         for answer in answers:
             used = dict.fromkeys(line.ref for line in answer.lines if line.kind == "evidence")
-            answered = [id_ for id_ in answer.query_ids if id_ in queries]
+            answered = [id_ for id_ in answer.source_ids if id_ in queries]
             yield from answer_records(answer, answered, [id_ for id_ in used if id_ in evidence])
         yield from self.concepts.records()
 
@@ -276,9 +276,9 @@ class _Locked:
 
 def _is_proven(answer: Answer, content: Content) -> bool:
     """Return whether all that an answer rests on is stored."""
-    if not content.subgraphs.keys() >= set(answer.query_ids):
+    if not content.subgraphs.keys() >= set(answer.source_ids):
         return False
-    graphs, proof = [content.subgraphs[id_] for id_ in answer.query_ids], proof_of(answer)
+    graphs, proof = [content.subgraphs[id_] for id_ in answer.source_ids], proof_of(answer)
     return (
         proof.evidence_ids <= {item.id for graph in graphs for item in graph.evidence}
         and proof.triple_ids <= {item.id for graph in graphs for item in graph.triples}
@@ -289,7 +289,7 @@ def _is_proven(answer: Answer, content: Content) -> bool:
 def _failed(content: Content) -> Iterator[str]:
     for answer in content.answers.values():
         if answer.correct is False and answer.mode != "none":
-            for id_ in answer.query_ids:
+            for id_ in answer.source_ids:
                 graph = content.subgraphs.get(id_)
                 if graph is not None and answer.created_at >= graph.created_at:
                     yield id_
@@ -303,7 +303,7 @@ def _unproven(subgraph: Subgraph) -> list[str]:
 def _inconsistencies(subgraph: Subgraph) -> Iterator[Problem]:
     triples, calls = {item.id for item in subgraph.triples}, {item.id for item in subgraph.calls}
     for entity in subgraph.entities:
-        if entity.query_id != subgraph.query.id:
+        if entity.source_id != subgraph.query.id:
             yield problem("verify_orphans", entity.id, "Entity")
     for evidence in subgraph.evidence:
         if evidence.call_id not in calls:

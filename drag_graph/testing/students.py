@@ -34,7 +34,7 @@ def make_prompt(
 ) -> Prompt:
     """Return the prompt that the pipeline would give to `student`."""
     shown = [
-        Line(n=n, kind=kind, text=text, ref=f"ref-{n}", query_id="query-1") for n, (kind, text) in enumerate(lines, start=1)
+        Line(n=n, kind=kind, text=text, ref=f"ref-{n}", source_id="query-1") for n, (kind, text) in enumerate(lines, start=1)
     ]
     tokens = student.count_tokens
     return assemble(question, options, shown, count_tokens=tokens, context_window=student.context_window).prompt

@@ -2,24 +2,24 @@
 // `options` is a word of its grammar. `call_ids` is the engine's own, as there are no secondary indexes: which teacher calls a
 // subgraph has.
 CREATE NODE TABLE Query (
-  id STRING PRIMARY KEY, namespace STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE, source_id STRING,
+  id STRING PRIMARY KEY, namespace STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE, input_id STRING,
   metadata STRING, settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING,
   expires_at STRING, call_ids STRING[]
 );
 CREATE NODE TABLE Evidence (
-  id STRING PRIMARY KEY, namespace STRING, query_id STRING, text STRING, framing STRING, position INT64, cosine DOUBLE,
+  id STRING PRIMARY KEY, namespace STRING, source_id STRING, text STRING, framing STRING, position INT64, cosine DOUBLE,
   llm_score DOUBLE, score DOUBLE, rank INT64, kept BOOLEAN, reason STRING, created_at STRING
 );
 CREATE NODE TABLE Entity (
-  id STRING PRIMARY KEY, namespace STRING, query_id STRING, name STRING, type STRING, variants STRING[]
+  id STRING PRIMARY KEY, namespace STRING, source_id STRING, name STRING, type STRING, variants STRING[]
 );
 CREATE NODE TABLE TeacherCall (
-  id STRING PRIMARY KEY, namespace STRING, query_id STRING, stage STRING, model STRING, prompt_version STRING,
+  id STRING PRIMARY KEY, namespace STRING, source_id STRING, stage STRING, model STRING, prompt_version STRING,
   request_sha256 STRING, response_sha256 STRING, tokens_in INT64, tokens_out INT64, cost_usd DOUBLE, latency_ms INT64,
   created_at STRING
 );
 CREATE NODE TABLE Answer (
-  id STRING PRIMARY KEY, namespace STRING, question STRING, `options` STRING[], query_ids STRING[], text STRING, label STRING,
+  id STRING PRIMARY KEY, namespace STRING, question STRING, `options` STRING[], source_ids STRING[], text STRING, label STRING,
   gold STRING, correct BOOLEAN, confidence DOUBLE, mode STRING, student STRING, lines STRING[], line_json STRING,
   edge_ids STRING[], prompt_tokens INT64, latency_ms INT64, created_at STRING, snapshot STRING
 );
@@ -33,11 +33,11 @@ CREATE REL TABLE GENERATED_BY (FROM Evidence TO TeacherCall, namespace STRING);
 CREATE REL TABLE FROM_CHUNK (FROM Evidence TO Chunk, namespace STRING);
 CREATE REL TABLE PART_OF (FROM Chunk TO Document, namespace STRING);
 CREATE REL TABLE TRIPLE (
-  FROM Entity TO Entity, id STRING, namespace STRING, query_id STRING, predicate STRING, predicate_key STRING,
+  FROM Entity TO Entity, id STRING, namespace STRING, source_id STRING, predicate STRING, predicate_key STRING,
   confidence DOUBLE, evidence_id STRING, call_id STRING, rank INT64
 );
 CREATE REL TABLE RELATED (
-  FROM Entity TO Entity, id STRING, namespace STRING, query_id STRING, statement STRING, predicates STRING[],
+  FROM Entity TO Entity, id STRING, namespace STRING, source_id STRING, statement STRING, predicates STRING[],
   confidence DOUBLE, support INT64, triple_ids STRING[], evidence_ids STRING[], rank INT64
 );
 CREATE REL TABLE REFERS_TO (FROM Entity TO Concept, namespace STRING);

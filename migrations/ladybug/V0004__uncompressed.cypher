@@ -14,12 +14,12 @@ DROP TABLE IF EXISTS Evidence_anew;
 DROP TABLE IF EXISTS Concept_anew;
 
 CREATE NODE TABLE Query_anew (
-  id STRING PRIMARY KEY, namespace STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE, source_id STRING,
+  id STRING PRIMARY KEY, namespace STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE, input_id STRING,
   metadata STRING, settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING,
   expires_at STRING, call_ids STRING[], aggregation STRING
 );
 CREATE NODE TABLE Evidence_anew (
-  id STRING PRIMARY KEY, namespace STRING, query_id STRING, text STRING, framing STRING, position INT64, cosine DOUBLE,
+  id STRING PRIMARY KEY, namespace STRING, source_id STRING, text STRING, framing STRING, position INT64, cosine DOUBLE,
   llm_score DOUBLE, score DOUBLE, rank INT64, kept BOOLEAN, reason STRING, created_at STRING, embedding FLOAT[]
 );
 CREATE NODE TABLE Concept_anew (

@@ -28,8 +28,8 @@ PICTURES = {
 """The saved query, the example question, and the size in pixels."""
 
 IDS = """
-MATCH (e:Evidence)<-[:HAS_EVIDENCE]-(q:Query {namespace: $namespace, source_id: $source_id})<-[:ANSWERS]-(a:Answer)
-RETURN $namespace AS namespace, q.id AS query_id, a.id AS answer_id, e.id AS evidence_id
+MATCH (e:Evidence)<-[:HAS_EVIDENCE]-(q:Query {namespace: $namespace, input_id: $input_id})<-[:ANSWERS]-(a:Answer)
+RETURN $namespace AS namespace, q.id AS source_id, a.id AS answer_id, e.id AS evidence_id
 ORDER BY a.created_at DESC, e.rank
 LIMIT 1
 """
@@ -52,7 +52,7 @@ def main():
     password = os.environ["NEO4J_PASSWORD"]
     for name in given.only or PICTURES:
         saved, question, size = PICTURES[name]
-        values = parameters(given.bolt, password, namespace=given.namespace, source_id=question)
+        values = parameters(given.bolt, password, namespace=given.namespace, input_id=question)
         with chromium_page(*size) as page:
             browser = Neo4jBrowser(page)
             browser.connect(given.http, given.bolt, "neo4j", password)

@@ -22,7 +22,7 @@ def subgraph(neo4j_lts, neo4j_examples):
     uri, user, password = neo4j_lts
     with Neo4jStore(uri, username=user, password=password, namespace=neo4j_examples) as store:
         (found,) = (
-            item for item in store.read([query.id for query in store.list_queries()]) if item.query.source_id == "insect"
+            item for item in store.read([query.id for query in store.list_queries()]) if item.query.input_id == "insect"
         )
         return found
 
@@ -114,7 +114,7 @@ def test_explore_a_query_from_the_favorites(browser, neo4j_examples, subgraph):
     browser.drop(SAVED_QUERIES)
     browser.open_saved_queries()
     expect(browser.run_saved("00 Tidy pictures")).to_contain_text('"autoComplete": false')
-    set_parameters(browser, neo4j_examples, query_id=subgraph.query.id)
+    set_parameters(browser, neo4j_examples, source_id=subgraph.query.id)
     frame = browser.run_saved("02 Explore a query")
     kept = [item for item in subgraph.evidence if item.kept]
     counts = {"node.Query": 1, "node.Evidence": len(kept), "node.Entity": len(subgraph.entities)}
@@ -129,7 +129,7 @@ def test_explore_a_query_from_the_favorites(browser, neo4j_examples, subgraph):
 def test_without_tidying_browser_adds_the_rest(browser, neo4j_examples, subgraph):
     """Why the page asks for it: the same query, with triples and mentions added by Browser, is drawn too."""
     browser.drop(STYLE)
-    set_parameters(browser, neo4j_examples, query_id=subgraph.query.id)
+    set_parameters(browser, neo4j_examples, source_id=subgraph.query.id)
     frame = browser.run((FOLDER / "queries" / "02-explore-a-query.cypher").read_text())
     everything = (
         len(subgraph.triples) + len(subgraph.edges) + len(subgraph.entities) + sum(item.kept for item in subgraph.evidence)
@@ -157,7 +157,7 @@ def test_start_here_sets_all_parameters(browser, neo4j_examples):
     text = (FOLDER / "queries" / "00-start-here.cypher").read_text()
     frame = browser.run(text.replace("'default'", f"'{neo4j_examples}'"))
     expect(frame).to_contain_text("Successfully set your parameters")
-    for name in ("query_id", "answer_id", "evidence_id"):
+    for name in ("source_id", "answer_id", "evidence_id"):
         expect(frame).to_contain_text(re.compile(rf'"{name}": "[0-9a-f]+"'))
     # Now every other saved query has what it needs.
     browser.drop(SAVED_QUERIES)

@@ -84,7 +84,7 @@ ODDITIES = (
     "CREATE (:Concept {id: 'odd-1', namespace: 'odd', name: '', cluster: 'odd-1', entities: 0})",
     "CREATE (:Concept {id: 'odd-2', namespace: 'odd', name: $odd, key: $odd, embedding: [0.1, -0.0, 5e-324, 1e308]})",
     "MATCH (a:Concept {id: 'odd-1'}), (b:Concept {id: 'odd-2'}) CREATE (a)-[:SAME_AS {id: 's', score: 0.1}]->(b)",
-    "CREATE (:Evidence {id: 'odd-1', query_id: 'odd-1', text: $odd, position: 0, cosine: -0.0, kept: false})",
+    "CREATE (:Evidence {id: 'odd-1', source_id: 'odd-1', text: $odd, position: 0, cosine: -0.0, kept: false})",
     "CREATE (:Chunk {id: 'odd-1', namespace: 'odd'})-[:PART_OF {namespace: 'odd'}]->(:Document {id: 'odd-1'})",
     "MATCH (e:Evidence {id: 'odd-1'}), (c:Chunk) CREATE (e)-[:FROM_CHUNK {namespace: 'odd'}]->(c)",
     "MATCH (q:Query {id: 'odd-1'}), (e:Evidence {id: 'odd-1'}) CREATE (q)-[:HAS_EVIDENCE]->(e), (q)-[:HAS_EVIDENCE]->(e)",

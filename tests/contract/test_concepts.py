@@ -180,7 +180,7 @@ def test_concepts_are_counted_when_nobody_else_is_erasing(linked, neo4j_lts):
         with driver.session() as session, session.begin_transaction() as transaction:
             # As the erasure of the one does, up to its commit.
             for name in ("erase_concepts_touched", "erase_subgraphs"):
-                transaction.run(*load(name, "neo4j").bind(namespace=linked.namespace, query_ids=[one])).consume()
+                transaction.run(*load(name, "neo4j").bind(namespace=linked.namespace, source_ids=[one])).consume()
             ids = [item.id for item in linked.concepts.all()]
             waiting = pool.submit(linked.erase_query, other)
             time.sleep(0.5)

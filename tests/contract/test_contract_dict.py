@@ -44,7 +44,7 @@ class TestDictStore(GraphStoreContract):
                 if flaw == "aggregation_gone":
                     content.aggregations.clear()
                 elif flaw == "dangling_answer":
-                    gone = {"query_ids": ("missing",)}
+                    gone = {"source_ids": ("missing",)}
                     content.answers = {id_: answer.model_copy(update=gone) for id_, answer in content.answers.items()}
                 else:
                     content.subgraphs = {id_: FLAWED[flaw](graph) for id_, graph in content.subgraphs.items()}
@@ -64,7 +64,7 @@ def _with(name: str, **change: object):
 FLAWED = {
     "evidence_gone": _with("triples", evidence_id="missing"),
     "call_gone": _with("triples", call_id="missing"),
-    "orphan": _with("entities", query_id="missing"),
+    "orphan": _with("entities", source_id="missing"),
     "provenance_gone": _with("evidence", call_id="missing"),
     "dangling_edge": _with("edges", triple_ids=("missing",)),
 }

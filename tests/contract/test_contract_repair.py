@@ -140,8 +140,8 @@ def test_checking_passes_over_the_queries_once(settings, monkeypatch):
     with open_store(settings) as store:
         calls = []
         monkeypatch.setattr(type(store), "list_queries", lambda *_, **__: pytest.fail("this one counts from the beginning"))
-        ids = store.exchange.query_ids
-        monkeypatch.setattr(type(store.exchange), "query_ids", lambda _: calls.append(1) or ids())
+        ids = store.exchange.source_ids
+        monkeypatch.setattr(type(store.exchange), "source_ids", lambda _: calls.append(1) or ids())
         assert problems(store) == []
     assert calls == [1]
 
@@ -153,11 +153,11 @@ def test_counting_again_waits_for_writers(settings):
         ids = store.match_ids("query", "")
 
         def hold(work):
-            work.rows("lock_queries", namespace=settings.namespace, query_ids=ids)
+            work.rows("lock_queries", namespace=settings.namespace, source_ids=ids)
             waiting = pool.submit(make_repairing(settings, other).recount, ids)
             time.sleep(0.5)
             assert not waiting.done()
-            work.run("erase_edges", namespace=settings.namespace, query_ids=ids)
+            work.run("erase_edges", namespace=settings.namespace, source_ids=ids)
             return waiting
 
         store.writing(hold).result(timeout=30)

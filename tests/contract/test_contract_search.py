@@ -115,8 +115,8 @@ class SearchContract:
         assert found.evidence == found.named == found.similar == ()
 
     def test_the_very_question_is_noticed(self, store, blood):
-        assert store.search.candidates(direction(0), [], 1, query_id=blood[3].query.id).own
-        assert not store.search.candidates(direction(0), [], 1, query_id="another").own
+        assert store.search.candidates(direction(0), [], 1, source_id=blood[3].query.id).own
+        assert not store.search.candidates(direction(0), [], 1, source_id="another").own
 
     def test_a_query_leads_to_its_evidence_and_edges(self, store, blood):
         graph = blood[0]
@@ -164,7 +164,7 @@ class SearchContract:
         kept = [item for graph in blood for item in graph.kept_evidence]
         assert {hit.id for hit in found.evidence} == {item.id for item in kept}
         assert found.evidence[0].id == blood[0].evidence[0].id
-        assert found.evidence[0].query_id == blood[0].query.id
+        assert found.evidence[0].source_id == blood[0].query.id
         assert [hit.score for hit in found.evidence] == sorted((hit.score for hit in found.evidence), reverse=True)
 
     def test_a_cluster_leads_to_the_edges_of_all_its_names(self, store, blood, plant):
@@ -216,7 +216,7 @@ class SearchContract:
 
     def test_an_evidence_leads_to_itself_and_what_was_read_from_it(self, store, blood):
         item = blood[1].evidence[1]
-        found = store.search.expand([Seed("evidence", item.id, 1.0, item.query_id)], 1)
+        found = store.search.expand([Seed("evidence", item.id, 1.0, item.source_id)], 1)
         edge = next(edge for edge in blood[1].edges if item.id in edge.evidence_ids)
         assert {(reached.kind, reached.ref, reached.hop) for reached in found.reached} == {
             ("evidence", item.id, 0),
@@ -338,7 +338,7 @@ class SearchContract:
                 concepts={"own 50": direction(50), "own 60": direction(60)},
                 evidence={graph.evidence[0].id: direction(n) for n, graph in zip((50, 60), own, strict=True)},
             )
-            found = store.search.candidates(direction(0), ["blood"], 2, query_id=crowd[0].query.id)
+            found = store.search.candidates(direction(0), ["blood"], 2, source_id=crowd[0].query.id)
             assert [hit.id for hit in found.queries] == [graph.query.id for graph in own]
             assert [hit.id for hit in found.evidence] == [graph.evidence[0].id for graph in own]
             assert [hit.text for hit in found.similar] == ["own 50", "own 60"]
@@ -356,7 +356,7 @@ class SearchContract:
         gone = blood[1].query.id
         store.erase_query(gone)
         found = store.search.candidates(direction(0), ["iron", "blood"], 20)
-        assert gone not in {hit.id for hit in found.queries} | {hit.query_id for hit in found.evidence}
+        assert gone not in {hit.id for hit in found.queries} | {hit.source_id for hit in found.evidence}
         reached = store.search.expand([Seed("concept", ids["blood"]), Seed("concept", ids["iron"]), Seed("query", gone)], 2)
         assert gone not in {graph.query.id for graph in reached.subgraphs}
         assert reached.reached
@@ -412,7 +412,7 @@ class SearchContract:
     def test_a_new_question_is_answered_from_all_subgraphs(self, store, asker):
         asked = asker.ask_text("How do blood and iron carry oxygen to the red cells?", ["by magnets", "iron binds oxygen"])
         assert asked.how == "search"
-        assert len(asked.answer.query_ids) > 1
+        assert len(asked.answer.source_ids) > 1
         assert asked.answer.label == "B"
         lines = asked.document(explain=True)["lines"]
         assert {"evidence", "concept", "line"} <= {way["list"] for line in lines for way in line["lists"]}
@@ -421,18 +421,18 @@ class SearchContract:
             assert line["hop"] == min(way["hop"] for way in line["lists"])
         audit = audit_document(store, asked.answer.id)
         assert all(line["live"] for line in audit["lines"])
-        assert {line["query_id"] for line in audit["lines"]} == set(asked.answer.query_ids)
+        assert {line["source_id"] for line in audit["lines"]} == set(asked.answer.source_ids)
         assert {call["id"] for call in audit["calls"]} == {
-            call.id for graph in store.read(list(asked.answer.query_ids)) for call in graph.calls
+            call.id for graph in store.read(list(asked.answer.source_ids)) for call in graph.calls
         }
 
     def test_erasing_one_of_its_queries_erases_the_answer(self, store, asker):
         asked = asker.ask_text("How do blood and iron carry oxygen to the red cells?")
-        gone = asked.answer.query_ids[-1]
+        gone = asked.answer.source_ids[-1]
         store.erase_query(gone)
         assert store.read_answer(asked.answer.id) is None
         again = asker.ask_text("How do blood and iron carry oxygen to the red cells?")
-        assert gone not in again.answer.query_ids
+        assert gone not in again.answer.source_ids
         assert again.answer.lines
 
     def test_a_stranger_finds_nothing_though_it_names_a_concept(self, asker):

@@ -146,23 +146,23 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
         assert "Give one of" in place.run("db", "erase", flag, "", "--yes", code=2)
     assert "is no condition" in place.run("db", "erase", "--where", " ", "--yes", code=2)
     assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zzzz", "--yes", code=3)
-    assert place.run("db", "erase", "--where", "source_id=nobody", "--yes")["erased"]["Query"] == 0
+    assert place.run("db", "erase", "--where", "input_id=nobody", "--yes")["erased"]["Query"] == 0
     with place.open() as store:
         assert len(store.list_queries()) == 2
 
 
-def nothing_is_found(place, query_id, answer_id):
+def nothing_is_found(place, source_id, answer_id):
     """Look for the secret wherever one can look."""
     with place.open() as store:
         everything = json.dumps(list(store.records()))
-        for text in (SECRET, "lazarus", "Obscure", query_id):
+        for text in (SECRET, "lazarus", "Obscure", source_id):
             assert text not in everything
         assert store.read_answer(answer_id) is None
         assert store.audit_walk(answer_id) == []
         assert store.verify() == []
     asked = place.run("ask", QUESTIONS[0]["question"], "--option", "On Mount Obscure", "--option", "In the sea", "--explain")
     assert "lazarus" not in json.dumps(asked["lines"])
-    assert query_id not in asked["query_ids"]
+    assert source_id not in asked["source_ids"]
     assert "no answer" in place.run("audit", answer_id, code=3)
     if place.dialect == "ladybug":
-        assert query_id not in json.dumps(place.run("show"))
+        assert source_id not in json.dumps(place.run("show"))

@@ -17,11 +17,11 @@ def distilled(cli, store, questions, curated):
 
 def test_distill_reports_every_line_in_order(distilled, questions):
     wanted = [json.loads(line)["id"] for line in questions.read_text(encoding="utf-8").splitlines()]
-    assert [query["source_id"] for query in distilled["queries"]] == wanted
+    assert [query["input_id"] for query in distilled["queries"]] == wanted
     assert {query["status"] for query in distilled["queries"]} == {"complete"}
     for query in distilled["queries"]:
         assert set(query) == {
-            "id", "source_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error",
+            "id", "input_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error",
             "line", "notes",
         }  # fmt: skip
         assert query["evidence"] >= 3
@@ -124,17 +124,17 @@ def test_a_linked_store_answers_from_all_subgraphs(cli, store, distilled):
     question = "Does hot water dissolve more sugar, and does iron in dry air rust?"
     asked = cli("ask", question, "--store", store, "--json", "--explain").json
     assert asked["how"] == "search"
-    assert len(asked["query_ids"]) > 1
+    assert len(asked["source_ids"]) > 1
     assert {"evidence", "concept", "line"} <= {way["list"] for line in asked["lines"] for way in line["lists"]}
     audit = cli("audit", asked["answer_id"], "--store", store, "--json").json
     assert all(line["live"] for line in audit["lines"])
-    assert {line["query_id"] for line in audit["lines"]} == set(asked["query_ids"])
+    assert {line["source_id"] for line in audit["lines"]} == set(asked["source_ids"])
     far = cli("ask", "How do I change the oil of a motorbike?", "--store", store, "--json").json
     assert far["answer"] == NOTHING_RELEVANT
-    assert cli("db", "erase", "--query-id", asked["query_ids"][0], "--yes", "--store", store).code == 0
+    assert cli("db", "erase", "--query-id", asked["source_ids"][0], "--yes", "--store", store).code == 0
     assert cli("audit", asked["answer_id"], "--store", store).code == 3
     again = cli("ask", question, "--store", store, "--json").json
-    assert asked["query_ids"][0] not in again["query_ids"]
+    assert asked["source_ids"][0] not in again["source_ids"]
     assert cli("db", "verify", "--store", store).code == 0
 
 
@@ -154,7 +154,7 @@ def test_erase_takes_the_answers_along(cli, store, questions, distilled):
     query = distilled["queries"][0]["id"]
     answer = cli("ask", "--query-id", query, "--store", store, "--json").json["answer_id"]
     done = cli("db", "erase", "--query-id", query[:9], "--yes", "--store", store, "--json")
-    assert done.json["query_id"] == query
+    assert done.json["source_id"] == query
     assert cli("audit", answer, "--store", store).code == 3
     assert cli("show", query, "--store", store).code == 3
     assert query not in cli("export", "--full", "--store", store).out

@@ -47,7 +47,7 @@ def test_a_run_is_listed_and_shown_with_what_became_of_each_query_and_why(cli, d
     assert listed["counts"] == {"complete": 2, "quarantined": 1, "skipped": 1, "pending": 0}
     assert (listed["kind"], listed["exit_code"], listed["source"].endswith("questions.jsonl")) == ("distill", 1, True)
     shown = cli("runs", "show", listed["id"][:8], "--json").json
-    assert [(entry["source_id"], entry["status"]) for entry in shown["queries"]] == [
+    assert [(entry["input_id"], entry["status"]) for entry in shown["queries"]] == [
         ("rain", "complete"),
         ("snow", "quarantined"),
         ("wind", "complete"),
@@ -56,7 +56,7 @@ def test_a_run_is_listed_and_shown_with_what_became_of_each_query_and_why(cli, d
     assert "asking again" in shown["queries"][1]["error"]
     assert [entry["line"] for entry in shown["queries"]] == [1, 2, 3, 4]
     only = cli("runs", "show", listed["id"], "--status", "quarantined", "--json").json["queries"]
-    assert [entry["source_id"] for entry in only] == ["snow"]
+    assert [entry["input_id"] for entry in only] == ["snow"]
     text = cli("runs", "show", listed["id"])
     assert "--retry-quarantined" in text.out
     assert "snow" in text.out
@@ -75,9 +75,7 @@ def test_what_was_quarantined_is_asked_again_on_demand_only(cli, distil, server)
     assert last.json["queries"][1]["status"] == "complete"
     assert server.count() == asked + 3
     first = cli("runs", "--json").json[-1]
-    since = {
-        entry["source_id"]: entry["complete_since"] for entry in cli("runs", "show", first["id"], "--json").json["queries"]
-    }
+    since = {entry["input_id"]: entry["complete_since"] for entry in cli("runs", "show", first["id"], "--json").json["queries"]}
     assert since["snow"]
 
 

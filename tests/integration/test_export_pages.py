@@ -24,8 +24,8 @@ IN_ORDER = {
     "records_concepts": {"reached": "", "after": "", "limit": PAGE, "vectors": False},
 }
 BY_IDS = {
-    "records_links": "query_ids",
-    "exchange_aggregations": "query_ids",
+    "records_links": "source_ids",
+    "exchange_aggregations": "source_ids",
     "records_concepts_same_as": "concept_ids",
 }
 """The statements of an export: those that page in the order of an index, and those that are given ids."""
@@ -62,7 +62,7 @@ def store(neo4j_address):
         store.save_answers([make_answer(n, [graph], namespace=store.namespace) for n, graph in enumerate(graphs)])
         Linker(store.concepts, store.namespace, Names(), lambda: "2026-01-02T03:04:05+00:00").run()
         yield store
-        for id_ in list(store.exchange.query_ids()):
+        for id_ in list(store.exchange.source_ids()):
             store.erase_query(id_)
 
 

@@ -194,7 +194,7 @@ def clash(store, graphs):
     """Return the graphs with an evidence id that is another query's, which the primary key refuses."""
     stored = store.read([store.list_queries()[0].id])[0]
     last = graphs[-1]
-    stolen = stored.evidence[0].model_copy(update={"query_id": last.query.id, "call_id": last.calls[0].id})
+    stolen = stored.evidence[0].model_copy(update={"source_id": last.query.id, "call_id": last.calls[0].id})
     return [*graphs[:-1], last.model_copy(update={"evidence": (stolen,), "triples": ()})]
 
 

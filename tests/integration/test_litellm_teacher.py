@@ -43,7 +43,7 @@ class TestGoodReplies:
         call = reply.call
         assert not reply.cached
         assert (call.model, call.stage, call.prompt_version) == ("gpt-4o-mini", "evidence", "test-1")
-        assert call.query_id == query_id("default", QUESTION)
+        assert call.source_id == query_id("default", QUESTION)
         assert call.tokens_in > 0
         assert call.cost_usd == pytest.approx(call.tokens_in * 1.5e-7 + call.tokens_out * 6e-7)
         assert datetime.fromisoformat(call.created_at).tzinfo == UTC

@@ -124,7 +124,7 @@ class TestTapeAndBudget:
         first, second = [json.loads(line) for line in path.read_text().splitlines()]
         assert datetime.fromisoformat(first.pop("at")).tzinfo == UTC
         assert first == {
-            "query_id": request.query.id,
+            "source_id": request.query.id,
             "stage": "evidence",
             "model": "any",
             "error": str(caught.value),

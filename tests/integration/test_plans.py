@@ -51,7 +51,7 @@ CONCEPTS = {
     "records_concepts": {"reached": "", "vectors": False},
 }
 """The statements that page through concepts, and their other parameters where their clusters are open."""
-SELECTION = {"domain": "", "source_id": "", "created_before": ""}
+SELECTION = {"domain": "", "input_id": "", "created_before": ""}
 PAGES = {
     "records_queries": {},
     "records_answers": {},
@@ -146,7 +146,7 @@ def checked(found):
 def test_one_query_costs_the_same_in_a_larger_store(driver, namespaces, name):
     counted = []
     for namespace in namespaces:
-        given = {"namespace": namespace, "query_ids": [graph_of(7, namespace).query.id]}
+        given = {"namespace": namespace, "source_ids": [graph_of(7, namespace).query.id]}
         before = [("erase_edges", given)] if name.startswith("aggregate") else []
         counted.append(checked(profiled(driver, name, *before, **given, **ONE_QUERY[name])))
     few, many = counted
@@ -184,10 +184,10 @@ def test_erasing_and_linking_look_at_what_they_touch_alone(driver, namespaces, n
     """The others' entities, answers and leases cost nothing; a concept of many entities has their number at hand."""
     counted = []
     for namespace in namespaces:
-        query_id = graph_of(7, namespace).query.id
+        source_id = graph_of(7, namespace).query.id
         values = {
-            "erase_concepts_touched": {"query_ids": [query_id]},
-            "erase_answers_resting": {"query_id": query_id, "answer_ids": [answer_of(7, namespace).id]},
+            "erase_concepts_touched": {"source_ids": [source_id]},
+            "erase_answers_resting": {"source_id": source_id, "answer_ids": [answer_of(7, namespace).id]},
             "link_concepts_lease": {"holder": "a:1:b", "instead_of": "", "milliseconds": 1},
         }[name]
         counted.append(checked(profiled(driver, name, namespace=namespace, **values)))
@@ -203,7 +203,7 @@ def test_reading_many_costs_so_much_for_each(driver, namespaces):
                 driver,
                 "read_subgraphs",
                 namespace=namespaces[1],
-                query_ids=[graph_of(number, namespaces[1]).query.id for number in range(count)],
+                source_ids=[graph_of(number, namespaces[1]).query.id for number in range(count)],
             )
         )
         for count in (5, 100)
@@ -216,7 +216,7 @@ def test_the_revision_is_read_once_more_after_the_parts(driver, namespaces):
     ids = [graph_of(7, namespaces[0]).query.id]
     details = [
         (kind(operator), operator["args"].get("Details", ""))
-        for operator in profiled(driver, "read_subgraphs", namespace=namespaces[0], query_ids=ids)
+        for operator in profiled(driver, "read_subgraphs", namespace=namespaces[0], source_ids=ids)
     ]
     (last,) = [place for place, (_, text) in enumerate(details) if "AS revision" in text]
     (first,) = [place for place, (_, text) in enumerate(details) if "AS stamp" in text]

@@ -39,7 +39,7 @@ def store(neo4j_lts, neo4j_examples):
 @pytest.fixture(scope="module")
 def subgraphs(store):
     """Every stored subgraph, by the id that its question has in the examples."""
-    return {item.query.source_id: item for item in store.read([found.id for found in store.list_queries()])}
+    return {item.query.input_id: item for item in store.read([found.id for found in store.list_queries()])}
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def others(neo4j_lts):
     with Neo4jStore(uri, username=user, password=password, namespace=namespace) as opened:
         opened.save([make_subgraph("bare", namespace=namespace, triples=())], Aggregation())
         opened.save([make_subgraph("raw", namespace=namespace, triples=weak)], Aggregation())
-        found = {item.query.source_id: item for item in opened.read([query.id for query in opened.list_queries()])}
+        found = {item.query.input_id: item for item in opened.read([query.id for query in opened.list_queries()])}
         bare, raw = found["line-bare"], found["line-raw"]
         assert (bare.graph, raw.graph) == ("evidence_only", "multigraph")
         answer = make_answer("raw", [raw], namespace=namespace, refs=[("edge", edge.id) for edge in raw.usable_edges])
@@ -116,23 +116,23 @@ def test_start_here_finds_the_newest_query_with_its_answer(run, store, neo4j_exa
     names, body = re.search(r"^:param \[\{([\w, ]+)\}\] => \{\n(.*)\n\}\n\Z", text, re.DOTALL | re.MULTILINE).groups()
     assert "q.namespace = 'default'" in body
     (record,) = run("00-start", text=body.replace("'default'", "$namespace"))
-    assert record.keys() == names.split(", ") == ["namespace", "query_id", "answer_id", "evidence_id"]
+    assert record.keys() == names.split(", ") == ["namespace", "source_id", "answer_id", "evidence_id"]
     assert record["namespace"] == neo4j_examples
     newest = max(found.created_at for found in store.list_queries())
-    (subgraph,) = store.read([record["query_id"]])
+    (subgraph,) = store.read([record["source_id"]])
     assert subgraph.created_at == newest
-    assert [found.id for found in store.list_answers(record["query_id"])] == [record["answer_id"]]
+    assert [found.id for found in store.list_answers(record["source_id"])] == [record["answer_id"]]
     assert record["evidence_id"] == min(subgraph.evidence, key=lambda item: item.rank).id
 
 
 def test_queries_by_status(run, store, subgraphs):
     records = run("01")
-    assert [record["query_id"] for record in sorted(records, key=lambda item: item["query_id"])] == sorted(
+    assert [record["source_id"] for record in sorted(records, key=lambda item: item["source_id"])] == sorted(
         found.id for found in store.list_queries()
     )
     by_id = {subgraph.query.id: subgraph for subgraph in subgraphs.values()}
     for record in records:
-        subgraph = by_id[record["query_id"]]
+        subgraph = by_id[record["source_id"]]
         sizes = (
             sum(item.kept for item in subgraph.evidence),
             len(subgraph.entities),
@@ -144,7 +144,7 @@ def test_queries_by_status(run, store, subgraphs):
 
 
 def test_explore_a_query(run, insect):
-    (record,) = run("02", query_id=insect.query.id)
+    (record,) = run("02", source_id=insect.query.id)
     nodes, edges = nodes_and_edges([record])
     kept = {item.id for item in insect.evidence if item.kept}
     assert nodes == {"Query": {insect.query.id}, "Evidence": kept, "Entity": ids(insect.entities)}
@@ -154,14 +154,14 @@ def test_explore_a_query(run, insect):
 def test_explore_a_query_without_triples(run, others):
     """What is absent is an empty list, and not an empty result."""
     bare = others["bare"]
-    (record,) = run("02", namespace=others["namespace"], query_id=bare.query.id)
+    (record,) = run("02", namespace=others["namespace"], source_id=bare.query.id)
     nodes, edges = nodes_and_edges([record])
     assert nodes == {"Query": {bare.query.id}, "Evidence": {item.id for item in bare.evidence if item.kept}}
     assert edges.keys() == {"HAS_EVIDENCE"}
 
 
 def test_parallel_edges(run, insect):
-    records = run("03", query_id=insect.query.id)
+    records = run("03", source_id=insect.query.id)
     pairs = Counter((item.subject_id, item.object_id) for item in insect.triples)
     parallel = {pair: number for pair, number in pairs.items() if number > 1}
     assert parallel
@@ -194,14 +194,14 @@ def test_weakest_and_best_supported_edges(run, subgraphs, number, order):
     for record, edge in zip(records, edges, strict=False):
         assert (record["confidence"], record["support"], record["statement"]) == (edge.confidence, edge.support, edge.statement)
         assert sorted(record["evidence"]) == sorted(texts[id_] for id_ in edge.evidence_ids)
-        assert record["question"] == questions[record["query_id"]] == questions[edge.query_id]
+        assert record["question"] == questions[record["source_id"]] == questions[edge.source_id]
 
 
 def test_left_out_triples(run, insect):
     merged = {id_ for edge in insect.edges for id_ in edge.triple_ids}
     left_out = {item.id: item for item in insect.triples if item.id not in merged}
     assert left_out
-    records = run("06", query_id=insect.query.id)
+    records = run("06", source_id=insect.query.id)
     assert {record["triple_id"] for record in records} == left_out.keys()
     texts = {item.id: item.text for item in insect.evidence}
     for record in records:
@@ -307,7 +307,7 @@ def test_teacher_calls(run, subgraphs):
 
 @pytest.mark.parametrize("path", [file for file in FILES if file.stem not in COMMANDS], ids=lambda path: path.stem)
 def test_each_query_stays_in_its_namespace(run, insect, answer, path):
-    parameters = {"query_id": insect.query.id, "answer_id": answer.id, "evidence_id": insect.evidence[0].id}
+    parameters = {"source_id": insect.query.id, "answer_id": answer.id, "evidence_id": insect.evidence[0].id}
     assert run(path.name, **parameters)
     assert not run(path.name, namespace="somebody-else", **parameters)
 

@@ -296,7 +296,7 @@ class Trial:
         kept = set()
         for line in file.read_text(encoding="utf-8").splitlines():
             try:
-                kept.add(json.loads(line)["query_id"])
+                kept.add(json.loads(line)["source_id"])
             except ValueError:
                 continue
         self.hold(len(kept) == self.job.bad, f"{len(kept)} of {self.job.bad} unusable replies can be read")

@@ -39,7 +39,7 @@ class SayingTeacher:
         }[request.stage]
         texts = "".join(message["content"] for message in request.messages)
         id_ = content_id("default", "call", request.query.id, request.stage, texts)
-        facts = {"query_id": request.query.id, "stage": request.stage, "model": self.name, "prompt_version": "1"}
+        facts = {"source_id": request.query.id, "stage": request.stage, "model": self.name, "prompt_version": "1"}
         call = TeacherCall(id=id_, **facts, request_sha256="a", response_sha256="b", tokens_in=10, tokens_out=5, cost_usd=0.01)
         return TeacherReply(request.schema.parse(document), call, cached=self.cached)
 

@@ -6,7 +6,7 @@ from drag_graph.wire import REPLIES
 
 CALL = TeacherCall(
     id="call-1",
-    query_id="q",
+    source_id="q",
     stage="evidence",
     model="a-model",
     prompt_version="v",
@@ -27,6 +27,6 @@ def reply(schema, items):
 
 def evidence(texts, **more):
     return tuple(
-        Evidence(id=f"e{place}", query_id="q", text=text, position=place, rank=place, call_id="call-1", **more)
+        Evidence(id=f"e{place}", source_id="q", text=text, position=place, rank=place, call_id="call-1", **more)
         for place, text in enumerate(texts)
     )

@@ -65,7 +65,7 @@ def test_of_a_file_only_the_others_are_kept(store, graph, capsys):
     lines = [InputLine(number, item.query) for number, item in enumerate((graph, other), start=1)]
     report = asker(store, lambda: store.erase_query(graph.query.id)).ask_all(lines)
     assert [asked.gone for asked in report.answers] == [True, False]
-    assert [item.query_ids for item in store.list_answers()] == [(other.query.id,)]
+    assert [item.source_ids for item in store.list_answers()] == [(other.query.id,)]
     assert ["not_kept" in answer for answer in report.document()["answers"]] == [True, False]
     render.answers(report, as_json=False)
     assert "not kept" in capsys.readouterr().out

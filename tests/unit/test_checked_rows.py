@@ -10,7 +10,7 @@ from drag_graph.adapters.checked_rows import CheckedRows
 from drag_graph.model import Entity, Evidence, Triple
 from drag_graph.testing.builders import make_subgraph
 
-EVIDENCE = [name for name in Evidence.model_fields if name != "query_id"]
+EVIDENCE = [name for name in Evidence.model_fields if name != "source_id"]
 
 
 def row_of(item, names):
@@ -33,10 +33,10 @@ def test_they_are_what_the_class_makes():
 
 
 def test_what_the_model_makes_of_a_value_is_made_of_it_here():
-    names = [name for name in Entity.model_fields if name != "query_id"]
+    names = [name for name in Entity.model_fields if name != "source_id"]
     values = {"id": "e", "name": "  spaced ", "type": "", "variants": ["b", "a"]}
     (made,) = CheckedRows(Entity, names).of([[values[name] for name in names]], "q")
-    assert made == Entity(query_id="q", **values)
+    assert made == Entity(source_id="q", **values)
     assert (made.name, made.variants) == ("spaced", ("b", "a"))
 
 
@@ -57,7 +57,7 @@ def test_what_the_model_refuses_is_refused(field, value):
     with pytest.raises(ValidationError):
         Evidence(**item)
     with pytest.raises(ValidationError):
-        CheckedRows(Evidence, EVIDENCE).of([[item[name] for name in EVIDENCE]], item["query_id"])
+        CheckedRows(Evidence, EVIDENCE).of([[item[name] for name in EVIDENCE]], item["source_id"])
 
 
 @pytest.mark.parametrize("width", [1, -1])

@@ -91,7 +91,7 @@ def test_patterns_give_triples_and_the_record_of_a_free_call():
 
 def edge(id_, support, rank):
     return SimpleEdge(
-        id=id_, query_id="q", subject_id="a", subject="nymphs", object_id="b", object="adults", statement=f"statement {id_}",
+        id=id_, source_id="q", subject_id="a", subject="nymphs", object_id="b", object="adults", statement=f"statement {id_}",
         predicates=("p",), confidence=0.9, support=support, triple_ids=("t1",), evidence_ids=("e0",), rank=rank,
     )  # fmt: skip
 

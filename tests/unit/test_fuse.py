@@ -41,7 +41,7 @@ LINES = st.lists(
 def edge(ref, subject, predicates, object_, confidence=0.9):
     return SimpleEdge(
         id=ref,
-        query_id="query",
+        source_id="query",
         subject_id=f"{ref}-s",
         subject=subject,
         object_id=f"{ref}-o",

@@ -279,7 +279,7 @@ def test_times_costs_and_vectors_are_no_other_content():
     [
         (put("another", "settings_hash"), "made under other settings"),
         (put(not make_subgraph().blind, "blind"), "other blind"),
-        (put("medical-1", "query", "source_id"), "another query"),
+        (put("medical-1", "query", "input_id"), "another query"),
         (put(0.1, "evidence", 0, "cosine"), "other evidence"),
         (put("thing", "entities", 0, "type"), "other entities"),
         (put(0.1, "triples", 0, "confidence"), "other triples"),
@@ -481,7 +481,7 @@ def test_what_a_store_refuses_alone_is_rejected_alone():
 
     store.fail = refuse
     report = load(store, lines)
-    assert [(item.line, item.query_id, item.reason) for item in report.listed] == [(5, wrong, "an id is taken")]
+    assert [(item.line, item.source_id, item.reason) for item in report.listed] == [(5, wrong, "an id is taken")]
     assert report.counts["new"] == 9
 
 

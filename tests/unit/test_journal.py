@@ -16,7 +16,7 @@ def a_run(source="questions.jsonl"):
 
 
 def entries(*texts, settings_hash="h"):
-    return [Entry(n, make_query(text, source_id=f"s{n}"), settings_hash) for n, text in enumerate(texts, start=1)]
+    return [Entry(n, make_query(text, input_id=f"s{n}"), settings_hash) for n, text in enumerate(texts, start=1)]
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_lines_are_pending_until_they_are_recorded_and_come_in_order(journal):
     journal.begin(run)
     lines = entries(*[f"question {n}" for n in range(1200)])
     assert journal.enter(run.id, lines) == {}
-    done = [QueryResult(entry.query.id, entry.query.source_id, "complete", line=entry.line) for entry in lines[::-2]]
+    done = [QueryResult(entry.query.id, entry.query.input_id, "complete", line=entry.line) for entry in lines[::-2]]
     journal.record(run.id, done)
     results = list(journal.results(run.id))
     assert [result.line for result in results] == list(range(1, 1201))

@@ -77,7 +77,7 @@ def test_the_same_question_has_the_same_id_whatever_its_spacing_case_and_width()
 def test_unknown_keys_are_kept_and_a_byte_order_mark_is_not():
     (line,) = parse(b"\xef\xbb\xbf" + json.dumps({"id": 7, "question": "q", "subject": "biology"}).encode())
     assert line.query.metadata == {"subject": "biology"}
-    assert line.query.source_id == "7"
+    assert line.query.input_id == "7"
 
 
 def test_a_line_longer_than_the_limit_is_refused_and_the_next_is_read(tmp_path):

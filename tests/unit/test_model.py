@@ -74,7 +74,7 @@ def test_aggregation_settings_out_of_range_are_refused(change):
 
 
 def test_lines_are_counted_from_one_and_have_something_behind_them():
-    line = {"n": 1, "kind": "edge", "text": "a is b", "ref": "x", "query_id": "q"}
+    line = {"n": 1, "kind": "edge", "text": "a is b", "ref": "x", "source_id": "q"}
     Line(**line)
     for change in ({"n": 0}, {"ref": ""}, {"text": " "}, {"kind": "guess"}):
         with pytest.raises(ValidationError):

@@ -35,8 +35,8 @@ def document(store):
     (subgraph,) = store.read([summary.id])
     edge, evidence = subgraph.usable_edges[0], subgraph.kept_evidence[0]
     lines = [
-        Line(n=1, kind="evidence", text=evidence.text, ref=evidence.id, query_id=summary.id),
-        Line(n=2, kind="edge", text=edge.statement, ref=edge.id, query_id=summary.id),
+        Line(n=1, kind="evidence", text=evidence.text, ref=evidence.id, source_id=summary.id),
+        Line(n=2, kind="edge", text=edge.statement, ref=edge.id, source_id=summary.id),
     ]
     kept = snapshot(subgraph.query.text, lines, [subgraph])
     answer = make_answer(1, [subgraph], lines=tuple(lines), snapshot=kept)
@@ -160,7 +160,7 @@ def test_prov_is_valid_and_reaches_from_the_answer_to_the_calls(document):
 def test_a_line_with_nothing_behind_it_is_refused(store):
     (subgraph,) = store.read([store.list_queries()[0].id])
     for kind in ("evidence", "edge"):
-        line = Line(n=1, kind=kind, text="made up", ref="f" * 32, query_id=subgraph.query.id)
+        line = Line(n=1, kind=kind, text="made up", ref="f" * 32, source_id=subgraph.query.id)
         with pytest.raises(StoreUnfit, match="nothing behind it"):
             snapshot("q", [line], [subgraph])
 

@@ -34,7 +34,7 @@ def teacher():
 
 def run(store, teacher, *texts, **flags):
     lines = [
-        InputLine(n, query=make_query(text, source_id=str(n))) if text else InputLine(n, problem="bad")
+        InputLine(n, query=make_query(text, input_id=str(n))) if text else InputLine(n, problem="bad")
         for n, text in enumerate(texts)
     ]
     return distiller(store, teacher, **{"workers": 3, **flags}).run(lines)
@@ -42,7 +42,7 @@ def run(store, teacher, *texts, **flags):
 
 def test_results_come_in_the_order_of_the_input(store, teacher):
     report = run(store, teacher, *[f"question {number}" for number in range(200)])
-    assert [result.source_id for result in report.queries] == [str(number) for number in range(200)]
+    assert [result.input_id for result in report.queries] == [str(number) for number in range(200)]
     assert report.exit_code == 0
     assert report.totals()["cost_usd"] == pytest.approx(200 * 3 * 0.01)
     assert store.counts()["Query"] == 200

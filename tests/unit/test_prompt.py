@@ -16,7 +16,7 @@ def count_words(text):
 
 def lines_of(kinds):
     return [
-        Line(n=n, kind=kind, text=f"{kind} number {n}", ref=f"ref-{n}", query_id="q") for n, kind in enumerate(kinds, start=1)
+        Line(n=n, kind=kind, text=f"{kind} number {n}", ref=f"ref-{n}", source_id="q") for n, kind in enumerate(kinds, start=1)
     ]
 
 

@@ -139,7 +139,7 @@ class Teacher:
             },
         }[request.stage]
         key = request_key(self.name, request)
-        made = {"id": call_id(request, key), "query_id": request.query.id, "stage": request.stage, "model": self.name}
+        made = {"id": call_id(request, key), "source_id": request.query.id, "stage": request.stage, "model": self.name}
         call = TeacherCall(**made, prompt_version="1", request_sha256=key, response_sha256="b")
         return TeacherReply(request.schema.parse(document), call)
 

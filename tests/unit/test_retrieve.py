@@ -84,7 +84,7 @@ def test_seeds_are_what_is_near_enough_and_what_is_named():
         similar=(Hit("c4", 0.8, "red cells", "", "k", 3), Hit("c5", 0.2, "far", "", "c5", 3)),
     )
     seeds = seeds_of(found, 0.5, 0.6)
-    assert [(seed.kind, seed.id, seed.query_id) for seed in seeds.seeds] == [
+    assert [(seed.kind, seed.id, seed.source_id) for seed in seeds.seeds] == [
         ("query", "q1", "q1"),
         ("query", "q2", "q2"),
         ("evidence", "e1", "q1"),

@@ -45,7 +45,7 @@ def graph_of(**changes):
 def edge(subject="water", predicates=("is",), object_="wet", statement="water is wet"):
     return SimpleEdge(
         id="edge-1",
-        query_id="query",
+        source_id="query",
         subject_id="s",
         subject=subject,
         object_id="o",
@@ -77,7 +77,7 @@ def test_a_mode_takes_its_kinds_of_line(mode, kinds):
     assert {item.kind for item in found} == kinds
     wanted = {item.id for item in graph.kept_evidence if "evidence" in kinds} | {e.id for e in graph.edges if "edge" in kinds}
     assert {item.ref for item in found} == wanted
-    assert {item.query_id for item in found} <= {graph.query.id}
+    assert {item.source_id for item in found} <= {graph.query.id}
 
 
 def test_dropped_evidence_is_never_shown():

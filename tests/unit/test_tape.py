@@ -28,7 +28,7 @@ def reply_to(request, text='A fact with \u00fcml\u00e4uts, "quotes" and a\nline.
     key = request_key(model, request)
     call = TeacherCall(
         id=call_id(request, key),
-        query_id=request.query.id,
+        source_id=request.query.id,
         stage="evidence",
         model=model,
         prompt_version="v1",
@@ -90,7 +90,7 @@ def test_another_query_with_the_same_request_gets_its_own_ids(path):
     with Tape(path) as tape:
         record(tape, first)
         found = tape.find(MODEL, second)
-    assert found.call.query_id == second.query.id
+    assert found.call.source_id == second.query.id
     assert found.call.id == call_id(second, request_key(MODEL, second)) != call_id(first, request_key(MODEL, first))
     assert found.call.cost_usd == 0.25
 

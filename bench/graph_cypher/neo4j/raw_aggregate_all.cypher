@@ -5,8 +5,8 @@ MATCH (q:Query)
 USING INDEX q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL
 CALL (q) {
-  MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
-  USING INDEX SEEK t:TRIPLE(namespace, query_id)
+  MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->(o)
+  USING INDEX SEEK t:TRIPLE(namespace, source_id)
   WITH q, s, o, t
   ORDER BY t.rank
   WITH q, s, o, collect(t.id) AS triple_ids, collect(DISTINCT t.evidence_id) AS evidence_ids,
@@ -16,7 +16,7 @@ CALL (q) {
   ORDER BY rank
   LIMIT $top_k
   CREATE (s)-[:RELATED {
-    id: s.id + '-' + o.id, query_id: q.id, namespace: $namespace, predicates: predicates, confidence: confidence,
+    id: s.id + '-' + o.id, source_id: q.id, namespace: $namespace, predicates: predicates, confidence: confidence,
     statement: reduce(text = '', p IN predicates |
       text + CASE text WHEN '' THEN '' ELSE '; ' END + s.name + ' ' + replace(p, '_', ' ') + ' ' + o.name),
     support: support, triple_ids: triple_ids, evidence_ids: evidence_ids, rank: rank

@@ -5,7 +5,7 @@ MATCH (q:Query)
 USING INDEX q:Query(namespace, id)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL
 CALL (q) {
-  MATCH ()-[r:RELATED {namespace: $namespace, query_id: q.id}]->()
-  USING INDEX SEEK r:RELATED(namespace, query_id)
+  MATCH ()-[r:RELATED {namespace: $namespace, source_id: q.id}]->()
+  USING INDEX SEEK r:RELATED(namespace, source_id)
   DELETE r
 } IN TRANSACTIONS OF 100 ROWS

@@ -1,7 +1,7 @@
 // what: takes away the simple edges of queries
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: nothing
-UNWIND $query_ids AS id
-MATCH ()-[r:RELATED {namespace: $namespace, query_id: id}]->()
-USING INDEX SEEK r:RELATED(namespace, query_id)
+UNWIND $source_ids AS id
+MATCH ()-[r:RELATED {namespace: $namespace, source_id: id}]->()
+USING INDEX SEEK r:RELATED(namespace, source_id)
 DELETE r

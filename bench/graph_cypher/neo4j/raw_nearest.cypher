@@ -12,7 +12,7 @@ RETURN q.id AS id, 2 * score - 1 AS cosine,
     RETURN [e.id, e.text, e.score, e.rank]
   } AS evidence,
   COLLECT {
-    MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
-    USING INDEX SEEK t:TRIPLE(namespace, query_id)
+    MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->(o)
+    USING INDEX SEEK t:TRIPLE(namespace, source_id)
     RETURN [t.id, t.predicate, t.confidence, t.evidence_id, t.rank, s.name, o.name]
   } AS triples

@@ -1,14 +1,14 @@
 // what: the raw read shape: one query with its evidence, multigraph, simple edges, entities and calls, all properties that the
 //     product reads, in one row, by relationship index
-// parameters: namespace, query_ids
+// parameters: namespace, source_ids
 // returns: one row a query: query, calls, evidence, entities, triples, edges
-UNWIND $query_ids AS id
+UNWIND $source_ids AS id
 MATCH (q:Query {id: id})
 RETURN
-  [q.id, q.text, q.options, q.domain, q.complexity, q.source_id, q.metadata, q.settings_hash, q.status, q.graph, q.blind,
+  [q.id, q.text, q.options, q.domain, q.complexity, q.input_id, q.metadata, q.settings_hash, q.status, q.graph, q.blind,
    q.embedding, q.created_at, q.expires_at] AS query,
   COLLECT {
-    MATCH (c:TeacherCall {namespace: $namespace, query_id: q.id})
+    MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})
     RETURN [c.id, c.stage, c.model, c.prompt_version, c.request_sha256, c.response_sha256, c.tokens_in, c.tokens_out,
       c.cost_usd, c.latency_ms, c.created_at]
   } AS calls,
@@ -21,13 +21,13 @@ RETURN
     RETURN [n.id, n.name, n.type, n.variants]
   } AS entities,
   COLLECT {
-    MATCH (s)-[t:TRIPLE {namespace: $namespace, query_id: q.id}]->(o)
-    USING INDEX SEEK t:TRIPLE(namespace, query_id)
+    MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->(o)
+    USING INDEX SEEK t:TRIPLE(namespace, source_id)
     RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_id, t.rank, s.id, s.name, o.id, o.name]
   } AS triples,
   COLLECT {
-    MATCH (s)-[r:RELATED {namespace: $namespace, query_id: q.id}]->(o)
-    USING INDEX SEEK r:RELATED(namespace, query_id)
+    MATCH (s)-[r:RELATED {namespace: $namespace, source_id: q.id}]->(o)
+    USING INDEX SEEK r:RELATED(namespace, source_id)
     RETURN [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.rank, s.id, s.name, o.id,
       o.name]
   } AS edges

@@ -1,11 +1,11 @@
 // what: the raw write shape: one statement, nested lists, CREATE, endpoints by position; the properties are those of the product.
-//     A query is a list: id, text, options, domain, complexity, source_id, metadata, settings_hash, status, graph, blind, embedding,
+//     A query is a list: id, text, options, domain, complexity, input_id, metadata, settings_hash, status, graph, blind, embedding,
 //     created_at, expires_at, sizes, call_ids, calls, evidence, entities, triples
 // parameters: namespace, queries
 // returns: nothing
 UNWIND $queries AS q
 CREATE (n:Query {
-  id: q[0], namespace: $namespace, text: q[1], options: q[2], domain: q[3], complexity: q[4], source_id: q[5], metadata: q[6],
+  id: q[0], namespace: $namespace, text: q[1], options: q[2], domain: q[3], complexity: q[4], input_id: q[5], metadata: q[6],
   settings_hash: q[7], status: q[8], graph: q[9], blind: q[10], embedding: q[11], created_at: q[12], expires_at: q[13],
   sizes: q[14], call_ids: q[15], revision: q[20]
 })
@@ -13,7 +13,7 @@ WITH q, n
 CALL (q) {
   UNWIND q[16] AS c
   CREATE (call:TeacherCall {
-    id: c[0], query_id: q[0], namespace: $namespace, stage: c[1], model: c[2], prompt_version: c[3], request_sha256: c[4],
+    id: c[0], source_id: q[0], namespace: $namespace, stage: c[1], model: c[2], prompt_version: c[3], request_sha256: c[4],
     response_sha256: c[5], tokens_in: c[6], tokens_out: c[7], cost_usd: c[8], latency_ms: c[9], created_at: c[10]
   })
   RETURN collect(call) AS calls
@@ -22,14 +22,14 @@ CALL (q, n, calls) {
   UNWIND q[17] AS e
   WITH q, n, e, calls[e[11]] AS call
   CREATE (n)-[:HAS_EVIDENCE {namespace: $namespace}]->(:Evidence {
-    id: e[0], query_id: q[0], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
+    id: e[0], source_id: q[0], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
     score: e[6], rank: e[7], kept: e[8], reason: e[9], created_at: e[10]
   })-[:GENERATED_BY {namespace: $namespace}]->(call)
 }
 CALL (q, n) {
   UNWIND q[18] AS x
   CREATE (n)-[:MENTIONS {namespace: $namespace}]->(entity:Entity {
-    id: x[0], query_id: q[0], namespace: $namespace, name: x[1], type: x[2], variants: x[3]
+    id: x[0], source_id: q[0], namespace: $namespace, name: x[1], type: x[2], variants: x[3]
   })
   RETURN collect(entity) AS es
 }
@@ -37,7 +37,7 @@ CALL (q, es) {
   UNWIND q[19] AS t
   WITH q, t, es[t[7]] AS s, es[t[8]] AS o
   CREATE (s)-[:TRIPLE {
-    id: t[0], query_id: q[0], namespace: $namespace, predicate: t[1], predicate_key: t[2], confidence: t[3], evidence_id: t[4],
+    id: t[0], source_id: q[0], namespace: $namespace, predicate: t[1], predicate_key: t[2], confidence: t[3], evidence_id: t[4],
     call_id: t[5], rank: t[6]
   }]->(o)
 }

@@ -1,10 +1,10 @@
 // 00 Start here
 // Sets the four parameters that the other queries use: the newest query of the namespace, its newest answer, and the evidence
 // that is ranked first. For another namespace, change 'default' here. For another query, answer or evidence, set one by hand:
-//   :param query_id => '...'
+//   :param source_id => '...'
 //   :param answer_id => '...'
 //   :param evidence_id => '...'
-:param [{namespace, query_id, answer_id, evidence_id}] => {
+:param [{namespace, source_id, answer_id, evidence_id}] => {
   MATCH (q:Query)
   WHERE q.namespace = 'default'
   OPTIONAL MATCH (a:Answer)-[:ANSWERS]->(q)
@@ -15,5 +15,5 @@
   WITH q, a, e
   ORDER BY e.rank
   LIMIT 1
-  RETURN q.namespace AS namespace, q.id AS query_id, a.id AS answer_id, e.id AS evidence_id
+  RETURN q.namespace AS namespace, q.id AS source_id, a.id AS answer_id, e.id AS evidence_id
 }

@@ -6,8 +6,8 @@ WHERE r.namespace = $namespace
 WITH s, r, o
 ORDER BY r.support DESC, r.confidence DESC, r.id
 LIMIT 25
-MATCH (q:Query {id: r.query_id})
+MATCH (q:Query {id: r.source_id})
 RETURN r.support AS support, r.confidence AS confidence, r.statement AS statement, r.predicates AS predicates,
   COLLECT { MATCH (e:Evidence) WHERE e.id IN r.evidence_ids RETURN e.text ORDER BY e.rank } AS evidence,
-  q.text AS question, q.id AS query_id, r.id AS edge_id
+  q.text AS question, q.id AS source_id, r.id AS edge_id
 ORDER BY support DESC, confidence DESC, edge_id

@@ -1,9 +1,9 @@
 // 06 Left-out triples
 // Read from the evidence, but below the confidence threshold, beyond the best K, or from evidence that was not kept.
-// Parameters: namespace, query_id
-MATCH (s:Entity)-[t:TRIPLE {namespace: $namespace, query_id: $query_id}]->(o:Entity)
+// Parameters: namespace, source_id
+MATCH (s:Entity)-[t:TRIPLE {namespace: $namespace, source_id: $source_id}]->(o:Entity)
 WHERE NOT EXISTS {
-  MATCH (s)-[r:RELATED {namespace: $namespace, query_id: $query_id}]->(o)
+  MATCH (s)-[r:RELATED {namespace: $namespace, source_id: $source_id}]->(o)
   WHERE t.id IN r.triple_ids
 }
 MATCH (e:Evidence {id: t.evidence_id})

@@ -228,14 +228,14 @@ class ErasingContract(Contract):
 
         assert found("domain=technical") == [Target(odd.query.id)]
         assert found("created-before=2026-01-01") == [Target(odd.query.id)]
-        assert found("source_id=line-3") == [Target(graphs[3].query.id)]
-        assert found("source_id=line-3", "domain=technical") == found("domain=nothing' OR 1=1 //") == []
+        assert found("input_id=line-3") == [Target(graphs[3].query.id)]
+        assert found("input_id=line-3", "domain=technical") == found("domain=nothing' OR 1=1 //") == []
         calls = {graph.query.id: tuple(c.id for c in graph.calls if c.model == "teacher/another") for graph in graphs}
         assert found("model=teacher/another") == [Target(id_, calls[id_]) for id_ in ids]
-        assert found("model=teacher/another", "source_id=line-2") == [Target(graphs[2].query.id, calls[graphs[2].query.id])]
+        assert found("model=teacher/another", "input_id=line-2") == [Target(graphs[2].query.id, calls[graphs[2].query.id])]
         first = store.erasing.targets(Selection(model="teacher/another"), "", 2)
-        assert [item.query_id for item in first] == ids[:2]
-        assert [item.query_id for item in store.erasing.targets(Selection(), ids[0], 1)] > ids[:1]
+        assert [item.source_id for item in first] == ids[:2]
+        assert [item.source_id for item in store.erasing.targets(Selection(), ids[0], 1)] > ids[:1]
         call = graphs[4].calls[0]
         assert store.erasing.find_calls(call.id[:30]) == [Target(graphs[4].query.id, (call.id,))]
 

@@ -64,9 +64,9 @@ class ExchangeContract(Contract):
         with open_store(f"{namespace}-other") as store:
             fill(store, 2)
         with open_store(namespace) as store:
-            assert list(store.exchange.query_ids()) == []
+            assert list(store.exchange.source_ids()) == []
             ids = [graph.query.id for graph in fill(store, 5)]
-            assert list(store.exchange.query_ids()) == sorted(ids)
+            assert list(store.exchange.source_ids()) == sorted(ids)
 
     def test_how_edges_were_made_is_known_of_each_query(self, store: GraphStore, namespace: str) -> None:
         made = {}
@@ -119,7 +119,7 @@ class ExchangeContract(Contract):
             exported, wanted = lines(other), set(canonical_lines(other.records()))
         report = load(store, exported)
         assert (report.counts["conflict"], report.exit_code) == (1, 1)
-        assert [(item.line, item.query_id) for item in report.listed] == [(2, first.query.id)]
+        assert [(item.line, item.source_id) for item in report.listed] == [(2, first.query.id)]
         assert records_of(store) == records
         report = load(store, exported, replace=True)
         assert (report.counts["replaced"], report.exit_code) == (1, 0)

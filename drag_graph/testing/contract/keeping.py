@@ -167,41 +167,41 @@ class StoreContract(Contract):
     def test_neighbouring_namespaces_cannot_see_each_other(self, open_store: OpenStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace, embedding=_direction(0))
         answer = make_answer(1, [graph], namespace=namespace, refs=[("evidence", graph.evidence[0].id)])
-        query_id = graph.query.id
+        source_id = graph.query.id
         with open_store(namespace) as store:
             store.claim_embedder("of-tests", DIMENSION)
             store.save([graph], PLAIN)
             store.save_answers([answer])
             before = records_of(store)
         with open_store(f"{namespace}-neighbour") as store:
-            self._sees_nothing(store, query_id, answer.id)
+            self._sees_nothing(store, source_id, answer.id)
             with pytest.raises(StoreError):
                 store.save([graph], PLAIN)
             own = make_subgraph(namespace=store.namespace, embedding=_direction(0))
-            assert own.query.id != query_id
+            assert own.query.id != source_id
             assert store.save([own], Aggregation(threshold=1.0)) == ["created"]
             store.erase_query(own.query.id)
             store.claim_embedder("another", DIMENSION * 2)
         with open_store(namespace) as store:
-            assert_same(store.read([query_id]), [expected(graph, PLAIN)])
+            assert_same(store.read([source_id]), [expected(graph, PLAIN)])
             assert records_of(store) == before
 
-    def _sees_nothing(self, store: GraphStore, query_id: str, answer_id: str) -> None:
+    def _sees_nothing(self, store: GraphStore, source_id: str, answer_id: str) -> None:
         assert store.embedder() is None
-        assert store.read([query_id]) == []
-        assert store.settings_hashes([query_id]) == {}
+        assert store.read([source_id]) == []
+        assert store.settings_hashes([source_id]) == {}
         assert store.nearest_queries(_direction(0), 5) == []
-        assert store.match_ids("query", query_id) == store.match_ids("answer", answer_id) == []
+        assert store.match_ids("query", source_id) == store.match_ids("answer", answer_id) == []
         assert store.list_queries() == []
-        assert store.list_answers() == store.list_answers(query_id) == []
+        assert store.list_answers() == store.list_answers(source_id) == []
         assert sum(count for label, count in store.counts().items() if label in LABELS) == 0
         assert store.read_answer(answer_id) is None
         assert store.audit_walk(answer_id) == []
         assert list(store.records()) == []
         assert store.verify() == []
         assert store.unproven_triples() == []
-        store.aggregate([query_id], Aggregation(threshold=1.0))
-        assert sum(store.erase_query(query_id).values()) == 0
+        store.aggregate([source_id], Aggregation(threshold=1.0))
+        assert sum(store.erase_query(source_id).values()) == 0
 
     def test_near_queries_of_another_namespace_crowd_none_out(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(f"{namespace}-crowd") as store:

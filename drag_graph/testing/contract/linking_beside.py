@@ -324,9 +324,9 @@ class BesideContract(Contract):
         erasing = store.erasing
 
         class _Counting:
-            def answers_naming(self, query_ids: Sequence[str]) -> dict[str, list[str]]:
-                asked.append(query_ids)
-                return erasing.answers_naming(query_ids)
+            def answers_naming(self, source_ids: Sequence[str]) -> dict[str, list[str]]:
+                asked.append(source_ids)
+                return erasing.answers_naming(source_ids)
 
             def erase(self, target: Target, now: str, **more: Any) -> Erased:
                 monkeypatch.setattr(type(erasing), "answers_naming", None)
@@ -337,7 +337,7 @@ class BesideContract(Contract):
 
         chosen = [Target(graph.query.id) for graph in _graphs(store.namespace)]
         assert len(list(erase_each(_Counting(), chosen, NOW))) == len(chosen)  # type: ignore[arg-type]
-        assert asked == [[item.query_id for item in chosen]]
+        assert asked == [[item.source_id for item in chosen]]
 
 
 def _only(store: GraphStore, graph: Subgraph) -> GraphStore:

@@ -54,7 +54,7 @@ def _repeated(part: str) -> Flaw:
 def _of_another_query(part: str) -> Flaw:
     def flaw(graph: Subgraph) -> Subgraph:
         first, *rest = getattr(graph, part)
-        return graph.model_copy(update={part: (first.model_copy(update={"query_id": "other"}), *rest)})
+        return graph.model_copy(update={part: (first.model_copy(update={"source_id": "other"}), *rest)})
 
     flaw.__name__ = f"{part}_of_another_query"
     return flaw

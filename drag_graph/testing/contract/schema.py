@@ -2,15 +2,15 @@
 
 NODES = {
     "Query": "id text options domain complexity status blind created_at expires_at",
-    "Evidence": "id query_id text framing position cosine llm_score score rank kept created_at",
-    "Entity": "id query_id name type",
+    "Evidence": "id source_id text framing position cosine llm_score score rank kept created_at",
+    "Entity": "id source_id name type",
     "TeacherCall": "id stage model prompt_version request_sha256 response_sha256 tokens_in tokens_out cost_usd latency_ms "
     "created_at",
     "Answer": "id text label gold correct confidence mode student lines edge_ids prompt_tokens latency_ms created_at",
 }
 EDGES = {
-    "TRIPLE": "id query_id predicate predicate_key confidence evidence_id call_id rank",
-    "RELATED": "id query_id statement predicates confidence support triple_ids evidence_ids rank",
+    "TRIPLE": "id source_id predicate predicate_key confidence evidence_id call_id rank",
+    "RELATED": "id source_id statement predicates confidence support triple_ids evidence_ids rank",
 }
 LINKS = ("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "ANSWERS", "USED")
 

@@ -3,4 +3,4 @@
 // returns: nothing
 MATCH (a:Answer)
 WHERE a.namespace = $namespace
-SET a.query_ids = ['missing']
+SET a.source_ids = ['missing']
