@@ -1,7 +1,8 @@
 """Named Cypher files (design, section 4; habit from aiosql): the only way to a statement is to load it by name.
 
 Each statement is a file of its own under `cypher/`: in `common/` where one text serves both engines, else in `neo4j/` and in
-`ladybug/`. It begins with a header that says what it does, its parameters (or `none`) and what it returns:
+`ladybug/`. The folders below these are topics, for readers: a name is unique in its dialect, and a statement is loaded by its
+name alone. It begins with a header that says what it does, its parameters (or `none`) and what it returns:
 
     // what: one sentence
     // parameters: namespace, id (what it is, where that helps)
@@ -86,12 +87,9 @@ def load_from(root: Path, name: str, dialect: Dialect) -> Statement:
         raise ConfigurationError(f"{dialect!r} is no dialect; there are {' and '.join(DIALECTS)}")
     if not _NAME.match(name):
         raise ConfigurationError(f"{name!r} is no statement's name: lower case letters, digits and underscores only")
-    candidates = [root / folder / f"{name}.cypher" for folder in (dialect, COMMON)]
-    path = next((candidate for candidate in candidates if candidate.is_file()), None)
+    path = _files(root, dialect).get(name) or _files(root, COMMON).get(name)
     if path is None:
-        raise ConfigurationError(
-            f"there is no statement {name!r} for {dialect}: looked for {candidates[0]} and {candidates[1]}"
-        )
+        raise ConfigurationError(f"there is no statement {name!r} for {dialect} in {root / dialect} and {root / COMMON}")
     header, body = _split(path)
     declared = frozenset(re.findall(r"\w+", _NOTE.sub(" ", header["parameters"]))) - {"none"}
     found = frozenset(_PARAMETER.findall(_NO_CODE.sub(" ", body)))
@@ -103,12 +101,22 @@ def load_from(root: Path, name: str, dialect: Dialect) -> Statement:
 def names(dialect: Dialect, root: Path | None = None) -> list[str]:
     """Return the names of all statements of `dialect`, the common ones included, sorted."""
     folder = root or folder_beside_or_inside("cypher")
-    return sorted({path.stem for part in (dialect, COMMON) for path in (folder / part).glob("*.cypher")})
+    return sorted(_files(folder, dialect).keys() | _files(folder, COMMON).keys())
 
 
 def all_statements(dialect: Dialect) -> list[Statement]:
     """Return every statement of `dialect`, loaded and so checked, sorted by name. Raises as `load` does."""
     return [load(name, dialect) for name in names(dialect)]
+
+
+@cache
+def _files(root: Path, part: str) -> dict[str, Path]:
+    """Return the statement files of a dialect (or of `common`) by name. Raises ConfigurationError for a name in two topics."""
+    found: dict[str, Path] = {}
+    for path in sorted((root / part).rglob("*.cypher")):
+        if found.setdefault(path.stem, path) != path:
+            raise ConfigurationError(f"there are two statements {path.stem!r}: {found[path.stem]} and {path}")
+    return found
 
 
 def _split(path: Path) -> tuple[dict[str, str], str]:

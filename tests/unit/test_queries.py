@@ -37,7 +37,7 @@ HEADER = "// what: finds it\n// parameters: {}\n// returns: one row\n"
 def write(tmp_path):
     def write_(text, name="find", folder="common"):
         path = tmp_path / folder / f"{name}.cypher"
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text, encoding="utf-8")
         return path
 
@@ -57,6 +57,21 @@ def test_the_dialects_own_file_wins(write, tmp_path):
     write(HEADER.format("none") + "RETURN 2", folder="ladybug")
     assert load_from(tmp_path, "find", "ladybug").text == "RETURN 2"
     assert load_from(tmp_path, "find", "neo4j").text == "RETURN 1"
+
+
+def test_a_statement_of_a_topic_is_loaded_by_its_name_alone(write, tmp_path):
+    write(HEADER.format("none") + "RETURN 1", folder="common/reading")
+    path = write(HEADER.format("none") + "RETURN 2", folder="ladybug/reading/deeper")
+    assert load_from(tmp_path, "find", "ladybug").path == path
+    assert load_from(tmp_path, "find", "neo4j").text == "RETURN 1"
+    assert queries.names("neo4j", tmp_path) == ["find"]
+
+
+def test_a_name_in_two_topics_of_a_dialect_is_refused(write, tmp_path):
+    paths = [write(HEADER.format("none") + "RETURN 1", folder=f"neo4j/{topic}") for topic in ("reading", "writing")]
+    with pytest.raises(ConfigurationError, match="two statements 'find'") as raised:
+        load_from(tmp_path, "find", "neo4j")
+    assert all(str(path) in str(raised.value) for path in paths)
 
 
 def test_a_header_may_go_on_and_explain(write, tmp_path):
@@ -158,7 +173,9 @@ def test_all_statements_of_the_project_load():
 def test_statement_files_are_in_common_or_in_both_dialects():
     """A step that one engine does in one statement, the other in several, shares its name: `save_answers`, `save_answers_x`."""
     root = queries.folder_beside_or_inside("cypher")
-    common, neo4j, ladybug = ({path.stem for path in (root / part).glob("*")} for part in ("common", "neo4j", "ladybug"))
+    common, neo4j, ladybug = (
+        {path.stem for path in (root / part).rglob("*.cypher")} for part in ("common", "neo4j", "ladybug")
+    )
     assert (neo4j | ladybug) & common == set(), "what is in common serves both"
     assert {name for name in neo4j if not _shared(name, ladybug | common)} == ENGINES_OWN["neo4j"]
     assert {name for name in ladybug if not _shared(name, neo4j | common)} == ENGINES_OWN["ladybug"]
@@ -171,5 +188,5 @@ def _shared(name, others):
 def test_no_statement_is_written_twice():
     """A file in each dialect with the same text belongs into common."""
     root = queries.folder_beside_or_inside("cypher")
-    neo4j, ladybug = ({path.stem for path in (root / dialect).glob("*.cypher")} for dialect in DIALECTS)
+    neo4j, ladybug = ({path.stem for path in (root / dialect).rglob("*.cypher")} for dialect in DIALECTS)
     assert [name for name in sorted(neo4j & ladybug) if load(name, "neo4j").text == load(name, "ladybug").text] == []
