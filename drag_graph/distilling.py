@@ -39,7 +39,7 @@ _DETERMINING = {
 
 
 @dataclass(slots=True)
-class Ledger:
+class Usage:
     """What distilling one query took; `cost_usd` counts only what was paid now."""
 
     calls: int = 0
@@ -95,22 +95,22 @@ class Distillation:
             }
         )
 
-    def distil(self, query: Query, ledger: Ledger, edition: str = "") -> tuple[Subgraph, Aggregation]:
+    def distil(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """Return the query's subgraph, without edges, and how the store is to aggregate it.
 
         `edition` is when the subgraph was made that this one is to replace: a model is then asked anew, where else what it said
         before would come from the tape (docs/adr/0010).
         Raises ReplyError when a reply was unusable to the end (the query is to be quarantined), ModelError when the
-        teacher cannot be used at all, BudgetReached. `ledger` is filled as calls are made, also when an error is raised.
+        teacher cannot be used at all, BudgetReached. `usage` is filled as calls are made, also when an error is raised.
         """
         query = query.model_copy(update={"complexity": complexity(query.text, query.options)})
-        asking = _Asking(self._teacher, ledger, edition if self._teacher.is_model else "")
+        asking = _Asking(self._teacher, usage, edition if self._teacher.is_model else "")
         k = rank.choose_k(query.domain, query.complexity, self._settings.top_k)
         ranked, vector = self._evidence(query, asking, k)
         extraction = self._triples(query, ranked, asking)
         thresholds = thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
         graph = canonical.build(query, extraction.triples, self._embedder.embed, thresholds, alpha=self._settings.alpha)
-        ledger.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
+        usage.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
         aggregation = Aggregation(
             strategy=self._settings.strategy, merge=self._settings.merge, threshold=self._settings.threshold, top_k=k
         )
@@ -211,23 +211,23 @@ def _made_at(edition: str) -> datetime:
 class _Asking:
     """Asks the teacher for one query, and keeps the records of its calls."""
 
-    def __init__(self, teacher: Teacher, ledger: Ledger, edition: str = "") -> None:
+    def __init__(self, teacher: Teacher, usage: Usage, edition: str = "") -> None:
         self._teacher = teacher
-        self._ledger = ledger
+        self._usage = usage
         self._edition = edition
         self.calls: dict[str, TeacherCall] = {}
 
     def note(self, sentence: str) -> None:
-        self._ledger.notes.append(sentence)
+        self._usage.notes.append(sentence)
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         try:
             with log.timed(request.stage, request.query.id):
                 reply = self._teacher.ask(replace(request, edition=self._edition))
         except DragGraphError as error:
-            self._ledger.pay(error.spent)
+            self._usage.pay(error.spent)
             raise
-        self._ledger.book(reply)
+        self._usage.book(reply)
         self.calls[reply.call.id] = reply.call
         return reply
 

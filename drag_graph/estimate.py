@@ -13,7 +13,7 @@ from itertools import islice
 from statistics import mean, quantiles
 from typing import Any, Protocol
 
-from drag_graph.distilling import Distillation, Ledger
+from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import DragGraphError, ReplyError
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
@@ -133,14 +133,14 @@ def _followed(distillation: Distillation, query: Query, edition: str, tape: Reco
     """Return the stage of the first request that is not on the tape ('' where all are), and how many are before it."""
     if tape is None:
         return "evidence", 0
-    ledger = Ledger()
+    usage = Usage()
     try:
-        distillation.distil(query, ledger, edition)
+        distillation.distil(query, usage, edition)
     except _Missing as missing:
-        return missing.stage, ledger.cached_calls
+        return missing.stage, usage.cached_calls
     except ReplyError:  # what the tape holds of it ends in quarantine
-        return "", ledger.cached_calls
-    return "", ledger.cached_calls
+        return "", usage.cached_calls
+    return "", usage.cached_calls
 
 
 class _Counting:

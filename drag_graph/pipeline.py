@@ -15,7 +15,7 @@ from threading import Event
 from typing import Protocol
 
 from drag_graph import log
-from drag_graph.distilling import Ledger
+from drag_graph.distilling import Usage
 from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError
 from drag_graph.inputs import InputLine
 from drag_graph.interruption import Interruption, interrupted, on_ctrl_c
@@ -38,7 +38,7 @@ class Distils(Protocol):
     def settings_hash(self, query: Query) -> str:
         """Return the hash of everything that determines the query's subgraph besides its text."""
 
-    def distil(self, query: Query, ledger: Ledger, edition: str = "") -> tuple[Subgraph, Aggregation]:
+    def distil(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """Return the subgraph without edges and how to aggregate it; see `Distillation.distil`."""
 
 
@@ -209,26 +209,26 @@ class Distiller:
         query = entry.query
         if self._stop.is_set():
             return QueryResult(query.id, query.input_id, "pending", line=entry.line)
-        ledger = Ledger()
+        usage = Usage()
         try:
             with log.timed("distil", query.id):
-                subgraph, aggregation = self._distils.distil(query, ledger, entry.edition)
+                subgraph, aggregation = self._distils.distil(query, usage, entry.edition)
                 outcome = self._saved(_Saving(subgraph, aggregation, replace=bool(entry.edition)))
         except AwaitsBatch as error:
-            return QueryResult(query.id, query.input_id, "pending", error=str(error), line=entry.line, **asdict(ledger))
+            return QueryResult(query.id, query.input_id, "pending", error=str(error), line=entry.line, **asdict(usage))
         except (ReplyError, _Unstorable) as error:
             log.event("quarantined", query=query.id, reason=type(error).__name__)
-            taken = asdict(ledger)
+            taken = asdict(usage)
             return QueryResult(query.id, query.input_id, "quarantined", error=str(error), line=entry.line, **taken)
         except DragGraphError as error:
             self._fatal.append(error)
             self._stop.set()  # before another worker begins what would end the same way
-            return QueryResult(query.id, query.input_id, "pending", line=entry.line, **asdict(ledger))
+            return QueryResult(query.id, query.input_id, "pending", line=entry.line, **asdict(usage))
         if outcome == "gone":
             why = "the query was erased in the meantime"
-            return QueryResult(query.id, query.input_id, "skipped", error=why, line=entry.line, **asdict(ledger))
+            return QueryResult(query.id, query.input_id, "skipped", error=why, line=entry.line, **asdict(usage))
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
-        return replace(_counted(query, subgraph.model_copy(update={"edges": edges}), ledger), line=entry.line)
+        return replace(_counted(query, subgraph.model_copy(update={"edges": edges}), usage), line=entry.line)
 
     def _saved(self, saving: "_Saving") -> SaveOutcome:
         try:
@@ -274,7 +274,7 @@ _Done = SimpleQueue[QueryResult | BaseException | None]
 to from within a signal handler."""
 
 
-def _counted(query: Query, subgraph: Subgraph, ledger: Ledger | None = None) -> QueryResult:
+def _counted(query: Query, subgraph: Subgraph, usage: Usage | None = None) -> QueryResult:
     return QueryResult(
         query.id,
         query.input_id,
@@ -282,7 +282,7 @@ def _counted(query: Query, subgraph: Subgraph, ledger: Ledger | None = None) -> 
         evidence=len(subgraph.kept_evidence),
         triples=len(subgraph.triples),
         edges=len(subgraph.edges),
-        **asdict(ledger or Ledger()),
+        **asdict(usage or Usage()),
     )
 
 

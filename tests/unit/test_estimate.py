@@ -6,7 +6,7 @@ from drag_graph.adapters.embedders import LexicalEmbedder
 from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
 from drag_graph.adapters.tape import Tape
 from drag_graph.adapters.tape_lengths import call_lengths
-from drag_graph.distilling import Distillation, Ledger
+from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.estimate import ENOUGH, HIGH, LOW, Known, Pricing, estimate
 from drag_graph.inputs import InputLine, make_query
@@ -70,7 +70,7 @@ def recorded(tmp_path):
             distillation = Distillation(settings, LexicalEmbedder(), teacher)
             for text in texts:
                 try:
-                    distillation.distil(make_query(text), Ledger())
+                    distillation.distil(make_query(text), Usage())
                 except ModelAccessDenied:
                     assert faults
             teacher.close()

@@ -8,7 +8,7 @@ from drag_graph import refreshing
 from drag_graph.adapters.embedders import LexicalEmbedder
 from drag_graph.adapters.journal import Journal
 from drag_graph.adapters.tape import call_id, request_key
-from drag_graph.distilling import Distillation, Ledger
+from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import MalformedReply, Spent
 from drag_graph.model import Aggregation, TeacherCall
 from drag_graph.pipeline import Distiller
@@ -167,8 +167,8 @@ def test_the_teacher_is_asked_for_the_edition_that_is_replaced(store):
 def test_without_an_edition_and_of_what_people_wrote_nothing_else_is_asked():
     settings, query = load_settings(), make_subgraph(1).query
     plain, people = Teacher(), Teacher(is_model=False)
-    first, _ = Distillation(settings, LexicalEmbedder(), plain).distil(query, Ledger())
-    again, _ = Distillation(settings, LexicalEmbedder(), people).distil(query, Ledger(), NOW)
+    first, _ = Distillation(settings, LexicalEmbedder(), plain).distil(query, Usage())
+    again, _ = Distillation(settings, LexicalEmbedder(), people).distil(query, Usage(), NOW)
     assert {*plain.editions, *people.editions} == {""}
     assert [call.id for call in first.calls] == [call.id for call in again.calls]
 

@@ -20,7 +20,7 @@ from drag_graph.adapters.ray_engine.keeper import Custody, Keeper
 from drag_graph.adapters.ray_engine.messages import Outcome, answer, repeat
 from drag_graph.adapters.ray_engine.worker import MakeTeacher, Place, Task, Worker
 from drag_graph.adapters.tape import Tape
-from drag_graph.distilling import Distillation, Ledger
+from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.interruption import Interruption
 from drag_graph.model import Aggregation, Query, Subgraph
@@ -83,7 +83,7 @@ class RayDistillation:
         """See `Distillation.settings_hash`."""
         return self._local.settings_hash(query)
 
-    def distil(self, query: Query, ledger: Ledger, edition: str = "") -> tuple[Subgraph, Aggregation]:
+    def distil(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """See `Distillation.distil`. Raises ModelUnavailable, too, when the cluster is gone."""
         with self._lock:
             number = min(range(len(self._workers)), key=self._in_flight.__getitem__)
@@ -94,8 +94,8 @@ class RayDistillation:
             with self._lock:
                 self._in_flight[number] -= 1
         repeat(outcome.events, worker=number)
-        for field in fields(Ledger):
-            setattr(ledger, field.name, getattr(outcome.ledger, field.name))
+        for field in fields(Usage):
+            setattr(usage, field.name, getattr(outcome.usage, field.name))
         if outcome.error is not None:
             raise outcome.error
         assert outcome.result is not None

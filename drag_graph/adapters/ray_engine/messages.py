@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from drag_graph import log
-from drag_graph.distilling import Ledger
+from drag_graph.distilling import Usage
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Aggregation, Subgraph
 
@@ -38,7 +38,7 @@ class Outcome:
 
     result: tuple[Subgraph, Aggregation] | None
     error: DragGraphError | None
-    ledger: Ledger
+    usage: Usage
     events: list[Event] = field(default_factory=list)
 
 

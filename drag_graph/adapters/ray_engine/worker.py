@@ -16,7 +16,7 @@ from drag_graph.adapters.embedders import make_embedder
 from drag_graph.adapters.ray_engine.messages import Events, Outcome, answer, told
 from drag_graph.adapters.ray_engine.remote import RemoteBudget, RemoteTape
 from drag_graph.adapters.tape import Tape
-from drag_graph.distilling import Distillation, Ledger
+from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.model import Query
@@ -85,12 +85,12 @@ class Worker:
 
     def distil(self, query: Query, edition: str) -> Outcome:
         """See `Distillation.distil`."""
-        ledger = Ledger()
+        usage = Usage()
         try:
-            result = self._distillation().distil(query, ledger, edition)
+            result = self._distillation().distil(query, usage, edition)
         except DragGraphError as error:
-            return Outcome(None, error.with_traceback(None), ledger, self._events.take())
-        return Outcome(result, None, ledger, self._events.take())
+            return Outcome(None, error.with_traceback(None), usage, self._events.take())
+        return Outcome(result, None, usage, self._events.take())
 
     def _distillation(self) -> Distillation:
         with self._making:
