@@ -2,14 +2,15 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# Processes that share the tests of `make test`. One has all that want Neo4j, which is most of the time: more than two help little.
+# Processes that share the tests. Modules go to them in order of their names, so that the many short ones of `unit` come last.
 WORKERS ?= 2
 # Trust what the machine trusts: behind a company's proxy the bundled certificates are not enough.
 export UV_SYSTEM_CERTS ?= true
+SHARED := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit torture check browser pins clean
+.PHONY: help demo test test-all unit torture check browser pins clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -30,8 +31,12 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/uv
 demo: $(VENV)/.base  ## Distil the examples into an embedded store, ask, and print one full audit
 	@BIN=$(BIN) bash examples/demo.sh
 
-test: $(VENV)/.dev  ## All tests but `browser` and `torture`, on the embedded store and a real Neo4j (Java, Maven; no Docker)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m 'not browser and not torture'
+test: $(VENV)/.dev  ## What every change must pass, on the embedded store and a real Neo4j LTS (Java, Maven; no Docker)
+	$(SHARED) -m 'not (browser or torture or neo4j_2026 or long)'
+
+test-all: $(VENV)/.dev  ## All tests: Neo4j 2026 (Java 21), `torture`, `browser` and the long storms, too
+	$(SHARED) -m 'not (browser or torture)'
+	$(BIN)/python -m pytest -q -m 'browser or torture'
 
 unit: $(VENV)/.dev  ## The tests that need no server
 	$(BIN)/python -m pytest -q tests/unit

@@ -1,10 +1,12 @@
-"""Fixtures for all tests: a real Neo4j for the session, and an environment without settings of the developer's own.
+"""Fixtures for all tests: a real Neo4j for the run, and an environment without settings of the developer's own.
 
-`neo4j_address` starts 5.26 LTS, and 2026 too where a Java 21 or newer is found; where Java or Maven is missing, the tests
-fail with the sentence that says how to get them. DRAG_GRAPH_TEST_NEO4J=bolt://…[,bolt://…] with
-DRAG_GRAPH_TEST_NEO4J_PASSWORD uses servers that run already.
+`neo4j_address` starts 5.26 LTS, and for `make test-all` 2026 too where a Java 21 or newer is found; where Java or Maven is
+missing, the tests fail with the sentence that says how to get them. Workers (`pytest -n`, xdist) share a server: each test
+keeps to namespaces of its own, and one that must change what all share (schema, history) is marked `alone`.
+DRAG_GRAPH_TEST_NEO4J=bolt://…[,bolt://…] with DRAG_GRAPH_TEST_NEO4J_PASSWORD uses servers that run already.
 """
 
+import fcntl
 import os
 import secrets
 import subprocess
@@ -14,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.neo4j_server import running_server
+from drag_graph.adapters.neo4j_server import start_server, stop_server
 from drag_graph.adapters.neo4j_server.java import find_java
 from drag_graph.adapters.neo4j_server.releases import release_of
 from drag_graph.errors import ConfigurationError
@@ -36,35 +38,78 @@ def _versions():
 
 VERSIONS = _versions()
 SERVERS = {"_first_server", "neo4j_address", "neo4j_lts", "neo4j_examples"}
-"""The fixtures by which a test has the session's Neo4j."""
+"""The fixtures by which a test has the run's Neo4j."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Say what stays together when several workers share the tests (`pytest -n`, xdist).
 
-    All that use the session's Neo4j are one worker's, which alone starts it; of the rest, what is in one module is, and the
-    contract as a whole, whose last module asks which statements its process has executed.
+    What is in one module does, and so does the contract as a whole for each engine: its last module asks which of the engine's
+    statements its process has executed.
     """
     for item in items:
-        module = item.nodeid.split("::")[0]
-        uses = not SERVERS.isdisjoint(item.fixturenames) or "neo4j" in item.nodeid.lower()
-        group = "neo4j" if uses else "contract" if module.startswith("tests/contract/") else module
+        group = item.nodeid.split("::")[0]
+        if group.startswith("tests/contract/"):
+            parameters = item.callspec.params if hasattr(item, "callspec") else {}
+            group = f"contract on {parameters.get('neo4j_address', VERSIONS[0])}" if _on_neo4j(item) else "contract"
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _on_neo4j(item):
+    return not SERVERS.isdisjoint(item.fixturenames) or "neo4j" in item.nodeid.lower()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Let a test that is marked `alone` have the run's Neo4j to itself: wait until the other worker's test has ended."""
+    if os.environ.get("PYTEST_XDIST_WORKER") is None or not _on_neo4j(item):
+        return (yield)
+    folder = _shared_folder(item.config._tmp_path_factory)
+    with (folder / "neo4j.door").open("w") as door, (folder / "neo4j.room").open("w") as room:
+        fcntl.flock(door, fcntl.LOCK_EX)  # who waits to be alone keeps the door, so that nobody passes it
+        fcntl.flock(room, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        fcntl.flock(door, fcntl.LOCK_UN)
+        return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    """Stop the run's servers; were this process killed, they would see that it is gone and stop themselves."""
+    if os.environ.get("PYTEST_XDIST_WORKER") is None:
+        for home in _shared_folder(session.config._tmp_path_factory).glob("neo4j-*"):
+            stop_server(home)
+
+
+def _shared_folder(tmp_path_factory):
+    """Return the folder that all workers of this run share."""
+    own = tmp_path_factory.getbasetemp()
+    return own if os.environ.get("PYTEST_XDIST_WORKER") is None else own.parent
+
+
+def _address(version, tmp_path_factory):
+    """Return the address of a server for the whole run: the worker that comes first starts it, the others find it."""
+    if version in EXISTING:
+        return version, "neo4j", os.environ.get("DRAG_GRAPH_TEST_NEO4J_PASSWORD", PASSWORD)
+    home = _shared_folder(tmp_path_factory) / f"neo4j-{version}"
+    run = os.getpid() if os.environ.get("PYTEST_XDIST_WORKER") is None else os.getppid()
+    environment = dict(os.environ)
+    server = start_server(version, home, password=PASSWORD, bolt_port=0, http_port=0, environment=environment, parent=run)
+    return server.bolt_address, "neo4j", PASSWORD
 
 
 @pytest.fixture(scope="session")
 def _first_server(tmp_path_factory):
-    yield from _address(VERSIONS[0], tmp_path_factory)
+    return _address(VERSIONS[0], tmp_path_factory)
 
 
-@pytest.fixture(scope="session", params=VERSIONS)
+PARAMETERS = [VERSIONS[0], *(pytest.param(version, marks=pytest.mark.neo4j_2026) for version in VERSIONS[1:])]
+
+
+@pytest.fixture(scope="session", params=PARAMETERS)
 def neo4j_address(request, tmp_path_factory):
     """(address, user name, password) of a Neo4j; once for each version."""
-    if request.param == VERSIONS[0]:
-        yield request.getfixturevalue("_first_server")
-    else:
-        yield from _address(request.param, tmp_path_factory)
+    return _address(request.param, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
@@ -97,15 +142,6 @@ def neo4j_examples(neo4j_lts, tmp_path_factory):
             capture_output=True,
         )
     return namespace
-
-
-def _address(version, tmp_path_factory):
-    if version in EXISTING:
-        yield version, "neo4j", os.environ.get("DRAG_GRAPH_TEST_NEO4J_PASSWORD", PASSWORD)
-        return
-    home = tmp_path_factory.mktemp("neo4j")
-    with running_server(version, home, password=PASSWORD, environment=dict(os.environ)) as server:
-        yield server.bolt_address, "neo4j", PASSWORD
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,16 @@ from tampering import statement
 pytest.register_assert_rewrite("drag_graph.testing.contract")
 
 
+def pytest_collection_modifyitems(items):
+    """What touches the history of migrations has a shared server to itself: no store can be opened there meanwhile."""
+    from drag_graph.testing.stores import HISTORY_FLAWS
+
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        if "unmigrated" in item.fixturenames or parameters.get("flaw") in HISTORY_FLAWS:
+            item.add_marker(pytest.mark.alone)
+
+
 @pytest.fixture
 def open_ladybug(tmp_path):
     """Open stores of any namespace on one embedded file."""

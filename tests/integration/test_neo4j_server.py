@@ -172,6 +172,7 @@ def test_a_server_whose_test_dies_while_it_starts_ends_too(tmp_path):
     assert ends(pid, 30)
 
 
+@pytest.mark.neo4j_2026
 def test_the_current_release_starts_where_its_java_is_and_else_says_which_is_needed(tmp_path):
     try:
         find_java(CURRENT, environment())

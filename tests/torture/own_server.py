@@ -37,7 +37,8 @@ class OwnServer:
 
     def start(self):
         environment = dict(os.environ)
-        start_server("5.26", self.home, password=PASSWORD, **self._ports, environment=environment, stop_with=self._pipe[0])
+        ends = {"stop_with": self._pipe[0], "parent": os.getpid()}
+        start_server("5.26", self.home, password=PASSWORD, **self._ports, environment=environment, **ends)
 
     def kill(self):
         """Send SIGKILL."""

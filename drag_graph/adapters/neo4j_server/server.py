@@ -103,6 +103,7 @@ def start_server(
     deadline: float = START_SECONDS,
     on_progress: Callable[[str], None] | None = None,
     stop_with: int | None = None,
+    parent: int | None = None,
     memory: Memory = SMALL,
 ) -> RunningServer:
     """Start Neo4j on `home` in the background and return when Bolt and HTTP answer and `password` opens it.
@@ -110,8 +111,8 @@ def start_server(
     It listens on 127.0.0.1 only and outlives this process. A server that runs on `home` already is reported as it is
     (`already_running`). A port of 0 takes a free one. Libraries are fetched first if need be (`cache_dir`, see libraries);
     Java is looked for as find_java says (`java`, `environment`). `deadline` counts the seconds of the start alone; a
-    server that does not make it is stopped again. `stop_with` is a readable descriptor: the server stops itself when
-    that reaches its end or this process is gone.
+    server that does not make it is stopped again. `stop_with` is a readable descriptor, `parent` a process id: the server
+    stops itself when that reaches its end, or when that process is gone.
 
     Raises ConfigurationError (version, password, missing Java or Maven, home not writable), StoreUnfit (home belongs to a
     newer Neo4j), StoreUnavailable (port in use, Maven failed, no start within the deadline; the hint names the log).
@@ -136,8 +137,8 @@ def start_server(
             configuration = write_configuration(home, release, bolt, http, memory)
             command = [str(kit.executable), *memory.java_options, "-XX:+ExitOnOutOfMemoryError", *release.all_java_options()]
             command += ["-cp", str(folder / "*"), str(RESOURCES / "Launcher.java"), str(home), str(configuration)]
-            if stop_with is not None:
-                command += ["--stdin", "--parent", str(os.getpid())]
+            command += ["--stdin"] if stop_with is not None else []
+            command += ["--parent", str(parent)] if parent is not None else []
             return _launch(command, home, release, (bolt, http), password=password, deadline=deadline, stop_with=stop_with)
     except OSError as error:
         raise ConfigurationError(
@@ -190,6 +191,7 @@ def running_server(
             environment=environment,
             deadline=deadline,
             stop_with=read_end,
+            parent=os.getpid(),
         )
     finally:
         try:
