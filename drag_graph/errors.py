@@ -7,6 +7,7 @@ later can help (`retryable`).
     |-- ConfigurationError            exit 2   a flag, a setting or a file is not usable
     |   `-- InputError                         an input file cannot be read at all
     |-- StoreError                    exit 3
+    |   |-- SubgraphRefused                    a check of ours or a constraint refuses what was to be written; others go on
     |   |-- StoreUnavailable                   cannot be reached (retryable)
     |   |-- StoreLocked                        another process writes to it (retryable)
     |   |-- StoreUnfit                         newer, damaged, not a store, or filled by another embedder
@@ -71,6 +72,10 @@ class StoreError(DragGraphError):
     """The graph store cannot serve the request."""
 
     exit_code = 3
+
+
+class SubgraphRefused(StoreError):  # noqa: N818 - reads as what happened
+    """What was to be written breaks a check of ours or a constraint of the store: it is at fault, not the store."""
 
 
 class StoreUnavailable(StoreError):  # noqa: N818 - reads as what happened

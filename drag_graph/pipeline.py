@@ -15,8 +15,9 @@ from threading import Event
 from typing import Protocol
 
 from drag_graph import log
+from drag_graph.coalescing import RequestCoalescer
 from drag_graph.distilling import Usage
-from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError
+from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused
 from drag_graph.inputs import InputLine
 from drag_graph.interruption import Interruption, interrupted, on_ctrl_c
 from drag_graph.model import Aggregation, Query, Subgraph
@@ -24,7 +25,6 @@ from drag_graph.ports import GraphStore, SaveOutcome
 from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport, entry_of
 from drag_graph.steps.aggregate import aggregate
 from drag_graph.threads import Workers, long_turns
-from drag_graph.together import Together
 
 WINDOW = 64
 """Input lines whose completeness is looked up in one round trip."""
@@ -66,8 +66,8 @@ class Distiller:
         self._workers = workers
         self._retry = retry_quarantined
         self._interruption = interruption or Interruption()
-        self._saves: Together[_Saving, SaveOutcome] = Together(
-            self._save, most=SAVED_TOGETHER, kind=_Saving.kind, divides=lambda error: type(error) is StoreError
+        self._saves: RequestCoalescer[_Saving, SaveOutcome] = RequestCoalescer(
+            self._save, most=SAVED_TOGETHER, kind=_Saving.kind, divides=lambda error: isinstance(error, SubgraphRefused)
         )
         self._stop = Event()
         self._fatal: list[DragGraphError] = []
@@ -213,10 +213,10 @@ class Distiller:
         try:
             with log.timed("distil", query.id):
                 subgraph, aggregation = self._distils.distil(query, usage, entry.edition)
-                outcome = self._saved(_Saving(subgraph, aggregation, replace=bool(entry.edition)))
+                outcome = self._saves(_Saving(subgraph, aggregation, replace=bool(entry.edition)))
         except AwaitsBatch as error:
             return QueryResult(query.id, query.input_id, "pending", error=str(error), line=entry.line, **asdict(usage))
-        except (ReplyError, _Unstorable) as error:
+        except (ReplyError, SubgraphRefused) as error:
             log.event("quarantined", query=query.id, reason=type(error).__name__)
             taken = asdict(usage)
             return QueryResult(query.id, query.input_id, "quarantined", error=str(error), line=entry.line, **taken)
@@ -230,15 +230,6 @@ class Distiller:
         edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
         return replace(_counted(query, subgraph.model_copy(update={"edges": edges}), usage), line=entry.line)
 
-    def _saved(self, saving: "_Saving") -> SaveOutcome:
-        try:
-            return self._saves(saving)
-        except StoreError as error:
-            if type(error) is not StoreError:
-                raise
-            # Not the store is at fault but this one subgraph; the others go on.
-            raise _Unstorable(error.message, hint=error.hint) from error
-
     def _save(self, savings: list["_Saving"]) -> list[SaveOutcome]:
         """Save in one transaction what became ready while the one before was under way."""
         statements = {edge: text for saving in savings for edge, text in saving.aggregation.statements.items()}
@@ -249,10 +240,6 @@ class Distiller:
         self._stop.set()
         if report.stopped is None:
             report.stopped = error
-
-
-class _Unstorable(DragGraphError):  # noqa: N818 - reads as what happened
-    """The store refuses this subgraph."""
 
 
 @dataclass(frozen=True, slots=True)

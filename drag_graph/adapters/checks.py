@@ -1,6 +1,6 @@
 """What every store refuses to write, and what its `verify` looks for: one table and one set of rules for all adapters.
 
-Everything here raises StoreError in words before anything is sent to an engine.
+Everything here raises SubgraphRefused in words before anything is sent to an engine.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from drag_graph.adapters.embedders import MINILM
-from drag_graph.errors import StoreError, StoreUnfit
+from drag_graph.errors import StoreUnfit, SubgraphRefused
 from drag_graph.log import event
 from drag_graph.model import Answer, Entity, Evidence, Subgraph, TeacherCall, Triple
 from drag_graph.ports import Problem, Replace, SaveOutcome
@@ -39,7 +39,7 @@ def problem(statement: str, id_: str, *words: object) -> Problem:
 
 
 def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
-    """Refuse what must not be written. Raises StoreError, naming the query.
+    """Refuse what must not be written. Raises SubgraphRefused, naming the query.
 
     Every triple needs its evidence, teacher call and entities in its subgraph, every evidence its teacher call (promise 4),
     each part the id of its query, and the query the store's namespace. No id may be of two things, within a subgraph or across
@@ -49,25 +49,29 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
     for subgraph in subgraphs:
         query = subgraph.query
         if query.namespace != namespace:
-            raise StoreError(f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}", hint=_MEND)
+            raise SubgraphRefused(
+                f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}", hint=_MEND
+            )
         _check_references(subgraph)
         _check_numbers(subgraph)
         seen: set[tuple[str, str]] = set()
         for item in _parts(subgraph):
             key = (type(item).__name__, item.id)
             if key in seen or owners.setdefault(key, query.id) != query.id:
-                raise StoreError(f"query {query.id}: the {key[0]} id {item.id} is there twice", hint=_MEND)
+                raise SubgraphRefused(f"query {query.id}: the {key[0]} id {item.id} is there twice", hint=_MEND)
             seen.add(key)
 
 
 def check_answers(answers: Iterable[Answer], namespace: str) -> None:
-    """Refuse answers of another namespace, and numbers that JSON has not. Raises StoreError, naming the answer."""
+    """Refuse answers of another namespace, and numbers that JSON has not. Raises SubgraphRefused, naming the answer."""
     for answer in answers:
         if answer.namespace != namespace:
-            raise StoreError(f"answer {answer.id} is of namespace {answer.namespace!r}, the store of {namespace!r}", hint=_MEND)
+            raise SubgraphRefused(
+                f"answer {answer.id} is of namespace {answer.namespace!r}, the store of {namespace!r}", hint=_MEND
+            )
         _check_json(f"the snapshot of answer {answer.id}", answer.snapshot)
         if not all(math.isfinite(line.score) for line in answer.lines):
-            raise StoreError(f"answer {answer.id}: the score of a line is no number", hint=_MEND)
+            raise SubgraphRefused(f"answer {answer.id}: the score of a line is no number", hint=_MEND)
 
 
 def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: str) -> None:
@@ -110,7 +114,9 @@ def _check_references(subgraph: Subgraph) -> None:
     entities = {item.id for item in subgraph.entities}
     for statement in subgraph.evidence:
         if statement.call_id not in calls:
-            raise StoreError(f"query {source_id}: evidence {statement.id} has no teacher call {statement.call_id}", hint=_MEND)
+            raise SubgraphRefused(
+                f"query {source_id}: evidence {statement.id} has no teacher call {statement.call_id}", hint=_MEND
+            )
     for triple in subgraph.triples:
         for kind, id_, there in (
             ("evidence", triple.evidence_id, evidence),
@@ -119,24 +125,26 @@ def _check_references(subgraph: Subgraph) -> None:
             ("object", triple.object_id, entities),
         ):
             if id_ not in there:
-                raise StoreError(f"query {source_id}: triple {triple.id} has no {kind} {id_}", hint=_MEND)
+                raise SubgraphRefused(f"query {source_id}: triple {triple.id} has no {kind} {id_}", hint=_MEND)
     for item in _parts(subgraph):
         if item.source_id != source_id:
-            raise StoreError(f"query {source_id}: {type(item).__name__} {item.id} is of query {item.source_id}", hint=_MEND)
+            raise SubgraphRefused(
+                f"query {source_id}: {type(item).__name__} {item.id} is of query {item.source_id}", hint=_MEND
+            )
 
 
 def _check_numbers(subgraph: Subgraph) -> None:
     source_id = subgraph.query.id
     _check_json(f"the metadata of query {source_id}", subgraph.query.metadata)
     if not all(map(math.isfinite, _numbers(subgraph))):
-        raise StoreError(f"query {source_id}: a score, cost or vector is no number", hint=_MEND)
+        raise SubgraphRefused(f"query {source_id}: a score, cost or vector is no number", hint=_MEND)
 
 
 def _check_json(what: str, document: Any) -> None:
     try:
         json.dumps(document, allow_nan=False)
     except (ValueError, TypeError) as error:
-        raise StoreError(f"{what} cannot be kept as JSON: {error}", hint=_MEND) from error
+        raise SubgraphRefused(f"{what} cannot be kept as JSON: {error}", hint=_MEND) from error
 
 
 def _numbers(subgraph: Subgraph) -> Iterator[float]:

@@ -3,7 +3,7 @@
 import re
 
 from drag_graph import migrate
-from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
+from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit, SubgraphRefused
 
 _HOLDER = re.compile(r"PID (\d+)")
 _OTHER_FILE = "Name another file by --store."
@@ -66,9 +66,15 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
     ),
     (
         re.compile(r"Unable to cast Python instance|surrogate"),
-        StoreError,
+        SubgraphRefused,
         "cannot keep a text that is not valid Unicode",
         "Remove its lone surrogates (U+D800 to U+DFFF).",
+    ),
+    (
+        re.compile(r"duplicated primary key|violates the uniqueness"),
+        SubgraphRefused,
+        "has something else under an id",
+        "Run `drag-graph db verify`.",
     ),
     (
         re.compile(r"Buffer manager|allocate memory|mmap", re.IGNORECASE),

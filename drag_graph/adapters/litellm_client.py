@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from random import SystemRandom
 from typing import Any, Literal
 
 from drag_graph import log
@@ -22,6 +23,7 @@ RETRIES = 5
 RETRIES_UNREACHABLE = 3
 LONGEST_WAIT = 60.0
 _GRACE = 0.25
+_DICE = SystemRandom()
 _NO_KEY = "not-needed"
 _OBSERVERS = ("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback")
 _NOISY_LOGGERS = {"LiteLLM": logging.CRITICAL, "openai": logging.WARNING, "httpx": logging.WARNING, "httpcore": logging.WARNING}
@@ -72,8 +74,8 @@ def complete(
     when the server at `base_url` refuses the key. `on_lost` is called after an attempt whose reply got lost but may have been
     charged, with whether another attempt follows. `parameters` go to the model, without those that its provider does not know.
 
-    Rate limits, timeouts, 5xx and broken connections are repeated at most 5 times after 1, 2, 4, 8, 16 s, or after what
-    Retry-After says; a server that cannot be reached at all, at most 3 times.
+    Rate limits, timeouts, 5xx and broken connections are repeated at most 5 times, after a random part of 1, 2, 4, 8, 16 s, or
+    a little more than what Retry-After says; a server that cannot be reached at all, at most 3 times.
 
     Raises ModelAccessDenied, UnknownModel, ModelUnavailable, ContextOverflow, RefusedReply (the provider's filter) and
     RequestRejected.
@@ -343,7 +345,10 @@ def _retries(failure: Failure) -> int:
 
 
 def _wait(failure: Failure, attempt: int) -> float:
-    return failure.retry_after if failure.retry_after is not None else min(2.0**attempt, LONGEST_WAIT)
+    """Return the seconds to wait, spread at random: what failed together must not come back together."""
+    if failure.retry_after is not None:
+        return failure.retry_after * _DICE.uniform(1.0, 1.1)
+    return _DICE.uniform(0.0, min(2.0**attempt, LONGEST_WAIT))
 
 
 def _completion(response: Any, model: str, latency_ms: int, messages: Sequence[Mapping[str, str]]) -> Completion:

@@ -5,7 +5,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 
-from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit, SubgraphRefused
 
 START = "Start it (`drag-graph db up`), or check --store / NEO4J_URI."
 CREDENTIALS = "Check NEO4J_USERNAME and NEO4J_PASSWORD."
@@ -47,7 +47,7 @@ def explain(error: BaseException, location: str, timeout: float) -> StoreError:
     if isinstance(error, neo4j_errors.Neo4jError):
         return _refusal(error, where)
     if isinstance(error, UnicodeError | OverflowError):
-        return StoreError(f"a value cannot be stored: {_unstorable(error)}", hint="Mend the input line that it came from.")
+        return SubgraphRefused(f"a value cannot be stored: {_unstorable(error)}", hint="Mend the input line that it came from.")
     if isinstance(error, neo4j_errors.IncompleteCommit):
         return StoreUnavailable(
             f"{where} went away while it committed; whether it did is not known", hint=f"{_LATER} Repeating is safe."
@@ -120,7 +120,7 @@ def _refusal(error: BaseException, where: str) -> StoreError:
     if title == "DatabaseNotFound":
         return StoreUnfit(f"{where} has no such database", hint="Check NEO4J_DATABASE; Community has one, `neo4j`.")
     if title == "ConstraintValidationFailed":
-        return StoreError(f"{where}: an id is taken by something else in the store", hint="Run `drag-graph db verify`.")
+        return SubgraphRefused(f"{where}: an id is taken by something else in the store", hint="Run `drag-graph db verify`.")
     if code == VANISHED:
         return StoreUnavailable(f"{where}: what is being read is being erased, again and again", hint="Run the same again.")
     is_retryable = getattr(error, "is_retryable", None)

@@ -11,10 +11,10 @@ from drag_graph.adapters.neo4j_concepts import Neo4jConcepts, unlink
 from drag_graph.adapters.neo4j_connection import IdTaken, Work
 from drag_graph.adapters.neo4j_search import LEAST_CANDIDATES, Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
+from drag_graph.coalescing import RequestCoalescer
 from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
-from drag_graph.together import Together
 
 if TYPE_CHECKING:
     from drag_graph.adapters.neo4j_erasing import Neo4jErasing
@@ -112,9 +112,9 @@ class Neo4jStore(Neo4jAccess):
         return [by_id[id_] for id_ in source_ids if id_ in by_id]
 
     @cached_property
-    def _reads(self) -> Together[list[str], list[list[Any]]]:
+    def _reads(self) -> RequestCoalescer[list[str], list[list[Any]]]:
         """Takes query ids and returns their rows of `read_subgraphs`."""
-        return Together(self._read_together, most=READ_TOGETHER, slots=READ_SLOTS, size=len)
+        return RequestCoalescer(self._read_together, most=READ_TOGETHER, slots=READ_SLOTS, size=len)
 
     def _read_together(self, wanted: list[list[str]]) -> list[list[list[Any]]]:
         ids = list(dict.fromkeys(id_ for some in wanted for id_ in some))

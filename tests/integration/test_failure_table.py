@@ -156,7 +156,10 @@ def test_row(server, tmp_path, name):
             with pytest.raises(row.outcome):
                 teacher.ask(request)
         assert server.count() == row.requests
-        assert tuple(waits) == row.waits
+        assert len(waits) == len(row.waits)
+        for wait, most, fault in zip(waits, row.waits, row.replies, strict=False):
+            least = most if str(getattr(fault, "retry_after", "")).replace(".", "").isdigit() else 0
+            assert least <= wait <= most * 1.1, "a random part of 2^n s, or a little more than what Retry-After says"
         assert len(tape) == isinstance(row.outcome, int)
     if isinstance(row.outcome, int):
         assert_only_what_was_validated(path, request, reply)
@@ -182,7 +185,7 @@ def test_the_retry_after_of_a_date_is_waited(server):
     server.script("evidence", Fault(503, retry_after=date_in(100)), Say(GOOD))
     LiteLLMTeacher("any", base_url=server.url, sleep=waits.append).ask(evidence_request())
     assert server.count() == 2
-    assert 80 < waits[0] <= 100
+    assert 80 < waits[0] <= 110
 
 
 class TestOneRetryLoop:

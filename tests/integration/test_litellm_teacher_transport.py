@@ -40,7 +40,8 @@ class TestTransport:
     def test_waits_double(self, server, teacher, waits):
         server.script("evidence", Fault(429), Fault(500), Fault(503), Fault(), Fault(529))
         teacher.ask(evidence_request())
-        assert waits == [1, 2, 4, 8, 16]
+        assert all(0 <= wait <= most for wait, most in zip(waits, [1, 2, 4, 8, 16], strict=True)), waits
+        assert len(set(waits)) == 5, "spread, so that what failed together does not come back together"
 
     @pytest.mark.parametrize("fault", [Fault(429), Fault(500), Fault(502), Fault(503), Fault(504), Fault(408), Fault()])
     def test_five_retries_then_unavailable(self, server, teacher, waits, fault):
@@ -55,9 +56,9 @@ class TestTransport:
         date = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
         server.script("evidence", Fault(429, retry_after="7"), Fault(503, retry_after=date), Fault(429, retry_after="soon"))
         teacher.ask(evidence_request())
-        assert waits[0] == 7
-        assert 90 < waits[1] <= 100
-        assert waits[2] == 4
+        assert 7 <= waits[0] <= 7.7
+        assert 90 < waits[1] <= 110
+        assert 0 <= waits[2] <= 4
 
     def test_a_wait_of_hours_is_not_waited(self, server, teacher, waits):
         server.script("evidence", Fault(429, retry_after="7200"))
@@ -75,7 +76,7 @@ class TestTransport:
         teacher = LiteLLMTeacher("any", base_url="http://127.0.0.1:1/v1", sleep=waits.append)
         with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1:1 .*cannot be reached"):
             teacher.ask(evidence_request())
-        assert waits == [1, 2, 4]
+        assert all(0 <= wait <= most for wait, most in zip(waits, [1, 2, 4], strict=True)), waits
 
     @pytest.mark.parametrize("say", [Say("slow", interval=0.05), Say("slow", delay=3)], ids=["drip", "silence"])
     def test_no_attempt_outlasts_its_time(self, server, waits, say):
@@ -84,7 +85,8 @@ class TestTransport:
         began = time.monotonic()
         assert len(teacher.ask(evidence_request()).payload.evidence) == 6
         assert time.monotonic() - began < 2.5
-        assert waits == [1]
+        assert len(waits) == 1
+        assert 0 <= waits[0] <= 1
 
     def test_deadline_covers_all_attempts(self, server):
         server.script("student", *[Fault(503)] * 9)

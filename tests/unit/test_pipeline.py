@@ -14,6 +14,7 @@ from drag_graph.errors import (
     Spent,
     StoreError,
     StoreUnavailable,
+    SubgraphRefused,
 )
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.testing.dict_store import DictStore
@@ -264,7 +265,7 @@ def test_one_subgraph_that_the_store_refuses_is_alone_in_being_refused(store, te
 
     def save(subgraphs, aggregation, **flags):
         if any(subgraph.query.text == "question 3" for subgraph in subgraphs):
-            raise StoreError("query 3 is refused")
+            raise SubgraphRefused("query 3 is refused")
         return original(subgraphs, aggregation, **flags)
 
     store.save = save
@@ -275,3 +276,15 @@ def test_one_subgraph_that_the_store_refuses_is_alone_in_being_refused(store, te
         3: "query 3 is refused"
     }
     assert report.totals()["complete"] == 7
+
+
+def test_what_is_wrong_with_the_store_itself_ends_the_run_and_blames_no_query(store, teacher):
+    def save(subgraphs, aggregation, **flags):
+        raise StoreError("the disk is full")
+
+    store.save = save
+    report = distiller(store, teacher, workers=1).run([InputLine(n, query=make_query(f"question {n}")) for n in range(8)])
+    assert report.exit_code == 3
+    assert {result.status for result in report.queries} == {"pending"}
+    assert str(report.stopped) == "the disk is full"
+    assert {text for text, _ in teacher.calls} == {"question 0"}, "nobody pays for what cannot be stored"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from drag_graph.adapters.litellm_errors import RequestRejected
+from drag_graph.coalescing import RequestCoalescer
 from drag_graph.ports import Vectors
-from drag_graph.together import Together
 
 
 class SharedCalls:
@@ -18,7 +18,7 @@ class SharedCalls:
 
     def __init__(self, work: Callable[[list[str]], Vectors], *, most: int, slots: int = 1) -> None:
         self._work = work
-        self._together: Together[list[str], Vectors] = Together(
+        self._together: RequestCoalescer[list[str], Vectors] = RequestCoalescer(
             self._embed, most=most, slots=slots, size=len, divides=lambda error: isinstance(error, RequestRejected)
         )
 

@@ -24,14 +24,14 @@ class _Job(Generic[Item, Result]):
         return bool(self.results) or self.error is not None
 
 
-class Together(Generic[Item, Result]):
+class RequestCoalescer(Generic[Item, Result]):
     """Makes the calls of many threads with few calls of `work`: items to a result each, in their order.
 
     The thread that finds one of the `slots` free takes everything of its `kind` that waits, up to a `size` of `most` together
     (an item is not divided here), and makes the call for all; nobody waits for company. An error of ours goes to each thread
     that was part of the call, in a copy of its own. Where `divides` says that the error may be about one item or their number,
-    all try again, and fewer go together from then on. Any other error goes to the thread that made the call, and the others
-    try again.
+    the same thread tries each half of them again; if it was their number, fewer go together from then on. Any other error goes
+    to the thread that made the call, and the others try again.
     """
 
     def __init__(
@@ -82,18 +82,27 @@ class Together(Generic[Item, Result]):
         return jobs
 
     def _lead(self, jobs: list[_Job[Item, Result]], own: _Job[Item, Result]) -> None:
-        again = [job for job in jobs if job is not own]
         try:
-            for job, result in zip(jobs, self._work([job.item for job in jobs]), strict=True):
-                job.results.append(result)
-        except DragGraphError as error:
-            if self._divides(error) and len(jobs) > 1:
-                self._most, again = max(1, sum(self._size(job.item) for job in jobs) // 2), jobs
-            else:
-                for job in jobs:
-                    job.error = error if job is own else copy.copy(error)
+            self._call(jobs)
         finally:
             with self._changed:
                 self._free += 1
-                self._waiting = [job for job in again if not job.done] + self._waiting
+                self._waiting = [job for job in jobs if job is not own and not job.done] + self._waiting
                 self._changed.notify_all()
+
+    def _call(self, jobs: list[_Job[Item, Result]]) -> None:
+        try:
+            results = self._work([job.item for job in jobs])
+        except DragGraphError as error:
+            if len(jobs) > 1 and self._divides(error):
+                half = len(jobs) // 2
+                self._call(jobs[:half])
+                self._call(jobs[half:])
+                if not any(job.error for job in jobs):
+                    self._most = min(self._most, max(1, sum(self._size(job.item) for job in jobs) // 2))
+            else:
+                for job in jobs:
+                    job.error = copy.copy(error)
+            return
+        for job, result in zip(jobs, results, strict=True):
+            job.results.append(result)
