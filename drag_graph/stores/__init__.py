@@ -1,0 +1,1 @@
+"""What keeps the graph: the engines, and what they share."""
