@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options
+from .output import Force, Output, written
 
 
 class AuditFormat(StrEnum):
@@ -25,9 +26,6 @@ class ShowFormat(StrEnum):
     text = "text"
     json = "json"
     html = "html"
-
-
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="A file; stdout without it.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -115,6 +113,7 @@ def audit(
     answer_id: Annotated[str, typer.Argument(help="The answer's id, or how it begins.")],
     format: Annotated[AuditFormat, typer.Option("--format", "-f", help="The form.")] = AuditFormat.table,  # noqa: A002
     output: Output = None,
+    force: Force = False,
     json: options.Json = False,
     store: options.Store = None,
     namespace: options.Namespace = None,
@@ -134,15 +133,17 @@ def audit(
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
-    with open_store(settings, create=False, read_only=True) as graph:
-        document = audit_document(graph, answer_id)
-    render.audit(document, AuditFormat.json if json else format, output)
+    with written(output, settings, force=force):
+        with open_store(settings, create=False, read_only=True) as graph:
+            document = audit_document(graph, answer_id)
+        render.audit(document, AuditFormat.json if json else format)
 
 
 def show(
     query_id: Annotated[str | None, typer.Argument(help="The query's id, or how it begins; all queries without it.")] = None,
     format: Annotated[ShowFormat, typer.Option("--format", "-f", help="The form.")] = ShowFormat.table,  # noqa: A002
     output: Output = None,
+    force: Force = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Queries listed.")] = 50,
     json: options.Json = False,
     store: options.Store = None,
@@ -164,15 +165,15 @@ def show(
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
-    if query_id is None and (output is not None or format in {ShowFormat.text, ShowFormat.html}):
+    if query_id is None and format in {ShowFormat.text, ShowFormat.html}:
         raise ConfigurationError("without a QUERY_ID there is only the list, as table or --json", hint="drag-graph show --help")
-    with open_store(settings, create=False, read_only=True) as graph:
+    with written(output, settings, force=force), open_store(settings, create=False, read_only=True) as graph:
         if query_id is None:
             where = f"{graph.location}, namespace {graph.namespace}"
             render.listing(graph.list_queries(limit=limit), where, as_json=json or format is ShowFormat.json)
             return
         subgraph = stored_subgraph(graph, query_id)
-    render.subgraph(subgraph, ShowFormat.json if json else format, output)
+        render.subgraph(subgraph, ShowFormat.json if json else format)
 
 
 def _one_source(text: str | None, file: Path | None, query_id: str | None, option: list[str] | None) -> None:

@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
+from .output import Force, Output, written
 
 if TYPE_CHECKING:
     from drag_graph.ports import GraphStore
@@ -29,9 +29,8 @@ def register(app: typer.Typer) -> None:
         format: Annotated[  # noqa: A002
             Format, typer.Option("--format", help="jsonl: to compare stores; subgraphs: what `import` reads.")
         ] = Format.jsonl,
-        output: Annotated[
-            Path | None, typer.Option("--output", "-o", help="A file (compressed if it ends in .gz); stdout without it.")
-        ] = None,
+        output: Output = None,
+        force: Force = False,
         full: Annotated[bool, typer.Option("--full", help="With jsonl: keep times, costs, vectors and snapshots.")] = False,
         store: options.Store = None,
         namespace: options.Namespace = None,
@@ -49,21 +48,17 @@ def register(app: typer.Typer) -> None:
         """
         from drag_graph.bootstrap import open_store
         from drag_graph.errors import ConfigurationError
-        from drag_graph.files import write_lines
 
         del debug
         if full and format is Format.subgraphs:
             raise ConfigurationError("--full belongs to --format jsonl; subgraphs are always whole", hint="Leave it out.")
         settings = options.settings_of({"store": store, "namespace": namespace})
-        with open_store(settings, create=False, read_only=True) as graph:
+        with written(output, settings, force=force), open_store(settings, create=False, read_only=True) as graph:
             if next(graph.exchange.source_ids(), None) is None:
                 typer.echo(f"No query is stored in namespace {graph.namespace!r} of {graph.location}.", err=True)
             lines = _subgraphs(graph) if format is Format.subgraphs else _canonical(graph, full=full)
-            if output is None:
-                for line in lines:
-                    sys.stdout.write(line + "\n")
-            else:
-                write_lines(output, lines)
+            for line in lines:
+                sys.stdout.write(line + "\n")
 
 
 def _canonical(graph: "GraphStore", *, full: bool) -> Iterator[str]:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -52,15 +51,9 @@ def document(value: Any) -> None:
     sys.stdout.write(json_module.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
-def write(text: str, output: Path | None) -> None:
-    """Write a text to a file in one step, or to stdout."""
-    if output is None:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
-        return
-    from drag_graph.files import write_text
-
-    write_text(output, text)
-    typer.echo(f"Wrote {output}", err=True)
+def write(text: str) -> None:
+    """Print a text, with one line end at its end."""
+    sys.stdout.write(text.removesuffix("\n") + "\n")
 
 
 @contextmanager
@@ -202,18 +195,18 @@ def problems(found: Sequence["Problem"], *, as_json: bool) -> None:
     console().print(table)
 
 
-def audit(values: dict[str, Any], form: "AuditFormat", output: Path | None) -> None:
-    """Print or write an audit."""
+def audit(values: dict[str, Any], form: "AuditFormat") -> None:
+    """Print an audit."""
     if form == "json":
-        write(json_module.dumps(values, ensure_ascii=False, indent=2), output)
+        write(json_module.dumps(values, ensure_ascii=False, indent=2))
     elif form == "prov":
         from drag_graph.service.prov import prov_document
 
-        write(json_module.dumps(prov_document(values), ensure_ascii=False, indent=2), output)
+        write(json_module.dumps(prov_document(values), ensure_ascii=False, indent=2))
     elif form == "html":
         from drag_graph.service.audit_page import audit_page
 
-        write(audit_page(values), output)
+        write(audit_page(values))
     else:
         _audit_tree(values)
 
@@ -254,18 +247,18 @@ def _call(call: Mapping[str, Any] | None) -> str:
     return escape(f"by {call['model']} ({call['stage']}, ${call['cost_usd']:.4f}, {call['created_at']})")
 
 
-def subgraph(value: "Subgraph", form: "ShowFormat", output: Path | None) -> None:
-    """Print or write a subgraph."""
+def subgraph(value: "Subgraph", form: "ShowFormat") -> None:
+    """Print a subgraph."""
     if form == "json":
-        write(value.model_dump_json(indent=2), output)
+        write(value.model_dump_json(indent=2))
     elif form == "html":
         from drag_graph.service.graph_page import graph_page
 
-        write(graph_page(value), output)
+        write(graph_page(value))
     elif form == "text":
         from drag_graph.service.auditing import subgraph_text
 
-        write(subgraph_text(value), output)
+        write(subgraph_text(value))
     else:
         _subgraph_tables(value)
 

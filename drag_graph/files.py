@@ -1,10 +1,13 @@
 """Writing files so that nothing half-written is left behind."""
 
 import gzip
+import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, TextIO, cast
 
 from drag_graph.errors import ConfigurationError
 
@@ -12,27 +15,30 @@ _LEVEL = 6
 """Of compression: gzip's own."""
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text as `write_lines` does, with one line end at its end."""
-    write_lines(path, [text.removesuffix("\n")])
-
-
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines to `path` as UTF-8 in one step: a temporary file beside it, synced, then renamed onto it.
+    """Write lines to `path` as `replacing` does."""
+    with replacing(path) as file:
+        file.writelines(line + "\n" for line in lines)
 
-    They are compressed where the name ends in `.gz`; equal lines give equal bytes then, too.
-    Raises ConfigurationError in words when the place cannot be written; then `path` is as it was.
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """Lend a text file (UTF-8) that becomes `path` when the block ends without an error; only its owner may read it.
+
+    It is a temporary file beside `path`, synced, then renamed onto it; a device or a pipe is written to as it is. It is
+    compressed where the name ends in `.gz`, equal texts to equal bytes. Raises ConfigurationError when the place cannot be
+    written; then `path` is as it was.
     """
     temporary = ""
     try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as device:
+                yield from _text(device, path)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
             temporary = file.name
-            if path.suffix == ".gz":
-                with gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed:
-                    packed.writelines(_encoded(lines))
-            else:
-                file.writelines(_encoded(lines))
+            yield from _text(cast("IO[bytes]", file), path)
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).replace(path)
@@ -45,5 +51,12 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
             Path(temporary).unlink(missing_ok=True)
 
 
-def _encoded(lines: Iterable[str]) -> Iterator[bytes]:
-    return ((line + "\n").encode() for line in lines)
+def _text(file: IO[bytes], path: Path) -> Iterator[TextIO]:
+    packed = gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) if path.suffix == ".gz" else None
+    text = io.TextIOWrapper(cast("IO[bytes]", packed or file), encoding="utf-8", newline="\n")
+    try:
+        yield text
+    finally:
+        text.detach()
+        if packed:
+            packed.close()

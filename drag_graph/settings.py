@@ -155,6 +155,13 @@ class Settings(BaseSettings):
         """Where runs, their spending and their batches are kept: beside the tape."""
         return self.tape_path.with_name(f"{self.tape_path.name}.runs.sqlite3")
 
+    @property
+    def own_files(self) -> tuple[Path, ...]:
+        """What no output may be written to; nor what is beside these under a longer name."""
+        named = tuple(Path(name.partition(":")[2]) for name in (self.teacher,) if name.startswith(("curated:", "tape:")))
+        store = () if self.uses_neo4j else (Path(self.store).expanduser(),)
+        return (*store, self.tape_path, *named)
+
 
 class _Neo4jVariables(PydanticBaseSettingsSource):
     """The variables that the Neo4j ecosystem names."""

@@ -1,0 +1,67 @@
+"""Where results go: stdout, or the file that -o names, which is never one of the product's own."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options
+
+if TYPE_CHECKING:
+    from drag_graph.settings import Settings
+
+STDOUT = Path("-")
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="A new file (compressed if it ends in .gz); - is stdout.",
+        show_default="-",
+        rich_help_panel=options.OUTPUT_PANEL,
+    ),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Let -o replace a file that is there.", rich_help_panel=options.OUTPUT_PANEL)
+]
+
+
+@contextmanager
+def written(output: Path | None, settings: "Settings", *, force: bool = False) -> Iterator[None]:
+    """Let what the block prints on stdout go into `output`, in one step when the block ends without an error.
+
+    Raises ConfigurationError, before the block runs, for the store, the tape and their like, and without `force` for any file
+    that is there.
+    """
+    if output is None or output == STDOUT:
+        yield
+        return
+    from drag_graph.files import replacing
+
+    _require_harmless(output, settings.own_files, force=force)
+    with replacing(output) as file, redirect_stdout(file):
+        yield
+    sys.stdout.flush()
+    typer.echo(f"Wrote {output}", err=True)
+
+
+def _require_harmless(output: Path, own_files: tuple[Path, ...], *, force: bool) -> None:
+    from drag_graph.errors import ConfigurationError
+
+    target = output.resolve()
+    for own in (path.resolve() for path in own_files):
+        beside = target.parent == own.parent and target.name.startswith(f"{own.name}.")
+        if target == own or own in target.parents or beside or _is_same(target, own):
+            raise ConfigurationError(f"{output} belongs to the store or the tape", hint="Give another place with --output.")
+    if target.is_dir():
+        raise ConfigurationError(f"{output} is a folder", hint="Name a file in it with --output.")
+    if target.is_file() and not force:
+        raise ConfigurationError(f"{output} is there already", hint="Give --force to replace it, or another place.")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
