@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from drag_graph.erasing import ErasingStore
 from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, TeacherCall
 from drag_graph.searching import GraphSearch
-from drag_graph.statistics import StatisticsStore
 from drag_graph.wire import Reply
 
 if TYPE_CHECKING:
@@ -199,6 +198,25 @@ class Problem:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class LinkedEdge:
+    """A simple edge between things: an end is a cluster of concepts, else a concept, else (not linked) the entity itself.
+
+    The names are those of the entities at its ends.
+    """
+
+    id: str
+    source_id: str
+    source: str
+    source_name: str
+    target: str
+    target_name: str
+    statement: str
+    predicates: tuple[str, ...]
+    confidence: float
+    support: int
+
+
 class GraphStore(Protocol):
     """The graph of one namespace, in Neo4j or embedded. A context manager; methods are thread-safe.
 
@@ -221,10 +239,6 @@ class GraphStore(Protocol):
     @property
     def erasing(self) -> ErasingStore:
         """Erasing queries, or what teacher calls said about them."""
-
-    @property
-    def statistics(self) -> StatisticsStore:
-        """Looking at the whole graph."""
 
     @property
     def exchange(self) -> "ExchangeStore":
@@ -323,6 +337,9 @@ class GraphStore(Protocol):
 
     def erase_query(self, source_id: str) -> dict[str, int]:
         """Erase a query, its subgraph and every answer that rests on it, in one transaction; return what went, by label."""
+
+    def linked_edges(self) -> Iterator[LinkedEdge]:
+        """Yield the simple edges of the namespace between things; streams. One that lacks something (damage) is left out."""
 
     def unproven_triples(self) -> list[str]:
         """Return ids of triples without a stored evidence or teacher call: always empty unless somebody tampered."""

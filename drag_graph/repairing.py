@@ -12,9 +12,9 @@ from typing import Literal, Protocol, TypeAlias
 from drag_graph.concepts import Concept, Settled
 from drag_graph.errors import ConfigurationError, DragGraphError, ModelError, StoreLocked, StoreUnfit
 from drag_graph.identity import content_id, query_id
+from drag_graph.manage.statistics import components
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports import Embedder, GraphStore, Problem, Vectors
-from drag_graph.statistics import components
 from drag_graph.steps.moving import repeat_of
 from drag_graph.steps.surface import predicate_key
 

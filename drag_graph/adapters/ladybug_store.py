@@ -15,13 +15,12 @@ from drag_graph.erasing import QUERY_LABELS, Target, aggregation_text
 from drag_graph.errors import StoreError, StoreUnavailable
 from drag_graph.log import event
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
 
 if TYPE_CHECKING:
     from drag_graph.adapters.ladybug_erasing import LadybugErasing
     from drag_graph.adapters.ladybug_exchange import LadybugExchange
-    from drag_graph.adapters.ladybug_statistics import LadybugStatistics
 
 PARTS = ("evidence", "entities", "triples", "edges", "calls")
 COUNTED = (
@@ -269,12 +268,9 @@ class LadybugStore(LadybugAccess):
 
         return LadybugErasing(self)
 
-    @property
-    def statistics(self) -> "LadybugStatistics":
-        """Looking at the whole graph (`drag_graph.statistics`)."""
-        from drag_graph.adapters.ladybug_statistics import LadybugStatistics
-
-        return LadybugStatistics(self)
+    def linked_edges(self) -> Iterator[LinkedEdge]:
+        for row in self.ready().stream("linked_edges", namespace=self._namespace):
+            yield LinkedEdge(**{**row, "predicates": tuple(row["predicates"])})
 
     def unproven_triples(self) -> list[str]:
         with self.reading() as session:

@@ -14,12 +14,11 @@ from drag_graph.adapters.records import answer_records, link, node, subgraph_rec
 from drag_graph.coalescing import RequestCoalescer
 from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 
 if TYPE_CHECKING:
     from drag_graph.adapters.neo4j_erasing import Neo4jErasing
     from drag_graph.adapters.neo4j_exchange import Neo4jExchange
-    from drag_graph.adapters.neo4j_statistics import Neo4jStatistics
 
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
@@ -213,12 +212,10 @@ class Neo4jStore(Neo4jAccess):
 
         return Neo4jErasing(self)
 
-    @property
-    def statistics(self) -> "Neo4jStatistics":
-        """Looking at the whole graph (`drag_graph.statistics`)."""
-        from drag_graph.adapters.neo4j_statistics import Neo4jStatistics
-
-        return Neo4jStatistics(self)
+    def linked_edges(self) -> Iterator[LinkedEdge]:
+        for page in self._pages("linked_edges"):
+            for _, edges in page:
+                yield from (LinkedEdge(**{**edge, "predicates": tuple(edge["predicates"])}) for edge in edges)
 
     # ---- checking and exporting
 

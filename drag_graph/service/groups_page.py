@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 
 from drag_graph.errors import MissingExtra
-from drag_graph.statistics import Group
+from drag_graph.manage.statistics import Group
 
 MOST = 400
 """Things in a picture; more of them are a ball of wool."""

@@ -17,7 +17,7 @@ from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Migration, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import LinkedEdge, Migration, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
@@ -25,7 +25,6 @@ from drag_graph.testing.dict_concepts import DictConcepts, Links
 from drag_graph.testing.dict_erasing import DictErasing
 from drag_graph.testing.dict_exchange import DictExchange
 from drag_graph.testing.dict_search import DictSearch
-from drag_graph.testing.dict_statistics import DictStatistics
 
 KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
 
@@ -210,9 +209,23 @@ class DictStore:
     def erasing(self) -> DictErasing:
         return DictErasing(self)
 
-    @property
-    def statistics(self) -> DictStatistics:
-        return DictStatistics(self)
+    def linked_edges(self) -> Iterator[LinkedEdge]:
+        with self.content() as content:
+            graphs, links = list(content.subgraphs.values()), content.links
+            thing = {id_: links.concepts[concept].cluster or concept for id_, concept in links.refers.items()}
+        for edge in (edge for graph in graphs for edge in graph.edges):
+            yield LinkedEdge(
+                edge.id,
+                edge.source_id,
+                thing.get(edge.subject_id, edge.subject_id),
+                edge.subject,
+                thing.get(edge.object_id, edge.object_id),
+                edge.object,
+                edge.statement,
+                edge.predicates,
+                edge.confidence,
+                edge.support,
+            )
 
     def unproven_triples(self) -> list[str]:
         with self.content() as content:

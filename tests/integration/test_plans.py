@@ -55,8 +55,7 @@ SELECTION = {"domain": "", "input_id": "", "created_before": ""}
 PAGES = {
     "records_queries": {},
     "records_answers": {},
-    "statistics_edges": {},
-    "statistics_said": {},
+    "linked_edges": {},
     "erase_targets": SELECTION,
     "erase_targets_calls": {**SELECTION, "model": "teacher/of-tests"},
     "expired_queries": {"now": "9999"},
@@ -65,7 +64,7 @@ PAGES = {
 """The statements that page through queries or answers by id, and their other parameters."""
 MOST_TRIED = 5
 """Database hits of an operator that finds nothing."""
-WHOLE = [*checks.CHECKS, "counts", *(name for name in queries.names("neo4j") if name.startswith("statistics_"))]
+WHOLE = [*checks.CHECKS, "counts"]
 """The statements that look at all of a namespace."""
 
 
@@ -319,14 +318,6 @@ def test_a_namespace_costs_nothing_for_what_others_have(driver, namespaces, conc
     found = profiled(driver, name, **values)
     touched = [(operator["args"].get("DbHits", 0), operator["args"].get("Details", "")) for operator in found]
     assert [item for item in touched if item[0] > MOST_TRIED] == []
-
-
-def test_unused_evidence_is_found_by_indexes(driver, namespaces):
-    """The first of them cost the same in a larger store, and less than to look at all."""
-    few, many = (
-        checked(profiled(driver, "statistics_unused_examples", namespace=namespace, limit=3)) for namespace in namespaces
-    )
-    assert many <= 1.5 * few + 20
 
 
 @pytest.mark.parametrize("name", ["read_answer", "audit_walk"])

@@ -1,9 +1,11 @@
 import random
 
+import igraph  # noqa: F401 - so that no example is timed with the import in it
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.statistics import Said, communities, components, contradictions, first
+from drag_graph.manage.statistics import communities, components, contradictions, names_of, shared, statistics
+from drag_graph.ports import LinkedEdge
 
 EDGES = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh"), st.floats(0.1, 1.0)), max_size=15)
 
@@ -47,15 +49,32 @@ def test_two_dense_groups_with_one_thin_bridge_are_two_communities():
 
 
 def test_only_predicates_that_exclude_each_other_contradict():
-    said = [
-        Said("s", "o", {"increase": ["1"], "decreases": ["2"], "is related to": ["3"]}),
-        Said("o", "s", {"decrease": ["4"]}),
-    ]
-    (found,) = contradictions(said)
-    assert (found.first, found.second, found.triple_ids) == ("decreases", "increase", ("1", "2"))
+    claims = {
+        ("s", "o"): {"increase": ["1"], "decreases": ["2"], "is related to": ["3"]},
+        ("o", "s"): {"decrease": ["4"]},
+    }
+    (found,) = contradictions(claims)
+    assert (found.pair, found.predicates, found.edge_ids) == (("s", "o"), ("decreases", "increase"), ("1", "2"))
     assert found.why
 
 
-@given(items=st.lists(st.integers()), limit=st.integers(1, 5))
-def test_the_first_are_those_of_a_sorted_list(items, limit):
-    assert first(items, limit, lambda item: item) == (len(items), sorted(items)[:limit])
+@given(confidences=st.lists(st.floats(0.0, 1.0), max_size=40), limit=st.integers(1, 5))
+def test_the_weakest_edges_are_those_of_the_sorted_list(confidences, limit):
+    edges = [edge(str(n), "s", "o", confidence=confidence) for n, confidence in enumerate(confidences)]
+    wanted = sorted((item.confidence, item.id) for item in edges)[:limit]
+    found = statistics(lambda: edges, {}, limit)["weakest_edges"]
+    assert [(item["confidence"], item["id"]) for item in found] == wanted
+
+
+def test_a_thing_is_called_what_most_of_its_edges_call_it():
+    edges = [edge("1", "s", "o", name="aspirin"), edge("2", "s", "o", name="aspirin"), edge("3", "s", "o", name="an acid")]
+    assert names_of(edges, ["s"]) == {"s": "aspirin"}
+
+
+def test_only_what_two_sources_share_is_shared():
+    edges = [edge("1", "a", "b"), edge("2", "a", "b"), edge("3", "a", "a", source_id="other")]
+    assert [(item.id, item.sources, item.edges) for item in shared(edges, 5)] == [("a", 2, 3)]
+
+
+def edge(id_, source, target, *, source_id="q", confidence=0.5, name="thing"):
+    return LinkedEdge(id_, source_id, source, name, target, "object", "a statement", ("is",), confidence, 1)

@@ -1,0 +1,172 @@
+"""Looking at a whole graph: sizes, weak edges, contradictions, what hangs together (docs/graph.md).
+
+The graph that is looked at is of *things*: a thing is a cluster of concepts, or a concept that no cluster has yet, or, where
+nothing was linked, an entity. A store gives the simple edges between them (`GraphStore.linked_edges`); the rest is worked
+out here.
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from drag_graph.ports import LinkedEdge
+from drag_graph.steps.guards import statements_differ
+
+if TYPE_CHECKING:
+    import igraph
+
+Pair = tuple[str, str]
+Link = tuple[str, str, float]
+"""Source, target, weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Things that hang together, by id, and how many simple edges they have among themselves."""
+
+    members: tuple[str, ...]
+    edges: int
+
+
+@dataclass(frozen=True, slots=True)
+class SharedThing:
+    """A thing, how many sources have an edge of it, and how many edges these are."""
+
+    id: str
+    sources: int
+    edges: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two predicates of one ordered pair of things that exclude one another, why, and the edges that say them."""
+
+    pair: Pair
+    predicates: tuple[str, str]
+    why: str
+    edge_ids: tuple[str, ...]
+
+
+def statistics(edges: Callable[[], Iterable[LinkedEdge]], counts: Mapping[str, int], limit: int = 10) -> dict[str, Any]:
+    """Return the document of `graph stats`: sizes, degrees, the weakest edges, contradictions; `limit` of each.
+
+    `edges` is called twice, for the names of what contradicts.
+    """
+    degrees: Counter[str] = Counter()
+    weakest: list[LinkedEdge] = []
+    claims: dict[Pair, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for edge in edges():
+        pair = (edge.source, edge.target)
+        degrees.update(pair)
+        for predicate in edge.predicates:
+            claims[pair][predicate].append(edge.id)
+        weakest.append(edge)
+        if len(weakest) > 2 * limit:
+            weakest = nsmallest(limit, weakest, key=_weakness)
+    found = list(contradictions(claims))
+    examples = nsmallest(limit, found, key=lambda item: (item.pair, item.predicates))
+    names = names_of(edges(), {end for item in examples for end in item.pair}) if examples else {}
+    return {
+        "counts": dict(counts),
+        "degrees": {str(degree): number for degree, number in sorted(Counter(degrees.values()).items())},
+        "weakest_edges": [
+            {name: getattr(edge, name) for name in ("id", "source_id", "statement", "confidence", "support")}
+            for edge in nsmallest(limit, weakest, key=_weakness)
+        ],
+        "contradictions": {
+            "number": len(found),
+            "examples": [
+                {
+                    "subject": names.get(item.pair[0], item.pair[0]),
+                    "predicates": list(item.predicates),
+                    "object": names.get(item.pair[1], item.pair[1]),
+                    "why": item.why,
+                    "edge_ids": list(item.edge_ids),
+                }
+                for item in examples
+            ],
+        },
+    }
+
+
+def _weakness(edge: LinkedEdge) -> tuple[float, str]:
+    return edge.confidence, edge.id
+
+
+def contradictions(claims: Mapping[Pair, Mapping[str, Sequence[str]]]) -> Iterator[Contradiction]:
+    """Yield the pairs of predicates that exclude one another; `claims` has the ids of edges by pair of things and predicate."""
+    for pair, predicates in claims.items():
+        for one, other in combinations(sorted(predicates), 2):
+            why = statements_differ(one.replace("_", " "), other.replace("_", " "))
+            if why:
+                yield Contradiction(pair, (one, other), why, tuple(sorted({*predicates[one], *predicates[other]})))
+
+
+def shared(edges: Iterable[LinkedEdge], limit: int) -> list[SharedThing]:
+    """Return the things that most sources have edges of, two at least, most first, then by id."""
+    number: Counter[str] = Counter()
+    sources: dict[str, set[str]] = defaultdict(set)
+    for edge in edges:
+        for end in {edge.source, edge.target}:
+            number[end] += 1
+            sources[end].add(edge.source_id)
+    found = (SharedThing(id_, len(those), number[id_]) for id_, those in sources.items() if len(those) > 1)
+    return nsmallest(limit, found, key=lambda item: (-item.sources, item.id))
+
+
+def names_of(edges: Iterable[LinkedEdge], ids: Collection[str]) -> dict[str, str]:
+    """Return what each of these things is called most often."""
+    names: dict[str, Counter[str]] = {id_: Counter() for id_ in ids}
+    for edge in edges:
+        for id_, name in ((edge.source, edge.source_name), (edge.target, edge.target_name)):
+            if id_ in names:
+                names[id_][name] += 1
+    return {id_: min(found, key=lambda name: (-found[name], name)) for id_, found in names.items() if found}
+
+
+def links(edges: Iterable[LinkedEdge]) -> Iterator[Link]:
+    """Yield what is grouped by: the ends and the confidence of each edge."""
+    return ((edge.source, edge.target, edge.confidence) for edge in edges)
+
+
+def components(edges: Iterable[Link]) -> list[Group]:
+    """Return the connected components, largest first, then by their first id."""
+    return _groups(edges, lambda graph: graph.connected_components(mode="weak").membership)
+
+
+def communities(edges: Iterable[Link]) -> list[Group]:
+    """Return communities by the Leiden algorithm on modularity, weighed by confidence, largest first; the same each time."""
+    return _groups(edges, _leiden)
+
+
+def _leiden(graph: "igraph.Graph") -> list[int]:
+    import igraph
+
+    igraph.set_random_number_generator(random.Random(0))  # noqa: S311 - repeatable, not secret
+    try:
+        found = graph.simplify(combine_edges="sum").community_leiden("modularity", weights="weight", n_iterations=-1)
+    finally:
+        igraph.set_random_number_generator(random)
+    return list(found.membership)
+
+
+def _groups(edges: Iterable[Link], parting: Callable[["igraph.Graph"], list[int]]) -> list[Group]:
+    """Return the parts that `parting` (a graph to the number of each vertex's part) makes of the things."""
+    import igraph
+
+    rows = sorted(edges)
+    things = sorted({end for source, target, _ in rows for end in (source, target)})
+    place = {thing: number for number, thing in enumerate(things)}
+    ends = [(place[source], place[target]) for source, target, _ in rows]
+    graph = igraph.Graph(n=len(things), edges=ends, edge_attrs={"weight": [weight for *_, weight in rows]})
+    part = parting(graph) if things else []
+    inside = Counter(part[source] for source, target in ends if part[source] == part[target])
+    members: dict[int, list[str]] = defaultdict(list)
+    for thing, number in zip(things, part, strict=True):
+        members[number].append(thing)
+    groups = [Group(tuple(those), inside[number]) for number, those in members.items()]
+    return sorted(groups, key=lambda group: (-len(group.members), group.members))
