@@ -9,7 +9,6 @@ from dataclasses import asdict
 import neo4j
 import pytest
 
-from drag_graph import queries
 from drag_graph.adapters import checks, neo4j_rows
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.model import Aggregation
