@@ -111,6 +111,7 @@ class Distillation:
         thresholds = thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
         graph = canonical.build(query, extraction.triples, self._embedder.embed, thresholds, alpha=self._settings.alpha)
         usage.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
+        usage.notes += [f"doubtful, and kept as the word of people: {reason}" for reason in extraction.doubted]
         aggregation = Aggregation(
             strategy=self._settings.strategy, merge=self._settings.merge, threshold=self._settings.threshold, top_k=k
         )
@@ -181,17 +182,17 @@ class Distillation:
                 asking.note("the teacher's triples were unusable, so `patterns` read them")
             if extraction.triples or self._settings.extractor == "teacher":
                 return extraction
-        extraction, call = extract.from_patterns(query, ranked, created_at=datetime.now(UTC).isoformat(timespec="seconds"))
-        if extraction.triples:
+        by_rules, call = extract.from_patterns(query, ranked, created_at=datetime.now(UTC).isoformat(timespec="seconds"))
+        if by_rules.triples:
             asking.calls[call.id] = call
-        return extraction
+        return extraction + by_rules
 
     def _asked_triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
         extraction, waits = extract.Extraction(), None
         for batch in extract.batches(ranked, self._settings.plan):
             request = extract.request(query, batch, self._settings.plan, blind=self._settings.blind)
             try:
-                extraction += extract.read(asking.ask(request), batch)
+                extraction += extract.read(asking.ask(request), batch, by_people=not self._teacher.is_model)
             except AwaitsBatch as error:  # none of these requests needs another's reply: all can go into one batch
                 waits = error
         if waits is not None:

@@ -1,4 +1,4 @@
-"""Triples: what is asked of the teacher about the kept evidence, and what becomes of its reply (design, section 5).
+"""Triples: what is asked of the teacher about the kept evidence, and what becomes of its reply.
 
 `lean` asks once about all of it; `paper` asks about each evidence on its own (the paper's step 3). `from_patterns` reads
 triples by rules, without any model.
@@ -7,8 +7,9 @@ triples by rules, without any model.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from drag_graph.distil.grounding import Grounds
 from drag_graph.identity import content_id, sha256_of
-from drag_graph.model import Evidence, Query, TeacherCall
+from drag_graph.model import Evidence, Query, TeacherCall, sentence_of
 from drag_graph.ports import TeacherReply, TeacherRequest
 from drag_graph.steps.messages import Plan, chat, numbered, question
 from drag_graph.steps.patterns import extract as extract_by_rules
@@ -59,14 +60,15 @@ class RawTriple:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Raw triples in the order read, and a sentence for each that was discarded."""
+    """Raw triples in the order read, and a sentence for each that was discarded or is kept in spite of a doubt."""
 
     triples: tuple[RawTriple, ...] = ()
     discarded: tuple[str, ...] = ()
+    doubted: tuple[str, ...] = ()
 
     def __add__(self, other: "Extraction") -> "Extraction":
         """Join two extractions (the paper plan has one an evidence)."""
-        return Extraction(self.triples + other.triples, self.discarded + other.discarded)
+        return Extraction(self.triples + other.triples, self.discarded + other.discarded, self.doubted + other.doubted)
 
 
 def batches(evidence: Sequence[Evidence], plan: Plan = "lean") -> tuple[tuple[Evidence, ...], ...]:
@@ -97,22 +99,33 @@ def request(query: Query, batch: Sequence[Evidence], plan: Plan = "lean", *, bli
     )
 
 
-def read(reply: TeacherReply, batch: Sequence[Evidence]) -> Extraction:
-    """Return one raw triple for each triple and evidence that it names, and why others were discarded."""
+def read(reply: TeacherReply, batch: Sequence[Evidence], *, by_people: bool = False) -> Extraction:
+    """Return one raw triple for each triple and evidence that it names, and why others were discarded.
+
+    A triple whose ends do not occur in an evidence is not read from it and is discarded, unless it is the word of people: then
+    it is kept and doubted (docs/adr/0024).
+    """
     assert isinstance(reply.payload, TriplesReply)
+    grounds = [Grounds(item.text) for item in batch]
     triples: list[RawTriple] = []
     discarded = list(reply.payload.discarded)
+    doubted: list[str] = []
     for place, item in enumerate(reply.payload.triples):
         problem = unusable(item.subject, item.predicate, item.object)
         if problem:
             discarded.append(f"triples[{place}]: {problem}")
             continue
         for index in dict.fromkeys(item.evidence):
-            if index < len(batch):
-                triples.append(_raw(item, batch[index].id, reply.call.id))
-            else:
+            if index >= len(batch):
                 discarded.append(f"triples[{place}]: there is no evidence {index}, only {len(batch)}")
-    return Extraction(tuple(triples), tuple(discarded))
+                continue
+            problem = grounds[index].problem(clean(item.subject), clean(item.object))
+            if problem:
+                sentence = sentence_of(clean(item.subject), clean(item.predicate), clean(item.object))
+                (doubted if by_people else discarded).append(f'"{sentence}": {problem} "{batch[index].text}"')
+            if by_people or not problem:
+                triples.append(_raw(item, batch[index].id, reply.call.id))
+    return Extraction(tuple(triples), tuple(discarded), tuple(doubted))
 
 
 def unusable(subject: str, predicate: str, object_: str) -> str:

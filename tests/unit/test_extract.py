@@ -12,6 +12,9 @@ def triple(subject="plants", predicate="absorb", object_="carbon dioxide", confi
     return {**ends, "confidence": confidence, "evidence": list(evidence), **more}
 
 
+ABOUT = "Plants absorb carbon dioxide and water."
+
+
 def test_lean_asks_once_about_the_kept_evidence_best_first():
     items = evidence(["worst", "gone", "best"])
     items = (
@@ -37,7 +40,8 @@ def test_paper_asks_about_each_evidence_with_the_question():
 
 
 def test_a_triple_of_two_evidence_becomes_two():
-    got = step.read(reply("triples", [triple(evidence=[0, 1, 1], subject_type="concept")]), evidence(["a", "b"]))
+    about = evidence([ABOUT, f"In short: {ABOUT}"])
+    got = step.read(reply("triples", [triple(evidence=[0, 1, 1], subject_type="concept")]), about)
     assert [raw.evidence_id for raw in got.triples] == ["e0", "e1"]
     assert {raw.call_id for raw in got.triples} == {"call-1"}
     assert got.triples[0].subject_type == "CONCEPT"
@@ -61,15 +65,15 @@ def test_a_triple_of_two_evidence_becomes_two():
     ],
 )
 def test_what_is_unusable_is_discarded_with_its_reason_and_the_rest_is_read(bad, reason):
-    got = step.read(reply("triples", [bad, triple()]), evidence(["a"]))
+    got = step.read(reply("triples", [bad, triple()]), evidence([ABOUT]))
     assert len(got.triples) == 1
     assert len(got.discarded) == 1
     assert reason in got.discarded[0]
 
 
 def test_extractions_add_up():
-    one = step.read(reply("triples", [triple()]), evidence(["a"]))
-    two = step.read(reply("triples", [triple(evidence=[3]), triple(object_="water")]), evidence(["a"]))
+    one = step.read(reply("triples", [triple()]), evidence([ABOUT]))
+    two = step.read(reply("triples", [triple(evidence=[3]), triple(object_="water")]), evidence([ABOUT]))
     both = one + two
     assert len(both.triples) == 2
     assert len(both.discarded) == 1

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,7 @@ from drag_graph.errors import (
 )
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.testing.dict_store import DictStore
+from drag_graph.wire import TriplesReply
 from tests.unit.saying import SayingTeacher, distiller
 
 
@@ -136,6 +138,25 @@ def test_a_teacher_without_triples_falls_back_to_patterns_unless_told_not_to(sto
     assert report.queries[0].status == "complete"
     assert report.queries[0].triples > 0
     assert run(store, Mute(), "How?", extractor="teacher").queries[0].status == "quarantined"
+
+
+def test_triples_that_no_evidence_says_stay_out_of_the_graph(store):
+    """As of a reply that misses the question: `patterns` read the evidence instead, or else it is the evidence only."""
+    made_up = {"subject": "the question", "predicate": "was", "object": "not found", "confidence": 1.0, "evidence": [0]}
+
+    class Lost(SayingTeacher):
+        def ask(self, request):
+            reply = super().ask(request)
+            return reply if request.stage != "triples" else replace(reply, payload=TriplesReply.parse([made_up]))
+
+    asked = run(store, Lost(), "Why?", extractor="teacher").queries[0]
+    assert (asked.status, asked.triples, asked.edges) == ("complete", 0, 0)
+    assert [note for note in asked.notes if '"the question" and "not found" do not occur in' in note]
+    (subgraph,) = store.read([asked.id])
+    assert (subgraph.graph, subgraph.triples) == ("evidence_only", ())
+    read = run(store, Lost(), "Why not?").queries[0]
+    assert read.triples > 0
+    assert [note for note in read.notes if "do not occur in" in note]
 
 
 def test_evidence_is_ranked_and_every_triple_is_proven(store, teacher):

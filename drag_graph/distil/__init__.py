@@ -1,0 +1,1 @@
+"""Distilling: from a question to its graph."""
