@@ -39,14 +39,14 @@ def row_of(graph: Subgraph) -> list[Any]:
         [
             [
                 *(e.id, e.text, e.framing, e.position, e.cosine, e.llm_score, e.score, e.rank, e.kept, e.reason, e.created_at),
-                calls[e.call_id],
+                calls[e.call_ids[0]],
             ]
             for e in graph.evidence
         ],
         [[x.id, x.name, x.type, list(x.variants)] for x in graph.entities],
         [
             [
-                *(t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_id, t.rank),
+                *(t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, list(t.call_ids), t.rank),
                 *(ends[t.subject_id], ends[t.object_id]),
             ]
             for t in graph.triples

@@ -100,7 +100,7 @@ def _evidence(query: Query, position: int, call_id: str, chance: random.Random) 
         llm_score=float(chance.randint(5, 10)),
         score=round(chance.uniform(0.4, 1.0), 6),
         rank=position,
-        call_id=call_id,
+        call_ids=(call_id,),
         created_at=TIME,
     )
 
@@ -132,7 +132,7 @@ def _triples(
                 object=object_.name,
                 confidence=round(chance.uniform(0.6, 1.0), 3),
                 evidence_id=evidence[chance.randrange(EVIDENCE)].id,
-                call_id=call_id,
+                call_ids=(call_id,),
                 rank=rank,
             )
         )

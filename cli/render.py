@@ -219,21 +219,21 @@ def _audit_tree(values: dict[str, Any]) -> None:
         gone = "" if line["live"] else " [red](no longer in the graph)[/red]"
         branch = tree.add(f"{line['n']}. {escape(line['text'])}{gone}")
         if line["kind"] == "evidence":
-            branch.add(f"evidence [dim]{_judged(line['evidence'])}, {_call(line['call'])}[/dim]")
+            branch.add(f"evidence [dim]{_judged(line['evidence'])}, {_calls(line['calls'])}[/dim]")
         for triple in line["triples"]:
             words = f"{triple['subject']} | {triple['predicate']} | {triple['object']}"
             leaf = branch.add(
-                f"triple {escape(words)} [dim]confidence {triple['confidence']:.2f}, {_call(triple['call'])}[/dim]"
+                f"triple {escape(words)} [dim]confidence {triple['confidence']:.2f}, {_calls(triple['calls'])}[/dim]"
             )
-            _evidence_branch(leaf, triple["evidence"], triple["evidence"]["call"])
+            _evidence_branch(leaf, triple["evidence"], triple["evidence"]["calls"])
     out.print(tree)
     seen = values["privacy"]
     out.print(f"student {escape(values['student'])}, mode {values['mode']}, confidence {values['confidence']:.2f}")
     out.print(f"teacher calls {len(values['calls'])}, cost ${values['cost_usd']:.4f}, privacy filter {seen.get('filter', '-')}")
 
 
-def _evidence_branch(branch: Tree, evidence: Mapping[str, Any], call: Mapping[str, Any] | None) -> None:
-    branch.add(f"evidence {escape(evidence['text'])} [dim]{_judged(evidence)}, {_call(call)}[/dim]")
+def _evidence_branch(branch: Tree, evidence: Mapping[str, Any], calls: list[Mapping[str, Any]]) -> None:
+    branch.add(f"evidence {escape(evidence['text'])} [dim]{_judged(evidence)}, {_calls(calls)}[/dim]")
 
 
 def _judged(evidence: Mapping[str, Any]) -> str:
@@ -241,10 +241,9 @@ def _judged(evidence: Mapping[str, Any]) -> str:
     return f"rank {evidence['rank']}, cosine {evidence['cosine']:.2f}{score}"
 
 
-def _call(call: Mapping[str, Any] | None) -> str:
-    if call is None:
-        return "no call"
-    return escape(f"by {call['model']} ({call['stage']}, ${call['cost_usd']:.4f}, {call['created_at']})")
+def _calls(calls: list[Mapping[str, Any]]) -> str:
+    made_by = [f"by {call['model']} ({call['stage']}, ${call['cost_usd']:.4f}, {call['created_at']})" for call in calls]
+    return escape(", ".join(made_by) or "from a document")
 
 
 def subgraph(value: "Subgraph", form: "ShowFormat") -> None:

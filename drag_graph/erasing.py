@@ -153,8 +153,9 @@ def loosened(namings: Iterable[Naming], parts: Parts | None) -> dict[str, tuple[
 def parts_of(subgraph: Subgraph, call_ids: Collection[str]) -> Parts:
     """Return what of the subgraph rests on those of these calls that are its own."""
     calls = tuple(call.id for call in subgraph.calls if call.id in call_ids)
-    evidence = {item.id for item in subgraph.evidence if item.call_id in calls}
-    triples = {item.id for item in subgraph.triples if item.call_id in calls or item.evidence_id in evidence}
+    gone = frozenset(calls)
+    evidence = {item.id for item in subgraph.evidence if not gone.isdisjoint(item.call_ids)}
+    triples = {item.id for item in subgraph.triples if not gone.isdisjoint(item.call_ids) or item.evidence_id in evidence}
     left = [item for item in subgraph.triples if item.id not in triples]
     ends = {end for item in left for end in (item.subject_id, item.object_id)}
     loosened = {end for item in subgraph.triples if item.id in triples for end in (item.subject_id, item.object_id)}

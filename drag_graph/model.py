@@ -5,9 +5,9 @@ cosine in [-1, 1], a teacher's relevance score in [1, 10]. Times are UTC ISO 860
 latencies are whole milliseconds.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 Domain = Literal["general", "medical", "technical", "privacy"]
 Framing = Literal["definitional", "contrastive", "causal", "procedural", "exemplar", "unspecified"]
@@ -23,6 +23,8 @@ Cosine = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 Relevance = Annotated[float, Field(ge=1.0, le=10.0, allow_inf_nan=False)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Count = Annotated[int, Field(ge=0)]
+Ids = Annotated[tuple[Text, ...], AfterValidator(lambda ids: tuple(sorted(set(ids))))]
+"""Ids of which only the set matters: each once, sorted."""
 
 DOMAINS: tuple[Domain, ...] = ("general", "medical", "technical", "privacy")
 FRAMINGS: tuple[Framing, ...] = ("definitional", "contrastive", "causal", "procedural", "exemplar")
@@ -78,6 +80,9 @@ class Evidence(Value):
     `position` is its place in the teacher's reply, `rank` its place after ranking (0 is best). `reason` says why a
     statement that is not `kept` was dropped; it is empty for a kept one. `score` lies in [0, 1] under the weighted
     strategy (`drag_graph.steps.rank`).
+
+    It was made by one or more teacher calls (`call_ids`), or it is a passage of a document: the characters from `start` up to
+    `end` of the document, in the chunk `chunk_id`. Never both, and never neither.
     """
 
     id: str
@@ -91,8 +96,17 @@ class Evidence(Value):
     rank: Count = 0
     kept: bool = True
     reason: str = ""
-    call_id: str
+    call_ids: Ids = ()
+    chunk_id: str = ""
+    start: Count = 0
+    end: Count = 0
     created_at: str = ""
+
+    @model_validator(mode="after")
+    def _has_one_origin(self) -> Self:
+        if bool(self.call_ids) == bool(self.chunk_id):
+            raise ValueError("an evidence has teacher calls or a chunk, and not both")
+        return self
 
 
 class Entity(Value):
@@ -106,7 +120,7 @@ class Entity(Value):
 
 
 class Triple(Value):
-    """One edge of the multigraph, read from exactly one evidence by exactly one call (promise 4)."""
+    """One edge of the multigraph, read from exactly one evidence by one or more calls (promise 4)."""
 
     id: str
     source_id: str
@@ -118,7 +132,7 @@ class Triple(Value):
     object: Text
     confidence: Confidence
     evidence_id: Text
-    call_id: Text
+    call_ids: Annotated[Ids, Field(min_length=1)]
     rank: Count = 0
 
 

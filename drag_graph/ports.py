@@ -329,20 +329,11 @@ class GraphStore(Protocol):
     def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
         """Return answers (of one query), newest first, without their snapshots."""
 
-    def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
-        """Walk the live graph: one row a shown edge's triple or shown evidence, with its evidence and teacher call.
-
-        Keys: ref, kind, triple_id, evidence_id, evidence_text, call_id, model. What was erased or replaced is missing.
-        """
-
     def erase_query(self, source_id: str) -> dict[str, int]:
         """Erase a query, its subgraph and every answer that rests on it, in one transaction; return what went, by label."""
 
     def linked_edges(self) -> Iterator[LinkedEdge]:
         """Yield the simple edges of the namespace between things; streams. One that lacks something (damage) is left out."""
-
-    def unproven_triples(self) -> list[str]:
-        """Return ids of triples without a stored evidence or teacher call: always empty unless somebody tampered."""
 
     def verify(self) -> list[Problem]:
         """Check the store: unproven triples, orphans, duplicates, dangling ids, edges without provenance."""

@@ -135,7 +135,8 @@ def repair(store: GraphStore, tools: RepairStore, now: str, make_embedder: Calla
         tools.relink(some)
     for some in _chunks(note("no-provenance", "evidence removed")):
         tools.remove_evidence(some)
-    found |= {"unproven-triple": sorted({*found.get("unproven-triple", ()), *store.unproven_triples()})}
+    unproven = (problem.id for problem in store.verify() if problem.check == "unproven-triple")
+    found |= {"unproven-triple": sorted({*found.get("unproven-triple", ()), *unproven})}
     for some in _chunks(note("unproven-triple", "triples removed")):
         tools.remove_triples(some)
     for some in _chunks(note("dangling-answer", "answers removed")):

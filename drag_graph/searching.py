@@ -211,7 +211,7 @@ def _is_proven(edge: SimpleEdge, graph: Subgraph) -> bool:
     evidence, calls = {item.id for item in graph.evidence}, {call.id for call in graph.calls}
     triples = [triple for triple in graph.triples if triple.id in edge.triple_ids]
     return len(triples) == len(edge.triple_ids) and all(
-        triple.evidence_id in evidence and triple.call_id in calls for triple in triples
+        triple.evidence_id in evidence and calls.issuperset(triple.call_ids) for triple in triples
     )
 
 

@@ -37,8 +37,8 @@ UNION ALL
 MATCH ()-[r:FROM_CHUNK]->() WHERE r.namespace = $namespace
 RETURN 'FROM_CHUNK' AS name, count(*) AS number
 UNION ALL
-MATCH ()-[r:PART_OF]->() WHERE r.namespace = $namespace
-RETURN 'PART_OF' AS name, count(*) AS number
+MATCH ()-[r:HAS_CHUNK]->() WHERE r.namespace = $namespace
+RETURN 'HAS_CHUNK' AS name, count(*) AS number
 UNION ALL
 MATCH ()-[r:TRIPLE]->() WHERE r.namespace = $namespace
 RETURN 'TRIPLE' AS name, count(*) AS number

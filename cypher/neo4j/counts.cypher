@@ -57,8 +57,8 @@ USING INDEX SEEK n:Evidence(namespace, source_id)
 WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(r) AS number RETURN 'FROM_CHUNK' AS name, number
 UNION ALL
-MATCH (n:Chunk)-[r:PART_OF]->() WHERE n.namespace = $namespace
-WITH count(r) AS number RETURN 'PART_OF' AS name, number
+MATCH (n:Document)-[r:HAS_CHUNK]->() WHERE n.namespace = $namespace
+WITH count(r) AS number RETURN 'HAS_CHUNK' AS name, number
 UNION ALL
 MATCH ()-[r:TRIPLE]->()
 USING INDEX SEEK r:TRIPLE(namespace, source_id)

@@ -20,7 +20,7 @@ WITH q, stamp, again,
   COLLECT {
     MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)
     RETURN [e.id, e.text, e.framing, e.position, e.cosine, e.llm_score, e.score, e.rank, e.kept, e.reason, e.created_at,
-      [(e)-[:GENERATED_BY]->(c:TeacherCall) | c.id][0]]
+      e.chunk_id, e.start, e.end, [(e)-[:GENERATED_BY]->(c:TeacherCall) | c.id]]
   } AS evidence,
   COLLECT {
     MATCH (q)-[:MENTIONS]->(n:Entity)
@@ -29,7 +29,7 @@ WITH q, stamp, again,
   COLLECT {
     MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->(o)
     USING INDEX SEEK t:TRIPLE(namespace, source_id)
-    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_id, t.rank, s.id, s.name, o.id, o.name]
+    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_ids, t.rank, s.id, s.name, o.id, o.name]
   } AS triples,
   COLLECT {
     MATCH (s)-[r:RELATED {namespace: $namespace, source_id: q.id}]->(o)

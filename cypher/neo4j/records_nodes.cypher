@@ -6,5 +6,5 @@ WHERE n.namespace = $namespace AND n.id > $after
 WITH n
 ORDER BY n.id
 LIMIT $limit
-RETURN n.id AS id, labels(n)[0] AS label, properties(n) AS properties, [(n)-[:PART_OF]->(whole) | whole.id] AS targets
+RETURN n.id AS id, labels(n)[0] AS label, properties(n) AS properties, [(whole)-[:HAS_CHUNK]->(n) | whole.id] AS targets
 ORDER BY id

@@ -1,14 +1,14 @@
 // what: makes queries with all that hangs on them; where another writer was faster with a query, the uniqueness of its id makes
 //     this fail. Each subgraph is a list: the query's properties as a map (null: the query is there, and bare), its id, calls,
 //     evidence, entities, triples, whose items are lists in the order of drag_graph/adapters/neo4j_rows.py; an evidence ends with
-//     the position of its call, a triple with the positions of its subject and object, so that no relationship needs a look-up
+//     the positions of its calls, a triple with the positions of its subject and object, so that no relationship needs a look-up
 // parameters: namespace, subgraphs
 // returns: nothing
 UNWIND $subgraphs AS g
 CALL (g) {
   WITH g
   WHERE g[0] IS NOT NULL
-  CREATE (q:Query)
+  CREATE (q:Source:Query)
   SET q = g[0]
   RETURN q
   UNION ALL
@@ -28,11 +28,14 @@ CALL (g) {
 }
 CALL (q, g, calls) {
   UNWIND g[3] AS e
-  WITH q, g, e, calls[e[11]] AS call
-  CREATE (q)-[:HAS_EVIDENCE {namespace: $namespace}]->(:Evidence {
+  CREATE (q)-[:HAS_EVIDENCE {namespace: $namespace}]->(evidence:Evidence {
     id: e[0], source_id: g[1], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
-    score: e[6], rank: e[7], kept: e[8], reason: e[9], created_at: e[10]
-  })-[:GENERATED_BY {namespace: $namespace}]->(call)
+    score: e[6], rank: e[7], kept: e[8], reason: e[9], created_at: e[10], chunk_id: e[11], start: e[12], end: e[13]
+  })
+  WITH e, evidence, calls
+  UNWIND e[14] AS place
+  WITH evidence, calls[place] AS call
+  CREATE (evidence)-[:GENERATED_BY {namespace: $namespace}]->(call)
 }
 CALL (q, g) {
   UNWIND g[4] AS n
@@ -46,6 +49,6 @@ CALL (g, entities) {
   WITH g, t, entities[t[7]] AS subject, entities[t[8]] AS object
   CREATE (subject)-[:TRIPLE {
     id: t[0], source_id: g[1], namespace: $namespace, predicate: t[1], predicate_key: t[2], confidence: t[3], evidence_id: t[4],
-    call_id: t[5], rank: t[6]
+    call_ids: t[5], rank: t[6]
   }]->(object)
 }

@@ -118,7 +118,7 @@ RETURN
       RETURN e
     }
     RETURN [e.id, e.text, e.framing, e.position, e.cosine, e.llm_score, e.score, e.rank, e.kept, e.reason, e.created_at,
-      [(e)-[:GENERATED_BY]->(c:TeacherCall) | c.id][0]]
+      e.chunk_id, e.start, e.end, [(e)-[:GENERATED_BY]->(c:TeacherCall) | c.id]]
   } AS evidence,
   COLLECT {
     CALL (q, whole, triple_ids) {
@@ -132,7 +132,7 @@ RETURN
       USING INDEX SEEK t:TRIPLE(id)
       RETURN s, t, o
     }
-    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_id, t.rank, s.id, s.name, o.id, o.name]
+    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_ids, t.rank, s.id, s.name, o.id, o.name]
   } AS triples,
   [r IN related | [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.rank, startNode(r).id,
     startNode(r).name, endNode(r).id, endNode(r).name]] AS edges,

@@ -113,24 +113,28 @@ def _check_references(subgraph: Subgraph) -> None:
     evidence = {item.id for item in subgraph.evidence}
     entities = {item.id for item in subgraph.entities}
     for statement in subgraph.evidence:
-        if statement.call_id not in calls:
-            raise SubgraphRefused(
-                f"query {source_id}: evidence {statement.id} has no teacher call {statement.call_id}", hint=_MEND
-            )
+        if bool(statement.call_ids) == bool(statement.chunk_id):
+            raise SubgraphRefused(f"query {source_id}: evidence {statement.id} needs teacher calls or a chunk", hint=_MEND)
+        _check_there(f"query {source_id}: evidence {statement.id}", "teacher call", statement.call_ids, calls)
     for triple in subgraph.triples:
-        for kind, id_, there in (
-            ("evidence", triple.evidence_id, evidence),
-            ("teacher call", triple.call_id, calls),
-            ("subject", triple.subject_id, entities),
-            ("object", triple.object_id, entities),
-        ):
-            if id_ not in there:
-                raise SubgraphRefused(f"query {source_id}: triple {triple.id} has no {kind} {id_}", hint=_MEND)
+        what = f"query {source_id}: triple {triple.id}"
+        if not triple.call_ids:
+            raise SubgraphRefused(f"{what} has no teacher call", hint=_MEND)
+        _check_there(what, "evidence", [triple.evidence_id], evidence)
+        _check_there(what, "teacher call", triple.call_ids, calls)
+        _check_there(what, "subject", [triple.subject_id], entities)
+        _check_there(what, "object", [triple.object_id], entities)
     for item in _parts(subgraph):
         if item.source_id != source_id:
             raise SubgraphRefused(
                 f"query {source_id}: {type(item).__name__} {item.id} is of query {item.source_id}", hint=_MEND
             )
+
+
+def _check_there(what: str, kind: str, ids: Iterable[str], there: Collection[str]) -> None:
+    for id_ in ids:
+        if id_ not in there:
+            raise SubgraphRefused(f"{what} has no {kind} {id_}", hint=_MEND)
 
 
 def _check_numbers(subgraph: Subgraph) -> None:

@@ -1,14 +1,13 @@
 """A namespace of an embedded store: its file, its schema, and transactions on it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
 from drag_graph import migrate
-from drag_graph.adapters import ladybug_upgrading as upgrading
 from drag_graph.adapters.ladybug_engine import Engine, Session, open_engine
 from drag_graph.adapters.ladybug_errors import FOREIGN_TABLES
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
@@ -64,8 +63,14 @@ class LadybugAccess:
             self.ready()
             return []
         with self._refused_is_released(), self._open().upgrading:
-            apply = partial(upgrading.apply, self._open(), made_now=not self._history(), patience=self._timeout)
-            return migrate.run("ladybug", self._history, apply)
+            return migrate.run("ladybug", self._history, self._apply)
+
+    def _apply(self, migration: Migration, statements: Sequence[str]) -> None:
+        """Execute a migration's statements and record it, in one transaction."""
+        with self._open().writing() as session:
+            for text in statements:
+                session.execute(text)
+            session.run("record_migration", **asdict(migration))
 
     def _history(self) -> list[Migration]:
         try:

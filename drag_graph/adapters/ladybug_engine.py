@@ -8,17 +8,12 @@ What was measured of ladybug 0.22 and is held to here:
   connections see committed data only and are safe beside it, each for one thread at a time.
 - After a write that failed (a full disk) the engine aborts the whole process when it is closed. So such an engine is never
   closed: it takes no further writes, and its log is cut back to the end of the last transaction.
-- COPY writes to the tables at once and not to the log; its commit is a checkpoint, which is all there or not at all. Rolled
-  back, it leaves the tables in memory broken: later transactions crash, or write wrong edges to the file. So nothing else is in
-  such a transaction, no reader is beside it, and after one that did not commit the database is never used or closed again: the
-  file, which is as before, is opened anew.
 - A reader takes no lock, and a checkpoint of another process changes the file under it: see `ladybug_snapshot`.
 - A log whose end is torn (a kill between two pages) is refused, unless the engine is told to replay it up to there. It is told
   so: nobody heard that the torn transaction is stored. A copy of the log is kept, should the damage be another one.
 """
 
 import ctypes
-import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -30,21 +25,10 @@ from drag_graph.adapters import ladybug_files as files
 from drag_graph.adapters import ladybug_snapshot as snapshot
 from drag_graph.adapters.ladybug_errors import COMMITTED, WRITE_FAILURE, translate
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
-from drag_graph.log import event
 from drag_graph.queries import load
 
 Row = dict[str, Any]
 
-COPY_SPARE_BYTES = 256 * 1024 * 1024
-"""Free disk space below which nothing is copied: a copy goes to the file at once, and to a second one for its checkpoint."""
-COPY_PATIENCE = 0.2
-"""Seconds that a copy waits for the readers of this process."""
-MOST_ABANDONED = 2
-"""Databases that a process abandons; then it copies no more. Each keeps its memory (260 MB after a copy of 500 queries) and
-8 TB of the 128 TB of addresses: after fourteen no database could be opened any more."""
-
-_abandoned: list[str] = []
-"""The locations of those that were."""
 _engines: dict[str, "Engine"] = {}
 _engines_lock = threading.Lock()
 
@@ -83,12 +67,8 @@ class Engine:
         self._check = None if mark is None else self._require_unchanged
         self._users = 1
         self._write_lock = threading.RLock()
-        self._turn = threading.Condition()
-        self._readers = 0
-        self._copying = False
         self._idle: list[Any] = []
         self._idle_lock = threading.Lock()
-        self._opening = threading.Lock()
         self._writer: Any = None
         self._failure = ""
 
@@ -102,7 +82,7 @@ class Engine:
     def close(self) -> None:
         """Release one use; the last one closes the connections and the file (which checkpoints it).
 
-        It waits for a write that is under way in another thread: a database must not be closed under a COPY.
+        It waits for a write that is under way in another thread.
         """
         with _engines_lock:
             if self._users > 1:
@@ -121,8 +101,7 @@ class Engine:
                 return
             for connection in connections:
                 connection.close()
-            if self._database is not None:
-                self._database.close()
+            self._database.close()
 
     def alone(self) -> AbstractContextManager[Any]:
         """Keep this process's other writers out, over several transactions of this thread."""
@@ -137,7 +116,10 @@ class Engine:
         if self.read_only:
             raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
         with self._write_lock:
-            session = self._writing()
+            self._require_writable()
+            if self._writer is None:
+                self._writer = self._connect()
+            session = Session(self._writer, self.location)
             committed = False
             try:
                 with self._committed(session):
@@ -147,66 +129,6 @@ class Engine:
                 self.version += not keeps_vectors
                 if not committed:
                     self._roll_back()
-
-    def _writing(self) -> Session:
-        self._require_writable()
-        if self._writer is None:
-            self._writer = self._connect()
-        return Session(self._writer, self.location)
-
-    def checkpoint(self) -> None:
-        """Write what is in the log to the file, where what was dropped is free room then. Not while this process reads.
-
-        Raises StoreError.
-        """
-        with self._write_lock, self._without_readers(COPY_PATIENCE) as possible:
-            if possible:
-                try:
-                    self._writing().execute("CHECKPOINT")
-                except StoreError as error:
-                    if WRITE_FAILURE.search(str(error.__cause__)):
-                        self._failure = str(error)
-                    raise
-
-    @contextmanager
-    def copying(self, *, patience: float | None = None, spare: int | None = None) -> Iterator[Session | StoreError]:
-        """Open a transaction for COPY statements only: stored at the end of the block, or not at all. Raises StoreError.
-
-        Yields what hinders it where it may not be: StoreLocked while this process reads (`patience` seconds are waited),
-        StoreUnavailable where less than `spare` bytes are free, or after several that failed. Both are by default those of a
-        copy that can as well be done by statements.
-        """
-        with self._write_lock, self._without_readers(COPY_PATIENCE if patience is None else patience) as possible:
-            self._require_writable()
-            hindrance = self._hindrance(COPY_SPARE_BYTES if spare is None else spare, is_read=not possible)
-            if hindrance:
-                yield hindrance
-                return
-            # One of its own: a connection keeps the tables that it was given with the statements that it has planned.
-            connection = self._connect()
-            session = Session(connection, self.location)
-            committed = False
-            try:
-                with self._committed(session):
-                    yield session
-                committed = True
-            finally:
-                self.version += 1
-                if committed:
-                    connection.close()
-                else:
-                    self._abandon(connection)
-
-    def _hindrance(self, spare: int, *, is_read: bool) -> StoreError | None:
-        """Return why nothing may be copied now, or None."""
-        where = f"nothing can be copied into {self.location}"
-        if is_read:
-            return StoreLocked(f"{where} while this process reads it", hint="Let the reading end, then run the same again.")
-        if len(_abandoned) >= MOST_ABANDONED:
-            return StoreUnavailable(f"{where} by this process, after {len(_abandoned)} copies that failed", hint="Start again.")
-        if self.free_bytes() < spare:
-            return StoreUnavailable(f"{where} with so little free disk space", hint="Free some space and run the same again.")
-        return None
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -226,70 +148,27 @@ class Engine:
     @contextmanager
     def _borrowed(self) -> Iterator[Any]:
         """Lend an idle reading connection, or a new one. One that met an error is not lent again."""
-        with self._counted():
-            with self._idle_lock:
-                connection = self._idle.pop() if self._idle else None
-            if connection is None:
-                connection = self._connect()
-            usable = False
-            try:
-                yield connection
-                usable = True
-            except GeneratorExit:
-                usable = True
-                raise
-            finally:
-                if usable:
-                    with self._idle_lock:
-                        self._idle.append(connection)
-                else:
-                    connection.close()
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """Read while nothing is copied."""
-        with self._turn:
-            self._turn.wait_for(lambda: not self._copying)
-            self._readers += 1
+        with self._idle_lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = self._connect()
+        usable = False
         try:
-            yield
+            yield connection
+            usable = True
+        except GeneratorExit:
+            usable = True
+            raise
         finally:
-            with self._turn:
-                self._readers -= 1
-                self._turn.notify_all()
-
-    @contextmanager
-    def _without_readers(self, patience: float) -> Iterator[bool]:
-        """Let no reader of this process begin, and say whether those that had begun have ended."""
-        with self._turn:
-            self._copying = True
-        try:
-            with self._turn:
-                gone = self._turn.wait_for(lambda: not self._readers, patience)
-                # What is written now is no copy, and hinders nobody.
-                self._copying = gone
-                self._turn.notify_all()
-            yield gone
-        finally:
-            with self._turn:
-                self._copying = False
-                self._turn.notify_all()
-
-    def _abandon(self, *connections: Any) -> None:
-        """Leave the database as it is in memory, for good; the next use opens the file anew."""
-        with self._idle_lock, self._opening:
-            _leak(self._database, self._writer, *connections, *self._idle)
-            self._database, self._writer, self._idle = None, None, []
-        _abandoned.append(self.location)
-        event("store.abandoned_copy", level=logging.INFO, location=self.location, count=len(_abandoned))
+            if usable:
+                with self._idle_lock:
+                    self._idle.append(connection)
+            else:
+                connection.close()
 
     def _connect(self) -> Any:
         import ladybug
 
-        with self._opening:
-            if self._database is None:
-                # The lock is this process's still, so that there is nothing to wait for.
-                self._database, _ = files.open_database(Path(self.location), read_only=False, timeout=0.0)
         try:
             # The statements are small: sharing one out among threads costs more than it saves.
             return ladybug.Connection(self._database, num_threads=1)

@@ -16,7 +16,8 @@ SPARE_BYTES = 8 * 1024 * 1024
 """Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
 COMPRESSION = False
 """ladybug 0.22 loses lists of numbers when it compresses: where a column holds vectors that are mostly zeros, and another one
-is added later, that is all zeros after the checkpoint. What decides is how the table was made (docs/adr/0018)."""
+is added later, that is all zeros after the checkpoint. What decides is how the
+table was made."""
 LENIENT = "throw_on_wal_replay_failure"
 FIRST_PAUSE = 0.02
 RACE_SECONDS = 2.0

@@ -5,7 +5,7 @@ their own (`metadata`, `snapshot`, the lines of an answer) are kept as JSON.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from drag_graph.model import (
@@ -40,14 +40,20 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {
         "save_subgraphs_calls": [],
         "save_subgraphs_evidence": [],
+        "save_subgraphs_evidence_calls": [],
         "save_subgraphs_entities": [],
         "save_subgraphs_triples": [],
     }
     for subgraph in subgraphs:
         rows["save_subgraphs_calls"] += [call.model_dump() for call in subgraph.calls]
-        rows["save_subgraphs_evidence"] += [item.model_dump() for item in subgraph.evidence]
+        rows["save_subgraphs_evidence"] += [item.model_dump(exclude={"call_ids"}) for item in subgraph.evidence]
+        rows["save_subgraphs_evidence_calls"] += [
+            {"evidence_id": item.id, "id": id_} for item in subgraph.evidence for id_ in item.call_ids
+        ]
         rows["save_subgraphs_entities"] += [item.model_dump(mode="json") for item in subgraph.entities]
-        rows["save_subgraphs_triples"] += [item.model_dump(exclude={"subject", "object"}) for item in subgraph.triples]
+        rows["save_subgraphs_triples"] += [
+            item.model_dump(mode="json", exclude={"subject", "object"}) for item in subgraph.triples
+        ]
     return rows
 
 
@@ -173,23 +179,6 @@ def _edge(type_: str, id_: str, row: Row, properties: Row) -> Row:
 def as_json(value: Any) -> str:
     """Return a JSON document in canonical form; surrogates and NUL are escaped, so that any engine can keep it."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-def walk_rows(
-    lines: Iterable[tuple[str, str]], evidence: Sequence[Row], edges: Sequence[Row], triples: Sequence[Row]
-) -> Iterator[Row]:
-    """Yield the rows of `audit_walk` for shown (kind, ref) lines, in their order, from what the statements found."""
-    shown = {row["evidence_id"]: row for row in evidence}
-    members = {row["ref"]: set(row["triple_ids"]) for row in edges}
-    ordered = sorted(triples, key=lambda row: (row["rank"], row["triple_id"]))
-    for kind, ref in lines:
-        if kind == "evidence":
-            found = [{"triple_id": "", **shown[ref]}] if ref in shown else []
-        else:
-            wanted = members.get(ref, {ref})
-            found = [row for row in ordered if row["triple_id"] in wanted]
-        for row in found:
-            yield {"ref": ref, "kind": kind, **{name: value for name, value in row.items() if name != "rank"}}
 
 
 def _by(name: str, items: Iterable[Row]) -> list[Row]:

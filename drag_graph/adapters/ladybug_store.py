@@ -1,19 +1,15 @@
 """The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (design, section 4)."""
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
-from drag_graph.adapters import ladybug_tables as tables
 from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.adapters.ladybug_concepts import LadybugConcepts
 from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_search import LadybugSearch
 from drag_graph.erasing import QUERY_LABELS, Target, aggregation_text
-from drag_graph.errors import StoreError, StoreUnavailable
-from drag_graph.log import event
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
@@ -30,7 +26,7 @@ COUNTED = (
         "MENTIONS",
         "GENERATED_BY",
         "FROM_CHUNK",
-        "PART_OF",
+        "HAS_CHUNK",
         "TRIPLE",
         "RELATED",
         "REFERS_TO",
@@ -40,8 +36,6 @@ COUNTED = (
     ),
 )
 """The labels and relationship types of the design, section 3; the engine leaves out what is not there."""
-COPIED_FROM = 200
-"""New queries from which `save` copies tables; fewer cost less by statements, as each copy ends in a checkpoint."""
 ROWS_AT_ONCE = 32
 HEADS_AT_ONCE = 4
 """Rows unwound by one call; of queries, which carry vectors, fewer. The engine keeps the rows that a statement was first
@@ -95,13 +89,10 @@ class LadybugStore(LadybugAccess):
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
-        with self.ready().alone():
-            outcomes = self._save_by_copy(subgraphs, aggregation, replace) if len(subgraphs) >= COPIED_FROM else None
-            if outcomes is None:
-                with self.writing() as session:
-                    outcomes, wanted, stored = self._planned(session, subgraphs, replace)
-                    self._write(session, wanted, [id_ for id_ in wanted if id_ in stored])
-                    self.aggregate_in(session, list(wanted), aggregation)
+        with self.writing() as session:
+            outcomes, wanted, stored = self._planned(session, subgraphs, replace)
+            self._write(session, wanted, [id_ for id_ in wanted if id_ in stored])
+            self.aggregate_in(session, list(wanted), aggregation)
         self._claimed = None
         return outcomes
 
@@ -120,31 +111,6 @@ class LadybugStore(LadybugAccess):
             if outcomes[-1] in ("created", "replaced"):
                 wanted[id_], hashes[id_] = subgraph, subgraph.settings_hash
         return outcomes, wanted, stored
-
-    def _save_by_copy(
-        self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, replace: Replace
-    ) -> list[SaveOutcome] | None:
-        """Save many new subgraphs in a third of the time. Return None, with nothing saved, where it is not to be or failed."""
-        with self.writing(keeps_vectors=True) as session:
-            outcomes, wanted, stored = self._planned(session, subgraphs, replace)
-        if len(wanted) < COPIED_FROM or wanted.keys() & stored.keys():
-            return None
-        made = tables.tables_of(list(wanted.values()), self._namespace, aggregation)
-        if made is None:
-            return None
-        try:
-            with self.ready().copying() as session:
-                if isinstance(session, StoreError):
-                    return None
-                for name, table in made.items():
-                    session.run(name, rows=table)
-        except StoreUnavailable:
-            raise
-        except StoreError as error:
-            # The other way says in which query it is, or gets through.
-            event("store.copy_failed", level=logging.WARNING, location=self.location, error=str(error))
-            return None
-        return outcomes
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         if not source_ids:
@@ -242,21 +208,6 @@ class LadybugStore(LadybugAccess):
             found = session.run("list_answers", namespace=self._namespace, source_id=source_id, limit=limit)
         return [rows.answer_of(self._namespace, row) for row in found]
 
-    def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
-        answer = self.read_answer(answer_id)
-        walked: list[Row] = []
-        with self.reading() as session:
-            for source_id in _distinct(line.source_id for line in answer.lines) if answer else ():
-                lines = [line for line in answer.lines if line.source_id == source_id] if answer else []
-                refs = {"namespace": self._namespace, "source_id": source_id, "refs": _distinct(line.ref for line in lines)}
-                edges = session.run("audit_walk_edges", **refs)
-                ids = [*refs["refs"], *(id_ for row in edges for id_ in row["triple_ids"])]
-                triples = session.run("audit_walk_triples", namespace=self._namespace, source_id=source_id, triple_ids=ids)
-                evidence = session.run("audit_walk", **refs)
-                walked += rows.walk_rows([(line.kind, line.ref) for line in lines], evidence, edges, triples)
-        order = {(line.kind, line.ref): line.n for line in reversed(answer.lines)} if answer else {}
-        return sorted(walked, key=lambda row: order[row["kind"], row["ref"]])
-
     def erase_query(self, source_id: str) -> dict[str, int]:
         erased = self.erasing.erase(Target(source_id), "")
         return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
@@ -271,10 +222,6 @@ class LadybugStore(LadybugAccess):
     def linked_edges(self) -> Iterator[LinkedEdge]:
         for row in self.ready().stream("linked_edges", namespace=self._namespace):
             yield LinkedEdge(**{**row, "predicates": tuple(row["predicates"])})
-
-    def unproven_triples(self) -> list[str]:
-        with self.reading() as session:
-            return [row["id"] for row in session.run("unproven_triples", namespace=self._namespace)]
 
     def verify(self) -> list[Problem]:
         found: dict[Problem, None] = {}

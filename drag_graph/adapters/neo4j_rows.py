@@ -33,13 +33,16 @@ CALL = (
     "latency_ms",
     "created_at",
 )
-EVIDENCE = ("id", "text", "framing", "position", "cosine", "llm_score", "score", "rank", "kept", "reason", "created_at")
+EVIDENCE = (
+    *("id", "text", "framing", "position", "cosine", "llm_score", "score", "rank", "kept", "reason", "created_at"),
+    *("chunk_id", "start", "end"),
+)
 ENTITY = ("id", "name", "type", "variants")
-TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call_id", "rank")
+TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call_ids", "rank")
 EDGE = ("id", "statement", "predicates", "confidence", "support", "triple_ids", "evidence_ids", "rank")
 ENDS = ("subject_id", "subject", "object_id", "object")
 
-_EVIDENCE_ROWS = CheckedRows(Evidence, (*EVIDENCE, "call_id"))
+_EVIDENCE_ROWS = CheckedRows(Evidence, (*EVIDENCE, "call_ids"))
 _ENTITY_ROWS = CheckedRows(Entity, ENTITY)
 _TRIPLE_ROWS = CheckedRows(Triple, (*TRIPLE, *ENDS))
 _EDGE_ROWS = CheckedRows(SimpleEdge, (*EDGE, *ENDS))
@@ -77,7 +80,7 @@ def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
         query_properties(subgraph) if new else None,
         subgraph.query.id,
         [_values_of_call(item) for item in subgraph.calls],
-        [[*_values_of_evidence(item), calls[item.call_id]] for item in subgraph.evidence],
+        [[*_values_of_evidence(item), [calls[id_] for id_ in item.call_ids]] for item in subgraph.evidence],
         [[item.id, item.name, item.type, list(item.variants)] for item in subgraph.entities],
         [[*_values_of_triple(item), entities[item.subject_id], entities[item.object_id]] for item in subgraph.triples],
     ]
@@ -96,8 +99,8 @@ def is_whole(row: Row) -> bool:
     return (
         list(sizes) == [len(part) for part in (calls, evidence, entities, triples, edges)]
         and call == set(call_ids)
-        and all(item[-1] in call for item in evidence)
-        and all(item[4] in statement and item[5] in call for item in triples)
+        and all(call.issuperset(item[-1]) for item in evidence)
+        and all(item[4] in statement and call.issuperset(item[5]) for item in triples)
         and all(edge.issuperset(item[5]) for item in edges)
     )
 

@@ -192,15 +192,6 @@ class Neo4jStore(Neo4jAccess):
         values = {"namespace": self._namespace, "source_id": source_id, "limit": limit}
         return [rows.answer_of(row[0]) for row in self.reading(lambda work: work.rows("list_answers", **values))]
 
-    def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
-        answer = self.read_answer(answer_id)
-        if answer is None or not answer.lines:
-            return []
-        lines = [[line.n, line.kind, line.ref] for line in answer.lines]
-        found = self.reading(lambda work: work.rows("audit_walk", namespace=self._namespace, lines=lines))
-        names = ("ref", "kind", "triple_id", "evidence_id", "evidence_text", "call_id", "model")
-        return [dict(zip(names, row, strict=True)) for row in found]
-
     def erase_query(self, source_id: str) -> dict[str, int]:
         erased = self.erasing.erase(Target(source_id), "")
         return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
@@ -218,9 +209,6 @@ class Neo4jStore(Neo4jAccess):
                 yield from (LinkedEdge(**{**edge, "predicates": tuple(edge["predicates"])}) for edge in edges)
 
     # ---- checking and exporting
-
-    def unproven_triples(self) -> list[str]:
-        return [row[0] for row in self.reading(lambda work: work.rows("unproven_triples", namespace=self._namespace))]
 
     def verify(self) -> list[Problem]:
         problems = []
@@ -250,7 +238,7 @@ class Neo4jStore(Neo4jAccess):
         for page in self._pages("records_nodes"):
             for id_, label, properties, targets in page:
                 yield node(label, id_, properties)
-                yield from (link("PART_OF", id_, target, self._namespace) for target in targets)
+                yield from (link("HAS_CHUNK", target, id_, self._namespace) for target in targets)
         yield from self.concepts.records(vectors=vectors)
 
     def _pages(self, name: str) -> Iterator[list[list[Any]]]:

@@ -21,7 +21,7 @@ def subgraph_records(subgraph: Subgraph) -> Iterator[dict[str, Any]]:
     for evidence in subgraph.evidence:
         yield node("Evidence", evidence.id, _properties(evidence, namespace))
         yield link("HAS_EVIDENCE", query.id, evidence.id, namespace)
-        yield link("GENERATED_BY", evidence.id, evidence.call_id, namespace)
+        yield from (link("GENERATED_BY", evidence.id, call_id, namespace) for call_id in evidence.call_ids)
     for entity in subgraph.entities:
         yield node("Entity", entity.id, _properties(entity, namespace))
         yield link("MENTIONS", query.id, entity.id, namespace)

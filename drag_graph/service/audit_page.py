@@ -66,15 +66,15 @@ def _line(line: dict[str, Any]) -> str:
     gone = "" if line["live"] else ' <span class="gone">no longer in the graph</span>'
     head = f'<summary><span class="kind">{line["kind"]}</span>{line["n"]}. {escape(line["text"])}{gone}</summary>'
     if line["kind"] == "evidence":
-        return f"<details open>{head}{_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['call'])])}</details>"
+        return f"<details open>{head}{_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['calls'])])}</details>"
     edge = line["edge"]
     merged = f"merged from {edge['support']} triple(s), confidence {edge['confidence']:.2f}: {edge['statement']}"
     rows = [
         [
             f"{t['subject']} | {t['predicate']} | {t['object']}",
             f"{t['confidence']:.2f}",
-            _source(t["call"]),
-            *_evidence_cells(t["evidence"], t["evidence"]["call"]),
+            _sources(t["calls"]),
+            *_evidence_cells(t["evidence"], t["evidence"]["calls"]),
         ]
         for t in line["triples"]
     ]
@@ -85,13 +85,13 @@ def _line(line: dict[str, Any]) -> str:
 _EVIDENCE_HEAD = ["Evidence", "Rank", "Cosine", "Teacher's score", "From"]
 
 
-def _evidence_cells(evidence: dict[str, Any], call: dict[str, Any] | None) -> list[str]:
+def _evidence_cells(evidence: dict[str, Any], calls: list[dict[str, Any]]) -> list[str]:
     judged = "-" if evidence["llm_score"] is None else f"{evidence['llm_score']:g}"
-    return [evidence["text"], str(evidence["rank"]), f"{evidence['cosine']:.2f}", judged, _source(call)]
+    return [evidence["text"], str(evidence["rank"]), f"{evidence['cosine']:.2f}", judged, _sources(calls)]
 
 
-def _source(call: dict[str, Any] | None) -> str:
-    return "-" if call is None else f"{call['model']} ({call['stage']}), {call['created_at']}"
+def _sources(calls: list[dict[str, Any]]) -> str:
+    return "; ".join(f"{call['model']} ({call['stage']}), {call['created_at']}" for call in calls) or "-"
 
 
 def _calls(calls: list[dict[str, Any]]) -> str:

@@ -7,8 +7,8 @@ from drag_graph.lookup import full_id
 from drag_graph.model import LABELS, Answer, Subgraph
 from drag_graph.ports import GraphStore
 
-_Rest = tuple[str, str, str, str]
-"""The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the id of the teacher call."""
+Rest = tuple[str, str, str, tuple[str, ...]]
+"""The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the ids of the teacher calls."""
 
 
 def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
@@ -20,8 +20,10 @@ def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
     answer = store.read_answer(full_id(store, "answer", prefix))
     if answer is None:
         raise NotStored(f"answer {prefix!r} went away while it was read", hint="Ask again.")
-    standing = _standing(store.audit_walk(answer.id))
-    lines = [{**line, "live": _is_live(line, standing)} for line in answer.snapshot.get("lines", [])]
+    shown = answer.snapshot.get("lines", [])
+    graphs = store.read(list(dict.fromkeys(line["source_id"] for line in shown)))
+    stored = {graph.query.id: graph for graph in graphs}
+    lines = [{**line, "live": _is_live(line, stored.get(line["source_id"]))} for line in shown]
     calls = answer.snapshot.get("calls", [])
     return {
         "answer_id": answer.id,
@@ -42,24 +44,35 @@ def _facts(answer: Answer) -> dict[str, Any]:
     return answer.model_dump(mode="json", include=fields)
 
 
-def _standing(rows: list[dict[str, Any]]) -> dict[tuple[str, str], set[_Rest]]:
-    """Return what each shown (kind, ref) rests on in the graph now."""
-    found: dict[tuple[str, str], set[_Rest]] = {}
-    for row in rows:
-        rest = (row.get("triple_id") or "", row["evidence_id"], row["evidence_text"], row["call_id"])
-        found.setdefault((row["kind"], row["ref"]), set()).add(rest)
-    return found
+def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:
+    """Return what a shown line rests on in a stored subgraph: nothing where it is gone or has lost its proof."""
+    calls = {call.id for call in subgraph.calls}
+    evidence = {item.id: item for item in subgraph.evidence if calls.issuperset(item.call_ids)}
+    if kind == "evidence":
+        return {("", ref, evidence[ref].text, evidence[ref].call_ids)} if ref in evidence else set()
+    triple_ids = next((edge.triple_ids for edge in subgraph.edges if edge.id == ref), (ref,))
+    return {
+        (item.id, item.evidence_id, evidence[item.evidence_id].text, item.call_ids)
+        for item in subgraph.triples
+        if item.id in triple_ids and item.evidence_id in evidence and calls.issuperset(item.call_ids)
+    }
 
 
-def _is_live(line: dict[str, Any], standing: dict[tuple[str, str], set[_Rest]]) -> bool:
+def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:
+    if subgraph is None:
+        return False
     if line["kind"] == "evidence":
-        wanted = {("", line["evidence"]["id"], line["evidence"]["text"], line["call"]["id"])}
+        wanted = {("", line["evidence"]["id"], line["evidence"]["text"], _ids(line["calls"]))}
     else:
         wanted = {
-            (triple["id"], triple["evidence"]["id"], triple["evidence"]["text"], triple["call"]["id"])
+            (triple["id"], triple["evidence"]["id"], triple["evidence"]["text"], _ids(triple["calls"]))
             for triple in line["triples"]
         }
-    return standing.get((line["kind"], line["ref"])) == wanted
+    return stands_on(line["kind"], line["ref"], subgraph) == wanted
+
+
+def _ids(calls: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(sorted(call["id"] for call in calls))
 
 
 def subgraph_text(subgraph: Subgraph) -> str:

@@ -26,7 +26,7 @@ def prov_document(audit: dict[str, Any]) -> dict[str, Any]:
         book.relate("used", {"activity": answering, "entity": shown})
         book.derive(answer, shown)
         if line["kind"] == "evidence":
-            book.derive(shown, book.evidence(line["evidence"], line["call"]))
+            book.derive(shown, book.evidence(line["evidence"], line["calls"]))
         else:
             _edge(book, shown, line)
     return book.document()
@@ -43,9 +43,10 @@ def _edge(book: "_Book", shown: str, line: dict[str, Any]) -> None:
         words = f"{triple['subject']} {triple['predicate']} {triple['object']}"
         read = book.entity("triple", triple["id"], "Triple", {"text": words, "confidence": triple["confidence"]})
         book.relate("used", {"activity": merging, "entity": read})
-        book.relate("wasGeneratedBy", {"entity": read, "activity": book.call(triple["call"])})
+        for call in triple["calls"]:
+            book.relate("wasGeneratedBy", {"entity": read, "activity": book.call(call)})
         book.derive(simple, read)
-        book.derive(read, book.evidence(triple["evidence"], triple["evidence"]["call"]))
+        book.derive(read, book.evidence(triple["evidence"], triple["evidence"]["calls"]))
 
 
 class _Book:
@@ -71,10 +72,10 @@ class _Book:
         self.relate("wasAssociatedWith", {"activity": name, "agent": self.agent("teacher", call["model"])})
         return name
 
-    def evidence(self, evidence: dict[str, Any], call: dict[str, Any] | None) -> str:
+    def evidence(self, evidence: dict[str, Any], calls: list[dict[str, Any]]) -> str:
         facts = {"text": evidence["text"], "rank": evidence["rank"], "cosine": evidence["cosine"], "score": evidence["score"]}
         name = self.entity("evidence", evidence["id"], "Evidence", facts)
-        if call is not None:
+        for call in calls:
             self.relate("wasGeneratedBy", {"entity": name, "activity": self.call(call)})
         return name
 

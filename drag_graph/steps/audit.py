@@ -83,7 +83,8 @@ def _line(line: Line, subgraph: Subgraph | None) -> dict[str, Any]:
         source = evidence.get(line.ref)
         if source is None:
             raise _unproven(line)
-        return {**head, "edge": None, "triples": [], "evidence": _evidence(source), "call": _call(calls[source.call_id])}
+        made_by = _calls(source.call_ids, calls, line)
+        return {**head, "edge": None, "triples": [], "evidence": _evidence(source), "calls": made_by}
     edge = next((item for item in subgraph.usable_edges if item.id == line.ref), None)
     if edge is None:
         raise _unproven(line)
@@ -103,13 +104,20 @@ def _edge(edge: SimpleEdge) -> dict[str, Any]:
 
 
 def _triple(triple: Triple, evidence: dict[str, Evidence], calls: dict[str, TeacherCall], line: Line) -> dict[str, Any]:
-    source, call = evidence.get(triple.evidence_id), calls.get(triple.call_id)
-    if source is None or call is None:
+    source = evidence.get(triple.evidence_id)
+    if source is None:
         raise _unproven(line)
     fields = triple.model_dump(mode="json", include={"id", "subject", "predicate", "object", "confidence"})
-    source_call = calls.get(source.call_id)
-    found = {**_evidence(source), "call": _call(source_call) if source_call else None}
-    return {**fields, "evidence": found, "call": _call(call)}
+    found = {**_evidence(source), "calls": _calls(source.call_ids, calls, line)}
+    return {**fields, "evidence": found, "calls": _calls(triple.call_ids, calls, line)}
+
+
+def _calls(ids: Iterable[str], calls: dict[str, TeacherCall], line: Line) -> list[dict[str, Any]]:
+    """Return the calls of these ids. Raises StoreUnfit where one is missing."""
+    found = [calls.get(id_) for id_ in ids]
+    if None in found:
+        raise _unproven(line)
+    return [_call(call) for call in found if call]
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:

@@ -206,5 +206,5 @@ def _triple(query: Query, raw: RawTriple, subject: Entity, object_: Entity, key:
         object=object_.name,
         confidence=raw.confidence,
         evidence_id=raw.evidence_id,
-        call_id=raw.call_id,
+        call_ids=(raw.call_id,),
     )

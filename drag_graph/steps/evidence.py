@@ -94,7 +94,7 @@ def read(
                 text=shortened(item.text),
                 framing=_framing(item.framing),
                 position=len(have) + place,
-                call_id=reply.call.id,
+                call_ids=(reply.call.id,),
                 created_at=reply.call.created_at,
             )
         )

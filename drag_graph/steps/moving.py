@@ -1,7 +1,7 @@
 """A subgraph's ids as hashes of content (`drag_graph.identity`): whether they are, and what they are in another namespace."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from drag_graph.exchange import Stored
@@ -74,6 +74,10 @@ def moved(stored: Stored, namespace: str) -> Stored:
     own = {"source_id": query.id}
     shift = _number(content_id(old.query.namespace, "call", old.query.id)) ^ _number(content_id(namespace, "call", query.id))
     calls = {item.id: f"{_number(item.id) ^ shift:032x}" for item in old.calls}
+
+    def again_of(call_ids: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(calls[id_] for id_ in call_ids))
+
     texts = {item.id: (query.id, item.text, *repeat_of(item, old.query.namespace)) for item in old.evidence}
     evidence = {id_: content_id(namespace, "evidence", *parts) for id_, parts in texts.items()}
     entities = {item.id: content_id(namespace, "entity", query.id, item.name) for item in old.entities}
@@ -84,7 +88,7 @@ def moved(stored: Stored, namespace: str) -> Stored:
                 "subject_id": entities[item.subject_id],
                 "object_id": entities[item.object_id],
                 "evidence_id": evidence[item.evidence_id],
-                "call_id": calls[item.call_id],
+                "call_ids": again_of(item.call_ids),
             }
         )
         for item in old.triples
@@ -101,7 +105,7 @@ def moved(stored: Stored, namespace: str) -> Stored:
                 sorted((item.model_copy(update={**own, "id": calls[item.id]}) for item in old.calls), key=lambda item: item.id)
             ),
             "evidence": tuple(
-                item.model_copy(update={**own, "id": evidence[item.id], "call_id": calls[item.call_id]})
+                item.model_copy(update={**own, "id": evidence[item.id], "call_ids": again_of(item.call_ids)})
                 for item in old.evidence
             ),
             "entities": tuple(item.model_copy(update={**own, "id": entities[item.id]}) for item in old.entities),

@@ -258,7 +258,7 @@ def _evidence(query: Query, texts: Sequence[str], dropped: frozenset[int], call_
             rank=len(texts) - 1 - position,
             kept=position not in dropped,
             reason="near-duplicate of 0" if position in dropped else "",
-            call_id=call_id,
+            call_ids=(call_id,),
             created_at=CREATED_AT,
         )
         for position, text in enumerate(texts)
@@ -292,6 +292,6 @@ def _triple(
         object=object_,
         confidence=confidence,
         evidence_id=evidence[position].id,
-        call_id=call_id,
+        call_ids=(call_id,),
         rank=rank,
     )

@@ -193,14 +193,6 @@ class DictStore:
         found.sort(key=lambda item: item.created_at, reverse=True)
         return [item.model_copy(update={"snapshot": {}}) for item in found[:limit]]
 
-    def audit_walk(self, answer_id: str) -> list[dict[str, Any]]:
-        answer = self.read_answer(answer_id)
-        rows: list[dict[str, Any]] = []
-        for line in answer.lines if answer else ():
-            for subgraph in self.read([line.source_id]):
-                rows.extend(_walk(subgraph, line.kind, line.ref))
-        return rows
-
     def erase_query(self, source_id: str) -> dict[str, int]:
         erased = self.erasing.erase(Target(source_id), "")
         return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
@@ -227,13 +219,10 @@ class DictStore:
                 edge.support,
             )
 
-    def unproven_triples(self) -> list[str]:
-        with self.content() as content:
-            return sorted(id_ for subgraph in content.subgraphs.values() for id_ in _unproven(subgraph))
-
     def verify(self) -> list[Problem]:
-        problems = [problem("unproven_triples", id_) for id_ in self.unproven_triples()]
         with self.content() as content:
+            unproven = (id_ for subgraph in content.subgraphs.values() for id_ in _unproven(subgraph))
+            problems = [problem("unproven_triples", id_) for id_ in sorted(unproven)]
             for subgraph in content.subgraphs.values():
                 problems.extend(_inconsistencies(subgraph))
                 if subgraph.lost_vector:
@@ -310,7 +299,7 @@ def _failed(content: Content) -> Iterator[str]:
 
 def _unproven(subgraph: Subgraph) -> list[str]:
     evidence, calls = {item.id for item in subgraph.evidence}, {item.id for item in subgraph.calls}
-    return [item.id for item in subgraph.triples if item.evidence_id not in evidence or item.call_id not in calls]
+    return [item.id for item in subgraph.triples if item.evidence_id not in evidence or not calls.issuperset(item.call_ids)]
 
 
 def _inconsistencies(subgraph: Subgraph) -> Iterator[Problem]:
@@ -319,30 +308,11 @@ def _inconsistencies(subgraph: Subgraph) -> Iterator[Problem]:
         if entity.source_id != subgraph.query.id:
             yield problem("verify_orphans", entity.id, "Entity")
     for evidence in subgraph.evidence:
-        if evidence.call_id not in calls:
+        if not calls.issuperset(evidence.call_ids):
             yield problem("verify_provenance", evidence.id)
     for edge in subgraph.edges:
         if not triples.issuperset(edge.triple_ids):
             yield problem("verify_edges", edge.id)
-
-
-def _walk(subgraph: Subgraph, kind: str, ref: str) -> Iterator[dict[str, Any]]:
-    evidence, calls = {item.id: item for item in subgraph.evidence}, {item.id: item for item in subgraph.calls}
-    if kind == "evidence":
-        found = [("", evidence[ref], evidence[ref].call_id)] if ref in evidence else []
-    else:
-        wanted = next((edge.triple_ids for edge in subgraph.edges if edge.id == ref), (ref,))
-        found = [(item.id, evidence[item.evidence_id], item.call_id) for item in subgraph.triples if item.id in wanted]
-    for triple_id, source, call_id in found:
-        yield {
-            "ref": ref,
-            "kind": kind,
-            "triple_id": triple_id,
-            "evidence_id": source.id,
-            "evidence_text": source.text,
-            "call_id": call_id,
-            "model": calls[call_id].model,
-        }
 
 
 def _summary(subgraph: Subgraph) -> QuerySummary:

@@ -1,14 +1,24 @@
 // The embedded engine wants declared tables. An id is a hash that begins with the namespace; the primary key makes it one node.
-// `options` is a word of its grammar. `call_ids` is the engine's own, as there are no secondary indexes: which teacher calls a
-// subgraph has.
+// `options` is a word of its grammar. There are no secondary indexes, so a source names its teacher calls in `call_ids`.
+// A source is a query or a document, and a node has one label: each has a table, with columns of the same names where both have
+// the property.
 CREATE NODE TABLE Query (
   id STRING PRIMARY KEY, namespace STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE, input_id STRING,
   metadata STRING, settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING,
-  expires_at STRING, call_ids STRING[]
+  expires_at STRING, call_ids STRING[], aggregation STRING
+);
+CREATE NODE TABLE Document (
+  id STRING PRIMARY KEY, namespace STRING, name STRING, uri STRING, sha256 STRING, media_type STRING, modified_at STRING,
+  metadata STRING, settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING,
+  expires_at STRING, call_ids STRING[], aggregation STRING
+);
+CREATE NODE TABLE Chunk (
+  id STRING PRIMARY KEY, namespace STRING, source_id STRING, position INT64, start INT64, `end` INT64, text STRING
 );
 CREATE NODE TABLE Evidence (
   id STRING PRIMARY KEY, namespace STRING, source_id STRING, text STRING, framing STRING, position INT64, cosine DOUBLE,
-  llm_score DOUBLE, score DOUBLE, rank INT64, kept BOOLEAN, reason STRING, created_at STRING
+  llm_score DOUBLE, score DOUBLE, rank INT64, kept BOOLEAN, reason STRING, chunk_id STRING, start INT64, `end` INT64,
+  created_at STRING, embedding FLOAT[]
 );
 CREATE NODE TABLE Entity (
   id STRING PRIMARY KEY, namespace STRING, source_id STRING, name STRING, type STRING, variants STRING[]
@@ -23,25 +33,30 @@ CREATE NODE TABLE Answer (
   gold STRING, correct BOOLEAN, confidence DOUBLE, mode STRING, student STRING, lines STRING[], line_json STRING,
   edge_ids STRING[], prompt_tokens INT64, latency_ms INT64, created_at STRING, snapshot STRING
 );
-CREATE NODE TABLE Chunk (id STRING PRIMARY KEY, namespace STRING);
-CREATE NODE TABLE Document (id STRING PRIMARY KEY, namespace STRING);
-CREATE NODE TABLE Concept (id STRING PRIMARY KEY, namespace STRING, name STRING, embedding DOUBLE[]);
+// A concept is one normal name; SAME_AS says that two are one thing, and `cluster` is what the standing SAME_AS relationships make
+// of it: the id of the concept that stands for all (docs/adr/0015).
+CREATE NODE TABLE Concept (
+  id STRING PRIMARY KEY, namespace STRING, name STRING, embedding DOUBLE[], key STRING, cluster STRING, entities INT64
+);
 
-CREATE REL TABLE HAS_EVIDENCE (FROM Query TO Evidence, namespace STRING);
-CREATE REL TABLE MENTIONS (FROM Query TO Entity, namespace STRING);
+CREATE REL TABLE HAS_CHUNK (FROM Document TO Chunk, namespace STRING);
+CREATE REL TABLE HAS_EVIDENCE (FROM Query TO Evidence, FROM Document TO Evidence, namespace STRING);
+CREATE REL TABLE MENTIONS (FROM Query TO Entity, FROM Document TO Entity, namespace STRING);
 CREATE REL TABLE GENERATED_BY (FROM Evidence TO TeacherCall, namespace STRING);
 CREATE REL TABLE FROM_CHUNK (FROM Evidence TO Chunk, namespace STRING);
-CREATE REL TABLE PART_OF (FROM Chunk TO Document, namespace STRING);
 CREATE REL TABLE TRIPLE (
   FROM Entity TO Entity, id STRING, namespace STRING, source_id STRING, predicate STRING, predicate_key STRING,
-  confidence DOUBLE, evidence_id STRING, call_id STRING, rank INT64
+  confidence DOUBLE, evidence_id STRING, call_ids STRING[], rank INT64
 );
 CREATE REL TABLE RELATED (
   FROM Entity TO Entity, id STRING, namespace STRING, source_id STRING, statement STRING, predicates STRING[],
-  confidence DOUBLE, support INT64, triple_ids STRING[], evidence_ids STRING[], rank INT64
+  confidence DOUBLE, support INT64, triple_ids STRING[], evidence_ids STRING[], contradicts STRING[], rank INT64
 );
 CREATE REL TABLE REFERS_TO (FROM Entity TO Concept, namespace STRING);
-CREATE REL TABLE ANSWERS (FROM Answer TO Query, namespace STRING);
+CREATE REL TABLE SAME_AS (
+  FROM Concept TO Concept, id STRING, namespace STRING, method STRING, score DOUBLE, created_at STRING, undone_at STRING
+);
+CREATE REL TABLE ANSWERS (FROM Answer TO Query, FROM Answer TO Document, namespace STRING);
 CREATE REL TABLE USED (FROM Answer TO Evidence, namespace STRING);
 
 CREATE NODE TABLE Migration (version INT64 PRIMARY KEY, name STRING, checksum STRING, applied_at STRING);

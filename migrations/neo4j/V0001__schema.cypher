@@ -1,30 +1,46 @@
 // One id, one node; one id, one edge. An id is a hash that begins with the namespace, so each of these is per namespace.
-CREATE CONSTRAINT source_id IF NOT EXISTS FOR (n:Query) REQUIRE n.id IS UNIQUE;
+// A source is a query or a document: both have the second label Source.
+CREATE CONSTRAINT source_id IF NOT EXISTS FOR (n:Source) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT query_id IF NOT EXISTS FOR (n:Query) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT document_id IF NOT EXISTS FOR (n:Document) REQUIRE n.id IS UNIQUE;
+CREATE CONSTRAINT chunk_id IF NOT EXISTS FOR (n:Chunk) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT evidence_id IF NOT EXISTS FOR (n:Evidence) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT entity_id IF NOT EXISTS FOR (n:Entity) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT teacher_call_id IF NOT EXISTS FOR (n:TeacherCall) REQUIRE n.id IS UNIQUE;
-CREATE CONSTRAINT chunk_id IF NOT EXISTS FOR (n:Chunk) REQUIRE n.id IS UNIQUE;
-CREATE CONSTRAINT document_id IF NOT EXISTS FOR (n:Document) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT concept_id IF NOT EXISTS FOR (n:Concept) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT answer_id IF NOT EXISTS FOR (n:Answer) REQUIRE n.id IS UNIQUE;
 CREATE CONSTRAINT triple_id IF NOT EXISTS FOR ()-[r:TRIPLE]-() REQUIRE r.id IS UNIQUE;
 CREATE CONSTRAINT related_id IF NOT EXISTS FOR ()-[r:RELATED]-() REQUIRE r.id IS UNIQUE;
+CREATE CONSTRAINT same_as_id IF NOT EXISTS FOR ()-[r:SAME_AS]-() REQUIRE r.id IS UNIQUE;
 CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:Migration) REQUIRE n.version IS UNIQUE;
 CREATE CONSTRAINT store_info_key IF NOT EXISTS FOR (n:StoreInfo) REQUIRE n.key IS UNIQUE;
 
 // Listings of a namespace, in their order.
+CREATE INDEX source_namespace IF NOT EXISTS FOR (n:Source) ON (n.namespace, n.id);
 CREATE INDEX query_namespace IF NOT EXISTS FOR (n:Query) ON (n.namespace, n.id);
 CREATE INDEX answer_namespace IF NOT EXISTS FOR (n:Answer) ON (n.namespace, n.id);
 CREATE INDEX answer_created_at IF NOT EXISTS FOR (n:Answer) ON (n.namespace, n.created_at);
 
-// All that hangs on one query.
-CREATE INDEX evidence_query_id IF NOT EXISTS FOR (n:Evidence) ON (n.namespace, n.source_id);
-CREATE INDEX entity_query_id IF NOT EXISTS FOR (n:Entity) ON (n.namespace, n.source_id);
-CREATE INDEX teacher_call_query_id IF NOT EXISTS FOR (n:TeacherCall) ON (n.namespace, n.source_id);
-CREATE INDEX triple_query_id IF NOT EXISTS FOR ()-[r:TRIPLE]-() ON (r.namespace, r.source_id);
-CREATE INDEX related_query_id IF NOT EXISTS FOR ()-[r:RELATED]-() ON (r.namespace, r.source_id);
+// All that hangs on one source.
+CREATE INDEX chunk_source_id IF NOT EXISTS FOR (n:Chunk) ON (n.namespace, n.source_id);
+CREATE INDEX evidence_source_id IF NOT EXISTS FOR (n:Evidence) ON (n.namespace, n.source_id);
+CREATE INDEX entity_source_id IF NOT EXISTS FOR (n:Entity) ON (n.namespace, n.source_id);
+CREATE INDEX teacher_call_source_id IF NOT EXISTS FOR (n:TeacherCall) ON (n.namespace, n.source_id);
+CREATE INDEX triple_source_id IF NOT EXISTS FOR ()-[r:TRIPLE]-() ON (r.namespace, r.source_id);
+CREATE INDEX related_source_id IF NOT EXISTS FOR ()-[r:RELATED]-() ON (r.namespace, r.source_id);
 
-// Nearest queries. No dimension is named: namespaces may have different embedders, and a vector is compared only with those of
-// its own length. Not quantised: the vectors of questions are few, and a missed neighbour is a wrong answer.
-CREATE VECTOR INDEX query_embedding IF NOT EXISTS FOR (n:Query) ON (n.embedding)
+// A concept is one normal name; SAME_AS says that two are one thing, and `cluster` is what the standing SAME_AS relationships make
+// of it: the id of the concept that stands for all (docs/adr/0015). By the second index `link` pages through the concepts of one
+// cluster value: a page reads no more than it returns.
+CREATE INDEX concept_cluster IF NOT EXISTS FOR (n:Concept) ON (n.namespace, n.cluster);
+CREATE INDEX concept_page IF NOT EXISTS FOR (n:Concept) ON (n.namespace, n.cluster, n.id);
+
+// Nearest sources, evidence and concepts. No dimension is named: namespaces may have different embedders, and a vector is compared
+// only with those of its own length. Vectors of sources and concepts are not quantised: they are few, and a missed neighbour is a
+// wrong answer.
+CREATE VECTOR INDEX source_embedding IF NOT EXISTS FOR (n:Source) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}};
+CREATE VECTOR INDEX evidence_embedding IF NOT EXISTS FOR (n:Evidence) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.similarity_function`: 'cosine'}};
+CREATE VECTOR INDEX concept_embedding IF NOT EXISTS FOR (n:Concept) ON (n.embedding)
 OPTIONS {indexConfig: {`vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}};

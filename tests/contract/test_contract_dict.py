@@ -63,8 +63,8 @@ def _with(name: str, **change: object):
 
 FLAWED = {
     "evidence_gone": _with("triples", evidence_id="missing"),
-    "call_gone": _with("triples", call_id="missing"),
+    "call_gone": _with("triples", call_ids=("missing",)),
     "orphan": _with("entities", source_id="missing"),
-    "provenance_gone": _with("evidence", call_id="missing"),
+    "provenance_gone": _with("evidence", call_ids=("missing",)),
     "dangling_edge": _with("edges", triple_ids=("missing",)),
 }

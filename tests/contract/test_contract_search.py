@@ -368,8 +368,8 @@ class SearchContract:
             triples = {triple.id: triple for triple in graph.triples}
             for edge in graph.edges:
                 assert {triples[id_].evidence_id for id_ in edge.triple_ids} <= evidence
-                assert {triples[id_].call_id for id_ in edge.triple_ids} <= calls
-            assert {item.call_id for item in graph.evidence} <= calls
+                assert {call_id for id_ in edge.triple_ids for call_id in triples[id_].call_ids} <= calls
+            assert {id_ for item in graph.evidence for id_ in item.call_ids} <= calls
 
     @pytest.mark.parametrize("vector", [[], [0.0] * DIMENSION, [1.0] * (DIMENSION + 1)])
     def test_a_vector_that_fits_nothing_finds_only_names(self, store, blood, plant, vector):

@@ -71,7 +71,8 @@ def test_audit_reaches_the_teacher_call_of_every_line(cli, store, questions, dis
         assert {"answer", "question", "student", "lines", "privacy"} <= set(audit)
         for line in audit["lines"]:
             assert line["live"]
-            sources = [line["call"]] if line["kind"] == "evidence" else [triple["call"] for triple in line["triples"]]
+            proofs = [line] if line["kind"] == "evidence" else line["triples"]
+            sources = [call for proof in proofs for call in proof["calls"]]
             assert sources
             assert all(source["model"].startswith(("curated:", "patterns")) for source in sources)
             assert all("/" not in source["model"].removeprefix("patterns/") for source in sources)

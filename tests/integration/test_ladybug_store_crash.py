@@ -207,7 +207,7 @@ def test_any_exception_in_a_save_rolls_everything_back(tmp_path, monkeypatch, er
 def test_an_error_of_the_engine_in_a_save_rolls_everything_back(tmp_path):
     """Two queries whose evidence has one id: the primary key refuses the second."""
     one, two = make_subgraph(1), make_subgraph(2)
-    stolen = one.evidence[0].model_copy(update={"source_id": two.query.id, "call_id": two.calls[0].id})
+    stolen = one.evidence[0].model_copy(update={"source_id": two.query.id, "call_ids": (two.calls[0].id,)})
     clash = two.model_copy(update={"evidence": (stolen,), "triples": ()})
     with LadybugStore(tmp_path / "graph.lbug") as store:
         store.migrate()

@@ -29,7 +29,7 @@ def graphs(numbers):
     return [make_subgraph(number, embedding=sparse(number)) for number in numbers]
 
 
-@pytest.mark.parametrize("sizes", [(20, 1, 1), (5, 2), (60, 7), (1, 1, 1), (230, 3, 210, 3)])
+@pytest.mark.parametrize("sizes", [(20, 1, 1), (5, 2), (60, 7), (1, 1, 1)])
 def test_vectors_of_later_and_smaller_writes_are_kept(tmp_path, sizes):
     path, written = tmp_path / "graph.lbug", 0
     for size in sizes:

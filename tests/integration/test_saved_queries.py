@@ -17,6 +17,7 @@ import pytest
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_answer, make_subgraph
+from drag_graph.testing.contract.base import walk
 
 pytestmark = pytest.mark.neo4j
 
@@ -219,7 +220,9 @@ def test_audit_an_answer(run, insect, answer):
     assert shown
     assert shown_edges
     nodes, edges = nodes_and_edges([record])
-    calls = {item.call_id for item in insect.evidence if item.id in shown} | {item.call_id for item in triples}
+    calls = {id_ for item in insect.evidence if item.id in shown for id_ in item.call_ids} | {
+        id_ for item in triples for id_ in item.call_ids
+    }
     assert nodes == {
         "Answer": {answer.id},
         "Query": {insect.query.id},
@@ -235,10 +238,10 @@ def test_audit_an_answer(run, insect, answer):
 
 def test_audit_line_by_line(run, store, insect, answer):
     records = run("08", answer_id=answer.id)
-    walk = store.audit_walk(answer.id)
+    walked = walk(store, answer.id)
     kinds = {"evidence": "evidence", "edge": "triple"}
-    assert Counter((item["kind"], item["evidence_id"], item["call_id"]) for item in records) == Counter(
-        (kinds[item["kind"]], item["evidence_id"], item["call_id"]) for item in walk
+    assert Counter((item["kind"], item["evidence_id"], tuple(item["call_ids"])) for item in records) == Counter(
+        (kinds[kind], evidence_id, call_ids) for (kind, _), rests in walked.items() for _, evidence_id, _, call_ids in rests
     )
     shown = [line.text for line in answer.lines if line.kind == "evidence"]
     assert [item["shown"] for item in records[: len(shown)]] == shown
@@ -250,17 +253,19 @@ def test_audit_line_by_line(run, store, insect, answer):
             item.confidence,
             texts[item.evidence_id],
             merged[item.id],
-            item.call_id,
+            item.call_ids,
         )
         for item in insect.triples
         if item.id in merged
     }
     for item in records[len(shown) :]:
-        assert (item["shown"], item["confidence"], item["read_from"], item["merged_into"], item["call_id"]) in triples
-    models = {call.id: (call.model, call.stage, call.tokens_in, call.cost_usd) for call in insect.calls}
-    assert all(
-        (item["model"], item["stage"], item["tokens_in"], item["cost_usd"]) == models[item["call_id"]] for item in records
-    )
+        assert (item["shown"], item["confidence"], item["read_from"], item["merged_into"], tuple(item["call_ids"])) in triples
+    calls = {call.id: call for call in insect.calls}
+    for item in records:
+        made_by = [calls[id_] for id_ in item["call_ids"]]
+        assert (item["models"], item["stages"]) == ([call.model for call in made_by], [call.stage for call in made_by])
+        assert item["tokens_in"] == sum(call.tokens_in for call in made_by)
+        assert item["cost_usd"] == pytest.approx(sum(call.cost_usd for call in made_by))
 
 
 @pytest.mark.parametrize("number", ["07", "08"])
@@ -288,7 +293,7 @@ def test_what_rests_on_an_evidence(run, insect, answer):
         assert edges.get("TRIPLE", set()) == ids(triples)
         assert edges.get("RELATED", set()) == ids(resting)
         assert (nodes["Evidence"], nodes["Query"]) == ({evidence.id}, {insect.query.id})
-        assert nodes["TeacherCall"] == {evidence.call_id}
+        assert nodes["TeacherCall"] == set(evidence.call_ids)
         refs = {line.ref for line in answer.lines}
         rests = bool(refs & {evidence.id, *ids(resting), *ids(triples)})
         assert nodes.get("Answer", set()) == ({answer.id} if rests else set())

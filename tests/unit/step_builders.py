@@ -27,6 +27,6 @@ def reply(schema, items):
 
 def evidence(texts, **more):
     return tuple(
-        Evidence(id=f"e{place}", source_id="q", text=text, position=place, rank=place, call_id="call-1", **more)
+        Evidence(id=f"e{place}", source_id="q", text=text, position=place, rank=place, call_ids=("call-1",), **more)
         for place, text in enumerate(texts)
     )

@@ -37,7 +37,7 @@ def test_positions_ids_framings_and_times_come_from_the_reply():
     got = step.read(reply("evidence", [{"text": "Plants take in gas.", "framing": "causal"}, "Leaves have pores."]), query())
     assert [item.position for item in got] == [0, 1]
     assert [item.framing for item in got] == ["causal", "unspecified"]
-    assert all(item.kept and item.call_id == "call-1" and item.created_at.startswith("2026") for item in got)
+    assert all(item.kept and item.call_ids == ("call-1",) and item.created_at.startswith("2026") for item in got)
     again = step.read(reply("evidence", ["Leaves have pores."]), query())
     assert again[0].id == got[1].id
 

@@ -37,7 +37,7 @@ def test_values_are_frozen_and_survive_json(value):
     [
         (Triple, "confidence", [-0.01, 1.01, float("nan"), float("inf"), "high", None]),
         (Triple, "evidence_id", ["", " "]),
-        (Triple, "call_id", ["", " "]),
+        (Triple, "call_ids", [(), ("",), (" ",), "call"]),
         (Triple, "subject", ["", "\n"]),
         (Triple, "predicate", ["", "\t "]),
         (Evidence, "cosine", [-1.1, 1.1, float("nan")]),

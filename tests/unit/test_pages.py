@@ -47,12 +47,12 @@ def document(store):
 def test_the_audit_walks_from_answer_to_teacher_call(document):
     evidence, edge = document["lines"]
     assert evidence["evidence"]["text"] == evidence["text"]
-    assert evidence["call"]["model"]
+    assert evidence["calls"][0]["model"]
     assert [triple["confidence"] for triple in edge["triples"]] == [0.9, 0.8]
     for triple in edge["triples"]:
         assert triple["evidence"]["text"]
-        assert triple["call"]["stage"] == "triples"
-        assert triple["evidence"]["call"]["stage"] == "evidence"
+        assert triple["calls"][0]["stage"] == "triples"
+        assert triple["evidence"]["calls"][0]["stage"] == "evidence"
     assert all(line["live"] for line in document["lines"])
     assert document["privacy"]["teacher_saw"][0]["question"] == document["question"]
 
@@ -86,16 +86,16 @@ def test_a_line_that_was_tampered_with_is_marked(store, document, what, live):
     shown, edge = document["lines"]
     graphs = store.database.namespaces["default"].subgraphs
     ((id_, subgraph),) = graphs.items()
-    other = next(call.id for call in subgraph.calls if call.id != shown["call"]["id"])
+    other = next(call.id for call in subgraph.calls if call.id != shown["calls"][0]["id"])
     first, behind = edge["triples"][0], next(t["evidence"] for t in edge["triples"] if t["evidence"]["id"] != shown["ref"])
     if what == "evidence text":
         subgraph = altered(subgraph, "evidence", shown["ref"], text="somebody else's words")
     elif what == "evidence text of an edge":
         subgraph = altered(subgraph, "evidence", behind["id"], text="somebody else's words")
     elif what == "evidence call":
-        subgraph = altered(subgraph, "evidence", shown["ref"], call_id=other)
+        subgraph = altered(subgraph, "evidence", shown["ref"], call_ids=(other,))
     elif what == "triple call":
-        subgraph = altered(subgraph, "triples", first["id"], call_id=shown["call"]["id"])
+        subgraph = altered(subgraph, "triples", first["id"], call_ids=(shown["calls"][0]["id"],))
     elif what == "parallel triple":
         one = next(item for item in subgraph.triples if item.id == first["id"])
         twin = one.model_copy(update={"id": "f" * 32, "predicate": "prevents", "predicate_key": "prevents"})

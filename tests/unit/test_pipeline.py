@@ -124,7 +124,7 @@ def test_patterns_alone_ask_for_no_triples_and_are_named_as_their_source(store, 
     (subgraph,) = store.read([store.list_queries()[0].id])
     assert subgraph.triples
     models = {call.id: call.model for call in subgraph.calls}
-    assert {models[triple.call_id] for triple in subgraph.triples} == {"patterns/1"}
+    assert {models[id_] for triple in subgraph.triples for id_ in triple.call_ids} == {"patterns/1"}
 
 
 def test_a_teacher_without_triples_falls_back_to_patterns_unless_told_not_to(store, teacher):
@@ -164,7 +164,7 @@ def test_evidence_is_ranked_and_every_triple_is_proven(store, teacher):
     (subgraph,) = store.read([store.list_queries()[0].id])
     assert [item.llm_score for item in subgraph.kept_evidence] == [9.0, 8.0, 7.0]
     assert all(item.reason for item in subgraph.evidence if not item.kept)
-    assert store.unproven_triples() == []
+    assert store.verify() == []
     assert subgraph.embedding
     assert subgraph.expires_at > subgraph.created_at
 

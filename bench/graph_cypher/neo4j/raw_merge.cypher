@@ -44,5 +44,5 @@ CALL (q, es) {
   MERGE (s)-[r:TRIPLE {id: t[0]}]->(o)
   ON CREATE SET
     r.source_id = q[0], r.namespace = $namespace, r.predicate = t[1], r.predicate_key = t[2], r.confidence = t[3],
-    r.evidence_id = t[4], r.call_id = t[5], r.rank = t[6]
+    r.evidence_id = t[4], r.call_ids = t[5], r.rank = t[6]
 }

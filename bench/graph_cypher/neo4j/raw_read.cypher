@@ -23,7 +23,7 @@ RETURN
   COLLECT {
     MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->(o)
     USING INDEX SEEK t:TRIPLE(namespace, source_id)
-    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_id, t.rank, s.id, s.name, o.id, o.name]
+    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_ids, t.rank, s.id, s.name, o.id, o.name]
   } AS triples,
   COLLECT {
     MATCH (s)-[r:RELATED {namespace: $namespace, source_id: q.id}]->(o)

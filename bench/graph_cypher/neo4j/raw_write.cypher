@@ -38,6 +38,6 @@ CALL (q, es) {
   WITH q, t, es[t[7]] AS s, es[t[8]] AS o
   CREATE (s)-[:TRIPLE {
     id: t[0], source_id: q[0], namespace: $namespace, predicate: t[1], predicate_key: t[2], confidence: t[3], evidence_id: t[4],
-    call_id: t[5], rank: t[6]
+    call_ids: t[5], rank: t[6]
   }]->(o)
 }

@@ -4,7 +4,7 @@
 // Parameters: namespace, answer_id
 MATCH (a:Answer {id: $answer_id})
 WHERE a.namespace = $namespace
-OPTIONAL MATCH answers = (a)-[:ANSWERS]->(:Query)
+OPTIONAL MATCH answers = (a)-[:ANSWERS]->(:Source)
 WITH a, collect(answers) AS queries
 OPTIONAL MATCH used = (a)-[:USED]->(:Evidence)-[:GENERATED_BY]->(:TeacherCall)
 WITH a, queries, collect(used) AS used_evidence
@@ -17,6 +17,6 @@ OPTIONAL MATCH triple = (:Entity)-[t:TRIPLE]->(:Entity)
 WHERE t.id IN triple_ids AND t.namespace = $namespace
 OPTIONAL MATCH (e:Evidence {id: t.evidence_id})
 OPTIONAL MATCH made = (e)-[:GENERATED_BY]->(:TeacherCall)
-OPTIONAL MATCH (c:TeacherCall {id: t.call_id})
+OPTIONAL MATCH (c:TeacherCall) WHERE c.id IN t.call_ids
 RETURN a AS answer, queries, used_evidence, edges, collect(DISTINCT triple) AS triples, collect(DISTINCT made) AS their_evidence,
   collect(DISTINCT c) AS their_calls

@@ -9,10 +9,9 @@ from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
 from drag_graph.ports import GraphStore
 from drag_graph.testing.builders import HOSTILE_NAMES, expected, make_answer, make_subgraph
-from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
+from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of, walk
 
 PLAIN = Aggregation()
-WALK_KEYS = {"ref", "kind", "triple_id", "evidence_id", "evidence_text", "call_id", "model"}
 
 
 def _stored(store: GraphStore, namespace: str, number: int | str = 0) -> Subgraph:
@@ -28,7 +27,7 @@ def _answer(number: int | str, graph: Subgraph, namespace: str, **fields: Any) -
 
 
 class AnswerContract(Contract):
-    """`save_answers`, `read_answer`, `list_answers`, `audit_walk`, `erase_query`."""
+    """`save_answers`, `read_answer`, `list_answers`, `erase_query`."""
 
     def test_an_answer_is_read_back_with_its_snapshot(self, store: GraphStore, namespace: str) -> None:
         graph = _stored(store, namespace)
@@ -84,36 +83,30 @@ class AnswerContract(Contract):
         store.save_answers([answer])
         assert_same(store.read_answer(answer.id), answer)
         assert [item.id for item in store.list_answers()] == [answer.id]
-        assert store.audit_walk(answer.id) == []
+        assert walk(store, answer.id) == {}
         assert store.verify() == []
 
     def test_the_walk_leads_from_each_line_to_a_teacher_call(self, store: GraphStore, namespace: str) -> None:
         graph = _stored(store, namespace)
         answer = _answer(1, graph, namespace)
         store.save_answers([answer])
-        rows = store.audit_walk(answer.id)
-        assert all(set(row) == WALK_KEYS for row in rows)
-        found = {(row["kind"], row["ref"], row["triple_id"] or "", row["evidence_id"], row["call_id"]) for row in rows}
         best = graph.kept_evidence[0]
-        triples = {triple.id: triple for triple in graph.triples}
-        wanted = {("evidence", best.id, "", best.id, best.call_id)}
+        texts, triples = {item.id: item.text for item in graph.evidence}, {item.id: item for item in graph.triples}
+        wanted = {("evidence", best.id): {("", best.id, best.text, best.call_ids)}}
         for edge in graph.edges:
-            for id_ in edge.triple_ids:
-                wanted.add(("edge", edge.id, id_, triples[id_].evidence_id, triples[id_].call_id))
-        assert found == wanted
-        assert len(rows) == len(wanted)
-        texts = {item.id: item.text for item in graph.evidence}
-        models = {call.id: call.model for call in graph.calls}
-        assert all((row["evidence_text"], row["model"]) == (texts[row["evidence_id"]], models[row["call_id"]]) for row in rows)
+            behind = [triples[id_] for id_ in edge.triple_ids]
+            wanted["edge", edge.id] = {(item.id, item.evidence_id, texts[item.evidence_id], item.call_ids) for item in behind}
+        assert walk(store, answer.id) == wanted
 
     def test_the_walk_leads_through_the_raw_multigraph(self, store: GraphStore, namespace: str) -> None:
         weak = make_subgraph(namespace=namespace, triples=[("a", "is", "b", 0.2, 0), ("a", "is", "c", 0.1, 1)])
         store.save([weak], PLAIN)
         (graph,) = store.read([weak.query.id])
         store.save_answers([_answer(1, graph, namespace)])
-        rows = store.audit_walk(_answer(1, graph, namespace).id)
-        assert sorted(row["triple_id"] for row in rows if row["kind"] == "edge") == sorted(item.id for item in graph.triples)
-        assert all(row["ref"] == row["triple_id"] for row in rows if row["kind"] == "edge")
+        found = {
+            ref: {rest[0] for rest in rests} for (kind, ref), rests in walk(store, _answer(1, graph, namespace).id).items()
+        }
+        assert {ref: ids for ref, ids in found.items() if ids != {""}} == {item.id: {item.id} for item in graph.triples}
 
     def test_a_replaced_subgraph_keeps_its_answers(self, store: GraphStore, namespace: str) -> None:
         graph = _stored(store, namespace)
@@ -129,7 +122,7 @@ class AnswerContract(Contract):
         assert store.save([new], PLAIN) == ["replaced"]
         assert_same(store.read_answer(answer.id), answer)
         assert [item.id for item in store.list_answers(graph.query.id)] == [answer.id]
-        assert store.audit_walk(answer.id) == []
+        assert walk(store, answer.id) == {}
         assert_same(store.read([graph.query.id]), [expected(new, PLAIN)])
         counts = store.counts()
         sizes = {"Answer": 1, "ANSWERS": 1, "USED": 0, "Evidence": 1}
@@ -144,8 +137,8 @@ class AnswerContract(Contract):
         new = make_subgraph(namespace=namespace, evidence=2, dropped=(), triples=(), settings_hash="settings-2")
         assert new.evidence[0].id == graph.evidence[0].id
         assert store.save([new], PLAIN) == ["replaced"]
-        rows = store.audit_walk(answer.id)
-        assert [(row["ref"], row["call_id"]) for row in rows] == [(new.evidence[0].id, new.evidence[0].call_id)]
+        again = new.evidence[0]
+        assert walk(store, answer.id) == {("evidence", again.id): {("", again.id, again.text, again.call_ids)}}
         assert store.counts()["USED"] == 1
         assert_same(store.read_answer(answer.id), answer)
         assert store.verify() == []

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from drag_graph.model import Value
 from drag_graph.ports import GraphStore
+from drag_graph.service.auditing import Rest, stands_on
 from drag_graph.steps.export import canonical_lines
 
 OpenStore = Callable[[str], GraphStore]
@@ -66,6 +67,19 @@ def assert_same(stored: object, wanted: object, tolerance: float = 1e-9) -> None
     """Assert that two values are equal but for the last bits of their floats."""
     found = list(_differences(stored, wanted, "", tolerance))
     assert not found, "stored is not what was wanted:\n" + "\n".join(found[:20])
+
+
+def walk(store: GraphStore, answer_id: str) -> dict[tuple[str, str], set[Rest]]:
+    """Return what each shown (kind, ref) of a stored answer stands on in the graph now, without those that stand on nothing."""
+    answer = store.read_answer(answer_id)
+    lines = answer.lines if answer else ()
+    stored = {graph.query.id: graph for graph in store.read(list(dict.fromkeys(line.source_id for line in lines)))}
+    standing = {
+        (line.kind, line.ref): stands_on(line.kind, line.ref, stored[line.source_id])
+        for line in lines
+        if line.source_id in stored
+    }
+    return {shown: rests for shown, rests in standing.items() if rests}
 
 
 def records_of(store: GraphStore) -> list[str]:

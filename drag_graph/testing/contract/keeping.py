@@ -196,10 +196,8 @@ class StoreContract(Contract):
         assert store.list_answers() == store.list_answers(source_id) == []
         assert sum(count for label, count in store.counts().items() if label in LABELS) == 0
         assert store.read_answer(answer_id) is None
-        assert store.audit_walk(answer_id) == []
         assert list(store.records()) == []
         assert store.verify() == []
-        assert store.unproven_triples() == []
         store.aggregate([source_id], Aggregation(threshold=1.0))
         assert sum(store.erase_query(source_id).values()) == 0
 
@@ -220,7 +218,6 @@ class StoreContract(Contract):
         store.save(graphs, PLAIN)
         store.save_answers([make_answer(n, [graph], namespace=namespace) for n, graph in enumerate(graphs)])
         assert store.verify() == []
-        assert store.unproven_triples() == []
 
     @pytest.mark.parametrize("flaw", FLAWS)
     def test_a_tampered_store_is_found_out(self, open_store: OpenStore, tamper: Tamper, namespace: str, flaw: str) -> None:
@@ -243,7 +240,6 @@ class StoreContract(Contract):
             assert {problem.check for problem in problems} == {FLAWS[flaw]}
             assert sorted(problem.id for problem in problems) == sorted(broken.get(flaw, triples))
             assert len({problem.message for problem in problems}) == 1
-            assert store.unproven_triples() == ([] if flaw in broken else sorted(triples))
 
     def test_equal_content_gives_equal_records_however_it_was_written(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(6, namespace=namespace, seed=9)
@@ -290,7 +286,6 @@ class StoreContract(Contract):
             store.save_answers([])
             assert store.list_answers(limit=0) == []
             assert store.read_answer("") is None
-            assert store.audit_walk("") == []
             assert sum(store.erase_query("").values()) == 0
             store.save([make_subgraph(namespace=namespace)], PLAIN)
 

@@ -76,7 +76,7 @@ def _by_two(namespace: str, number: int, names: Sequence[str], also: Sequence[st
         update={
             "id": content_id(namespace, "evidence", graph.query.id, "second"),
             "text": f"{names[0]}, also called {' or '.join(also)}.",
-            "call_id": call_id,
+            "call_ids": (call_id,),
             "position": 1,
             "rank": 1,
         }

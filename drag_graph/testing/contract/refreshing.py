@@ -11,7 +11,7 @@ from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
 from drag_graph.ports import GraphStore, StaleQuery
 from drag_graph.testing.builders import Spec, expected, make_answer, make_subgraph
-from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
+from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of, walk
 
 PLAIN = Aggregation()
 NOW = "2026-05-01T00:00:00+00:00"
@@ -124,7 +124,7 @@ class RefreshContract(Contract):
         assert store.save([again], PLAIN, replace=True) == ["replaced"]
         assert_same(store.read([graph.query.id]), [again])
         assert store.counts() == before
-        assert {row["ref"] for row in store.audit_walk(answer.id)} == {line.ref for line in answer.lines}
+        assert walk(store, answer.id).keys() == {(line.kind, line.ref) for line in answer.lines}
         assert store.stale_queries("failed", NOW) == store.stale_queries("expired", NOW) == []
 
     def test_an_old_answer_keeps_its_audit_and_does_not_count_again(self, store: GraphStore, namespace: str) -> None:
@@ -136,7 +136,7 @@ class RefreshContract(Contract):
         store.save([new], PLAIN, replace=True)
         assert_same(store.read_answer(answer.id), answer)
         assert [item.id for item in store.list_answers(old.query.id)] == [answer.id]
-        assert store.audit_walk(answer.id) == []
+        assert walk(store, answer.id) == {}
         assert store.stale_queries("failed", NOW) == []
         counts = store.counts()
         assert (counts["Answer"], counts["ANSWERS"], counts["USED"]) == (1, 1, 0)

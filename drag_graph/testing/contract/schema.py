@@ -9,10 +9,10 @@ NODES = {
     "Answer": "id text label gold correct confidence mode student lines edge_ids prompt_tokens latency_ms created_at",
 }
 EDGES = {
-    "TRIPLE": "id source_id predicate predicate_key confidence evidence_id call_id rank",
+    "TRIPLE": "id source_id predicate predicate_key confidence evidence_id call_ids rank",
     "RELATED": "id source_id statement predicates confidence support triple_ids evidence_ids rank",
 }
 LINKS = ("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "ANSWERS", "USED")
 
 LABELS = (*NODES, "Chunk", "Document", "Concept")
-TYPES = (*EDGES, *LINKS, "FROM_CHUNK", "PART_OF", "REFERS_TO", "SAME_AS")
+TYPES = (*EDGES, *LINKS, "FROM_CHUNK", "HAS_CHUNK", "REFERS_TO", "SAME_AS")

@@ -3,4 +3,4 @@
 // returns: nothing
 MATCH (q:Query)-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
 WHERE q.namespace = $namespace
-SET t.call_id = 'missing'
+SET t.call_ids = ['missing']

@@ -1,6 +1,0 @@
-// what: copies the links from queries to their evidence from an arrow table whose columns, after the ids of both ends, are in this order
-// parameters: rows
-// returns: nothing
-COPY HAS_EVIDENCE (
-  namespace
-) FROM $rows
