@@ -146,8 +146,7 @@ def migrate(
     """Bring the store's schema up to this version of drag-graph.
 
     Commands that write do it by themselves; those that only read say that it is to be done. There is no way back: an older
-    drag-graph refuses the store afterwards, so copy it first where others still use that. An embedded store of an early version
-    is written anew in part, for which it asks for free space (docs/adr/0018-uncompressed.md).
+    drag-graph refuses the store afterwards, so copy it first where others still use that.
 
     Example: drag-graph db migrate --dry-run
     """

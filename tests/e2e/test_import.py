@@ -188,7 +188,6 @@ def test_killed_in_the_middle_and_run_again_ends_in_the_same_store(cli, many, tm
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DRAG_GRAPH_NAMESPACE": "default"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 60
-        # Where pyarrow is there, whole batches are copied into the file; without it, they are in the log first.
         while written(tmp_path) < 12_000_000 and time.monotonic() < deadline:
             time.sleep(0.005)
         time.sleep(seconds)
