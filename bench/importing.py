@@ -27,18 +27,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from graph_workload import AGGREGATION, DIMENSION, TRIPLES, subgraph
 
-from drag_graph.adapters.subgraph_file import read_lines
-from drag_graph.adapters.subgraph_lines import lines_of
 from drag_graph.bootstrap import open_store
-from drag_graph.exchange import Head, Stored, everything
 from drag_graph.files import write_lines
-from drag_graph.importing import BATCH, LARGE_BATCH, Importer
+from drag_graph.manage.importing import BATCH, Importer
+from drag_graph.manage.transfer import Embedder, Head, lines_of, read_lines, stored_lines
 from drag_graph.model import Subgraph
 from drag_graph.ports import GraphStore
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import as_distilled
 
-EMBEDDER = ("bench", DIMENSION)
+EMBEDDER = Embedder(name="bench", dimension=DIMENSION)
 WRITERS = (1, 4)
 MEGABYTE = 1024
 
@@ -74,8 +72,8 @@ def subgraphs(numbers: Sequence[int], namespace: str) -> list[Subgraph]:
 
 def lines(graphs: Sequence[Subgraph], namespace: str) -> list[bytes]:
     """Return the lines of a file."""
-    stored = (Stored(graph, AGGREGATION) for graph in graphs)
-    return [f"{line}\n".encode() for line in lines_of(Head(namespace, EMBEDDER), stored)]
+    stored = (graph.model_copy(update={"aggregation": AGGREGATION}) for graph in graphs)
+    return [f"{line}\n".encode() for line in lines_of(Head(namespace=namespace, embedder=EMBEDDER), stored)]
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -85,14 +83,9 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def batch_of(store: GraphStore) -> int:
-    """Return how many queries an import stores at once."""
-    return BATCH if "://" in store.location else LARGE_BATCH
-
-
 def load(store: GraphStore, found: Sequence[bytes], writers: int) -> None:
     """Import lines; every one must be new or known."""
-    importer = Importer(store, lambda _subgraph: AGGREGATION, writers=writers, batch=batch_of(store))
+    importer = Importer(store, writers=writers)
     report = importer.run(read_lines(iter(found), "bench"))
     if report.exit_code:
         raise SystemExit(f"the import failed: {report.document()}")
@@ -100,8 +93,7 @@ def load(store: GraphStore, found: Sequence[bytes], writers: int) -> None:
 
 def save(store: GraphStore, graphs: Sequence[Subgraph], writers: int) -> None:
     """Save subgraphs, as many a transaction as an import does."""
-    size = batch_of(store)
-    batches = [graphs[start : start + size] for start in range(0, len(graphs), size)]
+    batches = [graphs[start : start + BATCH] for start in range(0, len(graphs), BATCH)]
     with ThreadPoolExecutor(writers) as threads:
         list(threads.map(lambda some: store.save(some, AGGREGATION), batches))
 
@@ -115,7 +107,7 @@ def speed(place: str, queries: int, rounds: int) -> None:
     reading = seconds(lambda: list(read_lines(iter(found), "bench"))) / BATCH
     print(f"reading and checking alone: {reading * 1e6:.0f} us a query, {reading / TRIPLES * 1e6:.1f} us a triple")
     with store_of(place, namespace) as store:
-        store.claim_embedder(*EMBEDDER)
+        store.claim_embedder(EMBEDDER.name, EMBEDDER.dimension)
         number, written = 0, list[list[bytes]]()
         for writers in WRITERS if "://" in place else WRITERS[:1]:
             pairs = []
@@ -134,9 +126,9 @@ def speed(place: str, queries: int, rounds: int) -> None:
             _print(f"import, {writers} writers, beside save", pairs, "triples/s")
         again = [seconds(lambda found=found: load(store, found, 1)) for found in written[:rounds]]  # type: ignore[misc]
         print(f"second import, 1 writer: {queries / statistics.median(again):,.0f} queries/s, nothing changed")
-        took = seconds(lambda: sum(1 for _ in lines_of(Head(namespace, EMBEDDER), everything(store))))
+        took = seconds(lambda: sum(1 for _ in stored_lines(store)))
         print(f"export of subgraphs: {number / took:,.0f} queries/s; {_load()}")
-        for id_ in store.exchange.source_ids() if "://" in place else ():
+        for id_ in store.source_ids() if "://" in place else ():
             store.erase_query(id_)
 
 
@@ -152,7 +144,8 @@ def memory(store: str, sizes: Sequence[int], folder: Path) -> None:
     for size in sizes:
         path = folder / f"{size}.gz"
         graphs = (as_distilled(subgraph(number, "default")) for number in range(size))
-        write_lines(path, lines_of(Head("default", EMBEDDER), (Stored(graph, AGGREGATION) for graph in graphs)))
+        made = (graph.model_copy(update={"aggregation": AGGREGATION}) for graph in graphs)
+        write_lines(path, lines_of(Head(namespace="default", embedder=EMBEDDER), made))
         command = [sys.executable, __file__, "child", "--file", str(path), *(["--store", store] if store else [])]
         print(
             f"{size} queries: {subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()}", flush=True
@@ -161,22 +154,21 @@ def memory(store: str, sizes: Sequence[int], folder: Path) -> None:
 
 def child(place: str, file: Path, folder: Path) -> None:
     """Import a file and export it again in both forms, and print the largest resident size after each."""
-    from drag_graph.adapters import subgraph_file
-    from drag_graph.adapters.sorted_lines import sorted_lines
-    from drag_graph.steps.export import canonical_lines
+    from drag_graph.manage import transfer
+    from drag_graph.manage.export import canonical_lines
 
     namespace = f"bench-{uuid.uuid4().hex[:6]}"
     said = []
     with store_of(place, namespace) as store:
         writers = WRITERS[-1] if "://" in place else 1
-        importer = Importer(store, lambda _subgraph: AGGREGATION, writers=writers, batch=batch_of(store))
-        importer.run(subgraph_file.read(file, sys.stdin.buffer))
+        importer = Importer(store, writers=writers)
+        importer.run(transfer.read(file, sys.stdin.buffer))
         said.append(f"import {_peak():.0f} MB")
-        write_lines(folder / "a.gz", lines_of(Head(namespace, EMBEDDER), everything(store)))
+        write_lines(folder / "a.gz", stored_lines(store))
         said.append(f"export of subgraphs {_peak():.0f} MB")
-        write_lines(folder / "b.gz", canonical_lines(store.records(vectors=False), order=sorted_lines))
+        write_lines(folder / "b.gz", canonical_lines(store.records(vectors=False)))
         said.append(f"canonical export {_peak():.0f} MB")
-        for id_ in store.exchange.source_ids() if "://" in place else ():
+        for id_ in store.source_ids() if "://" in place else ():
             store.erase_query(id_)
     print(", ".join(said))
 

@@ -1,17 +1,13 @@
 """`drag-graph export`."""
 
 import sys
-from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from . import options
 from .output import Force, Output, written
-
-if TYPE_CHECKING:
-    from drag_graph.ports import GraphStore
 
 
 class Format(StrEnum):
@@ -48,28 +44,16 @@ def register(app: typer.Typer) -> None:
         """
         from drag_graph.bootstrap import open_store
         from drag_graph.errors import ConfigurationError
+        from drag_graph.manage.export import canonical_lines
+        from drag_graph.manage.transfer import stored_lines
 
         del debug
         if full and format is Format.subgraphs:
             raise ConfigurationError("--full belongs to --format jsonl; subgraphs are always whole", hint="Leave it out.")
         settings = options.settings_of({"store": store, "namespace": namespace})
         with written(output, settings, force=force), open_store(settings, create=False, read_only=True) as graph:
-            if next(graph.exchange.source_ids(), None) is None:
+            if next(graph.source_ids(), None) is None:
                 typer.echo(f"No query is stored in namespace {graph.namespace!r} of {graph.location}.", err=True)
-            lines = _subgraphs(graph) if format is Format.subgraphs else _canonical(graph, full=full)
-            for line in lines:
+            subgraphs = format is Format.subgraphs
+            for line in stored_lines(graph) if subgraphs else canonical_lines(graph.records(vectors=full), full=full):
                 sys.stdout.write(line + "\n")
-
-
-def _canonical(graph: "GraphStore", *, full: bool) -> Iterator[str]:
-    from drag_graph.adapters.sorted_lines import sorted_lines
-    from drag_graph.steps.export import canonical_lines
-
-    return canonical_lines(graph.records(vectors=full), full=full, order=sorted_lines)
-
-
-def _subgraphs(graph: "GraphStore") -> Iterator[str]:
-    from drag_graph.adapters.subgraph_lines import lines_of
-    from drag_graph.exchange import Head, everything
-
-    return lines_of(Head(graph.namespace, graph.embedder()), everything(graph))

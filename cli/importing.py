@@ -8,7 +8,7 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from drag_graph.importing import ImportReport
+    from drag_graph.manage.importing import ImportReport
     from drag_graph.ports import GraphStore
     from drag_graph.settings import Settings
 
@@ -28,10 +28,6 @@ def import_(
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Transactions at once (Neo4j).", rich_help_panel=options.STORE_PANEL)
     ] = None,
-    strategy: options.StrategyFlag = None,
-    merge: options.MergeFlag = None,
-    threshold: options.Threshold = None,
-    top_k: options.TopK = None,
     store: options.Store = None,
     namespace: options.Namespace = None,
     json: options.Json = False,
@@ -44,7 +40,7 @@ def import_(
     Importing again changes nothing. A query that is stored with another content is a conflict and stays as it is, unless
     --replace is given; an unusable line is left out; the others go on. One that was interrupted or killed goes on with the same
     command. In another namespace than the file's, ids are made anew, as they are hashes that begin with it. Simple edges are
-    made of the triples as the file says; the flags below are for queries of which it does not.
+    made of the triples as the file says.
 
     Answers, concepts and what was judged of them do not travel: run `drag-graph link` afterwards.
 
@@ -56,10 +52,6 @@ def import_(
     del debug
     flags = {
         "workers": workers,
-        "strategy": strategy,
-        "merge": merge,
-        "threshold": threshold,
-        "top_k": top_k,
         "store": store,
         "namespace": namespace,
         "log_json": log_json,
@@ -75,19 +67,23 @@ def _run(settings: "Settings", file: Path | None, *, replace: bool, as_json: boo
     import sys
     from itertools import chain
 
-    from drag_graph.adapters import subgraph_file
-    from drag_graph.bootstrap import make_importer, open_store
+    from drag_graph.bootstrap import open_store
+    from drag_graph.manage import transfer
+    from drag_graph.manage.importing import Importer
     from drag_graph.threads import few_arenas
 
     from . import progress
 
     few_arenas()
     name = str(file) if file is not None else "standard input"
-    parts = subgraph_file.read(file, sys.stdin.buffer)
+    parts = transfer.read(file, sys.stdin.buffer)
     first = next(parts)  # no store is made for what is no file of subgraphs
     with open_store(settings) as store:
         with progress.progress(None, quiet=as_json, priced=False) as show:
-            report = make_importer(settings, store, replace=replace).run(chain([first], parts), lambda _result: show(0.0))
+            # One transaction writes at a time in an embedded store.
+            writers = settings.workers if settings.uses_neo4j else 1
+            importer = Importer(store, replace=replace, writers=writers, on_result=lambda _result: show(0.0))
+            report = importer.run(chain([first], parts))
         _print(report, name, store, as_json=as_json)
     return report
 
@@ -100,15 +96,13 @@ def _print(report: "ImportReport", name: str, store: "GraphStore", *, as_json: b
         return
     _print_left_out(report, name)
     if not any(report.counts.values()):
-        typer.echo("No query was read.")
+        typer.echo("Nothing was read.")
         return
     counts = ", ".join(f"{number} {status}" for status, number in report.counts.items() if number)
-    typer.echo(f"{sum(report.counts.values())} queries into {store.location}: {counts} ({report.seconds:.1f} s)")
+    typer.echo(f"{sum(report.counts.values())} sources into {store.location}: {counts} ({report.seconds:.1f} s)")
     if not (report.counts["new"] or report.counts["replaced"]):
         typer.echo("Nothing was changed.")
         return
-    if report.edges_anew:
-        typer.echo(f"Of {report.edges_anew} the file does not say how their simple edges were made: they were made anew.")
     if set(report.namespaces) != {store.namespace}:
         typer.echo(f"They were of namespace {', '.join(report.namespaces)} and have ids of namespace {store.namespace} now.")
     typer.echo("Join them with what else is stored by drag-graph link")

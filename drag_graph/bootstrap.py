@@ -15,7 +15,6 @@ from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.estimate import Known, Pricing
 from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.linker import Linker, Told
-from drag_graph.model import Aggregation, Subgraph
 from drag_graph.pipeline import Distiller, Distils
 from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher
 from drag_graph.refreshing import KIND, source_of
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from drag_graph.adapters.ladybug_access import LadybugAccess
     from drag_graph.adapters.neo4j_access import Neo4jAccess
     from drag_graph.adapters.ray_engine import RayDistillation
-    from drag_graph.importing import Importer
     from drag_graph.repairing import RepairStore
 
 _FILES = ("curated:", "tape:")
@@ -229,21 +227,6 @@ def make_repairing(settings: Settings, store: GraphStore) -> "RepairStore":
     from drag_graph.adapters.ladybug_repairing import LadybugRepairing
 
     return LadybugRepairing(cast("LadybugAccess", store))
-
-
-def make_importer(settings: Settings, store: GraphStore, *, replace: bool = False) -> "Importer":
-    """Return the import into an open store; edges that a file does not know how to make are made under the settings."""
-    from drag_graph.importing import BATCH, LARGE_BATCH, Importer
-    from drag_graph.steps.rank import choose_k
-
-    def aggregation(subgraph: Subgraph) -> Aggregation:
-        k = choose_k(subgraph.query.domain, subgraph.query.complexity, settings.top_k)
-        return Aggregation(strategy=settings.strategy, merge=settings.merge, threshold=settings.threshold, top_k=k)
-
-    if settings.uses_neo4j:
-        return Importer(store, aggregation, replace=replace, writers=settings.workers, batch=BATCH)
-    # One transaction writes at a time in an embedded store.
-    return Importer(store, aggregation, replace=replace, writers=1, batch=LARGE_BATCH)
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -176,7 +176,7 @@ class Subgraph(Value):
 
     `graph` says what the lines for a student are made of: `simple` edges; the raw `multigraph`, because pruning would have left
     nothing; or `evidence_only`, because no triple was read. `blind` says whether the options were hidden from the teacher.
-    `edges` is filled by the store's aggregation.
+    `edges` is filled by the store's aggregation. `aggregation` is how a store made them (without statements), None before.
     """
 
     query: Query
@@ -192,6 +192,7 @@ class Subgraph(Value):
     triples: tuple[Triple, ...] = ()
     edges: tuple[SimpleEdge, ...] = ()
     calls: tuple[TeacherCall, ...] = ()
+    aggregation: Aggregation | None = None
 
     @property
     def kept_evidence(self) -> tuple[Evidence, ...]:

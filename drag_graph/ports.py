@@ -17,7 +17,6 @@ from drag_graph.wire import Reply
 
 if TYPE_CHECKING:
     from drag_graph.concepts import ConceptStore
-    from drag_graph.exchange import ExchangeStore
 
 Vectors = NDArray[np.float32]
 SaveOutcome = Literal["created", "replaced", "unchanged", "gone"]
@@ -241,10 +240,6 @@ class GraphStore(Protocol):
         """Erasing queries, or what teacher calls said about them."""
 
     @property
-    def exchange(self) -> "ExchangeStore":
-        """What an export of subgraphs asks."""
-
-    @property
     def search(self) -> GraphSearch:
         """Searching all subgraphs of the namespace together."""
 
@@ -294,6 +289,9 @@ class GraphStore(Protocol):
     def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
         """Return the stored subgraphs in the given order, in one round trip; ids that are not stored are left out."""
 
+    def source_ids(self) -> Iterator[str]:
+        """Yield the ids of all stored sources, sorted; streams."""
+
     def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
         """Return the settings hash of each of these queries that is complete."""
 
@@ -339,7 +337,7 @@ class GraphStore(Protocol):
         """Check the store: unproven triples, orphans, duplicates, dangling ids, edges without provenance."""
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
-        """Yield every node and edge of the namespace as a JSON-able record, for `export` (`drag_graph.steps.export`).
+        """Yield every node and edge of the namespace as a JSON-able record, for `export` (`drag_graph.manage.export`).
 
         Nodes: {"kind": "node", "label", "id", "properties"}. Edges: {"kind": "edge", "type", "id", "source", "target",
         "properties"}. Order is not promised. Streams. Without `vectors`, a store may leave vectors out.

@@ -11,12 +11,10 @@ from typing import Literal, Protocol, TypeAlias
 
 from drag_graph.concepts import Concept, Settled
 from drag_graph.errors import ConfigurationError, DragGraphError, ModelError, StoreLocked, StoreUnfit
-from drag_graph.identity import content_id, query_id
+from drag_graph.manage.ids import wrong_ids
 from drag_graph.manage.statistics import components
-from drag_graph.model import Aggregation, Subgraph
+from drag_graph.model import Aggregation
 from drag_graph.ports import Embedder, GraphStore, Problem, Vectors
-from drag_graph.steps.moving import repeat_of
-from drag_graph.steps.surface import predicate_key
 
 PAGE = 200
 """Queries, or ids, that are worked on in one round trip."""
@@ -105,10 +103,10 @@ def _with_content(store: GraphStore, found: list[Problem]) -> list[Problem]:
 
 def content_problems(store: GraphStore) -> Iterator[Problem]:
     """Yield a problem for every id that is not the hash of what it is the id of (`drag_graph.identity`); streams."""
-    ids = store.exchange.source_ids()
+    ids = store.source_ids()
     while page := list(islice(ids, PAGE)):
         for subgraph in store.read(page):
-            yield from _wrong_ids(subgraph)
+            yield from (_wrong(id_, kind) for id_, kind in wrong_ids(subgraph))
 
 
 def repair(store: GraphStore, tools: RepairStore, now: str, make_embedder: Callable[[], Embedder]) -> list[Repair]:
@@ -226,31 +224,6 @@ def _of_the_store(store: GraphStore, embedder: Embedder) -> Embedder:
 
 def _said(error: DragGraphError) -> str:
     return ". ".join(filter(None, (str(error), error.hint)))
-
-
-def _wrong_ids(subgraph: Subgraph) -> Iterator[Problem]:
-    query = subgraph.query
-    name, own = query.namespace, query.id
-    if query_id(name, query.text, query.options) != own:
-        yield _wrong(own, "query")
-    for item in subgraph.evidence:
-        if item.id != content_id(name, "evidence", own, item.text) and not repeat_of(item, name):
-            yield _wrong(item.id, "evidence")
-    for entity in subgraph.entities:
-        if entity.id != content_id(name, "entity", own, entity.name):
-            yield _wrong(entity.id, "entity")
-    yield from _wrong_edges(subgraph)
-
-
-def _wrong_edges(subgraph: Subgraph) -> Iterator[Problem]:
-    name, own = subgraph.query.namespace, subgraph.query.id
-    for triple in subgraph.triples:
-        parts = (own, triple.subject_id, predicate_key(triple.predicate), triple.object_id, triple.evidence_id)
-        if triple.id != content_id(name, "triple", *parts):
-            yield _wrong(triple.id, "triple")
-    for edge in subgraph.edges:
-        if not f"{edge.id}-".startswith(f"{edge.subject_id}-{edge.object_id}-"):
-            yield _wrong(edge.id, "simple edge")
 
 
 def _wrong(id_: str, what: str) -> Problem:

@@ -10,7 +10,7 @@ WHERE q.namespace = $namespace
 WITH q, [q.revision, q.sizes, q.call_ids] AS stamp, 'revision' AS again
 WITH q, stamp, again,
   [q.id, q.text, q.options, q.domain, q.complexity, q.input_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
-   q.embedding, q.created_at, q.expires_at] AS query,
+   q.embedding, q.created_at, q.expires_at, q.aggregation] AS query,
   COLLECT {
     MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})
     USING INDEX SEEK c:TeacherCall(namespace, source_id)

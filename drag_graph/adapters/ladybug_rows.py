@@ -14,6 +14,7 @@ from drag_graph.model import (
     Subgraph,
     sentence_of,
 )
+from drag_graph.stores.shared.aggregation import aggregation_of
 
 Row = dict[str, Any]
 
@@ -136,6 +137,7 @@ def subgraph_of(namespace: str, head: Row, parts: dict[str, list[Row]]) -> Subgr
             **made,
             "query": {**query, "namespace": namespace, "metadata": json.loads(head["metadata"])},
             "embedding": head["embedding"],
+            "aggregation": aggregation_of(head["aggregation"]),
             **{part: [{**own, **row} for row in _by(ORDERS[part], rows)] for part, rows in parts.items()},
         }
     )

@@ -9,14 +9,14 @@ from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.adapters.ladybug_concepts import LadybugConcepts
 from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_search import LadybugSearch
-from drag_graph.erasing import QUERY_LABELS, Target, aggregation_text
+from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
+from drag_graph.stores.shared.aggregation import aggregation_text
 
 if TYPE_CHECKING:
     from drag_graph.adapters.ladybug_erasing import LadybugErasing
-    from drag_graph.adapters.ladybug_exchange import LadybugExchange
 
 PARTS = ("evidence", "entities", "triples", "edges", "calls")
 COUNTED = (
@@ -231,12 +231,9 @@ class LadybugStore(LadybugAccess):
                     found[checks.problem(name, *row.values())] = None
         return list(found)
 
-    @property
-    def exchange(self) -> "LadybugExchange":
-        """What an export of subgraphs asks (`drag_graph.exchange`)."""
-        from drag_graph.adapters.ladybug_exchange import LadybugExchange
-
-        return LadybugExchange(self)
+    def source_ids(self) -> Iterator[str]:
+        for row in self.ready().stream("records_queries_ids", namespace=self._namespace):
+            yield row["id"]
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         del vectors  # in this process they cost no round trip

@@ -15,11 +15,12 @@ from drag_graph.adapters.checked_rows import CheckedRows
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import Answer, Entity, Evidence, Line, SimpleEdge, Subgraph, TeacherCall, Triple
 from drag_graph.steps.audit import proof_of
+from drag_graph.stores.shared.aggregation import aggregation_of
 
 Row = Sequence[Any]
 
 QUERY = ("id", "text", "options", "domain", "complexity", "input_id", "metadata")
-SUBGRAPH = ("settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at")
+SUBGRAPH = ("settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at", "aggregation")
 CALL = (
     "id",
     "stage",
@@ -118,6 +119,7 @@ def subgraph_of(row: Row, namespace: str) -> Subgraph:
         own["metadata"] = json.loads(own["metadata"])
         own["query"] = {"namespace": namespace, **{name: own.pop(name) for name in QUERY}}
         own["embedding"] = own["embedding"] or ()
+        own["aggregation"] = aggregation_of(own["aggregation"])
         own["evidence"] = sorted(_EVIDENCE_ROWS.of(evidence, source_id), key=lambda item: (item.position, item.id))
         own["entities"] = sorted(_ENTITY_ROWS.of(entities, source_id), key=lambda item: (item.name, item.id))
         own["triples"] = sorted(_TRIPLE_ROWS.of(triples, source_id), key=lambda item: (item.rank, item.id))

@@ -18,11 +18,11 @@ from drag_graph.ports import LinkedEdge, Problem, QuerySummary, Replace, SaveOut
 
 if TYPE_CHECKING:
     from drag_graph.adapters.neo4j_erasing import Neo4jErasing
-    from drag_graph.adapters.neo4j_exchange import Neo4jExchange
 
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
 RECORDS_A_PAGE = 100
+IDS_A_PAGE = 5000
 READ_TRIES = 3
 """How often subgraphs are read beside writers before those are made to wait, where what was read is not of one state."""
 READ_TOGETHER = 100
@@ -217,12 +217,9 @@ class Neo4jStore(Neo4jAccess):
             problems += [checks.problem(name, str(row[0]), *row[1:]) for row in found]
         return problems
 
-    @property
-    def exchange(self) -> "Neo4jExchange":
-        """What an export of subgraphs asks (`drag_graph.exchange`)."""
-        from drag_graph.adapters.neo4j_exchange import Neo4jExchange
-
-        return Neo4jExchange(self)
+    def source_ids(self) -> Iterator[str]:
+        for page in self._pages("records_queries", IDS_A_PAGE):
+            yield from (row[0] for row in page)
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         for page in self._pages("records_queries"):
@@ -241,15 +238,15 @@ class Neo4jStore(Neo4jAccess):
                 yield from (link("HAS_CHUNK", target, id_, self._namespace) for target in targets)
         yield from self.concepts.records(vectors=vectors)
 
-    def _pages(self, name: str) -> Iterator[list[list[Any]]]:
+    def _pages(self, name: str, limit: int = RECORDS_A_PAGE) -> Iterator[list[list[Any]]]:
         """Yield pages of rows, by id. Each is a transaction of its own, so that a slow reader holds none open."""
         after = ""
         while True:
-            values = {"namespace": self._namespace, "after": after, "limit": RECORDS_A_PAGE}
+            values = {"namespace": self._namespace, "after": after, "limit": limit}
             page = self.reading(lambda work, values=values: work.rows(name, **values))  # type: ignore[misc]
             if page:
                 yield page
-            if len(page) < RECORDS_A_PAGE:
+            if len(page) < limit:
                 return
             last = page[-1][0]
             after = last if isinstance(last, str) else last["id"]

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
-from drag_graph.erasing import aggregation_of
 from drag_graph.model import Aggregation
 from drag_graph.ports import Vectors
 from drag_graph.repairing import Owner
+from drag_graph.stores.shared.aggregation import aggregation_of
 
 RELINKING = (
     *("repair_links_entities", "repair_links_evidence"),
@@ -74,7 +74,8 @@ class Repairing:
 
     def aggregation(self, source_id: str, statements: dict[str, str]) -> Aggregation | None:
         found = self._statements.rows("read_aggregation", source_id=source_id)
-        return aggregation_of(found[0][0], statements) if found else None
+        made = aggregation_of(found[0][0]) if found else None
+        return made and made.model_copy(update={"statements": statements})
 
     def expire(self, source_ids: Sequence[str], now: str) -> None:
         self._statements.write(("repair_expire",), ids=list(source_ids), now=now)

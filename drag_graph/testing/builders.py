@@ -144,6 +144,7 @@ def expected(subgraph: Subgraph, aggregation: Aggregation) -> Subgraph:
             "query": subgraph.query.model_copy(update={"gold": None}),
             "graph": kind,
             "edges": tuple(edges),
+            "aggregation": aggregation.model_copy(update={"statements": {}}),
             "evidence": tuple(sorted(subgraph.evidence, key=lambda item: (item.position, item.id))),
             "entities": tuple(sorted(subgraph.entities, key=lambda item: (item.name, item.id))),
             "triples": tuple(sorted(subgraph.triples, key=lambda item: (item.rank, item.id))),

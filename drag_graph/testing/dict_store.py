@@ -23,7 +23,6 @@ from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
 from drag_graph.testing.dict_concepts import DictConcepts, Links
 from drag_graph.testing.dict_erasing import DictErasing
-from drag_graph.testing.dict_exchange import DictExchange
 from drag_graph.testing.dict_search import DictSearch
 
 KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
@@ -231,9 +230,10 @@ class DictStore:
             problems.extend(problem("verify_answers", answer.id) for answer in loose)
         return problems
 
-    @property
-    def exchange(self) -> DictExchange:
-        return DictExchange(self)
+    def source_ids(self) -> Iterator[str]:
+        with self.content() as content:
+            ids = sorted(content.subgraphs)
+        yield from ids
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         del vectors  # they are here already

@@ -24,9 +24,9 @@ from drag_graph.concepts import Settled
 from drag_graph.erasing import Target, erase_each
 from drag_graph.errors import StoreLocked
 from drag_graph.linker import Linker
+from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation
 from drag_graph.queries import load
-from drag_graph.steps.export import canonical_lines
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.linking import _graph, _linker, _state
 from drag_graph.testing.dict_store import DictStore

@@ -140,8 +140,8 @@ def test_checking_passes_over_the_queries_once(settings, monkeypatch):
     with open_store(settings) as store:
         calls = []
         monkeypatch.setattr(type(store), "list_queries", lambda *_, **__: pytest.fail("this one counts from the beginning"))
-        ids = store.exchange.source_ids
-        monkeypatch.setattr(type(store.exchange), "source_ids", lambda _: calls.append(1) or ids())
+        ids = store.source_ids
+        monkeypatch.setattr(type(store), "source_ids", lambda _: calls.append(1) or ids())
         assert problems(store) == []
     assert calls == [1]
 

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.subgraph_lines import lines_of
-from drag_graph.exchange import Head, everything
 from drag_graph.files import write_lines
-from drag_graph.importing import LARGE_BATCH
+from drag_graph.manage.importing import BATCH
+from drag_graph.manage.transfer import stored_lines
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import as_distilled, random_subgraphs
 from drag_graph.testing.dict_store import DictStore
@@ -24,7 +23,7 @@ from drag_graph.testing.dict_store import DictStore
 ROOT = Path(__file__).parents[2]
 KILLED_AFTER = (0.1,)
 """Seconds to the kill from when the first batch is there and the second is being written."""
-QUERIES = 3 * LARGE_BATCH
+QUERIES = 12 * BATCH
 
 
 @pytest.fixture
@@ -56,13 +55,12 @@ def test_there_and_back_gives_the_same_bytes(cli, source, store, erased, tmp_pat
     done = cli("import", first, "--store", store, "--json")
     assert done.code == 0, done.err
     assert done.json["totals"] == {
-        "queries": 7,
+        "sources": 7,
         "new": 7,
         "unchanged": 0,
         "replaced": 0,
         "conflict": 0,
         "rejected": 0,
-        "edges_anew": 0,
     }
     assert cli("db", "verify", "--store", store).code == 0
     again = cli("import", first, "--store", store)
@@ -168,7 +166,7 @@ def many(tmp_path_factory):
     store.migrate()
     store.save([as_distilled(graph) for graph in random_subgraphs(QUERIES, seed=3)], Aggregation())
     path = tmp_path_factory.mktemp("many") / "many.gz"
-    write_lines(path, lines_of(Head("default"), everything(store)))
+    write_lines(path, stored_lines(store))
     return path
 
 
@@ -196,7 +194,7 @@ def test_killed_in_the_middle_and_run_again_ends_in_the_same_store(cli, many, tm
     done = cli("import", many, "--store", path, "--json")
     assert done.code == 0, done.err
     totals = done.json["totals"]
-    assert totals["unchanged"] % LARGE_BATCH == 0, "a transaction is there whole or not at all"
+    assert totals["unchanged"] % BATCH == 0, "a transaction is there whole or not at all"
     assert totals["new"] == QUERIES - totals["unchanged"] > 0
     assert exports(cli, path, "--format", "subgraphs") == gzip.decompress(many.read_bytes()).decode()
     assert cli("db", "verify", "--store", path).code == 0

@@ -10,9 +10,9 @@ from drag_graph.adapters import neo4j_concepts, neo4j_store
 from drag_graph.adapters.neo4j_connection import Work
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.linker import Linker
+from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation
 from drag_graph.queries import load
-from drag_graph.steps.export import canonical_lines
 from drag_graph.testing.builders import make_answer, make_subgraph
 
 pytestmark = pytest.mark.neo4j
@@ -62,7 +62,7 @@ def store(neo4j_address):
         store.save_answers([make_answer(n, [graph], namespace=store.namespace) for n, graph in enumerate(graphs)])
         Linker(store.concepts, store.namespace, Names(), lambda: "2026-01-02T03:04:05+00:00").run()
         yield store
-        for id_ in list(store.exchange.source_ids()):
+        for id_ in list(store.source_ids()):
             store.erase_query(id_)
 
 

@@ -16,8 +16,8 @@ from neo4j.exceptions import TransientError
 
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation
-from drag_graph.steps.export import canonical_lines
 from drag_graph.testing.builders import expected, make_subgraph
 
 PLAIN = Aggregation()

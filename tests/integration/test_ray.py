@@ -24,8 +24,8 @@ from drag_graph.adapters.spending import Ledger, dollars
 from drag_graph.bootstrap import open_session
 from drag_graph.errors import BudgetReached, ConfigurationError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine, make_query
+from drag_graph.manage.export import canonical_lines
 from drag_graph.settings import load_settings
-from drag_graph.steps.export import canonical_lines
 from drag_graph.testing.plausible import DEFAULTS, evidence, plausible_tokens
 from drag_graph.testing.server import Say, ScriptedServer
 

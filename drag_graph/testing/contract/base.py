@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Value
 from drag_graph.ports import GraphStore
 from drag_graph.service.auditing import Rest, stands_on
-from drag_graph.steps.export import canonical_lines
 
 OpenStore = Callable[[str], GraphStore]
 """Fixture `open_store`: open the test's database, migrated, with a namespace. The suite closes one before it opens the next."""

@@ -1,15 +1,13 @@
-"""Subgraphs out of a store and into another: `GraphStore.exchange`, and imports, which go through the port."""
+"""Subgraphs out of a store and into another: `GraphStore.source_ids` and `read`, and imports, which go through the port."""
 
 import json
 
-from drag_graph.adapters.subgraph_file import read_lines
-from drag_graph.adapters.subgraph_lines import MOST_EDGES, lines_of
 from drag_graph.errors import StoreUnfit
-from drag_graph.exchange import Head, everything
-from drag_graph.importing import BATCH, Importer, ImportReport
+from drag_graph.manage.export import canonical_lines
+from drag_graph.manage.importing import BATCH, Importer, ImportReport
+from drag_graph.manage.transfer import MOST_EDGES, iter_subgraphs, read_lines, stored_lines
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports import GraphStore
-from drag_graph.steps.export import canonical_lines
 from drag_graph.testing.builders import as_distilled, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.dict_store import DictDatabase, DictStore
@@ -25,12 +23,12 @@ WAYS = (
 
 def lines(store: GraphStore) -> list[bytes]:
     """Return the lines of an export of subgraphs."""
-    return [f"{line}\n".encode() for line in lines_of(Head(store.namespace, store.embedder()), everything(store))]
+    return [f"{line}\n".encode() for line in stored_lines(store)]
 
 
 def load(store: GraphStore, found: list[bytes], *, replace: bool = False, writers: int = 1) -> ImportReport:
     """Import lines into a store."""
-    return Importer(store, lambda _subgraph: WAYS[0], replace=replace, writers=writers).run(read_lines(found, "f"))
+    return Importer(store, replace=replace, writers=writers).run(read_lines(found, "f"))
 
 
 def merged(subgraph: Subgraph) -> Aggregation:
@@ -64,9 +62,9 @@ class ExchangeContract(Contract):
         with open_store(f"{namespace}-other") as store:
             fill(store, 2)
         with open_store(namespace) as store:
-            assert list(store.exchange.source_ids()) == []
+            assert list(store.source_ids()) == []
             ids = [graph.query.id for graph in fill(store, 5)]
-            assert list(store.exchange.source_ids()) == sorted(ids)
+            assert list(store.source_ids()) == sorted(ids)
 
     def test_how_edges_were_made_is_known_of_each_query(self, store: GraphStore, namespace: str) -> None:
         made = {}
@@ -74,8 +72,7 @@ class ExchangeContract(Contract):
             graph = as_distilled(make_subgraph(number, namespace=namespace))
             store.save([graph], way)
             made[graph.query.id] = way
-        assert store.exchange.aggregations([*made, "nobody"]) == made
-        assert store.exchange.aggregations([]) == {}
+        assert {graph.query.id: graph.aggregation for graph in store.read([*made, "nobody"])} == made
 
     def test_an_export_is_imported_elsewhere_and_exports_the_same(self, store: GraphStore) -> None:
         graphs = fill(store)
@@ -84,18 +81,18 @@ class ExchangeContract(Contract):
             report = load(other, exported)
             assert (report.counts["new"], report.exit_code) == (len(graphs), 0)
             assert lines(other) == exported
-            assert_same([item.subgraph for item in everything(other)], [item.subgraph for item in everything(store)])
+            assert_same(list(iter_subgraphs(other)), list(iter_subgraphs(store)))
             assert other.embedder() == EMBEDDER
             assert other.nearest_queries(VECTOR, 1)[0][0] == graphs[0].query.id
 
     def test_what_another_store_exported_is_imported(self, store: GraphStore) -> None:
         with in_memory(store.namespace) as other:
             graphs = fill(other, BATCH)
-            exported, wanted = lines(other), [item.subgraph for item in everything(other)]
+            exported, wanted = lines(other), list(iter_subgraphs(other))
         report = load(store, exported, writers=2)
         assert (report.counts["new"], report.exit_code) == (len(graphs), 0)
         assert lines(store) == exported
-        assert_same([item.subgraph for item in everything(store)], wanted)
+        assert_same(list(iter_subgraphs(store)), wanted)
         assert store.verify() == []
         assert store.nearest_queries(VECTOR, 1)[0][0] == graphs[0].query.id
         assert "A teacher's sentence: ü." in {edge.statement for edge in store.read([graphs[0].query.id])[0].edges}
