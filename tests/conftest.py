@@ -9,6 +9,7 @@ DRAG_GRAPH_TEST_NEO4J=bolt://…[,bolt://…] with DRAG_GRAPH_TEST_NEO4J_PASSWOR
 import fcntl
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import warnings
@@ -39,6 +40,12 @@ def _versions():
 VERSIONS = _versions()
 SERVERS = {"_first_server", "neo4j_address", "neo4j_lts", "neo4j_examples"}
 """The fixtures by which a test has the run's Neo4j."""
+
+
+def pytest_configure():
+    """Take Ctrl-C again where whoever started us ignores it, as nohup's script does: what tests start inherits that."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
