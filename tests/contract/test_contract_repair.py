@@ -160,7 +160,7 @@ def test_counting_again_waits_for_writers(settings):
             work.run("erase_edges", namespace=settings.namespace, source_ids=ids)
             return waiting
 
-        store.writing(hold).result(timeout=30)
+        store.writing(hold).result(timeout=120)
         assert [item for item in store.verify() if item.check == "size"] == []
 
 

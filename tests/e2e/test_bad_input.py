@@ -139,7 +139,7 @@ def test_a_store_that_another_process_holds(cli, tmp_path, monkeypatch):
         message = one_sentence(cli("distill", questions, "--teacher", teacher, "--store", "g.lbug", "--top-k", "3"), 3)
         assert str(holder.pid) in message
     finally:
-        holder.communicate(timeout=30)
+        holder.communicate(timeout=120)
     assert cli("distill", questions, "--teacher", teacher, "--store", "g.lbug", "--top-k", "3").code == 0
 
 

@@ -244,7 +244,7 @@ def test_a_copy_for_which_there_is_no_room_is_refused_in_words(tmp_path, write, 
 def test_a_writer_killed_in_a_checkpoint_is_named_and_the_next_writer_makes_the_store_whole(tmp_path, write):
     path = tmp_path / "graph.lbug"
     process = write(path, 10_000, "checkpoints")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while not Path(f"{path}.wal.checkpoint").exists():
         assert time.monotonic() < deadline
     process.kill()
@@ -252,8 +252,8 @@ def test_a_writer_killed_in_a_checkpoint_is_named_and_the_next_writer_makes_the_
     assert "graph.lbug.wal.checkpoint" in beside(path), "the kill came too late"
     began = time.monotonic()
     with pytest.raises(StoreUnavailable, match=r"writer was killed.*must be replayed") as caught:
-        LadybugStore(path, read_only=True, timeout=60).list_queries()
-    assert time.monotonic() - began < 20
+        LadybugStore(path, read_only=True, timeout=200).list_queries()
+    assert time.monotonic() - began < 100
     assert "drag-graph db migrate" in caught.value.hint
     with LadybugStore(path) as store:
         assert store.migrate() == []

@@ -78,13 +78,13 @@ class TestTransport:
             teacher.ask(evidence_request())
         assert all(0 <= wait <= most for wait, most in zip(waits, [1, 2, 4], strict=True)), waits
 
-    @pytest.mark.parametrize("say", [Say("slow", interval=0.05), Say("slow", delay=3)], ids=["drip", "silence"])
+    @pytest.mark.parametrize("say", [Say("slow", interval=0.05), Say("slow", delay=60)], ids=["drip", "silence"])
     def test_no_attempt_outlasts_its_time(self, server, waits, say):
-        teacher = LiteLLMTeacher("any", base_url=server.url, timeout=0.4, sleep=waits.append)
+        teacher = LiteLLMTeacher("any", base_url=server.url, timeout=1.5, sleep=waits.append)
         server.script("evidence", say, Say({"evidence": FACTS}))
         began = time.monotonic()
         assert len(teacher.ask(evidence_request()).payload.evidence) == 6
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 12
         assert len(waits) == 1
         assert 0 <= waits[0] <= 1
 

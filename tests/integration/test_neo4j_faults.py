@@ -139,7 +139,7 @@ class TestNobodyThere:
         began = time.monotonic()
         with pytest.raises(StoreUnavailable, match="nothing listens there") as caught, store_at(f"bolt://127.0.0.1:{port}"):
             pass
-        assert 1.0 < time.monotonic() - began < 10.0  # it was waited for, and given up
+        assert 1.0 < time.monotonic() - began < 60.0  # it was waited for, and given up
         assert caught.value.retryable
         assert "db up" in caught.value.hint
 
@@ -150,8 +150,8 @@ class TestNobodyThere:
     def test_a_host_that_does_not_exist_is_not_waited_for(self):
         began = time.monotonic()
         with pytest.raises(StoreUnavailable, match=r"host name is not known|cannot be resolved"):
-            store_at("bolt://no-such-host.invalid:7687", timeout=5.0).migrate()
-        assert time.monotonic() - began < 30.0
+            store_at("bolt://no-such-host.invalid:7687", timeout=120).migrate()
+        assert time.monotonic() - began < 60.0
 
     @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
     def test_a_port_that_speaks_http(self, scheme):
@@ -161,8 +161,8 @@ class TestNobodyThere:
 
         began = time.monotonic()
         with listener(talk) as address, pytest.raises(StoreUnavailable, match="speaks HTTP") as caught:
-            store_at(f"{scheme}://{address}", timeout=60).counts()
-        assert time.monotonic() - began < 10.0
+            store_at(f"{scheme}://{address}", timeout=120).counts()
+        assert time.monotonic() - began < 60.0
         assert "7687" in caught.value.hint
 
     def test_a_port_that_speaks_something_else(self):
@@ -220,8 +220,8 @@ class TestCredentials:
         uri, username, _ = neo4j_address
         began = time.monotonic()
         with pytest.raises(StoreError) as caught:
-            store_at(uri, username=username, password=WRONG, timeout=60).counts()
-        assert time.monotonic() - began < 20.0
+            store_at(uri, username=username, password=WRONG, timeout=120).counts()
+        assert time.monotonic() - began < 60.0
         assert "NEO4J_USERNAME" in caught.value.hint
         assert "NEO4J_PASSWORD" in caught.value.hint
         assert caught.value.exit_code == 3
@@ -320,8 +320,8 @@ class TestConnectionsThatBreak:
         assert seen == [False, perhaps]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.long
+@pytest.mark.timeout(1800)
 class TestRestart:
     BATCH = 3
     MOST = 1500
@@ -332,7 +332,7 @@ class TestRestart:
         ports = {"bolt_port": quiet_port(), "http_port": quiet_port()}
         with (
             running_server("5.26", home, password=PASSWORD, **ports) as server,
-            store_at(server.bolt_address, password=PASSWORD, timeout=90) as store,
+            store_at(server.bolt_address, password=PASSWORD, timeout=400) as store,
             ThreadPoolExecutor(2) as pool,
         ):
             list(pool.map(self._migrate, [server.bolt_address] * 2))
@@ -340,10 +340,10 @@ class TestRestart:
             enough = threading.Event()
             writers = [pool.submit(self._write, store, first, enough) for first in (0, 1)]
             for stop in (stop_server, kill):
-                self._wait_for_more(store)
+                self._wait_for_more(store, writers)
                 stop(home)
                 start_server("5.26", home, password=PASSWORD, **ports)
-            self._wait_for_more(store)
+            self._wait_for_more(store, writers)
             enough.set()
             told = [writer.result() for writer in writers]
             self._check(store, told)
@@ -368,10 +368,11 @@ class TestRestart:
             time.sleep(0.05)
         return told
 
-    def _wait_for_more(self, store, seconds=120):
+    def _wait_for_more(self, store, writers, seconds=400):
         began = store.counts()["Query"]
         deadline = time.monotonic() + seconds
         while store.counts()["Query"] < began + 4 * self.BATCH:
+            assert not [writer.result() for writer in writers if writer.done()], "the writers have nothing left to write"
             assert time.monotonic() < deadline, "the writers stand still"
             time.sleep(0.2)
 
@@ -400,7 +401,7 @@ def kill(home):
     """End a server as a power cut would, and wait until the system has closed what it had open."""
     status = server_status(home)
     os.kill(status.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while server_status(home).running or not is_free(status.bolt_port) or not is_free(status.http_port):
         assert time.monotonic() < deadline, "the killed server's ports stay in use"
         time.sleep(0.05)

@@ -183,8 +183,9 @@ def cluster(neo4j_address):
 def store(cluster, neo4j_address, request):
     _, username, password = neo4j_address
     namespace = f"routing-{request.node.name}"
+    timeout = getattr(request, "param", 60.0)
     with Neo4jStore(
-        f"neo4j://{cluster.router.address}", username=username, password=password, namespace=namespace, timeout=10.0
+        f"neo4j://{cluster.router.address}", username=username, password=password, namespace=namespace, timeout=timeout
     ) as made:
         made.migrate()
         yield made
@@ -275,10 +276,11 @@ def test_a_new_leader_is_found_within_the_deadline(store, cluster):
     threading.Timer(0.5, cluster.tell).start()  # until then the router gives the address of the one that died
     began = time.monotonic()
     assert store.save([graph_of(store, 1)], PLAIN) == ["created"]
-    assert time.monotonic() - began < 10.0
+    assert time.monotonic() - began < 60.0
     assert store.counts()["Query"] == 2
 
 
+@pytest.mark.parametrize("store", [4.0], indirect=True, ids=["4 s"])
 def test_a_cluster_without_a_leader_is_said_to_be_away(store, cluster):
     store.save([graph_of(store, 0)], PLAIN)
     cluster.leader.close()

@@ -273,7 +273,7 @@ class TestDeadlock:
     def wait_for_blocked(self, driver, namespace, number):
         """Wait until so many transactions of the namespace wait for a lock."""
         ask = "SHOW TRANSACTIONS YIELD status, parameters WHERE status STARTS WITH 'Blocked' RETURN parameters"
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         while time.monotonic() < until:
             found = driver.execute_query(ask).records
             if sum(namespace in str(record["parameters"]) for record in found) >= number:
@@ -293,7 +293,7 @@ class TestDeadlock:
         outcomes = []
         thread = threading.Thread(target=lambda: outcomes.extend(store.save(versions[1], PLAIN)))
         yield sorted(graph.query.id for graph in versions[1]), thread
-        thread.join(60)
+        thread.join(200)
         assert outcomes == [outcome] * 6
         check_once(store)
         assert export_of(store) == orderly
@@ -333,7 +333,7 @@ class TestDeadlock:
             sabotage.start()
             self.wait_for_blocked(driver, store.namespace, 2)
             other.leave()
-            sabotage.join(60)
+            sabotage.join(200)
             saboteur.leave()
         assert not saboteur.was_victim
         assert self.repeats(caplog) == 1

@@ -16,7 +16,7 @@ from own_server import OwnServer
 from drag_graph.errors import StoreUnavailable
 
 JOB = Job(good=6, workers=3, delay=0.01)
-PATIENCE = {"waits": 120.0, "gives up": 0.5, "is killed too": 120.0}
+PATIENCE = {"waits": 400.0, "gives up": 0.5, "is killed too": 400.0}
 pytestmark = pytest.mark.timeout(3600)
 
 

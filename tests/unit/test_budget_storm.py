@@ -144,7 +144,7 @@ def run_threads(works):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(200)
     assert not any(thread.is_alive() for thread in threads), "a worker hangs"
 
 
@@ -326,10 +326,10 @@ def spend_with_kills(folder, *, kills, side_by_side, limit):
             victim.communicate()
             running.append(start())
         running.append(start())
-        errors = [process.communicate(timeout=60)[1] for process in running]
+        errors = [process.communicate(timeout=200)[1] for process in running]
         assert {process.returncode for process in running} == {5}, errors
         last = start()
-        last.communicate(timeout=60)
+        last.communicate(timeout=200)
         assert last.returncode == 5
         server.shutdown()
     with contextlib.closing(Ledger(file, "job", "auditor")) as ledger:

@@ -25,16 +25,16 @@ def all_at_once(coalescer, items, hold):
 
     threads = [threading.Thread(target=call, args=(item,)) for item in items]
     threads[0].start()
-    assert hold.started.wait(10)
+    assert hold.started.wait(60)
     for thread in threads[1:]:
         thread.start()
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while len(coalescer._waiting) < len(items) - 1:
         assert time.monotonic() < until
         time.sleep(0.001)
     hold.go_on.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     return outcomes
 
 
@@ -49,7 +49,7 @@ class Hold:
         self.sizes.append(len(items))
         if not self.started.is_set():
             self.started.set()
-            assert self.go_on.wait(10)
+            assert self.go_on.wait(60)
         if self.bad.intersection(items):
             raise self.error("no")
         return [item * 10 for item in items]

@@ -77,7 +77,7 @@ def test_what_is_in_flight_is_finished_and_the_rest_is_pending(store, teacher, p
 
 
 def wait_until_interrupted(run):
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         try:
             run._interruption.check()
@@ -125,8 +125,8 @@ def test_no_further_call_is_made_and_no_wait_goes_on(store, teacher):
     interruption.interrupt()
     began = time.monotonic()
     with pytest.raises(Interrupted):
-        interruption.sleep(60)
-    assert time.monotonic() - began < 5
+        interruption.sleep(600)
+    assert time.monotonic() - began < 100
 
 
 def test_at_any_instant_the_report_is_whole_and_true():
@@ -162,7 +162,7 @@ def test_the_second_one_abandons_what_is_in_flight(store, teacher):
         ctrl_c()
         wait_until_interrupted(run)
         ctrl_c()
-        release.wait(60)
+        release.wait(600)
         return original(request)
 
     teacher.ask = ask
@@ -170,7 +170,7 @@ def test_the_second_one_abandons_what_is_in_flight(store, teacher):
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run.run(lines_of(3))
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 100
     release.set()
 
 
@@ -193,7 +193,7 @@ SCRIPT = """
 import sys
 from drag_graph.__main__ import main
 from drag_graph.testing.server import ScriptedServer
-with ScriptedServer(delay=30) as server:
+with ScriptedServer(delay=300) as server:
     sys.argv = ["drag-graph", "distill", "-q", "Why?", "--teacher", "scripted", "--teacher-base-url", server.url]
     sys.argv += ["--embedder", "lexical"]
     print("begun", flush=True)
@@ -217,15 +217,15 @@ def test_the_command_ends_at_once_at_the_second_one_and_says_what_is_safe(tmp_pa
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
-        code = process.wait(60)
+        code = process.wait(200)
     assert code == 130
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 100
     assert "What was reported complete is stored" in rest
 
 
 def test_a_request_to_end_is_as_good_as_ctrl_c(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-c", SCRIPT.replace("delay=30", "delay=1")]
+    command = [sys.executable, "-c", SCRIPT.replace("delay=300", "delay=1")]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:
         for line in process.stdout:
@@ -233,6 +233,6 @@ def test_a_request_to_end_is_as_good_as_ctrl_c(tmp_path):
                 break
         process.send_signal(signal.SIGTERM)
         said = process.stderr.read()
-        code = process.wait(60)
+        code = process.wait(200)
     assert code == 130
     assert "What was reported complete is stored" in said or "what is complete is stored" in said

@@ -217,7 +217,7 @@ def test_a_slow_query_holds_up_no_other(store, teacher):
 
     def ask(request):
         if request.query.text == "question 0":
-            assert release.wait(30)
+            assert release.wait(60)
         return original(request)
 
     teacher.ask = ask
@@ -241,7 +241,7 @@ def test_what_is_ready_while_a_save_is_under_way_is_saved_in_one_transaction(sto
         saved.append(len(subgraphs))
         if len(saved) == 1:
             first.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
         return original(subgraphs, aggregation, **flags)
 
     store.save = save
@@ -249,8 +249,8 @@ def test_what_is_ready_while_a_save_is_under_way_is_saved_in_one_transaction(sto
     done = []
 
     def release():
-        assert first.wait(10)
-        until = time.monotonic() + 10
+        assert first.wait(60)
+        until = time.monotonic() + 60
         while len(run._saves._waiting) < 8 - saved[0] and time.monotonic() < until:
             time.sleep(0.005)
         go_on.set()
@@ -279,7 +279,7 @@ def test_one_subgraph_that_the_store_refuses_is_alone_in_being_refused(store, te
 
     def ask(request):
         if request.stage == "triples":
-            all_at_once.wait(30)
+            all_at_once.wait(60)
         return ready(request)
 
     teacher.ask = ask

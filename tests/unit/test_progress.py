@@ -70,17 +70,25 @@ def test_nothing_is_said_when_it_is_to_be_quiet(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def printed_until(condition, capsys):
+    """Return what is printed until the condition holds of it: the bar is drawn anew some times a second."""
+    text, until = "", time.monotonic() + 60
+    while not condition(text):
+        assert time.monotonic() < until, text
+        time.sleep(0.02)
+        text += capsys.readouterr().err
+    return text
+
+
 def test_on_a_terminal_a_bar_tells_what_is_done_and_what_is_waited_for(monkeypatch, capsys):
     console = partial(Console, force_terminal=True, width=150)
     monkeypatch.setattr("cli.progress.Console", console)
     with progress(3, quiet=False) as show:
         show(0.25)
         show.wait("the batch [1] (in progress)")
-        time.sleep(0.3)
-        waiting = capsys.readouterr().err
+        waiting = printed_until(lambda text: "waiting for the batch [1] (in progress)" in text, capsys)
         show.wait("")
-        time.sleep(0.3)
-        rest = capsys.readouterr().err
+        rest = printed_until(lambda text: "1/3" in text and "waiting for" not in text.splitlines()[-1], capsys)
     assert "1/3" in waiting
     assert "$0.2500" in waiting
     assert "waiting for the batch [1] (in progress)" in waiting

@@ -187,10 +187,10 @@ def test_control_characters_and_broken_unicode_are_replaced():
     "text", ["[" * 100_000, '{"a":' * 50_000, "[" * 100_000 + "]" * 100_000, '{"evidence": ["' + "[1" * 50_000]
 )
 def test_deep_nesting_is_refused_quickly(text):
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(Unreadable):
         read(text, EvidenceReply)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_a_huge_reply_is_refused():

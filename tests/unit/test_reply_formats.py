@@ -271,10 +271,10 @@ class TestNothingIsGuessed:
     ids=["records", "long record", "calls", "parentheses", "spaces", "bars", "rows", "line"],
 )  # fmt: skip
 def test_hostile_texts_take_no_time(text):
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(Unreadable):
         triples(text)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @given(st.text(alphabet="ab(),|\"' \n<>#1.", max_size=120), st.sampled_from(["", '("relationship"<|>a<|>b<|>', "a(b, "]))

@@ -96,10 +96,10 @@ def test_a_list_is_read_only_where_evidence_was_asked_for(schema):
 
 @pytest.mark.parametrize("text", ["1. a\n" + "b\n" * 300_000, "- " * 300_000, " " * 500_000 + "-", "#" * 500_000])
 def test_hostile_texts_take_no_time(text):
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(Unreadable):
         statements(text)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @given(st.text(alphabet="-*1. \n#:aT?", max_size=120))

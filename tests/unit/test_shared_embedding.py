@@ -152,7 +152,7 @@ def test_threads_share_the_calls_of_the_model(shapes, monkeypatch):
         def encode(self, texts):
             calls.append(list(texts))
             first_is_in.set()
-            release.wait(20)
+            release.wait(60)
             return shapes.encode(texts)
 
     release = threading.Event()
@@ -161,11 +161,11 @@ def test_threads_share_the_calls_of_the_model(shapes, monkeypatch):
     texts = [[f"text {number}", f"other {number}", "in each"] for number in range(THREADS)]
     with ThreadPoolExecutor(THREADS) as pool:
         first = pool.submit(embedder.embed, texts[0])
-        assert first_is_in.wait(20)
+        assert first_is_in.wait(60)
         others = [pool.submit(embedder.embed, three) for three in texts[1:]]
         wait_until(lambda: len(embedder._shared._together._waiting) == THREADS - 1)
         release.set()
-        found = [done.result(20) for done in (first, *others)]
+        found = [done.result(60) for done in (first, *others)]
     assert [len(call) for call in calls] == [3, 2 * (THREADS - 1) + 1]
     assert all((rows == embedder.embed(three)).all() for rows, three in zip(found, texts, strict=True))
     assert local.TEXTS_TOGETHER >= 128
@@ -173,7 +173,7 @@ def test_threads_share_the_calls_of_the_model(shapes, monkeypatch):
 
 def wait_until(condition):
     ready = threading.Event()
-    for _ in range(2000):
+    for _ in range(12_000):
         if condition():
             return
         ready.wait(0.005)

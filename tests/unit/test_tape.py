@@ -303,7 +303,7 @@ for i in range(40):
     record(tape, request_for(f"{{sys.argv[2]}} {{i}}?"), text="long " * 2000)
 """
     running = [subprocess.Popen([sys.executable, "-c", program, str(path), name]) for name in ("a", "b")]
-    assert [process.wait(60) for process in running] == [0, 0]
+    assert [process.wait(200) for process in running] == [0, 0]
     with Tape(path) as tape:
         assert all(tape.find(MODEL, request_for(f"{name} {i}?")) for name in "ab" for i in range(40))
         assert tape.damaged == 0
