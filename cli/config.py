@@ -10,6 +10,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def config(
+        plan: options.PlanFlag = None,
         store: options.Store = None,
         namespace: options.Namespace = None,
         json: options.Json = False,
@@ -17,16 +18,21 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Print every setting, its value and where it came from.
 
-        Flags win over DRAG_GRAPH_* (and NEO4J_*) variables, these over drag-graph.toml, that over the defaults. Secrets are
-        shown as stars.
+        Flags win over DRAG_GRAPH_* (and NEO4J_*) variables, these over drag-graph.toml, that over what the plan implies and the
+        defaults. What stays empty is decided by the question or the embedder. Secrets are shown as stars.
 
         Example: DRAG_GRAPH_TEACHER=ollama/llama3.2 drag-graph config
         """
+        from drag_graph.distil.plans import chosen
         from drag_graph.settings import origins
 
         from . import render
 
         del debug
-        flags = {"store": store, "namespace": namespace}
-        values = options.settings_of(flags).model_dump(mode="json")
-        render.settings(values, origins(flags), as_json=json)
+        flags = {"plan": plan, "store": store, "namespace": namespace}
+        settings = options.settings_of(flags)
+        values, found = settings.model_dump(mode="json"), origins(flags)
+        for name in values:
+            if values[name] is None and (implied := chosen(settings, name)) is not None:
+                values[name], found[name] = implied, f"--plan {settings.plan}"
+        render.settings(values, found, as_json=json)

@@ -89,6 +89,20 @@ class Merge(StrEnum):
     noisy_or = "noisy-or"
 
 
+class Ranking(StrEnum):
+    """How a teacher's judgement and cosine combine."""
+
+    weighted = "weighted"
+    rank_sum = "rank-sum"
+
+
+class Statements(StrEnum):
+    """Who words an edge of several triples."""
+
+    joined = "joined"
+    teacher = "teacher"
+
+
 class StatusName(StrEnum):
     """What became of a query in a run."""
 
@@ -119,10 +133,13 @@ TeacherBaseUrl = Annotated[
 ]
 PlanFlag = Annotated[
     Plan | None,
-    typer.Option("--plan", help="lean: 3 calls a query; paper: step by step.", rich_help_panel=TEACHER_PANEL),
+    typer.Option("--plan", help="lean: 3 calls a query; paper: step by step (docs/plans.md).", rich_help_panel=TEACHER_PANEL),
 ]
 NumberOfEvidence = Annotated[
-    int | None, typer.Option("--number-of-evidence", "-n", min=1, help="Evidence asked for.", rich_help_panel=TEACHER_PANEL)
+    int | None,
+    typer.Option(
+        "--number-of-evidence", "-n", min=1, help="Evidence asked for; else 15 or 1.25 K.", rich_help_panel=TEACHER_PANEL
+    ),
 ]
 Blind = Annotated[
     bool | None, typer.Option("--blind", help="Do not show the options to the teacher.", rich_help_panel=TEACHER_PANEL)
@@ -164,6 +181,24 @@ Tape = Annotated[str | None, typer.Option("--tape", help="The teacher tape's fil
 TopK = Annotated[
     int | None,
     typer.Option("--top-k", "-k", min=1, help="Evidence (at least 3) and edges kept.", rich_help_panel=GRAPH_PANEL),
+]
+RankingFlag = Annotated[
+    Ranking | None,
+    typer.Option("--ranking", help="How the teacher's judgement and cosine combine.", rich_help_panel=GRAPH_PANEL),
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option("--alpha", min=0, max=1, help="Weight of the teacher's judgement.", rich_help_panel=GRAPH_PANEL),
+]
+RankRelations = Annotated[
+    bool | None,
+    typer.Option(
+        "--rank-relations/--no-rank-relations", help="Ask for the order of relations, too.", rich_help_panel=GRAPH_PANEL
+    ),
+]
+StatementsFlag = Annotated[
+    Statements | None,
+    typer.Option("--statements", help="Who words an edge of several triples.", rich_help_panel=GRAPH_PANEL),
 ]
 DomainFlag = Annotated[Domain | None, typer.Option("--domain", help="For lines that name none.", rich_help_panel=GRAPH_PANEL)]
 StrategyFlag = Annotated[

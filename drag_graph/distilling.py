@@ -1,14 +1,16 @@
-"""Distilling one query: question -> evidence -> ranking -> triples -> canonical graph (design, section 5).
+"""Distilling one query: question -> evidence -> ranking -> triples -> canonical graph.
 
-The order of the steps, without I/O of its own. Both plans run the same stages: `lean` asks for many things at once, `paper`
-step by step as published.
+The order of the steps, without I/O of its own. Both plans run the same stages (docs/plans.md): `lean` asks for many things at
+once, `paper` step by step as published.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from drag_graph import log
+from drag_graph.distil import grounding
+from drag_graph.distil.plans import PlanSettings, plan_settings
 from drag_graph.errors import AwaitsBatch, DragGraphError, MalformedReply, ReplyError, Spent
 from drag_graph.identity import sha256_of
 from drag_graph.model import Aggregation, Evidence, Query, Subgraph, TeacherCall, Triple
@@ -17,25 +19,10 @@ from drag_graph.settings import Settings
 from drag_graph.steps import canonical, evidence, extract, rank, statements
 from drag_graph.steps.aggregate import aggregate
 from drag_graph.steps.complexity import complexity
-from drag_graph.steps.merging import thresholds_for
+from drag_graph.steps.merging import Thresholds, thresholds_for
 
 DAYS_TO_LIVE = {"medical": 30}
 DEFAULT_DAYS_TO_LIVE = 90
-_DETERMINING = {
-    "plan",
-    "number_of_evidence",
-    "blind",
-    "extractor",
-    "ranking",
-    "alpha",
-    "top_k",
-    "strategy",
-    "merge",
-    "threshold",
-    "entity_similarity",
-    "predicate_similarity",
-}
-"""The settings that decide what a subgraph holds."""
 
 
 @dataclass(slots=True)
@@ -78,16 +65,22 @@ class Distillation:
 
     def settings_hash(self, query: Query) -> str:
         """Return the hash of everything that determines the query's subgraph besides its text (docs/adr/0002)."""
-        chosen = self._settings.model_dump(mode="json", include=_DETERMINING)
+        settings, plan = self._settings, plan_settings(self._settings, query)
         versions = {
-            "evidence": evidence.PROMPT_VERSIONS[self._settings.plan],
-            "scores": rank.PROMPT_VERSIONS[self._settings.plan],
-            "triples": extract.PROMPT_VERSIONS[self._settings.plan],
+            "evidence": evidence.PROMPT_VERSIONS[plan.plan],
+            "scores": rank.PROMPT_VERSIONS[plan.plan],
+            "triples": extract.PROMPT_VERSIONS[plan.plan],
+            "relations": rank.RELATIONS_PROMPT_VERSIONS[plan.plan] if plan.rank_relations else "",
+            "statements": statements.PROMPT_VERSION if plan.statements == "teacher" else "",
             "patterns": extract.PATTERNS_MODEL,
         }
         return sha256_of(
             {
-                "settings": chosen,
+                "plan": asdict(plan),
+                "blind": settings.blind,
+                "extractor": settings.extractor,
+                "merging": asdict(self._thresholds()),
+                "grounding": grounding.TOLERANCE,
                 "versions": versions,
                 "teacher": self._teacher.fingerprint,
                 "embedder": self._embedder.name,
@@ -104,19 +97,17 @@ class Distillation:
         teacher cannot be used at all, BudgetReached. `usage` is filled as calls are made, also when an error is raised.
         """
         query = query.model_copy(update={"complexity": complexity(query.text, query.options)})
+        plan = plan_settings(self._settings, query)
         asking = _Asking(self._teacher, usage, edition if self._teacher.is_model else "")
-        k = rank.choose_k(query.domain, query.complexity, self._settings.top_k)
-        ranked, vector = self._evidence(query, asking, k)
+        ranked, vector = self._evidence(query, asking, plan)
         extraction = self._triples(query, ranked, asking)
-        thresholds = thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
-        graph = canonical.build(query, extraction.triples, self._embedder.embed, thresholds, alpha=self._settings.alpha)
+        graph = canonical.build(query, extraction.triples, self._embedder.embed, self._thresholds())
         usage.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
         usage.notes += [f"doubtful, and kept as the word of people: {reason}" for reason in extraction.doubted]
-        aggregation = Aggregation(
-            strategy=self._settings.strategy, merge=self._settings.merge, threshold=self._settings.threshold, top_k=k
-        )
-        if self._settings.plan == "paper":
-            aggregation = _merged_statements(query, ranked, graph.triples, aggregation, asking)
+        triples = self._ranked(query, graph, asking, plan)
+        aggregation = plan.aggregation()
+        if plan.statements == "teacher":
+            aggregation = _merged_statements(query, ranked, triples, aggregation, asking)
         now = _made_at(edition)
         days = self._settings.days_to_live or DAYS_TO_LIVE.get(query.domain, DEFAULT_DAYS_TO_LIVE)
         subgraph = Subgraph(
@@ -128,15 +119,18 @@ class Distillation:
             expires_at=(now + timedelta(days=days)).isoformat(timespec="seconds"),
             evidence=tuple(sorted(ranked, key=lambda item: item.position)),
             entities=graph.entities,
-            triples=graph.triples,
+            triples=triples,
             calls=tuple(sorted(asking.calls.values(), key=lambda call: call.id)),
         )
         return subgraph, aggregation
 
-    def _evidence(self, query: Query, asking: "_Asking", k: int) -> tuple[tuple[Evidence, ...], tuple[float, ...]]:
+    def _thresholds(self) -> Thresholds:
+        return thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
+
+    def _evidence(self, query: Query, asking: "_Asking", plan: PlanSettings) -> tuple[tuple[Evidence, ...], tuple[float, ...]]:
         """Return the ranked evidence, best first, and the query's vector."""
-        plan, blind, number = self._settings.plan, self._settings.blind, self._settings.number_of_evidence
-        reply = asking.ask(evidence.request(query, number=number, plan=plan, blind=blind))
+        blind, number = self._settings.blind, plan.number_of_evidence
+        reply = asking.ask(evidence.request(query, number=number, plan=plan.plan, blind=blind))
         # People's own evidence is kept whatever its number; a model that says more than it was asked for is cut.
         most = number if self._teacher.is_model else None
         embedded: list[Vectors] = []
@@ -147,28 +141,32 @@ class Distillation:
             return embedded[-1][1:]
 
         found = evidence.read(reply, query, number=most, embed=embed)
-        short = evidence.missing(found, number, plan)
+        short = evidence.missing(found, number, plan.plan)
         if short:
-            more = asking.ask(evidence.request(query, number=short, plan=plan, blind=blind, have=found))
+            more = asking.ask(evidence.request(query, number=short, plan=plan.plan, blind=blind, have=found))
             found = evidence.read(more, query, number=most, have=found, embed=embed)
-        if not any(item.kept for item in found):
+        asked = rank.candidates(found)
+        if not asked:
             raise MalformedReply("the teacher gave no evidence", hint="Ask another teacher, or reword the question.")
-        scores: dict[str, float] = {}
-        if rank.candidates(found):
-            reply = asking.ask(rank.scores_request(query, found, plan, blind=blind))
-            scores, discarded = rank.read_scores(reply, found)
-            for reason in discarded:
-                asking.note(f"discarded: {reason}")
+        reply = asking.ask(rank.request(query, [item.text for item in asked], plan.plan, blind=blind))
+        scores = asking.scores(reply, [[item.id] for item in asked])
         vectors = embedded[-1]
-        ranked = rank.rank(
-            found,
-            rank.cosines(vectors[0], vectors[1:]),
-            scores,
-            k=k,
-            alpha=rank.choose_alpha(query.domain, self._settings.alpha),
-            strategy=self._settings.ranking,
-        )
+        ranked = rank.rank(found, rank.cosines(vectors[0], vectors[1:]), scores, plan)
         return ranked, tuple(vectors[0].tolist())
+
+    def _ranked(
+        self, query: Query, graph: canonical.CanonicalGraph, asking: "_Asking", plan: PlanSettings
+    ) -> tuple[Triple, ...]:
+        """Return the triples best first; the teacher is asked for their order where the plan wants it and there is one."""
+        scores: dict[str, float] = {}
+        relations = rank.relations(graph.triples)
+        if plan.rank_relations and len(relations) > 1:
+            try:
+                reply = asking.ask(rank.request(query, list(relations), plan.plan, "relations", blind=self._settings.blind))
+                scores = asking.scores(reply, list(relations.values()))
+            except ReplyError:
+                asking.note("the teacher's order of the relations was unusable, so their confidence stands for it")
+        return rank.rank_triples(graph.triples, graph.nearness, scores, plan)
 
     def _triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
         """Return the raw triples: the teacher's, and with `auto` those of `patterns` where it has none."""
@@ -220,6 +218,12 @@ class _Asking:
 
     def note(self, sentence: str) -> None:
         self._usage.notes.append(sentence)
+
+    def scores(self, reply: TeacherReply, ids: Sequence[Sequence[str]]) -> dict[str, float]:
+        """Return the scores of a reply by id, in its order; `ids` are those behind each statement of the request."""
+        scores, discarded = rank.read_scores(reply, len(ids))
+        self._usage.notes += [f"discarded: {reason}" for reason in discarded]
+        return {id_: score for place, score in scores.items() for id_ in ids[place]}
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         try:

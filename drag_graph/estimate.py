@@ -13,6 +13,7 @@ from itertools import islice
 from statistics import mean, quantiles
 from typing import Any, Protocol
 
+from drag_graph.distil.plans import chosen, plan_settings
 from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import DragGraphError, ReplyError
 from drag_graph.inputs import InputLine
@@ -20,8 +21,7 @@ from drag_graph.model import Query
 from drag_graph.ports import Embedder, TeacherReply, TeacherRequest
 from drag_graph.runs import Entry, entry_of
 from drag_graph.settings import Settings
-from drag_graph.steps import evidence, extract, rank
-from drag_graph.steps.complexity import complexity
+from drag_graph.steps import evidence, extract, rank, statements
 
 TOKENS_EVIDENCE = 30
 """Tokens of one statement of evidence, as a prompt repeats it."""
@@ -38,7 +38,7 @@ ENOUGH = 5
 """Recorded replies of a stage from which their lengths are used instead of the assumed ones."""
 WINDOW = 64
 _TOTALS = ("queries", "stored", "quarantined", "rejected", "calls", "recorded_calls", "tokens_in", "tokens_out")
-_STAGES = ("evidence", "scores", "triples", "statements")
+_STAGES = ("evidence", "scores", "triples", "relations", "statements")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
         entries = [entry_of(line, line.query, distillation.settings_hash) for line in found.values() if line.query is not None]
         quarantined = known.quarantined(entries)
         for entry in entries:
+            counting.note(entry.query)
             totals["queries"] += 1
             if stored.get(entry.query.id) == entry.settings_hash:
                 totals["stored"] += 1
@@ -126,7 +127,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
                 totals["quarantined"] += 1
             else:
                 totals.update(counting.of(entry.query, *_followed(distillation, entry.query, entry.edition, known.tape)))
-    return {"teacher": settings.teacher, "plan": settings.plan, **totals, **counting.price(totals), "how": counting.how()}
+    return {"teacher": settings.teacher, **counting.plan(), **totals, **counting.price(totals), "how": counting.how()}
 
 
 def _followed(distillation: Distillation, query: Query, edition: str, tape: Recorded | None) -> tuple[str, int]:
@@ -149,14 +150,33 @@ class _Counting:
     def __init__(self, settings: Settings, pricing: Pricing | None, known: Known) -> None:
         self._settings = settings
         self._pricing = pricing
+        self._numbers: set[tuple[int, int]] = set()
         plan = settings.plan
         versions = {
             "evidence": evidence.PROMPT_VERSIONS[plan],
             "scores": rank.PROMPT_VERSIONS[plan],
             "triples": extract.PROMPT_VERSIONS[plan],
+            "relations": rank.RELATIONS_PROMPT_VERSIONS[plan],
+            "statements": statements.PROMPT_VERSION,
         }
+        if not chosen(settings, "rank_relations"):
+            del versions["relations"]
+        if chosen(settings, "statements") != "teacher":
+            del versions["statements"]
+        self._stages = versions.keys()
         found = {stage: known.lengths.get(version, ()) for stage, version in versions.items()}
         self._lengths = {stage: pairs for stage, pairs in found.items() if len(pairs) >= ENOUGH}
+
+    def note(self, query: Query) -> None:
+        """Keep how much evidence is asked for and kept for a query."""
+        plan = plan_settings(self._settings, query)
+        self._numbers.add((plan.number_of_evidence, plan.top_k))
+
+    def plan(self) -> dict[str, Any]:
+        """Return what the queries are distilled under; numbers that the question decides as a range."""
+        n, k = (sorted(numbers) for numbers in zip(*self._numbers, strict=True)) if self._numbers else ([0], [0])
+        named = {name: chosen(self._settings, name) for name in ("ranking", "rank_relations", "statements", "threshold")}
+        return {"plan": self._settings.plan, "number_of_evidence": _range_of(n), "top_k": _range_of(k), **named}
 
     def of(self, query: Query, stage: str, recorded: int) -> dict[str, int]:
         """Return the calls and tokens of a query from `stage` on; a file is asked as often as a model, but has no tokens."""
@@ -164,36 +184,39 @@ class _Counting:
         if not stage:
             return {"recorded_calls": recorded}
         left = {name: part for name, part in parts.items() if _STAGES.index(name) >= _STAGES.index(stage)}
-        calls = max(sum(part[0] for part in parts.values()) - recorded, 1)
+        if stage == "triples":
+            number, tokens_in, tokens_out = left["triples"]
+            missing = max(number - max(recorded - 2, 0), 1)
+            share = missing / max(number, 1)
+            left["triples"] = (missing, round(tokens_in * share), round(tokens_out * share))
+        calls = max(sum(part[0] for part in left.values()), 1)
         if self._pricing is None:
             return {"calls": calls}
-        if stage == "triples" and "triples" in left:
-            number, tokens_in, tokens_out = left["triples"]
-            share = max(number - max(recorded - 2, 0), 1) / number
-            left["triples"] = (number, round(tokens_in * share), round(tokens_out * share))
         sums = {name: sum(part[place] for part in left.values()) for place, name in ((1, "tokens_in"), (2, "tokens_out"))}
         return {"calls": calls, "recorded_calls": recorded, **sums}
 
     def _parts(self, query: Query) -> dict[str, tuple[int, int, int]]:
         """Return (calls, tokens in, tokens out) of each stage of a query of which nothing is recorded."""
-        settings, plan = self._settings, self._settings.plan
-        number, paper = settings.number_of_evidence, plan == "paper"
-        k = min(number, rank.choose_k(query.domain, complexity(query.text, query.options), settings.top_k))
+        settings, plan = self._settings, plan_settings(self._settings, query)
+        number, paper = plan.number_of_evidence, plan.plan == "paper"
+        k = min(number, plan.top_k)
         batches = 0 if settings.extractor == "patterns" else (k if paper else 1)
         asked = 0
         if self._pricing is not None:
-            first = evidence.request(query, number=number, plan=plan, blind=settings.blind)
+            first = evidence.request(query, number=number, plan=plan.plan, blind=settings.blind)
             asked = self._pricing.count_tokens(settings.teacher, first.messages)
-        instruction = TOKENS_INSTRUCTION[plan]
-        triples = round(k * TRIPLES_AN_EVIDENCE) * bool(batches)
+        instruction = TOKENS_INSTRUCTION[plan.plan]
+        triples = round(k * TRIPLES_AN_EVIDENCE)
         # Each triples prompt of the paper plan repeats the question.
         reading = batches * (instruction + paper * asked // 2) + bool(batches) * k * TOKENS_EVIDENCE
-        merging = paper * (instruction + triples * TOKENS_EVIDENCE // 2)
+        about_triples = instruction + triples * TOKENS_EVIDENCE // 2
+        ordering, merging = plan.rank_relations and triples > 1, plan.statements == "teacher"
         parts = {
             "evidence": (1, asked, number * TOKENS_EVIDENCE_JSON),
             "scores": (1, instruction + number * TOKENS_EVIDENCE, number * TOKENS_SCORE),
-            "triples": (batches, reading, triples * TOKENS_TRIPLE),
-            "statements": (int(paper), merging, paper * triples * TOKENS_EVIDENCE // 4),
+            "triples": (batches, reading, bool(batches) * triples * TOKENS_TRIPLE),
+            "relations": (int(ordering), ordering * about_triples, ordering * triples * TOKENS_SCORE),
+            "statements": (int(merging), merging * about_triples, merging * triples * TOKENS_EVIDENCE // 4),
         }
         for stage, pairs in self._lengths.items():
             calls, tokens_in, _ = parts[stage]
@@ -216,7 +239,7 @@ class _Counting:
 
     def _range(self) -> tuple[float, float]:
         """Return the range as shares: that of nine recorded calls in ten where all stages have enough, else the assumed."""
-        if self._lengths.keys() != {"evidence", "scores", "triples"}:
+        if self._lengths.keys() != self._stages:
             return LOW, HIGH
         tenths = [quantiles([float(sum(pair)) for pair in pairs], n=20) for pairs in self._lengths.values()]
         middle = sum(mean(sum(pair) for pair in pairs) for pairs in self._lengths.values())
@@ -230,5 +253,9 @@ class _Counting:
         if not self._lengths:
             return f"{counted}, the length of replies is assumed (drag_graph/estimate.py)"
         known = ", ".join(f"{stage} from {len(pairs)} recorded calls" for stage, pairs in self._lengths.items())
-        rest = "" if len(self._lengths) == 3 else ", other lengths assumed"  # noqa: PLR2004 - the stages with a version
+        rest = "" if self._lengths.keys() == self._stages else ", other lengths assumed"
         return f"{counted}; lengths: {known}{rest}"
+
+
+def _range_of(numbers: Sequence[int]) -> str:
+    return f"{numbers[0]} to {numbers[-1]}" if numbers[0] != numbers[-1] else str(numbers[0])

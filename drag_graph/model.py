@@ -15,7 +15,7 @@ Mode = Literal["none", "evidence", "graph", "combined"]
 GraphKind = Literal["simple", "multigraph", "evidence_only"]
 Strategy = Literal["pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]
-Stage = Literal["evidence", "scores", "triples", "statements", "rewrite"]
+Stage = Literal["evidence", "scores", "triples", "relations", "statements", "rewrite"]
 LineKind = Literal["evidence", "edge"]
 
 Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]

@@ -85,7 +85,9 @@ class Settings(BaseSettings):
     teacher_timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds a call may take.")
     tape: str = Field("", description="The teacher tape; by default beside an embedded store.")
     plan: Literal["lean", "paper"] = "lean"
-    number_of_evidence: PositiveInt = Field(15, description="Evidence asked of the teacher (N).")
+    number_of_evidence: PositiveInt | None = Field(
+        None, description="Evidence asked of the teacher (N); by default the plan's, and at least 1.25 K."
+    )
     blind: bool = Field(default=False, description="Do not show the options to the teacher.")
     extractor: Literal["auto", "teacher", "patterns"] = "auto"
     workers: PositiveInt = 4
@@ -97,14 +99,16 @@ class Settings(BaseSettings):
     ray_address: str = Field("", description="auto or HOST:PORT; by default RAY_ADDRESS, else a cluster of this machine alone.")
     ray_processes: PositiveInt | None = Field(None, description="By default the cluster's processors, at most `workers`.")
 
-    # Ranking and the graph
-    ranking: Literal["weighted", "rank-sum"] = "weighted"
-    alpha: Fraction | None = Field(None, description="Weight of the teacher's score; by default that of the domain.")
+    # Ranking and the graph; what is not set follows from the plan (docs/plans.md)
+    ranking: Literal["weighted", "rank-sum"] | None = Field(None, description="How a teacher's judgement and cosine combine.")
+    alpha: Fraction | None = Field(None, description="Weight of the teacher's judgement in a weighted ranking.")
+    rank_relations: bool | None = Field(None, description="Ask the teacher for the order of the relations, too.")
+    statements: Literal["joined", "teacher"] | None = Field(None, description="Who words an edge of several triples.")
     top_k: PositiveInt | None = Field(None, description="Evidence (at least 3) and edges kept (K).")
     domain: Domain | None = Field(None, description="For lines that do not name one.")
     strategy: Strategy = "pair"
     merge: Merge = "max"
-    threshold: Fraction = Field(0.7, description="Edges below this confidence are pruned.")
+    threshold: Fraction | None = Field(None, description="Edges below this confidence are pruned.")
     entity_similarity: Fraction | None = Field(None, description="Cosine of one entity; by default measured for the embedder.")
     predicate_similarity: Fraction | None = Field(None, description="Cosine of one predicate; likewise.")
     days_to_live: PositiveInt | None = Field(None, description="By default 30 for medical questions, 90 for others.")

@@ -1,13 +1,12 @@
-"""Raw triples to the entities and triples of one subgraph (design, sections 3 and 5).
+"""Raw triples to the entities and triples of one subgraph.
 
-Surface variants and coreferent names become one entity, predicates get a shared key, self loops and repeats go with a reason,
-and the triples are ranked like the evidence: alpha * confidence + (1 - alpha) * cosine of the triple's sentence with the
-question. All texts are embedded in one call.
+Surface variants and coreferent names become one entity, predicates get a shared key, self loops and repeats go with a reason.
+All texts are embedded in one call, the triples' sentences among them: how near they are to the question ranks them later.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from drag_graph.identity import content_id
 from drag_graph.model import Entity, Query, Triple, sentence_of
@@ -16,26 +15,27 @@ from drag_graph.steps.extract import RawTriple
 from drag_graph.steps.guards import family_name_of, pointed_at, sounds_like_pronoun
 from drag_graph.steps.inflection import noun
 from drag_graph.steps.merging import Thresholds, merge_entities, merge_predicates, predicate_text
-from drag_graph.steps.rank import choose_alpha, cosines
+from drag_graph.steps.rank import cosines
 from drag_graph.steps.surface import ARTICLES, abbreviates, acronym_aside, clean, fold, predicate_key, spaced, tokens
 
 Embed = Callable[[Sequence[str]], Vectors]
-_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class CanonicalGraph:
-    """Entities by name, triples by rank, and a sentence for each raw triple that was discarded."""
+    """Entities by name, triples by id, and a sentence for each raw triple that was discarded.
+
+    `nearness` is the cosine of each triple's sentence with the question, by the triple's id.
+    """
 
     entities: tuple[Entity, ...] = ()
     triples: tuple[Triple, ...] = ()
+    nearness: dict[str, float] = field(default_factory=dict)
     discarded: tuple[str, ...] = ()
 
 
-def build(
-    query: Query, raw: Sequence[RawTriple], embed: Embed, thresholds: Thresholds, *, alpha: float | None = None
-) -> CanonicalGraph:
-    """Return the canonical graph of one query; `alpha` in [0, 1] is by default that of the domain.
+def build(query: Query, raw: Sequence[RawTriple], embed: Embed, thresholds: Thresholds) -> CanonicalGraph:
+    """Return the canonical graph of one query.
 
     The triples' ids, and with them the graph, do not depend on the order of `raw` beyond the order within one evidence, which
     decides what a pronoun stands for. `embed` is called at most once.
@@ -52,28 +52,24 @@ def build(
     entity_of = _entities(query, resolved, names, merge_entities(names, vectors[1:first], thresholds.entity))
     key_of = _keys(resolved, predicates, merge_predicates(predicates, vectors[first:second], thresholds.predicate))
     near = dict(zip(sentences, cosines(vectors[0], vectors[second:]), strict=True))
-    weight = choose_alpha(query.domain, alpha)
-    scored: dict[str, tuple[float, Triple]] = {}
+    found: dict[str, Triple] = {}
+    nearness: dict[str, float] = {}
     for one in sorted(resolved, key=_stable):
         subject, object_ = entity_of[one.subject], entity_of[one.object]
         if subject.id == object_.id:
             discarded.append(f'"{_sentence(one)}": both ends are the entity "{subject.name}"')
             continue
         triple = _triple(query, one, subject, object_, key_of[one.predicate])
-        score = round(weight * one.confidence + (1.0 - weight) * max(0.0, near[_sentence(one)]), _DIGITS)
-        repeated = scored.get(triple.id)
-        if repeated is not None:
+        if triple.id in found:
             discarded.append(f'"{_sentence(one)}": repeats a triple of the same evidence')
-            score = max(score, repeated[0])
-            triple = max(repeated[1], triple, key=lambda item: item.confidence)
-        scored[triple.id] = (score, triple)
-    ordered = sorted(scored.values(), key=lambda pair: (-pair[0], pair[1].id))
-    triples = tuple(triple.model_copy(update={"rank": rank}) for rank, (_, triple) in enumerate(ordered))
+            triple = max(found[triple.id], triple, key=lambda item: item.confidence)
+        found[triple.id] = triple
+        nearness[triple.id] = max(near[_sentence(one)], nearness.get(triple.id, -1.0))
+    triples = tuple(sorted(found.values(), key=lambda triple: triple.id))
     used = {id_ for triple in triples for id_ in (triple.subject_id, triple.object_id)}
     entities = {entity.id: entity for entity in entity_of.values() if entity.id in used}
-    return CanonicalGraph(
-        tuple(sorted(entities.values(), key=lambda entity: (entity.name, entity.id))), triples, tuple(discarded)
-    )
+    named = tuple(sorted(entities.values(), key=lambda entity: (entity.name, entity.id)))
+    return CanonicalGraph(named, triples, nearness, tuple(discarded))
 
 
 def resolve_references(raw: Sequence[RawTriple]) -> tuple[list[RawTriple], list[str]]:

@@ -1,4 +1,4 @@
-"""One sentence for the triples of an entity pair (the paper's appendix H): optional, and asked of the teacher in one call.
+"""One sentence for the triples of an edge (the paper's appendix H): optional, and asked of the teacher in one call.
 
 The answer goes into `Aggregation.statements`; without it an edge's statement is its triples' sentences, joined.
 """

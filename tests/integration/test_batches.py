@@ -84,7 +84,7 @@ def spent(store="graph.lbug"):
     return settled, reserved
 
 
-@pytest.mark.parametrize(("plan", "rounds"), [("lean", 3), ("paper", 4)])
+@pytest.mark.parametrize(("plan", "rounds"), [("lean", 3), ("paper", 5)])
 def test_the_same_requests_give_the_same_graph_for_half_the_price(work, server, plan, rounds):
     alone = distil(server, "--plan", plan, store="alone.lbug", batch=False)
     asked = sorted(json.dumps(request.body, sort_keys=True) for request in server.requests)

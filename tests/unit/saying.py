@@ -35,6 +35,7 @@ class SayingTeacher:
             "evidence": {"evidence": evidence},
             "scores": {"scores": [{"index": number, "score": 9 - number} for number in range(5)]},
             "triples": {"triples": [triple, {**triple, "predicate": "names", "evidence": [0]}]},
+            "relations": {"scores": [{"index": 1, "score": 9}, {"index": 0, "score": 8}]},
             "statements": {"statements": [{"pair": 0, "statement": "The thing has and names the fact."}]},
         }[request.stage]
         texts = "".join(message["content"] for message in request.messages)

@@ -22,8 +22,8 @@ def raw(subject, predicate, object_, confidence=0.9, evidence="e1", **more):
     return RawTriple(subject, predicate, object_, confidence, evidence, "call-1", **more)
 
 
-def build(*triples, **more):
-    return canonical.build(query(), triples, LEXICAL.embed, thresholds_for(LEXICAL.name), **more)
+def build(*triples):
+    return canonical.build(query(), triples, LEXICAL.embed, thresholds_for(LEXICAL.name))
 
 
 def ends(graph):
@@ -123,16 +123,14 @@ def test_parallel_edges_of_different_evidence_stay():
     assert len(graph.triples) == 3
 
 
-def test_rank_follows_confidence_and_nearness_to_the_question():
-    triples = [
-        raw("plants", "take in", "carbon dioxide gas", 0.7),
-        raw("cars", "need", "roads", 0.7, evidence="e2"),
-        raw("stars", "shine at", "night", 0.1, evidence="e3"),
-    ]
-    assert [triple.subject for triple in build(*triples).triples] == ["plants", "cars", "stars"]
-    sure = [triples[0], raw("cars", "need", "roads", 0.9, evidence="e2")]
-    assert [triple.subject for triple in build(*sure, alpha=1.0).triples] == ["cars", "plants"]
-    assert [triple.rank for triple in build(*triples).triples] == [0, 1, 2]
+def test_nearness_to_the_question_is_known_for_each_triple():
+    graph = build(
+        raw("plants", "take in", "carbon dioxide gas"),
+        raw("cars", "need", "roads", evidence="e2"),
+        raw("stars", "shine at", "night", evidence="e3"),
+    )
+    assert graph.nearness.keys() == {triple.id for triple in graph.triples}
+    assert max(graph.triples, key=lambda triple: graph.nearness[triple.id]).subject == "plants"
 
 
 def test_the_order_of_the_triples_does_not_matter():

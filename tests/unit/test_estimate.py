@@ -28,7 +28,7 @@ def of(*texts, pricing=PRICING, known=KNOWN, **flags):
 def test_lean_makes_three_calls_and_paper_many_more_with_more_tokens():
     lean, paper = of("Why is it so?"), of("Why is it so?", plan="paper")
     assert lean["calls"] == 3
-    assert paper["calls"] == 2 + 10 + 1
+    assert paper["calls"] == 2 + 15 + 2
     assert lean["tokens_in"] < 0.4 * paper["tokens_in"]
 
 
@@ -101,9 +101,10 @@ def test_a_query_is_followed_up_to_the_first_call_that_is_missing(recorded, stag
 
 
 def test_the_paper_plan_is_followed_within_its_triples(recorded):
-    known = recorded("Why is it so?", faults=("statements",), plan="paper")
-    all_calls = of("Why is it so?", plan="paper", teacher="scripted")["calls"]
-    found = of("Why is it so?", known=known, plan="paper", teacher="scripted")
+    question = "Which gas do green plants take in when they make sugar?"
+    known = recorded(question, faults=("statements",), plan="paper")
+    all_calls = of(question, plan="paper", teacher="scripted")["calls"]
+    found = of(question, known=known, plan="paper", teacher="scripted")
     assert (found["calls"], found["recorded_calls"]) == (1, all_calls - 1)
 
 

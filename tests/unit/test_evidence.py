@@ -98,7 +98,7 @@ def test_the_lean_plan_takes_at_most_two_fifths_of_the_papers_prompt_tokens():
     kept = items[:10]
     totals = {}
     for plan in ("lean", "paper"):
-        requests = [step.request(asked, number=15, plan=plan), rank.scores_request(asked, items, plan)]
+        requests = [step.request(asked, number=15, plan=plan), rank.request(asked, [item.text for item in items], plan)]
         requests += [extract.request(asked, batch, plan) for batch in extract.batches(kept, plan)]
         if plan == "paper":
             requests.append(statements.request(asked, (), ()))
