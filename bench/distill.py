@@ -108,7 +108,7 @@ def settings_for(server: str, folder: str, options: argparse.Namespace, **more: 
 
     store = options.store or str(Path(folder) / f"{uuid.uuid4().hex}.lbug")
     given = {"store": store, "namespace": uuid.uuid4().hex, "teacher": MODEL, "teacher_base_url": server, "budget_usd": 1e6}
-    return load_settings({**given, "tape": str(Path(folder) / f"{uuid.uuid4().hex}.tape"), **more})
+    return load_settings({**given, "ledger": str(Path(folder) / f"{uuid.uuid4().hex}.ledger"), **more})
 
 
 def questions(file: Path, number: int, namespace: str) -> list[Any]:
@@ -291,8 +291,8 @@ class Parts:
 def places() -> list[tuple[str, Any, str]]:
     from drag_graph import distilling, pipeline
     from drag_graph.adapters import embedders, ladybug_store, litellm_client, litellm_teacher, neo4j_store
-    from drag_graph.adapters.journal import Journal
-    from drag_graph.adapters.tape import Tape
+    from drag_graph.ledger.journal import Journal
+    from drag_graph.ledger.tape import Tape
     from drag_graph.steps import canonical, evidence, extract, rank
 
     litellm = litellm_client.load_litellm()

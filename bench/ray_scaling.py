@@ -19,11 +19,11 @@ from typing import Any
 from distill import CALLS, Server, questions, settings_for
 
 from drag_graph import __version__
-from drag_graph.adapters.journal import Journal
 from drag_graph.adapters.ray_engine import RayDistillation
 from drag_graph.bootstrap import make_embedder, make_teacher, open_store
 from drag_graph.distilling import Distillation
 from drag_graph.interruption import Interruption
+from drag_graph.ledger import Ledger
 from drag_graph.pipeline import Distiller
 from drag_graph.runs import Run, start_run
 
@@ -62,7 +62,7 @@ def measure(where: tuple[str, int], number: int, turns: int, settings: Any, file
     """Distil `number` questions after as many as there are workers, which are not counted; return the seconds."""
     engine, processes = where
     settings = settings.model_copy(update={"engine": engine, "ray_processes": processes or None})
-    store, embedder, journal = open_store(settings), make_embedder(settings), Journal(settings.runs_path)
+    store, embedder, ledger = open_store(settings), make_embedder(settings), Ledger(settings.ledger_path)
 
     def new_run() -> Run:
         named = {"namespace": settings.namespace, "teacher": settings.teacher, "plan": settings.plan}
@@ -77,18 +77,18 @@ def measure(where: tuple[str, int], number: int, turns: int, settings: Any, file
 
         distils: Any = RayDistillation(settings, embedder, run, make)
     else:
-        distils = Distillation(settings, embedder, Burning(make_teacher(settings, run, Interruption()), turns))
+        distils = Distillation(settings, embedder, Burning(make_teacher(settings, run, Interruption(), ledger), turns))
     store.claim_embedder(embedder.name, embedder.dimension)
     lines = questions(file, settings.workers + number, settings.namespace)
     parts: Sequence[list[Any]] = (lines[: settings.workers], lines[settings.workers :])
     for part in parts:
         began = time.perf_counter()
-        report = Distiller(store, distils, journal, new_run(), workers=settings.workers).run(part)
+        report = Distiller(store, distils, ledger.journal, new_run(), workers=settings.workers).run(part)
         seconds = time.perf_counter() - began
         assert report.totals()["complete"] == len(part), report.stopped
     if engine == "ray":
         distils.close()
-    journal.close()
+    ledger.close()
     store.close()
     return seconds
 

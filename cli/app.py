@@ -11,7 +11,7 @@ import typer
 
 from drag_graph.errors import DragGraphError
 
-from . import answers, config, db, distill, export, graph, importing, link, refresh, runs
+from . import answers, config, db, distill, export, graph, importing, link, refresh, runs, tape
 
 EXIT_INTERRUPTED = 130
 _OUTPUT_FAILS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -49,6 +49,7 @@ answers.register(app)
 export.register(app)
 importing.register(app)
 app.add_typer(runs.app, name="runs")
+app.add_typer(tape.app, name="tape")
 app.add_typer(graph.app, name="graph")
 app.add_typer(db.app, name="db")
 config.register(app)

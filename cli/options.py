@@ -177,7 +177,10 @@ NoWait = Annotated[
 RetryQuarantined = Annotated[
     bool, typer.Option("--retry-quarantined", help="Ask again what was quarantined.", rich_help_panel=TEACHER_PANEL)
 ]
-Tape = Annotated[str | None, typer.Option("--tape", help="The teacher tape's file.", rich_help_panel=TEACHER_PANEL)]
+Ledger = Annotated[
+    str | None,
+    typer.Option("--ledger", help="The file of replies and runs.", rich_help_panel=TEACHER_PANEL),
+]
 TopK = Annotated[
     int | None,
     typer.Option("--top-k", "-k", min=1, help="Evidence (at least 3) and edges kept.", rich_help_panel=GRAPH_PANEL),

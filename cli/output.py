@@ -34,7 +34,7 @@ Force = Annotated[
 def written(output: Path | None, settings: "Settings", *, force: bool = False) -> Iterator[None]:
     """Let what the block prints on stdout go into `output`, in one step when the block ends without an error.
 
-    Raises ConfigurationError, before the block runs, for the store, the tape and their like, and without `force` for any file
+    Raises ConfigurationError, before the block runs, for the store, its ledger and their like, and without `force` for any file
     that is there.
     """
     if output is None or output == STDOUT:
@@ -56,7 +56,7 @@ def _require_harmless(output: Path, own_files: tuple[Path, ...], *, force: bool)
     for own in (path.resolve() for path in own_files):
         beside = target.parent == own.parent and target.name.startswith(f"{own.name}.")
         if target == own or own in target.parents or beside or _is_same(target, own):
-            raise ConfigurationError(f"{output} belongs to the store or the tape", hint="Give another place with --output.")
+            raise ConfigurationError(f"{output} belongs to the store or its ledger", hint="Give another place with --output.")
     if target.is_dir():
         raise ConfigurationError(f"{output} is a folder", hint="Name a file in it with --output.")
     if target.is_file() and not force:

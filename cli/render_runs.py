@@ -14,7 +14,7 @@ from .render import SHORT, console, document, fields, table_of
 
 if TYPE_CHECKING:
     from drag_graph.refreshing import Due
-    from drag_graph.runs import QueryResult, Run, RunReport
+    from drag_graph.runs import QueryResult, Run, RunReport, RunState
 
 SHOWN_RESULTS = 60
 """Results of a run up to which each is printed."""
@@ -87,23 +87,29 @@ def due(stale: "Sequence[Due]", foreseen: Mapping[str, Any], *, as_json: bool) -
     fields(foreseen, as_json=False)
 
 
-def runs(found: Sequence[tuple["Run", Mapping[str, int], float]], *, as_json: bool) -> None:
+def runs(found: Sequence[tuple["Run", "RunState", Mapping[str, int], float]], *, as_json: bool) -> None:
     """Print a line a run."""
     if as_json:
-        document([{**asdict(run), "counts": counts, "cost_usd": round(cost, 6)} for run, counts, cost in found])
+        document(
+            [
+                {**asdict(run), "state": state, "counts": counts, "cost_usd": round(cost, 6)}
+                for run, state, counts, cost in found
+            ]
+        )
         return
     counted = ("complete", "pending", "quarantined")
     table = table_of("run", "kind", "started", "state", *counted, "cost", "source", wrapped="source")
-    for run, counts, cost in found:
+    for run, state, counts, cost in found:
         numbers = (str(counts[name]) for name in counted)
         source = run.source.rsplit("/", 1)[-1] if run.source.startswith("/") else run.source
-        row = (run.id[:SHORT], run.kind, run.started_at, _state(run), *numbers, f"${cost:.4f}", escape(source))
+        row = (run.id[:SHORT], run.kind, run.started_at, _ended(run, state), *numbers, f"${cost:.4f}", escape(source))
         table.add_row(*row)
     console().print(table)
 
 
 def run_shown(
     run: "Run",
+    state: "RunState",
     counts: Mapping[str, int],
     cost: float,
     results: Iterator[tuple["QueryResult", str]],
@@ -116,14 +122,15 @@ def run_shown(
         queries = [
             {**result.document(), "question": question, "complete_since": result.id in since} for result, question in results
         ]
-        document({**asdict(run), "counts": counts, "cost_usd": round(cost, 6), "queries": queries})
+        document({**asdict(run), "state": state, "counts": counts, "cost_usd": round(cost, 6), "queries": queries})
         return
     shown = {**{name: value for name, value in asdict(run).items() if name != "job"}, **counts, "cost": f"${cost:.4f}"}
-    shown["state"] = _state(run)
+    shown["state"] = _ended(run, state)
     fields(shown, as_json=False)
     table = table_of("line", "query", "question", "status", "calls", "cost", "why", wrapped="why")
     for result, question in results:
         why = "complete since then, by another run" if result.id in since else result.error or ""
+        why = "erased since then" if result.erased else why
         calls, paid = str(result.calls), f"${result.cost_usd:.4f}"
         ids = (str(result.line), result.id[:SHORT], escape(f"{result.input_id} {question}".strip()[:32]))
         table.add_row(*ids, f"[{_COLOURS[result.status]}]{result.status}[/]", calls, paid, escape(why))
@@ -132,7 +139,7 @@ def run_shown(
         console().print("Asked again by the same command with [bold]--retry-quarantined[/bold].")
 
 
-def _state(run: "Run") -> str:
-    if not run.finished_at:
-        return "not ended"
+def _ended(run: "Run", state: "RunState") -> str:
+    if state != "ended":
+        return state
     return f"{'stopped' if run.stopped else 'ended'}, exit {run.exit_code}" if run.exit_code else "ended"

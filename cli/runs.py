@@ -13,7 +13,7 @@ app = typer.Typer(no_args_is_help=False, rich_markup_mode=None, help="List runs,
 def runs(
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 20,
-    tape: options.Tape = None,
+    ledger: options.Ledger = None,
     store: options.Store = None,
     namespace: options.Namespace = None,
     json: options.Json = False,
@@ -28,15 +28,17 @@ def runs(
     """
     del debug
     if context.invoked_subcommand is not None:
-        _refuse_flags(tape, store, namespace, json)
+        _refuse_flags(ledger, store, namespace, json)
         return
-    from drag_graph.bootstrap import open_journal
+    from drag_graph.bootstrap import open_ledger
 
     from . import render_runs
 
-    settings = options.settings_of({"tape": tape, "store": store, "namespace": namespace})
-    with open_journal(settings) as journal:
-        render_runs.runs(journal.runs(settings.namespace, limit), as_json=json)
+    settings = options.settings_of({"ledger": ledger, "store": store, "namespace": namespace})
+    with open_ledger(settings) as opened:
+        journal = opened.journal
+        found = [(run, journal.state(run), counts, cost) for run, counts, cost in journal.runs(settings.namespace, limit)]
+        render_runs.runs(found, as_json=json)
 
 
 def _refuse_flags(*flags: object) -> None:
@@ -53,7 +55,7 @@ def show(
     status: Annotated[
         list[options.StatusName] | None, typer.Option("--status", help="Only these; repeat it.", show_default=False)
     ] = None,
-    tape: options.Tape = None,
+    ledger: options.Ledger = None,
     store: options.Store = None,
     namespace: options.Namespace = None,
     json: options.Json = False,
@@ -66,18 +68,43 @@ def show(
       drag-graph runs show 3f2a --status quarantined
       drag-graph distill questions.jsonl --retry-quarantined
     """
-    from drag_graph.bootstrap import open_journal
+    from drag_graph.bootstrap import open_ledger
     from drag_graph.runs import STATUSES
 
     from . import render_runs
 
     del debug
-    settings = options.settings_of({"tape": tape, "store": store, "namespace": namespace})
+    settings = options.settings_of({"ledger": ledger, "store": store, "namespace": namespace})
     wanted = [name for name in STATUSES if not status or name in {one.value for one in status}]
-    with open_journal(settings) as journal:
+    with open_ledger(settings) as opened:
+        journal = opened.journal
         run = journal.run(run_id, settings.namespace)
         counts, cost = journal.summary(run.id)
         since = journal.completed_since(run.id)
         results = ((result, journal.questions(run.id, [result.line])) for result in journal.results(run.id, wanted))
         shown = ((result, found.get(result.line, "")) for result, found in results)
-        render_runs.run_shown(run, counts, cost, shown, since, as_json=json)
+        render_runs.run_shown(run, journal.state(run), counts, cost, shown, since, as_json=json)
+
+
+@app.command("give-up")
+def give_up(
+    batch_id: Annotated[str, typer.Argument(help="The batch's id at the provider.", show_default=False)],
+    ledger: options.Ledger = None,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    debug: options.Debug = False,
+) -> None:
+    """Give up a batch whose replies cannot be had: it counts as paid in full, and its requests are asked again.
+
+    Example: drag-graph runs give-up batch_67f7
+    """
+    from drag_graph.bootstrap import open_ledger
+    from drag_graph.errors import ConfigurationError
+
+    del debug
+    settings = options.settings_of({"ledger": ledger, "store": store, "namespace": namespace})
+    with open_ledger(settings) as opened:
+        number = opened.give_up(batch_id)
+    if not number:
+        raise ConfigurationError(f"no batch {batch_id!r} is waited for", hint="Its id is in the message of the run.")
+    typer.echo(f"{number} requests are asked again by the next run of the command that made the batch.")

@@ -1,4 +1,4 @@
-"""Settings in, adapters and pipeline out: the only place that chooses (design, section 4; style guide, "composition root")."""
+"""Settings in, adapters and pipeline out: the only place that chooses."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
-from drag_graph.adapters.journal import Journal
 from drag_graph.asking import Asker
 from drag_graph.batching import Rounds
 from drag_graph.distilling import Distillation
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.estimate import Known, Pricing
 from drag_graph.interruption import InterruptibleTeacher, Interruption
+from drag_graph.ledger import Ledger
 from drag_graph.linker import Linker, Told
 from drag_graph.pipeline import Distiller, Distils
 from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher
@@ -40,41 +40,43 @@ class Session:
         self.settings = settings
         self.store = store
         self.embedder = embedder
-        self._teacher: Teacher | None = None
+        self._ledger: Ledger | None = None
         self._ray: RayDistillation | None = None
-        self._journal: Journal | None = None
+        self._opened = ExitStack()
+        """Closed in turn, the last first, whatever fails: what asks, the ledger, the store."""
+        self._opened.callback(store.close)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._ray is not None:
-            self._ray.close()
-        if self._teacher is not None:
-            self._teacher.close()
-        if self._journal is not None:
-            self._journal.close()
-        self.store.close()
+        self._opened.close()
+
+    @property
+    def ledger(self) -> Ledger:
+        """The store's ledger."""
+        if self._ledger is None:
+            self._ledger = self._opened.enter_context(Ledger(self.settings.ledger_path))
+        return self._ledger
 
     def distiller(self, source: str = "", *, teacher: Teacher | None = None, retry_quarantined: bool = False) -> Distiller:
         """Return one run of the distillation under the settings, with their teacher unless another is given.
 
         `source` names where the questions come from: runs of one source share what is known about them and their budget.
         """
-        return self._distiller("distill", source, make_journal(self.settings), teacher, retry_quarantined=retry_quarantined)
+        return self._distiller("distill", source, teacher, retry_quarantined=retry_quarantined)[0]
 
     def batch_distiller(self, source: str = "", *, wait: bool = True, retry_quarantined: bool = False) -> Rounds:
         """Return one run as `distiller`, whose requests go to the teacher's provider in batches (docs/adr/0013).
 
         `wait` False submits what there is to submit and leaves. Raises ConfigurationError where the teacher has no batch API.
         """
-        journal = make_journal(self.settings)
-        distiller = self._distiller(
-            "distill", source, journal, None, retry_quarantined=retry_quarantined, make=make_batch_teacher
+        distiller, teacher = self._distiller(
+            "distill", source, None, retry_quarantined=retry_quarantined, make=make_batch_teacher
         )
         return Rounds(
             distiller,
-            cast("BatchTeacher", self._teacher),
+            cast("BatchTeacher", teacher),
             wait=wait,
             longest_wait=self.settings.batch_poll_seconds,
         )
@@ -83,10 +85,11 @@ class Session:
         self, reasons: Sequence[Staleness], *, teacher: Teacher | None = None, retry_quarantined: bool = False
     ) -> Distiller:
         """Return one run for the lines of what is stale for these reasons (`drag_graph.refreshing`), else as `distiller`."""
-        journal = self._journal = make_journal(self.settings)
-        earlier = [run for run, *_ in journal.runs(self.settings.namespace, RUNS_LOOKED_AT) if run.store == self._place]
+        earlier = [
+            run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RUNS_LOOKED_AT) if run.store == self._place
+        ]
         source = source_of(reasons, earlier, datetime.now(UTC))
-        return self._distiller(KIND, source, journal, teacher, retry_quarantined=retry_quarantined)
+        return self._distiller(KIND, source, teacher, retry_quarantined=retry_quarantined)[0]
 
     @property
     def _place(self) -> str:
@@ -97,13 +100,12 @@ class Session:
         self,
         kind: str,
         source: str,
-        journal: Journal,
         teacher: Teacher | None,
         *,
         retry_quarantined: bool,
-        make: "Callable[[Settings, Run, Interruption], Teacher] | None" = None,
-    ) -> Distiller:
-        self._journal = journal
+        make: "Callable[[Settings, Run, Interruption, Ledger], Teacher] | None" = None,
+    ) -> tuple[Distiller, Teacher | None]:
+        """Return a run and the teacher that is asked in it, None where others ask."""
         run = start_run(
             kind=kind,
             namespace=self.settings.namespace,
@@ -118,17 +120,19 @@ class Session:
         else:
             interruption = Interruption()
             if teacher is None:
-                teacher = self._teacher = (make or make_teacher)(self.settings, run, interruption)
+                teacher = (make or make_teacher)(self.settings, run, interruption, self.ledger)
+                self._opened.callback(teacher.close)
             distils = Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption))
-        return Distiller(
+        distiller = Distiller(
             self.store,
             distils,
-            journal,
+            self.ledger.journal,
             run,
             workers=self.settings.workers,
             retry_quarantined=retry_quarantined,
             interruption=interruption,
         )
+        return distiller, teacher
 
     def _on_ray(self, run: Run, *, by_others: bool) -> tuple[Distils, Interruption]:
         if by_others:
@@ -136,8 +140,9 @@ class Session:
             raise ConfigurationError("--engine ray asks the teacher of the settings, call by call", hint=hint)
         from drag_graph.adapters.ray_engine import RayDistillation
 
-        self._ray = RayDistillation(self.settings, self.embedder, run)
-        return self._ray, self._ray.interruption
+        distils = self._ray = RayDistillation(self.settings, self.embedder, run)
+        self._opened.callback(distils.close)
+        return distils, distils.interruption
 
     def linker(self, told: Told | None = None) -> Linker:
         """Return the run that joins what the stored queries have in common; `told` hears how far it is.
@@ -243,33 +248,22 @@ def make_student(settings: Settings, embedder: Embedder) -> Student:
     return students.make_student(settings, embedder)
 
 
-def make_journal(settings: Settings) -> Journal:
-    """Open the journal of runs, beside the tape. Close it after use."""
-    if settings.tape_path.exists() and not settings.runs_path.exists():
-        from drag_graph.adapters.tape import Tape
-
-        Tape(settings.tape_path, read_only=True).close()  # no journal beside a file that turns out to be something else
-    return Journal(settings.runs_path)
-
-
-def open_journal(settings: Settings) -> Journal:
-    """Open the journal of runs to look into it. Raises StoreUnavailable when there is none."""
-    if not settings.runs_path.exists():
-        hint = "Run `drag-graph distill` first, or name its store or tape with --store or --tape."
-        raise StoreUnavailable(f"there is no journal of runs at {settings.runs_path}", hint=hint)
-    return make_journal(settings)
+def open_ledger(settings: Settings) -> Ledger:
+    """Open the ledger to look into it. Close it after use. Raises StoreUnavailable when there is none."""
+    if not settings.ledger_path.exists():
+        hint = "Run `drag-graph distill` first, or name its store or ledger with --store or --ledger."
+        raise StoreUnavailable(f"there is no ledger at {settings.ledger_path}", hint=hint)
+    return Ledger(settings.ledger_path)
 
 
-def make_teacher(settings: Settings, run: Run, interruption: Interruption) -> Teacher:
+def make_teacher(settings: Settings, run: Run, interruption: Interruption, ledger: Ledger) -> Teacher:
     """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the run's budget."""
     if settings.teacher.startswith(_FILES):
         return _file_teacher(settings)
-    from drag_graph.adapters.budget import Budget
     from drag_graph.adapters.litellm_client import price_of
     from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
-    from drag_graph.adapters.request_prices import unpriced
-    from drag_graph.adapters.spending import Ledger
-    from drag_graph.adapters.tape import Tape
+    from drag_graph.ledger.budget import Budget
+    from drag_graph.ledger.prices import unpriced
 
     if settings.budget_usd is not None and price_of(settings.teacher, 0, 0) is None:
         raise unpriced(settings.teacher)
@@ -277,8 +271,8 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption) -> Te
         settings.teacher,
         base_url=settings.teacher_base_url,
         api_key=settings.teacher_api_key.get_secret_value(),
-        tape=Tape(settings.tape_path),
-        budget=Budget(settings.budget_usd, ledger=Ledger(settings.runs_path, run.job, owner=run.id)),
+        tape=ledger.tape,
+        budget=Budget(settings.budget_usd, ledger.account(run.job, owner=run.id)),
         timeout=settings.teacher_timeout,
         sleep=interruption.sleep,
         check=interruption.check,
@@ -291,7 +285,7 @@ def _file_teacher(settings: Settings) -> Teacher:
         from drag_graph.adapters.curated import CuratedTeacher
 
         return CuratedTeacher(Path(place).expanduser())
-    from drag_graph.adapters.tape import TapeTeacher
+    from drag_graph.ledger.transfer import TapeTeacher
 
     return TapeTeacher(Path(place).expanduser())
 
@@ -305,25 +299,22 @@ def check_batches(settings: Settings) -> None:
     check_support(settings.teacher, settings.teacher_base_url)
 
 
-def make_batch_teacher(settings: Settings, run: Run, interruption: Interruption) -> "BatchTeacher":
+def make_batch_teacher(settings: Settings, run: Run, interruption: Interruption, ledger: Ledger) -> "BatchTeacher":
     """Return the model that the settings name, asked in batches of the run's job. Raises ConfigurationError, StoreLocked."""
     check_batches(settings)
-    from drag_graph.adapters.batch_records import BatchRecords
-    from drag_graph.adapters.batch_spool import Spool
     from drag_graph.adapters.batch_teacher import BatchTeacher
     from drag_graph.adapters.litellm_batches import BatchApi
     from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
 
-    spool = Spool(settings.tape_path.with_name(f"{settings.tape_path.name}.batches"), run.job)
-    inner = cast("LiteLLMTeacher", make_teacher(settings, run, interruption))
+    inner = cast("LiteLLMTeacher", make_teacher(settings, run, interruption, ledger))
     api = BatchApi(
         settings.teacher,
         base_url=settings.teacher_base_url,
         api_key=settings.teacher_api_key.get_secret_value(),
         timeout=settings.teacher_timeout,
     )
-    records = BatchRecords(settings.runs_path, run.job, settings.teacher)
-    return BatchTeacher(inner, api, records, spool, run_id=run.id, limit_usd=settings.budget_usd)
+    records = ledger.batches(run.job, settings.teacher)
+    return BatchTeacher(inner, api, records, run_id=run.id, limit_usd=settings.budget_usd)
 
 
 @contextmanager
@@ -333,21 +324,19 @@ def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) ->
     Nothing is made and nothing is written. A store that is not there holds nothing; neither does one that cannot be reached,
     but then the sentence says so.
     """
-    from drag_graph.adapters.tape import Tape
-    from drag_graph.adapters.tape_lengths import call_lengths
-
-    path = settings.tape_path
     with ExitStack() as opened:
         embedder = make_embedder(settings)
+        ledger = opened.enter_context(Ledger(settings.ledger_path)) if settings.ledger_path.exists() else None
         if settings.teacher.startswith(_FILES):
             teacher = _file_teacher(settings)
             opened.callback(teacher.close)
             known = Known(embedder, fingerprint=teacher.fingerprint)
+        elif ledger is not None:
+            known = Known(embedder, tape=ledger.tape, lengths=ledger.tape.lengths(settings.teacher))
         else:
-            tape = opened.enter_context(Tape(path, read_only=True)) if path.exists() else None
-            known = Known(embedder, tape=tape, lengths=call_lengths(path, settings.teacher))
-        if settings.runs_path.exists() and not retry_quarantined:
-            known = replace(known, quarantined=opened.enter_context(make_journal(settings)).quarantined)
+            known = Known(embedder)
+        if ledger is not None and not retry_quarantined:
+            known = replace(known, quarantined=ledger.journal.quarantined)
         try:
             # A dry run is not made to wait for a server that is not up.
             soon = settings.model_copy(update={"store_timeout": min(settings.store_timeout, 5.0)})

@@ -43,8 +43,8 @@ class Usage:
             self.calls += 1
             self.cached_calls += 1
             return
-        call = reply.call
-        self.pay(Spent(reply.requests, call.tokens_in, call.tokens_out, call.cost_usd))
+        for call in reply.calls[len(reply.calls) - reply.requests :]:
+            self.pay(Spent(1, call.tokens_in, call.tokens_out, call.cost_usd))
 
     def pay(self, spent: Spent | None) -> None:
         """Count requests that were made, also those of an exchange that failed."""
@@ -233,7 +233,7 @@ class _Asking:
             self._usage.pay(error.spent)
             raise
         self._usage.book(reply)
-        self.calls[reply.call.id] = reply.call
+        self.calls.update((call.id, call) for call in reply.calls)
         return reply
 
 

@@ -69,14 +69,21 @@ class TeacherRequest:
 class TeacherReply:
     """A validated reply with the record of its call.
 
-    `cached` is true when it came from the tape (and so cost nothing). `requests` is how many requests the teacher answered for
-    it: more than 1 where a model had to be asked again, 0 for a reply from the tape.
+    `call` is the one whose reply was used; `earlier` are those before it, in order, where a model had to be asked again.
+    `cached` is true when it came from the tape (and so cost nothing). `requests` is how many of the calls, the last ones, are
+    paid for now: 0 for a reply from the tape.
     """
 
     payload: Reply
     call: TeacherCall
     cached: bool = False
     requests: int = 1
+    earlier: tuple[TeacherCall, ...] = ()
+
+    @property
+    def calls(self) -> tuple[TeacherCall, ...]:
+        """All calls of the exchange, in order."""
+        return (*self.earlier, self.call)
 
 
 class Teacher(Protocol):

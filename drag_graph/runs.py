@@ -17,6 +17,7 @@ from drag_graph.inputs import InputLine
 from drag_graph.model import Query
 
 Status = Literal["complete", "quarantined", "skipped", "pending"]
+RunState = Literal["running", "died", "ended"]
 STATUSES: tuple[Status, ...] = ("complete", "quarantined", "skipped", "pending")
 _SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out")
 
@@ -42,11 +43,14 @@ class QueryResult:
     tokens_out: int = 0
     line: int = 0
     notes: list[str] = field(default_factory=list)
+    erased: bool = False
+    """The query was erased since: what was known of it by words is gone."""
 
     def document(self) -> dict[str, Any]:
         """Return its entry of the `distill --json` document (design, section 6)."""
         names = ("id", "input_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error")
-        return {name: getattr(self, name) for name in (*names, "line", "notes")}
+        document = {name: getattr(self, name) for name in (*names, "line", "notes")}
+        return {**document, "erased": True} if self.erased else document
 
 
 @dataclass(frozen=True, slots=True)

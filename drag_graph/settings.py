@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from drag_graph.errors import ConfigurationError
+from drag_graph.identity import sha256_of
 from drag_graph.model import Domain, Merge, Mode, Strategy
 
 CONFIG_FILE = "drag-graph.toml"
@@ -83,7 +84,7 @@ class Settings(BaseSettings):
     teacher_base_url: BaseUrl = ""
     teacher_api_key: SecretStr = SecretStr("")
     teacher_timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds a call may take.")
-    tape: str = Field("", description="The teacher tape; by default beside an embedded store.")
+    ledger: str = Field("", description="The file of replies and runs; by default beside an embedded store.")
     plan: Literal["lean", "paper"] = "lean"
     number_of_evidence: PositiveInt | None = Field(
         None, description="Evidence asked of the teacher (N); by default the plan's, and at least 1.25 K."
@@ -147,24 +148,26 @@ class Settings(BaseSettings):
         return "://" in self.store
 
     @property
-    def tape_path(self) -> Path:
-        """Where the teacher tape is: as set, else beside an embedded store, else in the working folder's `.drag-graph`."""
-        if self.tape:
-            return Path(self.tape).expanduser()
-        folder = Path(DEFAULT_STORE).parent if self.uses_neo4j else Path(self.store).expanduser().parent
-        return folder / "teacher.tape"
+    def ledger_path(self) -> Path:
+        """Where the ledger is: as set, else beside an embedded store, else in the working folder's `.drag-graph`.
 
-    @property
-    def runs_path(self) -> Path:
-        """Where runs, their spending and their batches are kept: beside the tape."""
-        return self.tape_path.with_name(f"{self.tape_path.name}.runs.sqlite3")
+        Each store has its own, and in Neo4j each namespace.
+        """
+        if self.ledger:
+            return Path(self.ledger).expanduser()
+        if self.uses_neo4j:
+            name = sha256_of([self.store, self.neo4j_database, self.namespace])[:12]
+            return Path(DEFAULT_STORE).parent / f"neo4j-{name}.ledger"
+        store = Path(self.store).expanduser()
+        return store.with_name(f"{store.name}.ledger")
 
     @property
     def own_files(self) -> tuple[Path, ...]:
         """What no output may be written to; nor what is beside these under a longer name."""
         named = tuple(Path(name.partition(":")[2]) for name in (self.teacher,) if name.startswith(("curated:", "tape:")))
         store = () if self.uses_neo4j else (Path(self.store).expanduser(),)
-        return (*store, self.tape_path, *named)
+        ledger = self.ledger_path
+        return (*store, ledger, *(ledger.with_name(f"{ledger.name}-{part}") for part in ("wal", "shm")), *named)
 
 
 class _Neo4jVariables(PydanticBaseSettingsSource):

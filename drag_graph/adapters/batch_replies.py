@@ -5,14 +5,18 @@ from typing import Any
 
 from drag_graph.adapters.litellm_batches import batch_price_of
 from drag_graph.adapters.litellm_client import count_tokens
-from drag_graph.errors import Spent
 
 UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 """What reading a line of another form can raise."""
 
 
-def completion(body: Mapping[str, Any], model: str, messages: Sequence[Mapping[str, str]]) -> tuple[str, str, Spent]:
-    """Return the text, the finish reason and the price of a chat completion; raises one of UNUSABLE where it is none."""
+def completion(
+    body: Mapping[str, Any], model: str, messages: Sequence[Mapping[str, str]]
+) -> tuple[str, str, tuple[int, int, float]]:
+    """Return the text, the finish reason, and the tokens in and out and the price of a chat completion.
+
+    Raises one of UNUSABLE where it is none.
+    """
     choice = body["choices"][0]
     message, usage = choice["message"], body.get("usage") or {}
     text = str(message.get("content") or "")
@@ -22,10 +26,10 @@ def completion(body: Mapping[str, Any], model: str, messages: Sequence[Mapping[s
         tokens_in = count_tokens(model, messages)
     if text and not tokens_out:
         tokens_out = count_tokens(model, [{"role": "assistant", "content": text}])
-    spent = Spent(1, tokens_in, tokens_out, batch_price_of(model, tokens_in, tokens_out) or 0.0)
+    took = (tokens_in, tokens_out, batch_price_of(model, tokens_in, tokens_out) or 0.0)
     if message.get("refusal"):
-        return str(message["refusal"]), "content_filter", spent
-    return text, str(choice.get("finish_reason") or "stop"), spent
+        return str(message["refusal"]), "content_filter", took
+    return text, str(choice.get("finish_reason") or "stop"), took
 
 
 def code_of(answer: Mapping[str, Any]) -> str:

@@ -1,23 +1,19 @@
-"""A model that is asked in batches (docs/adr/0013): requests are noted, go to the provider together, and come back on the tape.
+"""A model that is asked in batches (docs/adr/0013): requests are queued, go to the provider together, and come back recorded.
 
-`BatchTeacher` answers from the tape, asks directly what a batch could not answer, and notes all else. Between the passes over
+`BatchTeacher` answers from the tape, asks directly what a batch could not answer, and queues all else. Between the passes over
 the queries, `recover`, `submit`, `look` and `collect` deal with the provider.
 """
 
 import json
 import logging
-import secrets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from drag_graph import log
-from drag_graph.adapters.batch_records import COLLECTED, NEW, SUBMITTED, BatchRecord, BatchRecords
 from drag_graph.adapters.batch_replies import UNUSABLE, code_of, completion, status_of
-from drag_graph.adapters.batch_spool import Noted, Spool
-from drag_graph.adapters.budget import shown
 from drag_graph.adapters.litellm_batches import (
     ENDPOINT,
     HOURS,
@@ -29,11 +25,13 @@ from drag_graph.adapters.litellm_batches import (
 )
 from drag_graph.adapters.litellm_teacher import LOWER, LiteLLMTeacher
 from drag_graph.adapters.replies import Unreadable, fit, read
-from drag_graph.adapters.request_prices import most
-from drag_graph.adapters.spending import Standing, nanos, nanos_of_limit
-from drag_graph.adapters.tape import request_key
 from drag_graph.batching import Progress
-from drag_graph.errors import AwaitsBatch, BudgetReached, ModelUnavailable, ReplyError, Spent
+from drag_graph.errors import AwaitsBatch, BudgetReached, ModelUnavailable, ReplyError
+from drag_graph.ledger.batches import COLLECTED, NEW, SUBMITTED, BatchRecord, BatchRecords, QueuedRequest
+from drag_graph.ledger.budget import shown
+from drag_graph.ledger.prices import most
+from drag_graph.ledger.spending import Standing, nanos, nanos_of_limit
+from drag_graph.ledger.tape import Attempt, request_key
 from drag_graph.ports import TeacherReply, TeacherRequest
 
 WAITS = "waits for a batch"
@@ -56,7 +54,6 @@ class BatchTeacher:
         inner: LiteLLMTeacher,
         api: BatchApi,
         records: BatchRecords,
-        spool: Spool,
         *,
         run_id: str,
         limit_usd: float | None = None,
@@ -64,11 +61,11 @@ class BatchTeacher:
     ) -> None:
         if inner.tape is None:
             raise ValueError("a teacher that is asked in batches needs a tape")
-        self._inner, self._tape, self._api, self._records, self._spool = inner, inner.tape, api, records, spool
+        self._inner, self._tape, self._api, self._records = inner, inner.tape, api, records
         self._run_id, self._most_requests = run_id, most_requests
         self._limit = None if limit_usd is None else nanos_of_limit(limit_usd)
         self._lock = threading.Lock()
-        self._noted: set[str] = set()
+        self._queued: set[str] = set()
         self._paid: dict[str, int] = {}
         """How many requests were paid for a reply that is to be booked by this run, by key."""
         self._payer: dict[str, str] = {}
@@ -81,7 +78,6 @@ class BatchTeacher:
             if batch.status == COLLECTED and batch.reason == _LOWERED:
                 inner.lower(LOWER[batch.level])
         self._index()
-        spool.tidy(self._tokens)
 
     @property
     def name(self) -> str:
@@ -96,16 +92,15 @@ class BatchTeacher:
         return self._inner.is_model
 
     def close(self) -> None:
-        self._inner.close()
         self._records.close()
-        self._spool.close()
+        self._inner.close()
 
     # ---- while the queries are passed over
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
-        """Return the reply if it is on the tape; ask directly for one that a batch failed to give; else note the request.
+        """Return the reply if it is on the tape; ask directly for one that a batch failed to give; else queue the request.
 
-        Raises AwaitsBatch for a request that is noted or in a batch, otherwise as `LiteLLMTeacher.ask`.
+        Raises AwaitsBatch for a request that is queued or in a batch, otherwise as `LiteLLMTeacher.ask`.
         """
         key = request_key(self._inner.name, request)
         recorded = self._tape.find(self._inner.name, request)
@@ -114,11 +109,11 @@ class BatchTeacher:
         with self._lock:
             if key in self._failed:
                 raise self._failed[key]
-            in_batch = key in self._waiting or key in self._noted
+            in_batch = key in self._waiting or key in self._queued
             if not in_batch and key not in self._direct:
                 self._given_up(key)
-                self._noted.add(key)
-                self._spool.note(key, request)
+                self._queued.add(key)
+                self._records.queue(key, request)
                 in_batch = True
         if in_batch:
             raise AwaitsBatch(WAITS, hint="The same command collects it when the provider has answered.")
@@ -133,8 +128,9 @@ class BatchTeacher:
 
     def _ask_directly(self, key: str, request: TeacherRequest) -> TeacherReply:
         self._payer[key] = request.query.id
+        before, booked = self._direct[key]
         try:
-            reply = self._inner.ask(request, spent=self._direct[key])
+            reply = self._inner.ask(request, before=before, booked=booked)
         except ReplyError as error:
             with self._lock:  # a later pass must not pay for asking in vain again
                 self._failed[key] = error
@@ -156,7 +152,7 @@ class BatchTeacher:
     def recover(self) -> None:
         """Look at the provider for the batches whose creation was cut short; make those that are not there.
 
-        A batch whose file of requests somebody has erased is given up: nobody can know what it was charged.
+        A batch whose requests somebody has erased is given up: nobody can know what it was charged.
         """
         for batch in self._batches:
             if batch.status == NEW:
@@ -165,7 +161,7 @@ class BatchTeacher:
                     self._create(batch)
                 else:
                     self._submitted(batch, state)
-            if batch.status == SUBMITTED and not self._spool.has(batch.token):
+            if batch.status == SUBMITTED and not self._records.has_requests(batch.token):
                 batch.direct, batch.missing, batch.reason = {}, list(batch.keys), _GIVEN_UP
                 settled = self._records.close_batch(batch, None)
                 said = "a batch is given up: it counts as paid in full, and its requests are asked again"
@@ -173,23 +169,21 @@ class BatchTeacher:
         self._index()
 
     def submit(self) -> BudgetReached | None:
-        """Make batches of what was noted, as far as the budget goes; return the error for what it does not reach."""
-        short, noted = None, self._spool.noted()
+        """Make batches of what was queued, as far as the budget goes; return the error for what it does not reach."""
+        short = None
         while short is None:
-            token = secrets.token_hex(16)
-            keys, amounts = self._portion(token, noted)
-            if not keys:
+            portion, amounts = self._portion()
+            if not portion:
                 break
-            record, standing = self._records.add(token, keys, self._inner.level(), amounts, self._limit)
+            record, standing = self._records.add(portion, self._inner.level(), amounts, self._limit)
             fitting = 0 if record is None else len(record.keys)
-            if fitting < len(keys):
+            if fitting < len(portion):
                 short = self._reached(standing, amounts, fitting)
             if record is not None:
                 self._batches.append(record)
                 self._create(record)
-        self._spool.tidy(self._tokens)
-        self._spool.clear()
-        self._noted.clear()
+        self._records.clear()
+        self._queued.clear()
         self._index()
         return short
 
@@ -239,20 +233,18 @@ class BatchTeacher:
 
     # ---- a batch
 
-    def _portion(self, token: str, noted: Iterator[Noted]) -> tuple[list[str], list[int]]:
-        """Write the next requests, as many as a batch takes, to its file; return their keys and what they may cost."""
-        keys: list[str] = []
+    def _portion(self) -> tuple[list[QueuedRequest], list[int]]:
+        """Return the next requests, as many as a batch takes, and what they may cost."""
+        portion: list[QueuedRequest] = []
         amounts: list[int] = []
         size = 0
-        with self._spool.writing(token) as write:
-            for item in noted:
-                write(item)
-                keys.append(item.key)
-                amounts.append(self._most(item.request))
-                size += len(self._line(item))
-                if len(keys) >= self._most_requests or size >= MOST_BYTES:
-                    break
-        return keys, amounts
+        for queued in self._records.requests():
+            portion.append(queued)
+            amounts.append(self._most(queued.request))
+            size += len(self._line(queued))
+            if len(portion) >= self._most_requests or size >= MOST_BYTES:
+                break
+        return portion, amounts
 
     def _most(self, request: TeacherRequest) -> int:
         messages, parameters = self._inner.first(request)
@@ -261,14 +253,10 @@ class BatchTeacher:
         # Without a price, a budget cannot be kept, or there is none: the inner teacher says so.
         return nanos(self._inner.most(messages, parameters, batch_price_of) if known is None else known)
 
-    def _line(self, noted: Noted) -> bytes:
-        body = self._api.body(*self._inner.first(noted.request))
-        document = {"custom_id": noted.key, "method": "POST", "url": ENDPOINT, "body": body}
+    def _line(self, queued: QueuedRequest) -> bytes:
+        body = self._api.body(*self._inner.first(queued.request))
+        document = {"custom_id": queued.key, "method": "POST", "url": ENDPOINT, "body": body}
         return json.dumps(document, ensure_ascii=False).encode() + b"\n"
-
-    @property
-    def _tokens(self) -> set[str]:
-        return {batch.token for batch in self._batches if batch.status in {NEW, SUBMITTED}}
 
     def _reached(self, standing: Standing, amounts: list[int], fitting: int) -> BudgetReached:
         taken = standing.settled + standing.reserved + sum(amounts[:fitting])
@@ -280,20 +268,14 @@ class BatchTeacher:
 
     def _create(self, batch: BatchRecord) -> None:
         """Upload a batch's requests and have it made; its row is there already."""
-        wanted = set(batch.keys)
-        path, number = self._spool.upload(
-            self._line(noted) for noted in self._spool.requests(batch.token) if noted.key in wanted
-        )
-        try:
-            if not number:  # somebody erased its file: nothing is charged, and the requests are noted again
-                batch.missing, batch.reason = list(batch.keys), _GIVEN_UP
-                self._records.close_batch(batch, 0.0)
-                return
-            state = self._api.submit(path, batch.token)
-        finally:
-            path.unlink(missing_ok=True)
+        lines = [self._line(queued) for queued in self._records.requests(batch.token)]
+        if not lines:  # they were erased: nothing is charged
+            batch.missing, batch.reason = list(batch.keys), _GIVEN_UP
+            self._records.close_batch(batch, 0.0)
+            return
+        state = self._api.submit(b"".join(lines), batch.token)
         self._submitted(batch, state)
-        log.event("batch submitted", batch=state.id, requests=number)
+        log.event("batch submitted", batch=state.id, requests=len(lines))
 
     def _submitted(self, batch: BatchRecord, state: BatchState) -> None:
         self._records.submitted(batch, state.id)
@@ -313,8 +295,9 @@ class BatchTeacher:
     def _way_out(self, batch: BatchRecord) -> str:
         """Return what a user can do about a batch whose replies cannot be had."""
         return (
-            "The same command looks again, with the key that made the batch. To give the batch up, erase "
-            f"{self._spool.path(batch.token)}: it then counts as paid in full, and its requests are asked again."
+            "The same command looks again, with the key that made the batch. "
+            f"`drag-graph runs give-up {batch.batch_id}` gives it up: "
+            "it then counts as paid in full, and its requests are asked again."
         )
 
     def _answers(self, batch: BatchRecord, state: BatchState) -> dict[str, bytes]:
@@ -337,12 +320,11 @@ class BatchTeacher:
         wanted, cost, statuses = set(batch.keys), 0.0, set()
         batch.direct, batch.missing = {}, []
         batch.reason = ", ".join(dict.fromkeys((state.status, *state.codes)))
-        for noted in self._spool.requests(batch.token):
-            if noted.key in wanted:
-                wanted.discard(noted.key)
-                answer = json.loads(answers.pop(noted.key, b"null"))
-                statuses.add(status_of(answer))
-                cost += self._take(batch, noted, answer)
+        for queued in self._records.requests(batch.token):
+            wanted.discard(queued.key)
+            answer = json.loads(answers.pop(queued.key, b"null"))
+            statuses.add(status_of(answer))
+            cost += self._take(batch, queued, answer)
         if wanted:
             said = "requests of a batch are lost: it counts as paid in full, and they are asked again"
             log.event(said, level=logging.WARNING, batch=batch.batch_id, requests=len(wanted))
@@ -352,43 +334,41 @@ class BatchTeacher:
             self._inner.lower(LOWER[batch.level])
             batch.missing, batch.direct, batch.reason = list(batch.keys), {}, _LOWERED
         cost = self._records.close_batch(batch, None if wanted else cost)
-        self._spool.drop(batch.token)
         given = len(batch.keys) - len(batch.missing) - len(batch.direct)
         counts = {"replies": given, "unusable": len(batch.direct), "missing": len(batch.missing)}
         log.event("batch collected", batch=batch.batch_id, status=state.status, cost_usd=cost, **counts)
 
-    def _take(self, batch: BatchRecord, noted: Noted, answer: Mapping[str, Any] | None) -> float:
+    def _take(self, batch: BatchRecord, queued: QueuedRequest, answer: Mapping[str, Any] | None) -> float:
         """Record a reply, or note why there is none; return what it cost in US dollars."""
         if answer is None or code_of(answer) in _NOT_ITS_FAULT:
-            batch.missing.append(noted.key)
+            batch.missing.append(queued.key)
             return 0.0
+        messages, parameters = self._inner.first(queued.request)
         try:
-            body, messages = answer["response"]["body"], self._inner.first(noted.request)[0]
-            text, finish_reason, spent = completion(body, self._inner.name, messages)
+            text, finish_reason, took = completion(answer["response"]["body"], self._inner.name, messages)
         except UNUSABLE:
-            batch.direct[noted.key] = [0, 0, 0.0]
+            batch.direct[queued.key] = None
             return 0.0
+        attempt = Attempt(messages, parameters, text, *took)
         try:
-            payload = fit(read(text, noted.request.schema, finish_reason=finish_reason), noted.request)
+            payload = fit(read(text, queued.request.schema, finish_reason=finish_reason), queued.request)
         except Unreadable:
-            batch.direct[noted.key] = [spent.tokens_in, spent.tokens_out, spent.cost_usd]
+            batch.direct[queued.key] = attempt
         else:
-            self._inner.keep(noted.request, payload, text, spent)
-        return spent.cost_usd
+            self._inner.keep(queued.request, payload, [attempt])
+        return attempt.cost_usd
 
     def _index(self) -> None:
         """Make anew what is looked up by key, after the batches have changed."""
         self._outstanding = [batch for batch in self._batches if batch.status in {NEW, SUBMITTED}]
         self._waiting = {key for batch in self._outstanding for key in batch.keys}
-        self._direct: dict[str, Spent | None] = {}
+        self._direct: dict[str, tuple[Attempt | None, bool]] = {}
         self._missing: dict[str, list[str]] = {}
         for batch in self._batches:
             if batch.status != COLLECTED:
                 continue
             ours = set(batch.keys).difference(batch.used) if batch.booked_by in {"", self._run_id} else set()
-            for key, (tokens_in, tokens_out, cost) in batch.direct.items():
-                paid = Spent(1, int(tokens_in), int(tokens_out), cost)
-                self._direct[key] = paid if key in ours and tokens_in + tokens_out else None
+            self._direct |= {key: (attempt, key not in ours) for key, attempt in batch.direct.items()}
             for key in batch.missing if batch.reason not in {_LOWERED, _GIVEN_UP} else []:
                 self._missing.setdefault(key, []).append(batch.reason)
             answered = ours.difference(batch.missing, batch.direct)
@@ -396,4 +376,4 @@ class BatchTeacher:
         for key, reasons in self._missing.items():
             # What a provider had no time for, twice, is asked directly; what it will not take in a batch, is not.
             if len(reasons) >= _ATTEMPTS and all(reason.startswith(("expired", "completed")) for reason in reasons):
-                self._direct.setdefault(key, None)
+                self._direct.setdefault(key, (None, False))

@@ -19,10 +19,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from drag_graph import log
 from drag_graph.adapters.reply_json import clean
-from drag_graph.adapters.tape import call_id, request_key
 from drag_graph.errors import InputError, QueryInvalid, ReplyError
 from drag_graph.identity import canonical_text, query_id, sha256_of
 from drag_graph.inputs import json_object, make_query
+from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import TeacherCall
 from drag_graph.ports import TeacherReply, TeacherRequest
 from drag_graph.wire import Reply, TripleItem, Words

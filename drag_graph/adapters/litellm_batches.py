@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -120,13 +119,12 @@ class BatchApi:
         mapped.pop("stream", None)
         return {"model": name, "messages": [dict(message) for message in messages], **mapped, **extra}
 
-    def submit(self, path: Path, token: str) -> BatchState:
-        """Upload the file of requests and make a batch of it that bears `token`; one that bears it already is adopted.
+    def submit(self, requests: bytes, token: str) -> BatchState:
+        """Upload the requests as a file and make a batch of it that bears `token`; one that bears it already is adopted.
 
         A request whose reply got lost may have made the batch, so it is looked for before the request is repeated.
         """
-        with path.open("rb") as file:
-            content = (f"{token}.jsonl", file.read(), "application/jsonl")
+        content = (f"{token}.jsonl", requests, "application/jsonl")
         uploaded = self._ask("create_file", timeout=self._transfer, file=content, purpose="batch")
         since = datetime.now(UTC)
 

@@ -1,4 +1,4 @@
-"""A large model as the teacher, by LiteLLM, behind the tape and the budget (design, sections 7 and 8).
+"""A large model as the teacher, by LiteLLM, behind the tape and the budget.
 
 A reply is asked for by JSON schema where the model takes one, and in words where not. What comes back is read and validated;
 an unusable reply is asked for again in a bounded way (`_Exchange`). Only validated replies are recorded.
@@ -8,18 +8,15 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from drag_graph import log
-from drag_graph.adapters import litellm_client, request_prices
-from drag_graph.adapters.budget import Budget
+from drag_graph.adapters import litellm_client
 from drag_graph.adapters.litellm_client import Completion
 from drag_graph.adapters.litellm_errors import RequestRejected
 from drag_graph.adapters.replies import CutOff, Refused, Unreadable, fit, join, read
-from drag_graph.adapters.tape import Tape, call_id, request_key
 from drag_graph.errors import (
     DragGraphError,
     MalformedReply,
@@ -28,12 +25,13 @@ from drag_graph.errors import (
     Spent,
     TruncatedReply,
 )
-from drag_graph.identity import sha256_of
-from drag_graph.model import TeacherCall
+from drag_graph.ledger import prices
+from drag_graph.ledger.batches import Level
+from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.ports import TeacherReply, TeacherRequest
 from drag_graph.wire import Reply
 
-Level = Literal["schema", "object", "words"]
 Message = dict[str, str]
 
 MAX_TOKENS = 4096
@@ -106,76 +104,49 @@ class LiteLLMTeacher:
         """The budget that the calls are made under."""
         return self._budget
 
-    def ask(self, request: TeacherRequest, *, spent: Spent | None = None) -> TeacherReply:
+    def ask(self, request: TeacherRequest, *, before: Attempt | None = None, booked: bool = False) -> TeacherReply:
         """Return the recorded reply to this very request, else the model's, validated and recorded.
 
-        `spent` is what an unusable reply took that came another way (in a batch); it is counted in.
+        `before` is an unusable reply that came another way (in a batch): the first call of the exchange, which is `booked`
+        where its costs are in the results of another run.
 
         Raises the ModelErrors of `litellm_client.complete`, BudgetReached, and MalformedReply, TruncatedReply, RefusedReply or
-        another ReplyError (with the model's words in `raw`, which are kept beside the tape) when the bounded re-asking did not
+        another ReplyError (with the model's words in `raw`, which are kept in the ledger) when the bounded re-asking did not
         help. `spent` of each says what was paid until then.
         """
         recorded = self._tape.find(self._model, request) if self._tape is not None else None
         if recorded is not None:
             return recorded
-        exchange = _Exchange(self, request)
-        if spent is not None:
-            exchange.requests, exchange.cost_usd = spent.calls, spent.cost_usd
-            exchange.tokens_in, exchange.tokens_out = spent.tokens_in, spent.tokens_out
+        exchange = _Exchange(self, request, [before] if before else [], booked=int(booked and before is not None))
         began = time.monotonic()
         status = "error"
         try:
-            payload, raw = exchange.run()
+            payload = exchange.run()
             status = "ok"
         except DragGraphError as error:
             error.spent = exchange.spent()
             if isinstance(error, ReplyError):
                 status = "quarantined"
-                self._quarantine(request, error)
+                if self._tape is not None:
+                    self._tape.quarantine(self._model, request, error, exchange.attempts)
+                    error.hint = f"{error.hint} `drag-graph tape quarantined` shows the raw reply.".strip()
             raise
         finally:
             took = round((time.monotonic() - began) * 1000)
-            stage, query, requests = request.stage, request.query.id, exchange.requests
+            stage, query, requests = request.stage, request.query.id, len(exchange.attempts)
             log.event("teacher call", stage=stage, query=query, duration_ms=took, status=status, requests=requests)
-        return self.keep(request, payload, raw, exchange.spent(), exchange.latency_ms)
+        reply = self.keep(request, payload, exchange.attempts)
+        return reply if reply.cached else replace(reply, requests=len(exchange.attempts) - exchange.booked)
 
-    def keep(self, request: TeacherRequest, payload: Reply, raw: str, spent: Spent | None, latency_ms: int = 0) -> TeacherReply:
-        """Record a validated reply that was read from `raw`, and return it, or the one that was recorded before."""
-        spent = spent or Spent(0, 0, 0, 0.0)
-        key = request_key(self._model, request)
-        call = TeacherCall(
-            id=call_id(request, key),
-            source_id=request.query.id,
-            stage=request.stage,
-            model=self._model,
-            prompt_version=request.prompt_version,
-            request_sha256=key,
-            response_sha256=sha256_of(raw),
-            tokens_in=spent.tokens_in,
-            tokens_out=spent.tokens_out,
-            cost_usd=spent.cost_usd,
-            latency_ms=latency_ms,
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
-        reply = TeacherReply(payload, call, requests=spent.calls)
-        return self._tape.record(self._model, request, reply, raw) if self._tape is not None else reply
+    def keep(self, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
+        """Record a validated reply with its calls, and return it, or the one that was recorded before."""
+        if self._tape is not None:
+            return self._tape.record(self._model, request, payload, attempts)
+        *earlier, call = calls_of(self._model, request, [attempt.facts(self._model) for attempt in attempts])
+        return TeacherReply(payload, call, requests=len(attempts), earlier=tuple(earlier))
 
     def close(self) -> None:
-        if self._tape is not None:
-            self._tape.close()
-        self._budget.close()
-
-    def _quarantine(self, request: TeacherRequest, error: ReplyError) -> None:
-        """Keep the unusable reply beside the tape, and say where; without a tape there is no place for it."""
-        if self._tape is None:
-            return
-        quarantine = self._tape.quarantine
-        try:
-            quarantine.keep(request, self._model, error)
-            said = f"The raw reply is kept in {quarantine.path}."
-        except OSError as problem:
-            said = f"The raw reply could not be kept in {quarantine.path}: {problem.strerror}."
-        error.hint = f"{error.hint} {said}".strip()
+        """There is nothing to release: the ledger is its owner's."""
 
     def level(self) -> Level:
         """Return how a reply's shape is asked for: by schema, as some JSON object, or in words only."""
@@ -235,15 +206,15 @@ class LiteLLMTeacher:
     def _estimate(self, messages: list[Message], parameters: Mapping[str, Any]) -> float:
         return self.most(messages, parameters, litellm_client.price_of)
 
-    def most(self, messages: list[Message], parameters: Mapping[str, Any], price_of: request_prices.Price) -> float:
+    def most(self, messages: list[Message], parameters: Mapping[str, Any], price_of: prices.Price) -> float:
         """Return the most that a request can cost in US dollars; 0 where there is no limit or, said once, no price."""
         if not self._budget.limited:
             if price_of(self._model, 0, 0) is None:
                 self._say_unpriced()
             return 0.0
-        found = request_prices.most(self._model, messages, parameters, price_of)
+        found = prices.most(self._model, messages, parameters, price_of)
         if found is None:
-            raise request_prices.unpriced(self._model)
+            raise prices.unpriced(self._model)
         return found
 
     def _say_unpriced(self) -> None:
@@ -255,7 +226,7 @@ class LiteLLMTeacher:
 
 @dataclass
 class _Exchange:
-    """One request's way to a usable reply; sums what all its calls took.
+    """One request's way to a usable reply: its `attempts`, of which the first `booked` are not paid for now.
 
     Cut off: one continuation, then one smaller ask. Refused: one reformulation. Malformed: asked again with what was wrong,
     then with the simpler prompt. So at most 6 replies are paid for, whatever order these come in.
@@ -263,23 +234,20 @@ class _Exchange:
 
     teacher: LiteLLMTeacher
     request: TeacherRequest
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost_usd: float = 0.0
-    latency_ms: int = 0
-    requests: int = 0
+    attempts: list[Attempt] = field(default_factory=list)
+    booked: int = 0
     reasks: int = 0
     smaller: bool = False
     reformulated: bool = False
 
-    def run(self) -> tuple[Reply, str]:
-        """Return the validated reply and the words that it was read from."""
+    def run(self) -> Reply:
+        """Return the validated reply."""
         messages = _plain(self.request.messages)
         continued = False
         while True:
             text, finish_reason = self._send(messages)
             try:
-                return self._read(text, finish_reason), text
+                return self._read(text, finish_reason)
             except CutOff:
                 if not continued and text.strip():
                     continued = True
@@ -300,7 +268,7 @@ class _Exchange:
         level = self.teacher.level()
         while True:
             try:
-                completion = self.teacher.send(self.shaped(messages, level), self.request, level)
+                completion = self._sent(self.shaped(messages, level), level)
             except RefusedReply:
                 return "", "content_filter"
             except RequestRejected:
@@ -310,24 +278,29 @@ class _Exchange:
                 continue
             if level != self.teacher.level():
                 self.teacher.lower(level)
-            self._count(completion)
             return (completion.refusal, "content_filter") if completion.refusal else (completion.text, completion.finish_reason)
+
+    def _sent(self, messages: list[Message], level: Level) -> Completion:
+        completion = self.teacher.send(messages, self.request, level)
+        took = (completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_ms)
+        said = completion.refusal or completion.text
+        self.attempts.append(Attempt(messages, self.teacher.parameters(self.request, level), said, *took))
+        return completion
 
     def shaped(self, messages: list[Message], level: Level) -> list[Message]:
         """Return the messages with what the shape of the reply needs said in words."""
         first_try = not (self.reasks or self.smaller or self.reformulated)
         return messages if level == "schema" and first_try else _added(messages, _in_words(self.request.schema))
 
-    def _continue(self, messages: list[Message], partial: str) -> tuple[Reply, str] | None:
+    def _continue(self, messages: list[Message], partial: str) -> Reply | None:
         """Ask for the rest of `partial`; return None when the whole is still unusable."""
         go_on = _CONTINUE.format(schema=self.request.schema.schema_name)
         asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": go_on}]
-        completion = self.teacher.send(asked, self.request, "words")
-        self._count(completion)
+        completion = self._sent(asked, "words")
         anew = f'"{self.request.schema.list_name}"' in completion.text  # some models start again from the beginning
         for whole in (join(partial, completion.text), *([completion.text] if anew else [])):
             try:
-                return self._read(whole, completion.finish_reason), whole
+                return self._read(whole, completion.finish_reason)
             except Unreadable:
                 continue
         return None
@@ -362,14 +335,12 @@ class _Exchange:
 
     def spent(self) -> Spent | None:
         """Return what was paid so far, or None when no model has answered."""
-        return Spent(self.requests, self.tokens_in, self.tokens_out, self.cost_usd) if self.requests else None
-
-    def _count(self, completion: Completion) -> None:
-        self.requests += 1
-        self.tokens_in += completion.tokens_in
-        self.tokens_out += completion.tokens_out
-        self.cost_usd += completion.cost_usd
-        self.latency_ms += completion.latency_ms
+        paid = self.attempts[self.booked :]
+        if not paid:
+            return None
+        sums = ([getattr(attempt, name) for attempt in paid] for name in ("tokens_in", "tokens_out", "cost_usd"))
+        tokens_in, tokens_out, cost = map(sum, sums)
+        return Spent(len(paid), tokens_in, tokens_out, cost)
 
 
 def _plain(messages: tuple[Mapping[str, str], ...]) -> list[Message]:

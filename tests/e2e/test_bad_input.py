@@ -92,13 +92,14 @@ def test_debug_adds_the_traceback_and_changes_no_exit_code(cli):
     assert (done.code, "Traceback" in done.err, "Next: " in done.err) == (3, True, True)
 
 
-def test_a_tape_that_is_none_gets_no_journal_beside_it(cli, tmp_path):
+def test_a_ledger_that_is_none_is_refused_and_left_alone(cli, tmp_path):
     (tmp_path / "notes.txt").write_text("my notes\n", encoding="utf-8")
     done = cli(
-        "distill", "-q", "Why?", "--teacher", "gpt-4o-mini", "--teacher-base-url", "http://127.0.0.1:9", "--tape", "notes.txt"
+        "distill", "-q", "Why?", "--teacher", "gpt-4o-mini", "--teacher-base-url", "http://127.0.0.1:9", "--ledger", "notes.txt"
     )
     one_sentence(done, 3)
-    assert "is not a teacher tape" in done.err
+    assert "the ledger notes.txt cannot be used" in done.err
+    assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "my notes\n"
     assert sorted(path.name for path in tmp_path.glob("notes*")) == ["notes.txt"]
 
 

@@ -25,11 +25,11 @@ def test_the_store_is_refused_and_stays_whole(cli, filled, tmp_path):
     link.symlink_to(filled)
     hard = tmp_path / "hard.jsonl"
     hard.hardlink_to(filled)
-    for place in (filled, tmp_path / "x" / ".." / filled.name, link, hard, f"{filled}.wal", tmp_path / "teacher.tape"):
+    for place in (filled, tmp_path / "x" / ".." / filled.name, link, hard, f"{filled}.wal", f"{filled}.ledger"):
         for command in (("export",), ("show", query, "--format", "html"), ("graph", "stats")):
             done = cli(*command, "--store", filled, "-o", place, "--force")
             assert (command, place, done.code) == (command, place, 2)
-            assert "belongs to the store or the tape" in done.err
+            assert "belongs to the store or its ledger" in done.err
     assert cli("export", "--store", filled).out == before
 
 

@@ -158,14 +158,17 @@ def distil_expired(cli, store, teacher, tmp_path, count=3):
 
 def test_each_edition_is_asked_anew_and_its_tape_replays_it(cli, embedded, server, teacher, tmp_path):
     ids = distil_expired(cli, embedded, teacher, tmp_path)
-    first = cli("refresh", "--expired", "--store", embedded, "--teacher", f"tape:{tmp_path / 'teacher.tape'}", "--json")
+    tape = tmp_path / "teacher.tape"
+    assert cli("tape", "export", "--store", embedded, "-o", tape).code == 0
+    first = cli("refresh", "--expired", "--store", embedded, "--teacher", f"tape:{tape}", "--json")
     assert first.code == 1
     assert {query["status"] for query in first.json["queries"]} == {"quarantined"}
     assert {made for made, _ in times(embedded, ids).values()} == {MADE}, "the old edition stays"
     assert cli("refresh", "--expired", "--store", embedded, *teacher).code == 0
     asked = server.count()
     expire(embedded, ids)
-    replayed = cli("refresh", "--expired", "--store", embedded, "--teacher", f"tape:{tmp_path / 'teacher.tape'}", "--json")
+    assert cli("tape", "export", "--store", embedded, "-o", tape, "--force").code == 0
+    replayed = cli("refresh", "--expired", "--store", embedded, "--teacher", f"tape:{tape}", "--json")
     assert replayed.code == 0, replayed.err
     assert {query["cached_calls"] for query in replayed.json["queries"]} == {CALLS}
     assert server.count() == asked
@@ -205,8 +208,8 @@ def kill_refresh(server, after, *flags):
 
 def test_a_killed_refresh_goes_on_without_paying_twice(cli, store, tmp_path, server, teacher):
     """Killed when some subgraphs are replaced, and of some others replies are on the tape."""
-    flags = [*teacher, "--store", store, "--tape", tmp_path / "teacher.tape"]
-    ids = distil_expired(cli, store, [*teacher, "--tape", tmp_path / "teacher.tape"], tmp_path, 8)
+    flags = [*teacher, "--store", store, "--ledger", tmp_path / "x.ledger"]
+    ids = distil_expired(cli, store, [*teacher, "--ledger", tmp_path / "x.ledger"], tmp_path, 8)
     say_otherwise(server)
     distilled, server.delay = server.count(), 0.05
     assert kill_refresh(server, 11, *flags)

@@ -98,7 +98,7 @@ def test_a_budget_is_that_of_all_runs_of_one_command_together(distil, server, mo
 def test_without_a_journal_and_without_such_a_run_it_says_so(cli, distil):
     nothing = cli("runs")
     assert nothing.code == 3
-    assert "there is no journal of runs" in nothing.err
+    assert "there is no ledger" in nothing.err
     distil()
     assert cli("runs", "show", "zzz").code == 2
     assert cli("runs", "show").code == 2

@@ -12,9 +12,9 @@ import pytest
 
 from drag_graph.__main__ import main
 from drag_graph.adapters import litellm_client
-from drag_graph.adapters.batch_spool import Spool
 from drag_graph.adapters.litellm_batches import batch_price_of, check_support
 from drag_graph.errors import ConfigurationError
+from drag_graph.ledger import Ledger
 from drag_graph.testing import plausible
 from drag_graph.testing.batches import Course
 from drag_graph.testing.server import BATCHES, Fault, Say, ScriptedServer, half
@@ -54,7 +54,7 @@ def drag_graph(*args):
 
 def distil(server, *more, store="graph.lbug", model=PRICED, code=0, batch=True):
     """Distil the questions; return the `--json` document."""
-    teacher = ["--teacher", model, "--teacher-base-url", server.url, "--tape", f"{store}.tape", "--workers", "2"]
+    teacher = ["--teacher", model, "--teacher-base-url", server.url, "--workers", "2"]
     batched = ["--batch"] if batch else []
     ended, out, err = drag_graph("distill", "q.jsonl", *teacher, "--store", store, "--json", *batched, *more)
     assert ended == code, err
@@ -75,10 +75,10 @@ def direct(server):
 
 def spent(store="graph.lbug"):
     """Return what the job has spent and reserved by the ledger."""
-    database = sqlite3.connect(f"{store}.tape.runs.sqlite3")
+    database = sqlite3.connect(f"{store}.ledger")
     try:
-        (settled,) = database.execute("SELECT coalesce(sum(spent_usd), 0) FROM spending").fetchone()
-        (reserved,) = database.execute("SELECT coalesce(sum(amount_usd), 0) FROM reservations").fetchone()
+        (settled,) = database.execute("SELECT coalesce(sum(nanos), 0) / 1e9 FROM spending").fetchone()
+        (reserved,) = database.execute("SELECT coalesce(sum(nanos), 0) / 1e9 FROM reservations").fetchone()
     finally:
         database.close()
     return settled, reserved
@@ -108,7 +108,9 @@ def test_what_is_done_is_not_asked_again(work, server):
     other = distil(server, "--threshold", "0.5")
     assert (other["totals"]["cached_calls"], other["totals"]["cost_usd"]) == (first["totals"]["calls"], 0)
     assert len(server.batches.sizes) == 3
-    assert not [path for path in (work / "graph.lbug.tape.batches").iterdir() if path.suffix != ".lock"]
+    with Ledger(work / "graph.lbug.ledger") as ledger, ledger.database.reading() as rows:
+        assert rows.execute("SELECT count(*) FROM batch_requests").fetchone() == (0,)
+    assert not list(work.glob("*.lock"))
 
 
 def test_a_line_that_a_batch_does_not_answer_usably_is_asked_directly(work, server):
@@ -205,7 +207,7 @@ def test_submit_leave_and_come_back(work, server):
     code = 130
     while code:
         code, out, err = drag_graph(
-            *["distill", "q.jsonl", "--teacher", PRICED, "--teacher-base-url", server.url, "--tape", "graph.lbug.tape"],
+            *["distill", "q.jsonl", "--teacher", PRICED, "--teacher-base-url", server.url],
             *["--store", "graph.lbug", "--json", "--batch", "--no-wait"],
         )
         assert code in {0, 130}
@@ -258,12 +260,13 @@ def test_the_same_request_of_two_queries_goes_out_once(work, server):
 
 def test_two_processes_do_not_wait_for_the_same_batches(work, server):
     distil(server)
-    (lock,) = (work / "graph.lbug.tape.batches").glob("*.lock")
-    spool = Spool(lock.parent, lock.stem)
-    try:
+    with Ledger(work / "graph.lbug.ledger") as ledger:
+        with ledger.database.reading() as rows:
+            (job,) = rows.execute("SELECT DISTINCT job FROM batches").fetchone()
+        records = ledger.batches(job, PRICED)
         assert "another process waits for the batches" in distil(server, code=3)
-    finally:
-        spool.close()
+        records.close()
+    assert statuses(distil(server)) == ["complete"] * 4
 
 
 def test_a_teacher_without_batches_is_refused_in_words(work, server):
@@ -363,13 +366,13 @@ def test_what_cannot_be_read_is_kept_and_looked_at_again(work, server, trouble):
 def test_a_batch_that_is_given_up_counts_as_paid_in_full(work, server):
     server.batches.fail("retrieve", 404)
     code, _, err = drag_graph(
-        *["distill", "q.jsonl", "--teacher", PRICED, "--teacher-base-url", server.url, "--tape", "graph.lbug.tape"],
+        *["distill", "q.jsonl", "--teacher", PRICED, "--teacher-base-url", server.url],
         *["--store", "graph.lbug", "--batch"],
     )
     _, reserved = spent()
-    (kept,) = (work / "graph.lbug.tape.batches").glob("*.jsonl")
-    assert (code, f"erase {kept}" in " ".join(err.split()) or kept.name in err.replace("\n", "")) == (4, True), err
-    kept.unlink()
+    assert (code, "drag-graph runs give-up batch_1" in " ".join(err.split())) == (4, True), err
+    assert drag_graph("runs", "give-up", "batch_2", "--store", "graph.lbug")[0] == 2
+    assert "4 requests" in drag_graph("runs", "give-up", "batch_1", "--store", "graph.lbug")[1]
     report = distil(server)
     assert statuses(report) == ["complete"] * 4
     assert server.batches.sizes == [4, 4, 4, 4]
@@ -405,7 +408,7 @@ def test_the_term_that_is_told_is_the_provider_s(work, server):
     server.batches.hold.set()
     server.batches.script(Course(lasts=10 * 86400))
     code, _, err = drag_graph(
-        *["distill", "q.jsonl", "--teacher", PRICED, "--teacher-base-url", server.url, "--tape", "graph.lbug.tape"],
+        *["distill", "q.jsonl", "--teacher", PRICED, "--teacher-base-url", server.url],
         *["--store", "graph.lbug", "--batch", "--no-wait"],
     )
     by = datetime.fromtimestamp(server.batches.made[0]["expires_at"], UTC)

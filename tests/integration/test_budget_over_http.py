@@ -16,14 +16,15 @@ from pathlib import Path
 import litellm
 import pytest
 
-from drag_graph.adapters.budget import Budget
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.adapters.litellm_client import load_litellm
 from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
-from drag_graph.adapters.spending import Ledger
-from drag_graph.adapters.tape import Tape
 from drag_graph.errors import BudgetReached, ModelUnavailable, ReplyError
 from drag_graph.identity import query_id
+from drag_graph.ledger import Ledger
+from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.database import Database
+from drag_graph.ledger.spending import Account
 from drag_graph.model import Query
 from drag_graph.steps import evidence
 from drag_graph.testing.plausible import DEFAULTS, plausible_tokens
@@ -134,9 +135,15 @@ def storm(folder, *, limit, runs, seed):
         till = Till(faulty=0.4).attach(server)
         for run in range(1, runs + 1):
             allowed = limit * run / runs
-            budget = Budget(allowed, ledger=Ledger(folder / "runs.db", "job", f"run {run}"))
-            with Tape(folder / f"{run}.tape") as tape:
-                options = {"base_url": server.url, "tape": tape, "timeout": 0.75, "max_tokens": 400, "sleep": lambda _: None}
+            budget = Budget(allowed, Account(Database(folder / "runs.db"), "job", f"run {run}"))
+            with Ledger(folder / f"{run}.ledger") as ledger:
+                options = {
+                    "base_url": server.url,
+                    "tape": ledger.tape,
+                    "timeout": 0.75,
+                    "max_tokens": 400,
+                    "sleep": lambda _: None,
+                }
                 stopped = spend_all(LiteLLMTeacher(MODEL, budget=budget, **options), calls=100_000)
             assert len(stopped) == THREADS
             # A request that was given up may still be on its way into the server.
@@ -146,7 +153,6 @@ def storm(folder, *, limit, runs, seed):
             assert budget.spent_usd > allowed - 1200 * A_TOKEN_IN - 400 * A_TOKEN_OUT
             if run > 1:
                 assert "by earlier runs of this job" in str(stopped[0])
-            budget.close()
     return till
 
 
@@ -237,7 +243,7 @@ class CommandLine:
         questions = folder / "q.jsonl"
         questions.write_text("".join(json.dumps(line) + "\n" for line in QUESTIONS), encoding="utf-8")
         self.graph = folder / "graph.lbug"
-        teacher = ["--teacher", REAL_MODEL, "--teacher-base-url", server.url, "--tape", str(folder / "t.tape")]
+        teacher = ["--teacher", REAL_MODEL, "--teacher-base-url", server.url, "--ledger", str(folder / "x.ledger")]
         spending = ["--budget-usd", str(limit), "--workers", "4", "--json"]
         self.distil = ["distill", str(questions), "--store", str(self.graph), *teacher, *spending]
         self.environment = {**os.environ, "PYTHONPATH": str(ROOT), "DRAG_GRAPH_EMBEDDER": "lexical"}

@@ -15,8 +15,9 @@ from drag_graph.adapters.embedders import LiteLLMEmbedder
 from drag_graph.adapters.litellm_client import complete
 from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
 from drag_graph.adapters.students.litellm import LiteLLMStudent
-from drag_graph.adapters.tape import Tape, TapeTeacher
 from drag_graph.errors import MalformedReply, ModelAccessDenied, ModelUnavailable, RefusedReply, TruncatedReply, UnknownModel
+from drag_graph.ledger import Ledger
+from drag_graph.ledger.transfer import TapeTeacher
 from drag_graph.ports import Prompt
 from drag_graph.testing.server import EMBEDDINGS, STUDENT, Fault, Say, ScriptedServer, fenced, half
 from drag_graph.wire import EvidenceReply, TriplesReply
@@ -144,10 +145,10 @@ def test_row(server, tmp_path, name):
     waits = []
     server.script(row.schema.schema_name, *row.replies)
     request = evidence_request() if row.schema is EvidenceReply else request_for(row.schema, texts=row.texts)
-    path = tmp_path / "t.tape"
-    with Tape(path) as tape:
+    path = tmp_path / "x.ledger"
+    with Ledger(path) as ledger:
         timeout = 0.4 if any(isinstance(say, Say) and (say.delay or say.interval) for say in row.replies) else 5
-        teacher = LiteLLMTeacher("any", base_url=server.url, timeout=timeout, tape=tape, sleep=waits.append)
+        teacher = LiteLLMTeacher("any", base_url=server.url, timeout=timeout, tape=ledger.tape, sleep=waits.append)
         if isinstance(row.outcome, int):
             reply = teacher.ask(request)
             assert len(getattr(reply.payload, row.schema.list_name)) == row.outcome
@@ -160,7 +161,7 @@ def test_row(server, tmp_path, name):
         for wait, most, fault in zip(waits, row.waits, row.replies, strict=False):
             least = most if str(getattr(fault, "retry_after", "")).replace(".", "").isdigit() else 0
             assert least <= wait <= most * 1.1, "a random part of 2^n s, or a little more than what Retry-After says"
-        assert len(tape) == isinstance(row.outcome, int)
+        assert len(ledger.tape) == isinstance(row.outcome, int)
     if isinstance(row.outcome, int):
         assert_only_what_was_validated(path, request, reply)
     assert server.count() == row.requests, "what is on the tape is not asked for again"
@@ -168,16 +169,19 @@ def test_row(server, tmp_path, name):
 
 def assert_only_what_was_validated(path, request, reply):
     """Hold the one entry of the tape against the reply: valid by its schema, supported by the request, replayed as it was."""
-    _, line = path.read_text().splitlines()
-    recorded = json.loads(line)["record"]["reply"]
+    with Ledger(path) as ledger:
+        header, line = ledger.export_tape()
+    path.with_name("t.tape").write_text(f"{header}\n{line}\n", encoding="utf-8")
+    recorded = json.loads(line)["reply"]
+    assert recorded.pop("discarded") == list(reply.payload.discarded)
     assert request.schema.parse(recorded) == reply.payload.model_copy(update={"discarded": ()})
     for item in recorded.get("triples", ()):
         assert item["evidence"]
         assert all(place < len(request.texts) for place in item["evidence"])
-    with Tape(path) as tape:
-        again = LiteLLMTeacher("any", base_url="http://127.0.0.1:1/v1", tape=tape).ask(request)
+    with Ledger(path) as ledger:
+        again = LiteLLMTeacher("any", base_url="http://127.0.0.1:1/v1", tape=ledger.tape).ask(request)
     assert (again.cached, again.payload) == (True, reply.payload)
-    assert TapeTeacher(path).ask(request).payload == reply.payload
+    assert TapeTeacher(path.with_name("t.tape")).ask(request).payload == reply.payload
 
 
 def test_the_retry_after_of_a_date_is_waited(server):

@@ -10,9 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from drag_graph import log
-from drag_graph.adapters.budget import Budget
 from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
-from drag_graph.adapters.tape import Tape, TapeTeacher
 from drag_graph.errors import (
     BudgetReached,
     ConfigurationError,
@@ -21,6 +19,9 @@ from drag_graph.errors import (
     RefusedReply,
     ReplyError,
 )
+from drag_graph.ledger import Ledger
+from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.transfer import TapeTeacher
 from drag_graph.testing.plausible import plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, SECRET, evidence_request, request_for
@@ -70,7 +71,8 @@ class TestWhatIsWritten:
         ]
         assert all(call["duration_ms"] >= 0 for call in calls)
         waiting = next(entry for entry in written if entry["event"] == "waiting for the model server")
-        assert (waiting["attempt"], waiting["wait_s"]) == (1, 1)
+        assert waiting["attempt"] == 1
+        assert 0 <= waiting["wait_s"] <= 1
         again = next(entry for entry in written if entry["event"] == "asking again")
         assert (again["stage"], again["query"], again["status"]) == ("evidence", request.query.id, "malformed")
 
@@ -86,15 +88,17 @@ class TestWhatIsWritten:
 class TestTapeAndBudget:
     def test_a_recorded_reply_is_never_paid_again(self, server, tmp_path):
         request = evidence_request()
-        with Tape(tmp_path / "t.tape") as tape:
-            first = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=tape).ask(request)
-        with Tape(tmp_path / "t.tape") as tape:
+        with Ledger(tmp_path / "x.ledger") as ledger:
+            first = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=ledger.tape).ask(request)
+        with Ledger(tmp_path / "x.ledger") as ledger:
             budget = Budget(0.0)
-            again = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=tape, budget=budget).ask(request)
+            again = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=ledger.tape, budget=budget).ask(request)
         assert server.count() == 1
         assert again.cached
         assert replace(again, cached=False, requests=1) == first
         assert budget.spent_usd == 0
+        with Ledger(tmp_path / "x.ledger") as ledger:
+            (tmp_path / "t.tape").write_text("\n".join(ledger.export_tape()), encoding="utf-8")
         offline = TapeTeacher(tmp_path / "t.tape")
         assert offline.name == "gpt-4o-mini"
         assert offline.ask(request) == again
@@ -103,25 +107,26 @@ class TestTapeAndBudget:
 
     def test_an_unusable_reply_is_not_recorded(self, server, tmp_path):
         server.script("evidence", *[Say("no")] * 3)
-        with Tape(tmp_path / "t.tape") as tape:
+        with Ledger(tmp_path / "x.ledger") as ledger:
             with pytest.raises(MalformedReply):
-                LiteLLMTeacher("any", base_url=server.url, tape=tape).ask(evidence_request())
-            assert len(tape) == 0
+                LiteLLMTeacher("any", base_url=server.url, tape=ledger.tape).ask(evidence_request())
+            assert len(ledger.tape) == 0
 
     def test_an_unusable_reply_is_kept_beside_the_tape(self, server, tmp_path):
         server.script("evidence", Say("no"), Say("no"), Say("Plants \u2028 are green."))
         request = evidence_request()
-        with Tape(tmp_path / "t.tape") as tape:
-            teacher = LiteLLMTeacher("any", base_url=server.url, api_key=SECRET, tape=tape)
+        with Ledger(tmp_path / "x.ledger") as ledger:
+            teacher = LiteLLMTeacher("any", base_url=server.url, api_key=SECRET, tape=ledger.tape)
             with pytest.raises(MalformedReply) as caught:
                 teacher.ask(request)
             server.script("evidence", *[Say("I'm sorry, but I can't help with that.")] * 2)
             with pytest.raises(RefusedReply):
                 teacher.ask(evidence_request(count=5))
-        path = tmp_path / "t.tape.quarantine.jsonl"
-        assert str(path) in caught.value.hint
-        assert path.stat().st_mode & 0o777 == 0o600
-        first, second = [json.loads(line) for line in path.read_text().splitlines()]
+            first, second = ledger.tape.quarantined()
+            with ledger.database.reading() as rows:
+                calls = rows.execute("SELECT count(*), count(DISTINCT request_sha256) FROM calls").fetchone()
+        assert calls == (5, 5), "each request is a call of its own"
+        assert "tape quarantined" in caught.value.hint
         assert datetime.fromisoformat(first.pop("at")).tzinfo == UTC
         assert first == {
             "source_id": request.query.id,
@@ -131,14 +136,23 @@ class TestTapeAndBudget:
             "raw": "Plants \u2028 are green.",
         }
         assert second["raw"].startswith("I'm sorry")
-        assert SECRET not in path.read_text()
+        assert SECRET.encode() not in (tmp_path / "x.ledger").read_bytes()
 
-    def test_a_quarantine_that_cannot_be_written_is_said(self, server, tmp_path):
-        server.script("evidence", *[Say("no")] * 3)
-        (tmp_path / "t.tape.quarantine.jsonl").mkdir()
-        with Tape(tmp_path / "t.tape") as tape, pytest.raises(MalformedReply) as caught:
-            LiteLLMTeacher("any", base_url=server.url, tape=tape).ask(evidence_request())
-        assert "could not be kept" in caught.value.hint
+    def test_an_exchange_of_several_requests_is_as_many_calls(self, server, tmp_path):
+        server.script("evidence", Say("no"), Say({"evidence": FACTS}))
+        request = evidence_request()
+        with Ledger(tmp_path / "x.ledger") as ledger:
+            reply = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=ledger.tape).ask(request)
+            assert ledger.tape.find("gpt-4o-mini", request).calls == reply.calls
+            sent = [ledger.tape.sent(call.request_sha256) for call in reply.calls]
+        assert (len(reply.calls), reply.requests) == (2, 2)
+        assert [entry["messages"] for entry in sent] == [said.body["messages"] for said in server.requests]
+        assert [entry["parameters"]["response_format"] for entry in sent] == [
+            said.body["response_format"] for said in server.requests
+        ]
+        tokens = [(call.tokens_in, call.tokens_out) for call in reply.calls]
+        assert tokens[0] == (plausible_tokens(server.requests[0].prompt), plausible_tokens("no"))
+        assert all(call.cost_usd > 0 for call in reply.calls)
 
     def test_what_was_spent_is_told_with_the_error(self, server, waits):
         teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, sleep=waits.append)
@@ -169,9 +183,9 @@ class TestTapeAndBudget:
         assert caught.value.spent.cost_usd == pytest.approx(budget.spent_usd)
 
     def test_the_key_is_not_on_the_tape(self, server, tmp_path):
-        with Tape(tmp_path / "t.tape") as tape:
-            LiteLLMTeacher("any", base_url=server.url, api_key=SECRET, tape=tape).ask(evidence_request())
-        assert SECRET not in (tmp_path / "t.tape").read_text()
+        with Ledger(tmp_path / "x.ledger") as ledger:
+            LiteLLMTeacher("any", base_url=server.url, api_key=SECRET, tape=ledger.tape).ask(evidence_request())
+        assert SECRET.encode() not in (tmp_path / "x.ledger").read_bytes()
 
     def test_32_concurrent_calls_never_pass_the_budget(self, server):
         limit = 0.05

@@ -20,10 +20,11 @@ import pytest
 from drag_graph import log
 from drag_graph.adapters.litellm_client import price_of
 from drag_graph.adapters.ray_engine import cluster, distillation
-from drag_graph.adapters.spending import Ledger, dollars
 from drag_graph.bootstrap import open_session
 from drag_graph.errors import BudgetReached, ConfigurationError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine, make_query
+from drag_graph.ledger import Ledger
+from drag_graph.ledger.spending import dollars
 from drag_graph.manage.export import canonical_lines
 from drag_graph.settings import load_settings
 from drag_graph.testing.plausible import DEFAULTS, evidence, plausible_tokens
@@ -133,8 +134,10 @@ def asked_of(server):
 
 def on_tape(folder):
     """Return the messages of the requests that are on the tape now."""
-    whole = [line for line in (folder / "teacher.tape").read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
-    return {json.dumps(json.loads(line)["record"]["request"]["messages"], sort_keys=True) for line in whole[1:]}
+    with Ledger(folder / "graph.lbug.ledger") as ledger:
+        _, *lines = ledger.export_tape()
+    calls = [call for line in lines for call in json.loads(line)["calls"]]
+    return {json.dumps(call["sent"]["messages"], sort_keys=True) for call in calls}
 
 
 def processes():
@@ -179,8 +182,9 @@ def test_two_nodes_share_the_work_and_give_the_same_graph(two_nodes, tmp_path, c
             n for n in range(12) if n not in of_orchids
         ]
         assert all(results[n].calls >= 3 for n in of_orchids), "what a failed exchange took is lost"
-        kept = (tmp_path / "teacher.tape.quarantine.jsonl").read_text().splitlines()
-        assert [json.loads(line)["raw"] for line in kept] == [unusable] * len(of_orchids)
+        with Ledger(tmp_path / "graph.lbug.ledger") as ledger:
+            kept = list(ledger.tape.quarantined())
+        assert [entry["raw"] for entry in kept] == [unusable] * len(of_orchids)
         assert {number for messages, number in asked.items() if "orchids" not in messages} == {1}
 
         server.always("evidence", lambda request: evidence(request.prompt))
@@ -292,9 +296,8 @@ def test_the_budget_holds_across_workers_and_a_kill(two_nodes, tmp_path):
     assert isinstance(report.stopped, BudgetReached)
     assert report.exit_code == 5
     assert 0 < sum(charges) <= limit
-    ledger = Ledger(settings.runs_path, report.run.job, owner="the test")
-    standing = ledger.standing()
-    ledger.close()
+    with Ledger(settings.ledger_path) as ledger:
+        standing = ledger.account(report.run.job, owner="the test").standing()
     assert sum(charges) <= dollars(standing.settled) + 1e-9
     assert dollars(standing.settled + standing.reserved) <= limit
     assert sum(charges) > limit / 3, "the run ended long before the budget did"

@@ -1,9 +1,9 @@
 """The write boundaries of a process: every place where something becomes durable, counted, and the n-th one deadly.
 
 `install` wraps them in a forked child (see `nursery.py`): on both sides of every transaction of the store and after every
-statement in it, around every line of the tape and of the quarantine and in its middle, and around every transaction of the
-journal. Passing one writes its name to a file, with one write, so the file tells afterwards what was passed, also of a process
-that was killed. At the `fatal` one, counted among those whose name begins with `name`, the process ends itself by SIGKILL.
+statement in it, around every transaction of the ledger, and in the middle of those of the tape and the quarantine. Passing one
+writes its name to a file, with one write, so the file tells afterwards what was passed, also of a process that was killed. At
+the `fatal` one, counted among those whose name begins with `name`, the process ends itself by SIGKILL.
 
 With an `instant` the kill comes that many seconds later, from a timer of the kernel: somewhere in the native code of the
 engine that the boundary let in, where no Python could stop it.
@@ -41,9 +41,7 @@ class _Counter:
 def install(path, fatal=None):
     """Wrap the boundaries. `fatal` is (number from 1, name, instant or None) of the deadly one; without it none is."""
     passed = _Counter(path, fatal).passed
-    _wrap_tape(passed)
-    _wrap_quarantine(passed)
-    _wrap_journal(passed)
+    _wrap_ledger(passed)
     _wrap_ladybug(passed)
     _wrap_neo4j(passed)
 
@@ -75,58 +73,25 @@ class _Instead:
         return getattr(self._real, name)
 
 
-def _wrap_tape(passed):
-    tape = import_module(f"{_ADAPTERS}.tape")
-    open_tape = tape.Tape._open
-
-    def opened(self):
-        file = open_tape(self)
-
-        def write(line):
-            passed("tape: before a line")
-            half = file.write(line[: len(line) // 2])
-            passed("tape: half a line written")
-            written = half + file.write(line[half:])
-            passed("tape: line written, not synced")
-            return written
-
-        return _Instead(file, write=write)
-
-    def fsync(descriptor):
-        os.fsync(descriptor)
-        passed("tape: synced")
-
-    tape.Tape._open = opened
-    tape.os = _Instead(os, fsync=fsync)
-
-
-def _wrap_quarantine(passed):
-    quarantine = import_module(f"{_ADAPTERS}.quarantine")
-
-    def write(descriptor, line):
-        passed("quarantine: before a line")
-        half = os.write(descriptor, line[: len(line) // 2])
-        passed("quarantine: half a line written")
-        written = half + os.write(descriptor, line[half:])
-        passed("quarantine: line written")
-        return written
-
-    quarantine.os = _Instead(os, write=write)
-
-
-def _wrap_journal(passed):
-    database = import_module(f"{_ADAPTERS}.runs_database")
+def _wrap_ledger(passed):
+    database = import_module("drag_graph.ledger.database")
     sqlite3 = database.sqlite3
 
     class Connection(sqlite3.Connection):
+        kind = "journal"
+
         def execute(self, text, *parameters):
             if text == "COMMIT":
-                passed("journal: before a commit")
+                passed(f"{self.kind}: before a commit")
             found = super().execute(text, *parameters)
             if text == "COMMIT":
-                passed("journal: committed")
+                passed(f"{self.kind}: committed")
             elif text.startswith("BEGIN"):
+                self.kind = "journal"
                 passed("journal: begun")
+            elif text.startswith("INSERT INTO exchanges"):
+                self.kind = "quarantine" if parameters[0][4] is None else "tape"
+                passed(f"{self.kind}: half a record written")
             return found
 
     def connect(*args, **more):

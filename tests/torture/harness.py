@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from drag_graph.adapters.neo4j_connection import Neo4jConnection
-from drag_graph.adapters.tape import Tape
 from drag_graph.queries import load_from
 from drag_graph.testing import plausible
 from drag_graph.testing.server import EMBEDDINGS, STUDENT, Say, ScriptedServer
@@ -108,7 +107,7 @@ class Trial:
         self.server = ScriptedServer(delay=job.delay)
         self.server.always("evidence", _evidence)
         self.folder = place.clean()
-        self.tape = self.folder / "teacher.tape"
+        self.ledger = self.folder / "x.ledger"
         self.history = []
         """A word for each run: how it ended."""
         self.recorded = []
@@ -134,7 +133,7 @@ class Trial:
         """Start the command in a child, with a `Fatal` boundary or none, and return its process number."""
         self.recorded.append(self.on_tape())
         arguments = ["distill", "q.jsonl", "--teacher", "scripted", "--teacher-base-url", self.server.url, *self.place.flags]
-        arguments += ["--tape", "teacher.tape", "--workers", str(self.job.workers), "--json", *more]
+        arguments += ["--ledger", "x.ledger", "--workers", str(self.job.workers), "--json", *more]
         # The key tells the runs' requests apart in the server's log, however late they arrive there.
         variables = {"DRAG_GRAPH_TEACHER_API_KEY": f"run-{len(self.recorded) - 1}"}
         return self.nursery.start(self._work([arguments], "report", variables, self._passed, fatal))
@@ -252,53 +251,45 @@ class Trial:
         return {query["id"] for query in queries if query["status"] == "complete"}
 
     def on_tape(self):
-        """Return what the replies on the tape are to, each once. Read without the product, but for a look at its own count."""
-        if not self.tape.exists():
-            return frozenset()
-        whole = [line for line in self.tape.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")][1:]
-        requests = [json.loads(line)["record"]["request"] for line in whole]
-        found = [_identity(request["model"], request["messages"], request["schema"]["name"]) for request in requests]
+        """Return what the recorded replies are to, each once; read without the product."""
+        found = [
+            _identity(model, json.loads(sent)["messages"], stage)
+            for model, stage, sent in self._rows(
+                "SELECT model, stage, sent FROM exchanges JOIN calls ON exchange_id = exchanges.id WHERE reply IS NOT NULL"
+            )
+        ]
         self.hold(len(set(found)) == len(found), "the tape holds a reply twice")
-        if whole:
-            with Tape(self.tape, read_only=True) as tape:
-                self.hold(
-                    (len(tape), tape.damaged) == (len(found), 0), f"the tape: {len(tape)} replies, {tape.damaged} damaged"
-                )
         return frozenset(found)
 
     def journal_complete(self):
-        """Return the ids of the queries that the journal of runs calls complete. A copy is read: looking would change it."""
-        journal = self.tape.with_name(f"{self.tape.name}.runs.sqlite3")
+        """Return the ids of the queries that the journal of runs calls complete."""
+        return {row[0] for row in self._rows("SELECT DISTINCT id FROM results WHERE status = 'complete'")}
+
+    def _rows(self, statement):
+        """Return rows of the ledger. A copy is read: looking would change it."""
         copy = self.folder / "looked-at"
         copy.mkdir(exist_ok=True)
         for name in ("", "-wal"):
-            place = copy / f"journal{name}"
+            place = copy / f"ledger{name}"
             place.unlink(missing_ok=True)
-            if journal.with_name(journal.name + name).exists():
-                shutil.copyfile(journal.with_name(journal.name + name), place)
-        (copy / "journal-shm").unlink(missing_ok=True)
-        if not (copy / "journal").exists():
-            return set()
-        connection = sqlite3.connect(copy / "journal")
+            if self.ledger.with_name(self.ledger.name + name).exists():
+                shutil.copyfile(self.ledger.with_name(self.ledger.name + name), place)
+        (copy / "ledger-shm").unlink(missing_ok=True)
+        if not (copy / "ledger").exists():
+            return []
+        connection = sqlite3.connect(copy / "ledger")
         try:
             (made,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'results'").fetchone()
-            rows = connection.execute("SELECT DISTINCT id FROM results WHERE status = 'complete'").fetchall() if made else []
+            return connection.execute(statement).fetchall() if made else []
         finally:
             connection.close()
-        return {row[0] for row in rows}
 
     def _check_quarantine(self):
-        """Hold that the last replies of every quarantined query can be read, whatever half lines a kill has left."""
-        file = self.tape.with_name(f"{self.tape.name}.quarantine.jsonl")
-        if not self.job.bad:
-            self.hold(not file.exists(), "something was quarantined")
-            return
-        kept = set()
-        for line in file.read_text(encoding="utf-8").splitlines():
-            try:
-                kept.add(json.loads(line)["source_id"])
-            except ValueError:
-                continue
+        """Hold that the last replies of every quarantined query can be read."""
+        kept = self._rows(
+            "SELECT DISTINCT source_id FROM exchanges JOIN asked ON exchange_id = id JOIN calls USING (exchange_id) "
+            "WHERE error IS NOT NULL AND raw <> ''"
+        )
         self.hold(len(kept) == self.job.bad, f"{len(kept)} of {self.job.bad} unusable replies can be read")
 
     def hold(self, truth, message):

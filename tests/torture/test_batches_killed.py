@@ -79,14 +79,14 @@ class Batched:
         asked = Counter(json.dumps(request.body, sort_keys=True) for request in self.server.requests if request.schema)
         assert asked == calm.asked
         assert self.server.batches.sizes == calm.sizes
-        database = sqlite3.connect(self.folder / "teacher.tape.runs.sqlite3")
+        database = sqlite3.connect(self.folder / "graph.lbug.ledger")
         try:
-            spent = database.execute("SELECT spent_usd, (SELECT count(*) FROM reservations) FROM spending").fetchall()
+            left = database.execute("SELECT count(*) FROM batch_requests").fetchone()
+            spent = database.execute("SELECT nanos / 1e9, (SELECT count(*) FROM reservations) FROM spending").fetchall()
         finally:
             database.close()
         assert spent == [(pytest.approx(calm.spent), 0)]
-        left = [path.name for path in (self.folder / "teacher.tape.batches").iterdir() if path.suffix != ".lock"]
-        assert left == []
+        assert left == (0,)
 
     def _job(self, commands, name, fatal=None):
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("DRAG_GRAPH_", "NEO4J_"))}

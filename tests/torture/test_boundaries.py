@@ -11,16 +11,15 @@ import pytest
 from harness import Fatal, Job, Place, Trial, calm_run
 
 ALWAYS = {
-    "tape: before a line",
-    "tape: half a line written",
-    "tape: line written, not synced",
-    "tape: synced",
+    "tape: half a record written",
+    "tape: before a commit",
+    "tape: committed",
     "journal: begun",
     "journal: before a commit",
     "journal: committed",
-    "quarantine: before a line",
-    "quarantine: half a line written",
-    "quarantine: line written",
+    "quarantine: half a record written",
+    "quarantine: before a commit",
+    "quarantine: committed",
     "store: before a transaction",
     "store: begun",
     "store: before a commit",

@@ -3,10 +3,10 @@
 import threading
 
 from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.adapters.journal import Journal
 from drag_graph.distilling import Distillation
 from drag_graph.identity import content_id
 from drag_graph.interruption import InterruptibleTeacher, Interruption
+from drag_graph.ledger import Ledger
 from drag_graph.model import TeacherCall
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import TeacherReply
@@ -54,4 +54,4 @@ def distiller(store, teacher, journal=None, retry=False, **flags):
     interruption = Interruption()
     distils = Distillation(settings, LexicalEmbedder(), InterruptibleTeacher(teacher, interruption))
     flags = {"workers": settings.workers, "retry_quarantined": retry, "interruption": interruption}
-    return Distiller(store, distils, journal or Journal(), run, **flags)
+    return Distiller(store, distils, journal or Ledger().journal, run, **flags)

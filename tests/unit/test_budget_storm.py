@@ -20,9 +20,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drag_graph.adapters.budget import Budget
-from drag_graph.adapters.spending import Ledger, dollars
 from drag_graph.errors import BudgetReached
+from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.database import Database
+from drag_graph.ledger.spending import Account, dollars
 
 ROOT = Path(__file__).parents[2]
 THREADS = 32
@@ -65,11 +66,11 @@ class Died(Exception):  # noqa: N818 - reads as what happened
     """The process is gone: nothing reaches the file any more."""
 
 
-class MortalLedger(Ledger):
+class MortalAccount(Account):
     """A ledger of a process that dies after so many calls of it: from then on nothing is written, whoever asks."""
 
-    def __init__(self, path, job, owner, breaths):
-        super().__init__(path, job, owner)
+    def __init__(self, database, job, owner, breaths):
+        super().__init__(database, job, owner)
         self.breaths = breaths
         self.breathing = threading.Lock()
 
@@ -160,9 +161,9 @@ def storm(file, phases, plan):
             if file is None:
                 budgets.append(Budget(dollars(LIMIT)))
             elif breaths is None:
-                budgets.append(Budget(dollars(LIMIT), ledger=Ledger(file, "job", str(owner))))
+                budgets.append(Budget(dollars(LIMIT), Account(Database(file), "job", str(owner))))
             else:
-                budgets.append(Budget(dollars(LIMIT), ledger=MortalLedger(file, "job", str(owner), breaths)))
+                budgets.append(Budget(dollars(LIMIT), MortalAccount(Database(file), "job", str(owner), breaths)))
         run_threads(
             [
                 partial(make_calls, budgets[n % len(budgets)], provider, plan[n % len(plan) :] + plan, refusals)
@@ -172,11 +173,8 @@ def storm(file, phases, plan):
         assert provider.most <= LIMIT
         if len(budgets) == 1:
             assert not refusals.too_early
-        for budget in budgets:
-            budget.close()
     if file is not None:
-        with contextlib.closing(Ledger(file, "job", "auditor")) as ledger:
-            standing = ledger.standing()
+        standing = Account(Database(file), "job", "auditor").standing()
         assert standing.settled + standing.reserved == provider.counted <= LIMIT
     assert provider.under_way == 0
 
@@ -220,26 +218,25 @@ def test_a_budget_that_suffices_refuses_nobody(plan, workers):
     provider, refusals = Provider(limit), Refusals()
     paid = [Call(call.most, call.charge, "answered") for call in plan]
     with tempfile.TemporaryDirectory() as folder:
-        budget = Budget(dollars(limit), ledger=Ledger(Path(folder) / "runs.db", "job", "run"))
+        budget = Budget(dollars(limit), Account(Database(Path(folder) / "runs.db"), "job", "run"))
         run_threads([partial(make_calls, budget, provider, paid, refusals)] * workers)
         assert refusals.number == 0
         assert budget.spent_usd == dollars(total)
-        budget.close()
     assert provider.most <= limit
 
 
-class SlowLedger(Ledger):
+class SlowAccount(Account):
     """Gives others time between looking and writing."""
 
-    def _standing(self):
-        standing = super()._standing()
+    def _standing(self, rows):
+        standing = super()._standing(rows)
         time.sleep(0.01)
         return standing
 
 
 def test_looking_and_reserving_are_one_step(tmp_path):
     """Eight owners, each with a connection of its own as a process has, want a third of the budget at once."""
-    budgets = [Budget(3, ledger=SlowLedger(tmp_path / "runs.db", "job", str(n))) for n in range(8)]
+    budgets = [Budget(3, SlowAccount(Database(tmp_path / "runs.db"), "job", str(n))) for n in range(8)]
     together, got = threading.Barrier(len(budgets)), []
 
     def want(budget):
@@ -249,19 +246,18 @@ def test_looking_and_reserving_are_one_step(tmp_path):
 
     run_threads([partial(want, budget) for budget in budgets])
     assert len(got) == 3
-    for budget in budgets:
-        budget.close()
 
 
 CHILD = """
 import json, random, socket, sys, threading
 from pathlib import Path
-from drag_graph.adapters.budget import Budget
-from drag_graph.adapters.spending import Ledger
+from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.database import Database
+from drag_graph.ledger.spending import Account
 from drag_graph.errors import BudgetReached
 
 file, port, limit, owner = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-budget = Budget(limit, ledger=Ledger(Path(file), "job", owner))
+budget = Budget(limit, Account(Database(Path(file)), "job", owner))
 
 def work():
     with socket.create_connection(("127.0.0.1", port)) as connection, connection.makefile("rw") as lines:
@@ -332,8 +328,7 @@ def spend_with_kills(folder, *, kills, side_by_side, limit):
         last.communicate(timeout=200)
         assert last.returncode == 5
         server.shutdown()
-    with contextlib.closing(Ledger(file, "job", "auditor")) as ledger:
-        standing = ledger.standing()
+    standing = Account(Database(file), "job", "auditor").standing()
     assert provider.most <= limit
     assert provider.charged <= standing.settled + standing.reserved <= limit
     assert limit - standing.settled - standing.reserved < 4_000_000, "there was room for another call"

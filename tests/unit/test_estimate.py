@@ -4,12 +4,11 @@ import pytest
 
 from drag_graph.adapters.embedders import LexicalEmbedder
 from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
-from drag_graph.adapters.tape import Tape
-from drag_graph.adapters.tape_lengths import call_lengths
 from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.estimate import ENOUGH, HIGH, LOW, Known, Pricing, estimate
 from drag_graph.inputs import InputLine, make_query
+from drag_graph.ledger import Ledger
 from drag_graph.settings import load_settings
 from drag_graph.testing.server import Fault, ScriptedServer
 
@@ -63,24 +62,20 @@ def recorded(tmp_path):
 
     def record(*texts, faults=(), **flags):
         settings = load_settings({"teacher": "scripted", **flags})
-        with ScriptedServer() as server, Tape(tmp_path / "tape") as tape:
+        with ScriptedServer() as server, Ledger(tmp_path / "x.ledger") as ledger:
             for stage in faults:
                 server.always(stage, lambda _request: Fault(401))
-            teacher = LiteLLMTeacher("scripted", base_url=server.url, tape=tape)
+            teacher = LiteLLMTeacher("scripted", base_url=server.url, tape=ledger.tape)
             distillation = Distillation(settings, LexicalEmbedder(), teacher)
             for text in texts:
                 try:
                     distillation.distil(make_query(text), Usage())
                 except ModelAccessDenied:
                     assert faults
-            teacher.close()
-        tapes.append(Tape(tmp_path / "tape", read_only=True))
-        return Known(LexicalEmbedder(), tape=tapes[-1], lengths=call_lengths(tmp_path / "tape", "scripted"))
+        tape = Ledger(tmp_path / "x.ledger").tape
+        return Known(LexicalEmbedder(), tape=tape, lengths=tape.lengths("scripted"))
 
-    tapes = []
-    yield record
-    for tape in tapes:
-        tape.close()
+    return record
 
 
 def test_what_is_on_the_tape_counts_as_free(recorded):
@@ -149,13 +144,10 @@ def test_lengths_come_from_the_tape_where_it_has_enough(recorded):
     assert enough["price_usd_low"] <= enough["price_usd"] <= enough["price_usd_high"]
 
 
-def test_lengths_of_other_models_and_broken_lines_are_left_out(tmp_path, recorded):
-    recorded("Why?")
-    with (tmp_path / "tape").open("ab") as file:
-        file.write(b'{"key": "half of')
-    assert call_lengths(tmp_path / "tape", "other") == {}
-    assert len(call_lengths(tmp_path / "tape", "scripted")) == 3
-    assert call_lengths(tmp_path / "no tape", "scripted") == {}
+def test_lengths_of_other_models_are_left_out(recorded):
+    tape = recorded("Why?").tape
+    assert tape.lengths("other") == {}
+    assert len(tape.lengths("scripted")) == 3
 
 
 def test_what_a_run_would_not_ask_again_counts_as_free():

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.runs_database import connect, writing
 from drag_graph.errors import Interrupted, ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.interruption import Interruption
+from drag_graph.ledger.database import Database
 from drag_graph.testing.dict_store import DictStore
 from tests.unit.saying import SayingTeacher, distiller
 
@@ -175,18 +175,17 @@ def test_the_second_one_abandons_what_is_in_flight(store, teacher):
 
 
 def test_a_transaction_that_it_interrupts_is_rolled_back(tmp_path):
-    first, second = connect(tmp_path / "runs"), connect(tmp_path / "runs")
-    with writing(second):
+    first, second = Database(tmp_path / "x.ledger"), Database(tmp_path / "x.ledger")
+    with second.writing() as rows:
         threading.Timer(0.2, ctrl_c).start()
-        release = threading.Timer(0.6, second.execute, ["COMMIT"])
+        release = threading.Timer(0.6, rows.execute, ["COMMIT"])
         release.start()
-        with pytest.raises(KeyboardInterrupt), writing(first):
+        with pytest.raises(KeyboardInterrupt), first.writing():
             pass
         release.join()
-        second.execute("BEGIN")
-    assert not first.in_transaction
-    with writing(first):
-        first.execute("INSERT INTO spending VALUES ('job', 1.0)")
+        rows.execute("BEGIN")
+    with first.writing() as rows:
+        rows.execute("INSERT INTO spending VALUES ('job', 1)")
 
 
 SCRIPT = """

@@ -1,13 +1,14 @@
 """The journal of runs: what is kept, by whom it can be read, and what it refuses."""
 
-import sqlite3
-import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.journal import Journal
-from drag_graph.errors import ConfigurationError, StoreUnfit
+from drag_graph.errors import ConfigurationError
 from drag_graph.inputs import make_query
+from drag_graph.ledger import Ledger
 from drag_graph.runs import Entry, QueryResult, start_run
 
 
@@ -21,8 +22,8 @@ def entries(*texts, settings_hash="h"):
 
 @pytest.fixture
 def journal(tmp_path):
-    with Journal(tmp_path / "folder" / "runs.sqlite3") as journal:
-        yield journal
+    with Ledger(tmp_path / "folder" / "x.ledger") as ledger:
+        yield ledger.journal
 
 
 def test_runs_of_one_source_are_of_one_job():
@@ -55,7 +56,7 @@ def test_a_repeated_question_names_the_first_across_windows(journal):
     assert journal.enter(run.id, [first, second]) == {2: "s1"}, "entered again after an interruption"
 
 
-def test_notes_and_costs_survive_the_process(journal):
+def test_notes_and_costs_survive_the_process(journal, tmp_path):
     run = a_run()
     journal.begin(run)
     (entry,) = entries("Why?")
@@ -64,7 +65,8 @@ def test_notes_and_costs_survive_the_process(journal):
         entry.query.id, "s1", "quarantined", calls=3, cost_usd=0.25, error="prose", notes=["a", "b"], line=1, tokens_in=5
     )
     journal.record(run.id, [result])
-    with Journal(journal.path) as other:
+    with Ledger(tmp_path / "folder" / "x.ledger") as opened:
+        other = opened.journal
         assert list(other.results(run.id)) == [result]
         assert other.settled([entry]) == {entry.query.id: result}
         assert other.settled(entries("Why?", settings_hash="other")) == {}
@@ -95,23 +97,28 @@ def test_what_another_run_completed_is_known(journal):
     assert journal.completed_since(second.id) == set()
 
 
-def test_only_its_owner_can_read_it(journal):
-    assert stat.S_IMODE(journal.path.stat().st_mode) == 0o600
-
-
-def test_another_file_a_newer_one_and_a_place_that_cannot_be_written_are_refused_in_words(tmp_path):
-    other = tmp_path / "other"
-    other.write_text("this is no database at all, it is prose")
-    with pytest.raises(StoreUnfit, match="cannot be used"):
-        Journal(other)
-    assert other.read_text().startswith("this is no database")
-    newer = tmp_path / "newer"
-    Journal(newer).close()
-    with sqlite3.connect(newer) as database:
-        database.execute("PRAGMA user_version = 99")
-    database.close()
-    with pytest.raises(StoreUnfit, match="version 99"):
-        Journal(newer)
-    (tmp_path / "file").touch()
-    with pytest.raises(StoreUnfit, match="cannot be used"):
-        Journal(tmp_path / "file" / "runs")
+def test_a_run_is_at_work_dead_or_ended(journal, tmp_path):
+    program = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_journal import *
+run = a_run()
+ledger = Ledger(Path(sys.argv[1]))
+ledger.journal.begin(run)
+print(run.id, flush=True)
+sys.stdin.read()
+"""
+    mine = a_run()
+    journal.begin(mine)
+    command = [sys.executable, "-c", program, str(tmp_path / "folder" / "x.ledger")]
+    other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        theirs = journal.run(other.stdout.readline().strip(), "default")
+        assert [journal.state(run) for run in (mine, theirs)] == ["running", "running"]
+    finally:
+        other.kill()
+        other.communicate()
+    assert [journal.state(run) for run in (mine, theirs)] == ["running", "died"]
+    journal.finish(mine.id, "", 0)
+    assert [journal.state(journal.run(run.id, "default")) for run in (mine, theirs)] == ["ended", "died"]
+    assert not list((tmp_path / "folder").glob("*.lock")), "nothing is left lying about"

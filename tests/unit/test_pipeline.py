@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from drag_graph.adapters.journal import Journal
 from drag_graph.errors import (
     BudgetReached,
     InputError,
@@ -18,6 +17,7 @@ from drag_graph.errors import (
     SubgraphRefused,
 )
 from drag_graph.inputs import InputLine, make_query
+from drag_graph.ledger import Ledger
 from drag_graph.testing.dict_store import DictStore
 from drag_graph.wire import TriplesReply
 from tests.unit.saying import SayingTeacher, distiller
@@ -187,7 +187,8 @@ def test_what_was_quarantined_after_paid_calls_is_asked_again_only_on_demand(sto
     failure.spent = Spent(calls=3, tokens_in=300, tokens_out=30, cost_usd=0.5)
     teacher.failing["bad"] = failure
     lines = [InputLine(n, query=make_query(text)) for n, text in enumerate(["a bad one", "a good one"], start=1)]
-    with Journal() as journal:
+    with Ledger() as ledger:
+        journal = ledger.journal
         distiller(store, teacher, journal).run(lines)
         asked = len(teacher.calls)
         again = distiller(store, teacher, journal).run(lines)
@@ -205,7 +206,8 @@ def test_what_was_quarantined_after_paid_calls_is_asked_again_only_on_demand(sto
 def test_a_quarantine_that_cost_nothing_is_no_reason_not_to_ask(store, teacher):
     teacher.failing["bad"] = MalformedReply("not on the tape")
     lines = [InputLine(1, query=make_query("a bad one"))]
-    with Journal() as journal:
+    with Ledger() as ledger:
+        journal = ledger.journal
         distiller(store, teacher, journal).run(lines)
         teacher.failing.clear()
         assert distiller(store, teacher, journal).run(lines).exit_code == 0

@@ -13,10 +13,9 @@ from drag_graph.errors import Interrupted
 @pytest.fixture
 def keeper(tmp_path):
     handlers, level, propagate = list(log.LOGGER.handlers), log.LOGGER.level, log.LOGGER.propagate
-    keeper = Keeper(Custody(tmp_path / "teacher.tape", tmp_path / "runs.db", "job", "run", 1.0), level)
+    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", "run", 1.0), level)
     yield keeper
-    keeper._budget.close()
-    keeper._tape.close()
+    keeper._ledger.close()
     log.LOGGER.handlers[:], log.LOGGER.propagate = handlers, propagate
     log.LOGGER.setLevel(level)
 
@@ -28,7 +27,7 @@ def test_after_an_interruption_nothing_is_reserved_and_new_processes_are_told(ke
     keeper.interrupt()
     assert isinstance(keeper.reserve(0, "first life", 0.25), Interrupted)
     keeper.settle(token, 0.125)  # what is in flight is finished
-    assert keeper._ledger.standing().reserved == 0
+    assert keeper._account.standing().reserved == 0
     assert keeper._budget.spent_usd == 0.125
     assert keeper.announce(0, "second life") is True
     assert isinstance(keeper.reserve(0, "second life", 0.25), Interrupted)
@@ -52,5 +51,5 @@ def test_a_reservation_that_waited_is_given_back_when_the_run_was_interrupted(ke
     keeper.settle(first, 0.125)
     thread.join(60)
     assert [type(outcome) for outcome in outcomes] == [Interrupted]
-    assert keeper._ledger.standing().reserved == 0
+    assert keeper._account.standing().reserved == 0
     assert keeper._budget.spent_usd == 0.125

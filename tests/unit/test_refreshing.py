@@ -6,10 +6,10 @@ import pytest
 
 from drag_graph import refreshing
 from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.adapters.journal import Journal
-from drag_graph.adapters.tape import call_id, request_key
 from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import MalformedReply, Spent
+from drag_graph.ledger import Ledger
+from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
 from drag_graph.pipeline import Distiller
 from drag_graph.ports import TeacherReply
@@ -149,7 +149,7 @@ def refreshed(store, teacher, journal=None, *, retry=False):
     run = start_run(kind="refresh", namespace="default", store="memory", source="test", teacher="saying", plan="lean")
     distils = Distillation(settings, LexicalEmbedder(), teacher)
     stale = lines(store, due(store, ["expired"], NOW))
-    return Distiller(store, distils, journal or Journal(), run, workers=2, retry_quarantined=retry).run(stale)
+    return Distiller(store, distils, journal or Ledger().journal, run, workers=2, retry_quarantined=retry).run(stale)
 
 
 def test_the_teacher_is_asked_for_the_edition_that_is_replaced(store):
@@ -205,7 +205,7 @@ def test_what_was_quarantined_and_paid_for_in_one_edition_is_not_asked_for_it_ag
         error.spent = Spent(calls=3, tokens_in=1, tokens_out=1, cost_usd=0.5)
         raise error
 
-    failing, journal = Teacher(before=fail), Journal()
+    failing, journal = Teacher(before=fail), Ledger().journal
     assert [result.status for result in refreshed(store, failing, journal).queries] == ["quarantined"]
     assert store.read(list(ids.values())) == before
     assert [result.cost_usd for result in refreshed(store, failing, journal).queries] == [0]

@@ -1,18 +1,22 @@
+"""The teacher tape in the ledger: what was recorded is found again, by whom, and what a file of it holds."""
+
 import json
-import logging
 import os
 import subprocess
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.tape import Tape, TapeTeacher, call_id, request_key
-from drag_graph.errors import InputError, ReplyError, StoreUnfit
+from drag_graph.errors import InputError, MalformedReply, ReplyError, StoreUnfit
 from drag_graph.identity import query_id
-from drag_graph.model import Query, TeacherCall
-from drag_graph.ports import TeacherReply, TeacherRequest
+from drag_graph.ledger import Ledger
+from drag_graph.ledger.tape import Attempt, call_id, request_key
+from drag_graph.ledger.transfer import TapeTeacher
+from drag_graph.model import Query
+from drag_graph.ports import TeacherRequest
 from drag_graph.wire import EvidenceReply, ScoresReply
 
 MODEL = "gpt-4o-mini"
@@ -24,47 +28,34 @@ def request_for(question="Why?", *, namespace="default", options=(), **change):
     return replace(request, **change)
 
 
-def reply_to(request, text='A fact with \u00fcml\u00e4uts, "quotes" and a\nline.', model=MODEL):
-    key = request_key(model, request)
-    call = TeacherCall(
-        id=call_id(request, key),
-        source_id=request.query.id,
-        stage="evidence",
-        model=model,
-        prompt_version="v1",
-        request_sha256=key,
-        response_sha256="0" * 64,
-        tokens_in=3,
-        cost_usd=0.25,
-        created_at="2026-01-01T00:00:00+00:00",
-    )
-    return TeacherReply(EvidenceReply.parse([text, {}]), call)
+def attempt_for(request, text="raw words", cost=0.25):
+    at = "2026-01-01T00:00:00+00:00"
+    return Attempt([*request.messages], {"max_tokens": 9}, text, 3, 2, cost, 40, at)
 
 
-def record(tape, request, **how):
-    reply = reply_to(request, **how)
-    return tape.record(how.get("model", MODEL), request, reply, "raw words")
+def record(ledger, request, text='A fact with \u00fcml\u00e4uts, "quotes" and a\nline.', model=MODEL, attempts=None):
+    return ledger.tape.record(model, request, EvidenceReply.parse([text, {}]), attempts or [attempt_for(request)])
 
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "folder" / "teacher.tape"
+    return tmp_path / "folder" / "graph.lbug.ledger"
 
 
 def test_what_was_recorded_is_found_by_the_same_and_a_later_opening(path):
     request = request_for()
-    with Tape(path) as tape:
-        assert tape.find(MODEL, request) is None
-        kept = record(tape, request)
-        assert replace(tape.find(MODEL, request), cached=False, requests=1) == kept
-    with Tape(path) as tape:
-        found = tape.find(MODEL, request)
+    with Ledger(path) as ledger:
+        assert ledger.tape.find(MODEL, request) is None
+        kept = record(ledger, request)
+        assert replace(ledger.tape.find(MODEL, request), cached=False, requests=1) == kept
+    with Ledger(path) as ledger:
+        found = ledger.tape.find(MODEL, request)
         assert found.cached
         assert found.requests == 0
         assert found.call == kept.call
         assert found.payload == kept.payload
         assert found.payload.discarded, "what was discarded can still be shown"
-        assert tape.models == (MODEL,)
+        assert ledger.tape.models == (MODEL,)
 
 
 @pytest.mark.parametrize(
@@ -78,250 +69,261 @@ def test_what_was_recorded_is_found_by_the_same_and_a_later_opening(path):
     ids=["messages", "parameters", "prompt version", "schema"],
 )
 def test_the_key_covers(path, change):
-    with Tape(path) as tape:
-        record(tape, request_for())
-        assert tape.find(MODEL, request_for(**change)) is None
-        assert tape.find("another-model", request_for()) is None
-        assert tape.find(MODEL, request_for(count=9, simpler=({"role": "user", "content": "x"},))) is not None
+    with Ledger(path) as ledger:
+        record(ledger, request_for())
+        assert ledger.tape.find(MODEL, request_for(**change)) is None
+        assert ledger.tape.find("another-model", request_for()) is None
+        assert ledger.tape.find(MODEL, request_for(count=9, simpler=({"role": "user", "content": "x"},))) is not None
 
 
 def test_another_query_with_the_same_request_gets_its_own_ids(path):
     first, second = request_for(), request_for(namespace="other")
-    with Tape(path) as tape:
-        record(tape, first)
-        found = tape.find(MODEL, second)
+    with Ledger(path) as ledger:
+        record(ledger, first)
+        found = ledger.tape.find(MODEL, second)
     assert found.call.source_id == second.query.id
     assert found.call.id == call_id(second, request_key(MODEL, second)) != call_id(first, request_key(MODEL, first))
     assert found.call.cost_usd == 0.25
 
 
-def test_every_line_is_json_and_the_first_names_the_format(path):
-    with Tape(path) as tape:
-        record(tape, request_for())
-    header, line = map(json.loads, path.read_text().splitlines())
-    assert header == {"format": "drag-graph teacher tape", "version": 1}
-    assert line["record"]["request"]["messages"] == [{"role": "user", "content": "Why?"}]
-    assert line["record"]["raw"] == "raw words"
+def test_each_request_of_an_exchange_is_a_call_of_its_own(path):
+    request = request_for()
+    again = replace(attempt_for(request, "better words", 0.5), messages=[{"role": "user", "content": "Again!"}])
+    with Ledger(path) as ledger:
+        kept = record(ledger, request, attempts=[attempt_for(request, "no"), again])
+        found = ledger.tape.find(MODEL, request)
+        assert ledger.tape.sent(kept.call.request_sha256)["messages"] == [{"role": "user", "content": "Again!"}]
+        assert ledger.tape.sent(kept.earlier[0].request_sha256) == attempt_for(request).sent()
+        assert ledger.tape.sent("0" * 64) is None
+        assert ledger.tape.lengths(MODEL) == {"v1": [(6, 4)]}
+    assert kept.requests == 2
+    assert [call.cost_usd for call in kept.calls] == [0.25, 0.5]
+    assert kept.call.id == call_id(request, request_key(MODEL, request)), "the last is the one that answers"
+    assert len({call.id for call in kept.calls} | {call.request_sha256 for call in kept.calls}) == 4
+    assert len({call.response_sha256 for call in kept.calls}) == 2
+    assert found.calls == kept.calls
 
 
 def test_an_edition_is_a_request_of_its_own_and_none_keeps_the_key(path):
     plain, first, second = request_for(), request_for(edition="2026-01-01"), request_for(edition="2026-04-01")
-    assert request_key(MODEL, plain) == "61530a6b27d054cbe80135aeb4db50d7d1bab974b173db7e715d3d3df3204882", (
-        "recorded tapes stay good"
-    )
-    with Tape(path) as tape:
-        record(tape, plain, text="old")
-        assert tape.find(MODEL, first) is None
-        record(tape, first, text="new")
-        assert tape.find(MODEL, second) is None
-        assert tape.find(MODEL, plain).payload.evidence[0].text == "old"
-        found = tape.find(MODEL, first)
+    with Ledger(path) as ledger:
+        record(ledger, plain, text="old")
+        assert ledger.tape.find(MODEL, first) is None
+        record(ledger, first, text="new")
+        assert ledger.tape.find(MODEL, second) is None
+        assert ledger.tape.find(MODEL, plain).payload.evidence[0].text == "old"
+        found = ledger.tape.find(MODEL, first)
     assert found.payload.evidence[0].text == "new"
-    assert found.call.id != reply_to(plain).call.id
-    assert found.call.request_sha256 == request_key(MODEL, first)
+    assert found.call.id == call_id(first, request_key(MODEL, first)) != call_id(plain, request_key(MODEL, plain))
 
 
-@pytest.mark.parametrize("cut", range(1, 400, 7))
-def test_a_torn_end_is_ignored_by_readers_and_cut_off_by_the_next_writer(path, cut, caplog):
-    first, second = request_for("One?"), request_for("Two?")
-    with Tape(path) as tape:
-        record(tape, first)
-        whole = path.stat().st_size
-        record(tape, second)
-    content = path.read_bytes()
-    path.write_bytes(content[: max(whole, len(content) - cut)])
-    with Tape(path, read_only=True) as tape:
-        assert tape.find(MODEL, first) is not None
-        assert tape.find(MODEL, second) is None
-    with Tape(path) as tape:
-        record(tape, second)
-        assert tape.find(MODEL, second) is not None
-    assert path.read_bytes() == content
-    assert tape.damaged == 0
+def test_half_a_character_and_a_long_text_are_kept(path):
+    request = request_for()
+    text = "word " * 3_999
+    with Ledger(path) as ledger:
+        record(ledger, request, text=text, attempts=[attempt_for(request, "raw \udfff words")])
+        assert ledger.tape.find(MODEL, request).payload.evidence[0].text == text.strip()
 
 
 def test_only_its_owner_can_read_it(path):
     before = os.umask(0)
     try:
-        with Tape(path) as tape:
-            record(tape, request_for())
+        with Ledger(path) as ledger:
+            record(ledger, request_for())
+            files = list(path.parent.iterdir())
+            assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     finally:
         os.umask(before)
-    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(files) > 1, "its log as well"
+    assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_torn_header_is_begun_anew(path):
-    path.parent.mkdir()
-    path.write_bytes(b'{"format": "drag-gra')
-    with Tape(path) as tape:
-        record(tape, request_for())
-    with Tape(path) as tape:
-        assert len(tape) == 1
+def test_an_entry_of_another_form_is_a_miss_said_aloud_and_can_be_recorded_again(path, caplog):
+    caplog.set_level("WARNING")
+    request = request_for()
+    with Ledger(path) as ledger:
+        record(ledger, request)
+        with ledger.database.writing() as rows:
+            rows.execute("""UPDATE exchanges SET reply = '{"evidence": 7, "discarded": []}'""")
+        assert ledger.tape.find(MODEL, request) is None
+        assert "does not have the expected form" in caplog.text
+        record(ledger, request, text="anew")
+        assert ledger.tape.find(MODEL, request).payload.evidence[0].text == "anew"
+        assert len(ledger.tape) == 1
 
 
-def test_a_damaged_line_is_a_miss_said_aloud_and_can_be_recorded_again(path, caplog):
-    caplog.set_level(logging.WARNING)
-    first, second = request_for("One?"), request_for("Two?")
-    with Tape(path) as tape:
-        record(tape, first, text="an important fact")
-        record(tape, second)
-    path.write_bytes(path.read_bytes().replace(b"an important fact", b"an invented fact!"))
-    with Tape(path) as tape:
-        assert tape.find(MODEL, first) is None
-        assert tape.damaged == 1
-        assert "checksum" in caplog.text
-        assert tape.find(MODEL, second) is not None
-        record(tape, first, text="an important fact")
-        assert tape.find(MODEL, first) is not None
-    with Tape(path) as tape:
-        assert tape.find(MODEL, first).payload.evidence[0].text == "an important fact"
-
-
-def test_keys_with_the_same_beginning_are_told_apart(path, monkeypatch):
-    monkeypatch.setattr("drag_graph.adapters.offset_index._PREFIX", 1)
-    requests = [request_for(f"Question {i}?") for i in range(40)]
-    with Tape(path) as tape:
-        for i, request in enumerate(requests):
-            record(tape, request, text=f"fact {i}")
-    for tape in (Tape(path), Tape(path, read_only=True)):
-        with tape:
-            found = [tape.find(MODEL, request).payload.evidence[0].text for request in requests]
-            assert found == [f"fact {i}" for i in range(40)]
-            assert tape.find(MODEL, request_for("Another question?")) is None
-            assert tape.damaged == 0
-
-
-def test_a_damaged_line_among_keys_with_the_same_beginning(path, monkeypatch):
-    monkeypatch.setattr("drag_graph.adapters.offset_index._PREFIX", 1)
-    requests = [request_for(f"Question {i}?") for i in range(40)]
-    with Tape(path) as tape:
-        for i, request in enumerate(requests):
-            record(tape, request, text=f"fact number {i:02}")
-    path.write_bytes(path.read_bytes().replace(b"fact number 07", b"fact number 70"))
-    with Tape(path) as tape:
-        found = [tape.find(MODEL, request) for request in requests]
-        assert [reply is None for reply in found] == [i == 7 for i in range(40)]
-        assert tape.damaged == 1
-
-
-def test_a_long_line_is_read_whole(path):
-    request, text = request_for(), "word " * 3_999
-    with Tape(path) as tape:
-        record(tape, request, text=text)
-        assert tape.find(MODEL, request).payload.evidence[0].text == text.strip()
-
-
-def test_lines_of_garbage_are_passed_over(path):
-    with Tape(path) as tape:
-        record(tape, request_for("One?"))
-    with path.open("ab") as file:
-        file.write(b"garbage\n\n\xff\xfe\n{}\n")
-    with Tape(path) as tape:
-        record(tape, request_for("Two?"))
-        assert tape.find(MODEL, request_for("One?"))
-        assert tape.find(MODEL, request_for("Two?"))
-        assert tape.damaged == 3
-
-
-def test_a_newer_version_is_refused_in_words(path):
-    path.parent.mkdir()
-    path.write_text('{"format": "drag-graph teacher tape", "version": 2}\n')
-    with pytest.raises(StoreUnfit, match="version 2"):
-        Tape(path)
-
-
-@pytest.mark.parametrize("content", [b"some notes\n", b"no newline", b"\x00\x01\x02", b"{}\n", b'{"question": "Why?"}\n'])
-def test_a_file_of_somebody_else_is_refused_and_left_alone(path, content):
-    path.parent.mkdir()
-    path.write_bytes(content)
-    with pytest.raises(StoreUnfit, match="not a teacher tape"):
-        Tape(path)
-    assert path.read_bytes() == content
+def test_a_newer_version_and_a_file_of_somebody_else_are_refused_and_left_alone(path, tmp_path):
+    Ledger(path).close()
+    with Ledger(path) as ledger, ledger.database.writing() as rows:
+        rows.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreUnfit, match="version 99"):
+        Ledger(path)
+    notes = tmp_path / "notes"
+    notes.write_text("this is no database at all, it is prose")
+    with pytest.raises(StoreUnfit):
+        Ledger(notes)
+    assert notes.read_text().startswith("this is no database")
+    other = tmp_path / "other"
+    subprocess.run([sys.executable, "-c", f"import sqlite3; sqlite3.connect({str(other)!r}).execute('CREATE TABLE t (x)')"])
+    content = other.read_bytes()
+    with pytest.raises(StoreUnfit, match="not a ledger"):
+        Ledger(other)
+    assert other.read_bytes() == content
 
 
 def test_a_folder_and_an_unwritable_place_are_refused_in_words(tmp_path):
-    with pytest.raises(StoreUnfit, match="cannot be opened"):
-        Tape(tmp_path)
+    with pytest.raises(StoreUnfit, match="cannot be used"):
+        Ledger(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreUnfit, match="cannot be opened"):
-        Tape(tmp_path / "file" / "teacher.tape")
+    with pytest.raises(StoreUnfit, match="cannot be used"):
+        Ledger(tmp_path / "file" / "x.ledger")
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path):
-    """The process may write no file beyond 3000 bytes, which is what a full disk looks like to it."""
+    """The process may write no file beyond 300 kB, which is what a full disk looks like to it."""
     program = f"""
 import resource, signal, sys
-sys.path.insert(0, {str(__file__.rsplit("/", 1)[0])!r})
-from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parent)!r})
 from test_tape import *
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
-tape = Tape(Path(sys.argv[1]))
-record(tape, request_for("One?"))
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+ledger = Ledger(Path(sys.argv[1]))
+record(ledger, request_for("One?"))
 try:
-    record(tape, request_for("Two?"), text="x" * 3000)
+    record(ledger, request_for("Two?"), attempts=[attempt_for(request_for(), "x" * 300_000)])
 except StoreUnfit as error:
-    sys.exit(f"refused: {{error}}")
+    print(f"refused: {{error}}", file=sys.stderr)
+record(ledger, request_for("Three?"))
 """
-    path = tmp_path / "t.tape"
+    path = tmp_path / "a.ledger"
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
-    assert "refused: the teacher tape" in done.stderr
-    assert "cannot be written" in done.stderr
-    assert path.read_bytes().endswith(b"}\n")
-    with Tape(path) as tape:
-        assert tape.find(MODEL, request_for("One?"))
-        assert tape.find(MODEL, request_for("Two?")) is None
+    assert done.returncode == 0, done.stderr
+    assert "refused: the ledger" in done.stderr
+    with Ledger(path) as ledger:
+        found = [ledger.tape.find(MODEL, request_for(question)) for question in ("One?", "Two?", "Three?")]
+    assert [reply is not None for reply in found] == [True, False, True]
 
 
-def test_threads_and_a_second_opening_append_side_by_side(path):
-    tapes = [Tape(path), Tape(path)]
+def test_threads_and_a_second_opening_record_side_by_side(path):
+    ledgers = [Ledger(path), Ledger(path)]
     questions = [f"Question {i}?" for i in range(60)]
 
     def work(part):
         for question in questions[part::6]:
-            record(tapes[part % 2], request_for(question))
+            record(ledgers[part % 2], request_for(question))
 
     threads = [threading.Thread(target=work, args=(part,)) for part in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for tape in tapes:
-        assert all(tape.find(MODEL, request_for(question)) for question in questions)
-        assert tape.damaged == 0
-    assert len(path.read_bytes().splitlines()) == 61
+    for ledger in ledgers:
+        assert all(ledger.tape.find(MODEL, request_for(question)) for question in questions)
+        assert len(ledger.tape) == 60
 
 
-def test_processes_append_side_by_side(path):
+def test_processes_record_side_by_side(path):
     program = f"""
 import sys
-sys.path.insert(0, {str(__file__.rsplit("/", 1)[0])!r})
-from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parent)!r})
 from test_tape import *
-tape = Tape(Path(sys.argv[1]))
+ledger = Ledger(Path(sys.argv[1]))
 for i in range(40):
-    record(tape, request_for(f"{{sys.argv[2]}} {{i}}?"), text="long " * 2000)
+    record(ledger, request_for(f"{{sys.argv[2]}} {{i}}?"), text="long " * 2000)
 """
     running = [subprocess.Popen([sys.executable, "-c", program, str(path), name]) for name in ("a", "b")]
     assert [process.wait(200) for process in running] == [0, 0]
-    with Tape(path) as tape:
-        assert all(tape.find(MODEL, request_for(f"{name} {i}?")) for name in "ab" for i in range(40))
-        assert tape.damaged == 0
+    with Ledger(path) as ledger:
+        assert all(ledger.tape.find(MODEL, request_for(f"{name} {i}?")) for name in "ab" for i in range(40))
 
 
 def test_of_two_replies_to_one_request_the_first_counts(path):
     request = request_for()
-    one, two = Tape(path), Tape(path)
+    one, two = Ledger(path), Ledger(path)
     record(one, request, text="first")
-    assert record(two, request, text="second").payload.evidence[0].text == "first"
-    assert len(path.read_bytes().splitlines()) == 2
+    second = record(two, request, text="second")
+    assert second.payload.evidence[0].text == "first"
+    assert len(two.tape) == 1
 
 
-class TestTapeTeacher:
-    def test_replays_under_the_name_of_the_model(self, path):
-        with Tape(path) as tape:
-            record(tape, request_for())
-        teacher = TapeTeacher(path)
+def test_what_was_said_in_vain_is_kept_with_its_calls_and_answers_nothing(path):
+    request = request_for()
+    with Ledger(path) as ledger:
+        attempts = [attempt_for(request, "no"), attempt_for(request, "still no")]
+        ledger.tape.quarantine(MODEL, request, MalformedReply("it is prose", raw="still no"), attempts)
+        assert ledger.tape.find(MODEL, request) is None
+        (kept,) = ledger.tape.quarantined(request.query.id)
+        assert list(ledger.tape.quarantined("another")) == []
+        with ledger.database.reading() as rows:
+            assert rows.execute("SELECT raw, cost_usd FROM calls ORDER BY n").fetchall() == [("no", 0.25), ("still no", 0.25)]
+    assert kept == {
+        "source_id": request.query.id,
+        "stage": "evidence",
+        "model": MODEL,
+        "error": "it is prose",
+        "raw": "still no",
+        "at": "2026-01-01T00:00:00+00:00",
+    }
+
+
+class TestFile:
+    @pytest.fixture
+    def exported(self, path, tmp_path):
+        """Return a function that records requests, and gives the file of the tape."""
+
+        def export(*requests, model=MODEL, texts=()):
+            with Ledger(path) as ledger:
+                for n, request in enumerate(requests):
+                    record(ledger, request, model=model, **({"text": texts[n]} if texts else {}))
+                file = tmp_path / "teacher.tape"
+                file.write_text("".join(f"{line}\n" for line in ledger.export_tape()), encoding="utf-8")
+            return file
+
+        return export
+
+    def test_export_and_import_give_the_same_bytes(self, exported, tmp_path):
+        requests = [request_for(f"Question {n}?") for n in range(250)]
+        file = exported(*requests)
+        with Ledger(tmp_path / "other.ledger") as other:
+            assert other.import_tape(file) == 250
+            assert other.import_tape(file) == 0
+            assert "".join(f"{line}\n" for line in other.export_tape()) == file.read_text(encoding="utf-8")
+            assert other.tape.find(MODEL, requests[7]).cached
+            assert other.tape.sent(other.tape.find(MODEL, requests[7]).call.request_sha256) == attempt_for(requests[7]).sent()
+
+    def test_every_line_is_json_and_the_first_names_the_format(self, exported):
+        header, line = map(json.loads, exported(request_for()).read_text().splitlines())
+        assert header == {"format": "drag-graph teacher tape", "version": 2}
+        assert line["calls"][0]["sent"]["messages"] == [{"role": "user", "content": "Why?"}]
+        assert line["calls"][0]["raw"] == "raw words"
+        assert line["source_ids"] == [request_for().query.id]
+
+    @pytest.mark.parametrize(
+        ("content", "error", "words"),
+        [
+            (b"", StoreUnfit, "not an exported"),
+            (b"some notes\n", StoreUnfit, "not an exported"),
+            (b"SQLite format 3\x00\xff", StoreUnfit, "not an exported"),
+            (b'{"format": "drag-graph teacher tape", "version": 3}\n', StoreUnfit, "version 3"),
+            (b'{"format": "drag-graph teacher tape", "version": 2}\n{"key": "1"}\n', InputError, "line 2"),
+        ],
+    )
+    def test_another_file_is_refused_in_words(self, tmp_path, content, error, words):
+        file = tmp_path / "x.tape"
+        file.write_bytes(content)
+        with pytest.raises(error, match=words):
+            TapeTeacher(file)
+
+    def test_of_a_file_that_was_cut_off_nothing_is_added(self, exported, tmp_path):
+        file = exported(request_for("One?"), request_for("Two?"))
+        file.write_bytes(file.read_bytes()[:-40])
+        with Ledger(tmp_path / "other.ledger") as other:
+            with pytest.raises(InputError, match="line 3"):
+                other.import_tape(file)
+            assert len(other.tape) == 0
+
+    def test_replays_under_the_name_of_the_model(self, exported):
+        teacher = TapeTeacher(exported(request_for()))
         assert teacher.name == MODEL
         assert teacher.is_model
         assert teacher.ask(request_for()).cached
@@ -330,29 +332,18 @@ class TestTapeTeacher:
         assert "Another" not in str(caught.value)
         teacher.close()
 
-    def test_several_models_are_tried_in_order_or_chosen(self, path):
-        with Tape(path) as tape:
-            record(tape, request_for(), model="first", text="of the first")
-            record(tape, request_for(), model="second", text="of the second")
-            record(tape, request_for("Only?"), model="second")
-        teacher = TapeTeacher(path)
+    def test_several_models_are_tried_in_order_or_chosen(self, exported):
+        exported(request_for(), model="first", texts=["of the first"])
+        file = exported(request_for(), request_for("Only?"), model="second", texts=["of the second"] * 2)
+        teacher = TapeTeacher(file)
         assert teacher.name == "tape:teacher.tape"
         assert teacher.ask(request_for()).payload.evidence[0].text == "of the first"
         assert teacher.ask(request_for("Only?")).call.model == "second"
-        assert TapeTeacher(path, model="second").ask(request_for()).payload.evidence[0].text == "of the second"
+        assert TapeTeacher(file, model="second").ask(request_for()).payload.evidence[0].text == "of the second"
 
-    def test_missing_and_empty_tapes_are_said(self, tmp_path):
-        with pytest.raises(InputError, match="no teacher tape"):
+    def test_missing_and_empty_tapes_are_said(self, exported, tmp_path):
+        with pytest.raises(InputError, match="cannot be read"):
             TapeTeacher(tmp_path / "none.tape")
         assert not (tmp_path / "none.tape").exists()
-        Tape(tmp_path / "empty.tape").close()
         with pytest.raises(InputError, match="holds no reply"):
-            TapeTeacher(tmp_path / "empty.tape")
-
-    def test_writes_nothing(self, path):
-        with Tape(path) as tape:
-            record(tape, request_for())
-        before = path.read_bytes()
-        path.chmod(0o444)
-        TapeTeacher(path).ask(request_for())
-        assert path.read_bytes() == before
+            TapeTeacher(exported())

@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 from pydantic import SecretStr
 
 from drag_graph import __version__, log
-from drag_graph.adapters.budget import Budget
 from drag_graph.adapters.embedders import LiteLLMEmbedder
 from drag_graph.adapters.litellm_client import provider_of
 from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
@@ -19,10 +18,11 @@ from drag_graph.adapters.ray_engine.cluster import Cluster
 from drag_graph.adapters.ray_engine.keeper import Custody, Keeper
 from drag_graph.adapters.ray_engine.messages import Outcome, answer, repeat
 from drag_graph.adapters.ray_engine.worker import MakeTeacher, Place, Task, Worker
-from drag_graph.adapters.tape import Tape
 from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.interruption import Interruption
+from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.tape import Tape
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports import Embedder, Teacher
 from drag_graph.runs import Run
@@ -56,7 +56,7 @@ def make_teacher(settings: Settings, tape: Tape, budget: Budget, interruption: I
 class RayDistillation:
     """`Distils` over a Ray cluster: the queries of `run` are worked on by `settings.ray_processes` processes. Thread-safe.
 
-    Close it after use. Raises what `Cluster` raises, the tape's and the journal's StoreUnfit, ConfigurationError for a teacher
+    Close it after use. Raises what `Cluster` raises, the ledger's StoreUnfit, ConfigurationError for a teacher
     that is a file and where a node has another drag-graph, and ModelUnavailable when the workers do not start.
     """
 
@@ -133,7 +133,7 @@ class RayDistillation:
         number = settings.ray_processes or min(settings.workers, self._cluster.processors())
         self._in_flight = [0] * number
         level = log.LOGGER.getEffectiveLevel()
-        custody = Custody(settings.tape_path.absolute(), settings.runs_path.absolute(), run.job, run.id, settings.budget_usd)
+        custody = Custody(settings.ledger_path.absolute(), run.job, run.id, settings.budget_usd)
         name = f"drag-graph keeper {run.id}"
         self._keeper = (
             # One query makes one call at a time: no more of them wait here than there are, and as many again of lost workers.
@@ -205,7 +205,7 @@ def _gone(what: str, error: BaseException) -> NoReturn:
 def _needed(settings: Settings) -> Settings:
     """Return the settings without the secrets that a worker has no use for."""
     unused = {"neo4j_password": SecretStr(""), "student_api_key": SecretStr("")}
-    return settings.model_copy(update={**unused, "tape": str(settings.tape_path.absolute())})
+    return settings.model_copy(update=unused)
 
 
 def _secrets(settings: Settings, embedder: Embedder) -> dict[str, SecretStr]:

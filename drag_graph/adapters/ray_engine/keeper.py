@@ -1,31 +1,32 @@
-"""The keeper: the one process of a cluster run, on the driver's machine, that holds the tape and the budget.
+"""The keeper: the one process of a cluster run, on the driver's machine, that has the ledger open: the tape and the budget.
 
-A restarted keeper finds both as they were: replies are on the tape's disk before a worker has them, and reservations are rows
+A restarted keeper finds both as they were: replies are on the disk before a worker has them, and reservations are rows
 on disk before a call is sent (docs/adr/0012).
 """
 
 import threading
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from drag_graph import log
-from drag_graph.adapters.budget import Budget, Reservation
-from drag_graph.adapters.quarantine import Quarantine
 from drag_graph.adapters.ray_engine.messages import Event, Events, Token, told
-from drag_graph.adapters.spending import Ledger, dollars, nanos
-from drag_graph.adapters.tape import Tape
 from drag_graph.errors import DragGraphError, ModelUnavailable, ReplyError
 from drag_graph.interruption import interrupted
+from drag_graph.ledger import Ledger
+from drag_graph.ledger.budget import Budget, Reservation
+from drag_graph.ledger.spending import dollars, nanos
+from drag_graph.ledger.tape import Attempt
 from drag_graph.ports import TeacherReply, TeacherRequest
+from drag_graph.wire import Reply
 
 
 @dataclass(frozen=True, slots=True)
 class Custody:
-    """What the keeper keeps: the tape, and the spending of `job`, whose run `run_id` may spend up to `limit_usd`."""
+    """What the keeper keeps: the ledger, with the spending of `job`, whose run `run_id` may spend up to `limit_usd`."""
 
-    tape: Path
-    runs: Path
+    ledger: Path
     job: str
     run_id: str
     limit_usd: float | None
@@ -54,16 +55,15 @@ class Keeper:
         # An owner of its own: what an earlier keeper of this run has reserved is not this one's to wait for.
         owner = f"{custody.run_id}/{uuid.uuid4().hex}"
         try:
-            self._tape = Tape(custody.tape)
-            self._ledger = Ledger(custody.runs, custody.job, owner)
-            self._budget = Budget(custody.limit_usd, ledger=self._ledger)
-            self._quarantine = Quarantine(custody.tape)
+            self._ledger = Ledger(custody.ledger)
+            self._account = self._ledger.account(custody.job, owner)
+            self._budget = Budget(custody.limit_usd, self._account)
         except DragGraphError as error:  # to be told by `check`, and not to end the process
             self._problem = error
 
     @told
     def check(self) -> None:
-        """Raise what is wrong with the tape or the journal."""
+        """Raise what is wrong with the ledger."""
         self._hold()
 
     def events(self) -> list[Event]:
@@ -96,19 +96,19 @@ class Keeper:
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
         """See `Tape.find`."""
         self._hold()
-        return self._tape.find(model, request)
+        return self._ledger.tape.find(model, request)
 
     @told
-    def record(self, model: str, request: TeacherRequest, reply: TeacherReply, raw: str) -> TeacherReply:
+    def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
         """See `Tape.record`."""
         self._hold()
-        return self._tape.record(model, request, reply, raw)
+        return self._ledger.tape.record(model, request, payload, attempts)
 
     @told
-    def quarantine(self, request: TeacherRequest, model: str, error: ReplyError) -> None:
-        """See `Quarantine.keep`."""
+    def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
+        """See `Tape.quarantine`."""
         self._hold()
-        self._quarantine.keep(request, model, error)
+        self._ledger.tape.quarantine(model, request, error, attempts)
 
     @told
     def reserve(self, worker: int, life: str, estimate_usd: float) -> Token:
@@ -144,7 +144,7 @@ class Keeper:
         elif token.key is None:
             self._budget.settle(self._budget.reserve(0.0), actual_usd)
         else:
-            self._ledger.settle(token.key, token.amount, nanos(actual_usd))
+            self._account.settle(token.key, token.amount, nanos(actual_usd))
 
     def _hold(self) -> None:
         if self._problem is not None:

@@ -2,49 +2,34 @@
 
 import math
 import uuid
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, cast
 
 from drag_graph.adapters.ray_engine.messages import Token, answer
-from drag_graph.adapters.spending import nanos
 from drag_graph.errors import ReplyError
+from drag_graph.ledger.spending import nanos
+from drag_graph.ledger.tape import Attempt
 from drag_graph.ports import TeacherReply, TeacherRequest
+from drag_graph.wire import Reply
 
 
 class RemoteTape:
-    """The part of `Tape` that a teacher uses; `path` is on the driver's machine."""
+    """The part of `Tape` that a teacher uses."""
 
-    def __init__(self, keeper: Any, path: Path) -> None:
+    def __init__(self, keeper: Any) -> None:
         self._keeper = keeper
-        self.path = path
-
-    @property
-    def quarantine(self) -> "RemoteQuarantine":
-        """Where unusable replies are kept."""
-        return RemoteQuarantine(self._keeper, self.path)
 
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
         """See `Tape.find`."""
         return cast("TeacherReply | None", answer(self._keeper.find.remote(model, request)))
 
-    def record(self, model: str, request: TeacherRequest, reply: TeacherReply, raw: str) -> TeacherReply:
+    def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
         """See `Tape.record`: on the disk of the driver's machine when this returns."""
-        return cast("TeacherReply", answer(self._keeper.record.remote(model, request, reply, raw)))
+        return cast("TeacherReply", answer(self._keeper.record.remote(model, request, payload, attempts)))
 
-    def close(self) -> None:
-        """There is nothing to release: the file is the keeper's."""
-
-
-class RemoteQuarantine:
-    """See `Quarantine`."""
-
-    def __init__(self, keeper: Any, tape: Path) -> None:
-        self._keeper = keeper
-        self.path = tape.with_name(f"{tape.name}.quarantine.jsonl")
-
-    def keep(self, request: TeacherRequest, model: str, error: ReplyError) -> None:
-        """See `Quarantine.keep`."""
-        answer(self._keeper.quarantine.remote(request, model, error))
+    def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
+        """See `Tape.quarantine`."""
+        answer(self._keeper.quarantine.remote(model, request, error, attempts))
 
 
 class RemoteBudget:

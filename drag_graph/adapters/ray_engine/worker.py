@@ -1,4 +1,4 @@
-"""A worker: a process that Ray has placed on some node, with everything that distilling a query needs but the tape's file."""
+"""A worker: a process that Ray has placed on some node, with everything that distilling a query needs but the ledger's file."""
 
 import os
 import threading
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, cast
 from pydantic import SecretStr
 
 from drag_graph import __version__
-from drag_graph.adapters.budget import Budget
 from drag_graph.adapters.embedders import make_embedder
 from drag_graph.adapters.ray_engine.messages import Events, Outcome, answer, told
 from drag_graph.adapters.ray_engine.remote import RemoteBudget, RemoteTape
-from drag_graph.adapters.tape import Tape
 from drag_graph.distilling import Distillation, Usage
 from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.interruption import InterruptibleTeacher, Interruption
+from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.tape import Tape
 from drag_graph.model import Query
 from drag_graph.ports import Teacher
 from drag_graph.settings import Settings, adopt_variables
@@ -68,7 +68,7 @@ class Worker:
         keeper: Any = ray.get_actor(task.keeper)
         if answer(keeper.announce.remote(number, life)):  # a restart after Ctrl-C: nobody else would tell this process
             self._interruption.interrupt()
-        self._tape = RemoteTape(keeper, task.settings.tape_path)
+        self._tape = RemoteTape(keeper)
         self._budget = RemoteBudget(keeper, number, life, task.settings.budget_usd)
 
     @told

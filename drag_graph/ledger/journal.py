@@ -1,60 +1,47 @@
-"""The journal of runs in SQLite: what became of each line of each run, on disk as it happens (`drag-graph runs`)."""
+"""The journal of runs: what became of each line of each run, on disk as it happens (`drag-graph runs`)."""
 
 import json
-import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import astuple, fields
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from drag_graph.adapters.runs_database import connect, in_words, writing
 from drag_graph.errors import ConfigurationError
-from drag_graph.runs import STATUSES, Entry, QueryResult, Run, Status
+from drag_graph.ledger.database import Database
+from drag_graph.runs import STATUSES, Entry, QueryResult, Run, RunState, Status
 
 PAGE = 500
 """Results that are read at once."""
 _RUN = ", ".join(item.name for item in fields(Run))
 _RESULT = ", ".join(item.name for item in fields(QueryResult))
-_CHANGED = [item.name for item in fields(QueryResult) if item.name not in {"id", "input_id", "line"}]
+_CHANGED = [item.name for item in fields(QueryResult) if item.name not in {"id", "input_id", "line", "erased"}]
 _ENTER = """
 INSERT INTO results (run_id, line, id, input_id, status, settings_hash, question) VALUES (?, ?, ?, ?, 'pending', ?, ?)
 ON CONFLICT (run_id, line) DO UPDATE SET status = 'pending', id = excluded.id, settings_hash = excluded.settings_hash,
-    error = NULL
+    error = NULL, question = excluded.question, erased = 0
 """
 _FIRST = "SELECT line, input_id FROM results WHERE id = ? AND run_id = ? ORDER BY line LIMIT 1"
 _RECORD = f"UPDATE results SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE run_id = ? AND line = ?"  # noqa: S608
 _LEAVE = "UPDATE results SET status = 'pending', error = ? WHERE run_id = ? AND line = ?"
 _SETTLED = f"""
-SELECT {_RESULT} FROM results WHERE id = ? AND settings_hash = ?
+SELECT {_RESULT} FROM results WHERE id = ? AND settings_hash = ? AND NOT erased
     AND (status = 'complete' OR (status = 'quarantined' AND calls > cached_calls))
 ORDER BY (SELECT rowid FROM runs WHERE runs.id = run_id) DESC LIMIT 1
 """  # noqa: S608 - names of columns, no values
 
 
 class Journal:
-    """`RunJournal` on a file; `path` None keeps it for this object alone. Raises StoreUnfit when the file cannot be used."""
+    """`RunJournal` in a ledger.
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path
-        self._connection = connect(path)
-        self._lock = threading.Lock()
+    A run has a lock until it has finished, so that one that was killed is told from one at work.
+    """
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release the file; a second call does nothing."""
-        with self._lock:
-            self._connection.close()
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def begin(self, run: Run) -> None:
-        with self._writing() as database:
+        self._database.lock(_lock_of(run.id))
+        with self._database.writing() as database:
             marks = ", ".join("?" * len(fields(Run)))
             database.execute(f"INSERT OR IGNORE INTO runs ({_RUN}) VALUES ({marks})", astuple(run))  # noqa: S608
 
@@ -64,7 +51,7 @@ class Journal:
             for entry in entries
         ]
         repeated = {}
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.executemany(_ENTER, rows)
             for entry in entries:
                 line, input_id = database.execute(_FIRST, (entry.query.id, run_id)).fetchone()
@@ -76,15 +63,16 @@ class Journal:
         # What was left undone before anything was asked leaves what an earlier pass of the run has paid for the line.
         left = [result for result in results if result.status == "pending" and not result.calls]
         rows = [(*_values(result), run_id, result.line) for result in results if result not in left]
-        with self._writing() as database:
+        with self._database.writing() as database:
             database.executemany(_RECORD, rows)
             database.executemany(_LEAVE, [(result.error, run_id, result.line) for result in left])
 
     def finish(self, run_id: str, stopped: str, exit_code: int) -> None:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._writing() as database:
+        with self._database.writing() as database:
             statement = "UPDATE runs SET finished_at = ?, stopped = ?, exit_code = ? WHERE id = ?"
             database.execute(statement, (now, stopped, exit_code, run_id))
+        self._database.unlock(_lock_of(run_id))
 
     def results(self, run_id: str, statuses: Sequence[Status] = STATUSES) -> Iterator[QueryResult]:
         marks = ", ".join("?" * len(statuses))
@@ -103,9 +91,9 @@ class Journal:
 
     def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
         found = {}
-        with self._lock, in_words(self.path):
+        with self._database.reading() as rows:
             for entry in entries:
-                row = self._connection.execute(_SETTLED, (entry.query.id, entry.settings_hash)).fetchone()
+                row = rows.execute(_SETTLED, (entry.query.id, entry.settings_hash)).fetchone()
                 if row is not None:
                     found[entry.query.id] = _result(row)
         return found
@@ -135,6 +123,12 @@ class Journal:
             raise ConfigurationError(f"{which} an id that begins with {run_id!r}", hint="`drag-graph runs` lists them.")
         return Run(*found[0])
 
+    def state(self, run: Run) -> RunState:
+        """Return whether a run has ended, is at work, or was killed."""
+        if run.finished_at:
+            return "ended"
+        return "running" if self._database.is_locked(_lock_of(run.id)) else "died"
+
     def summary(self, run_id: str) -> tuple[dict[str, int], float]:
         """Return a run's counts by status, all present, and what it paid in US dollars."""
         rows = self._rows("SELECT status, count(*), sum(cost_usd) FROM results WHERE run_id = ? GROUP BY status", (run_id,))
@@ -145,27 +139,26 @@ class Journal:
         """Return the questions of some lines of a run, by line."""
         statement = "SELECT question FROM results WHERE run_id = ? AND line = ?"
         found = ((line, self._rows(statement, (run_id, line))) for line in lines)
-        return {line: str(json.loads(rows[0][0])["question"]) for line, rows in found if rows}
+        return {line: str(json.loads(rows[0][0])["question"]) for line, rows in found if rows and rows[0][0]}
 
     def completed_since(self, run_id: str) -> set[str]:
         """Return the query ids that are not complete in this run and became so in a later one, under the same settings."""
         rows = self._rows(
             "SELECT DISTINCT ours.id FROM results AS ours JOIN results AS theirs ON theirs.id = ours.id "
-            "AND theirs.settings_hash = ours.settings_hash AND theirs.status = 'complete' "
-            "WHERE ours.run_id = ? AND ours.status IN ('pending', 'quarantined') AND (SELECT rowid FROM runs WHERE "
-            "runs.id = theirs.run_id) > (SELECT rowid FROM runs WHERE runs.id = ours.run_id)",
+            "AND theirs.settings_hash = ours.settings_hash AND theirs.status = 'complete' AND NOT theirs.erased "
+            "WHERE ours.run_id = ? AND ours.status IN ('pending', 'quarantined') AND NOT ours.erased "
+            "AND (SELECT rowid FROM runs WHERE runs.id = theirs.run_id) > (SELECT rowid FROM runs WHERE runs.id = ours.run_id)",
             (run_id,),
         )
         return {row[0] for row in rows}
 
     def _rows(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        with self._lock, in_words(self.path):
-            return self._connection.execute(statement, tuple(values)).fetchall()
+        with self._database.reading() as rows:
+            return rows.execute(statement, tuple(values)).fetchall()
 
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, in_words(self.path), writing(self._connection):
-            yield self._connection
+
+def _lock_of(run_id: str) -> str:
+    return f"run-{run_id}"
 
 
 def _question(entry: Entry) -> str:
@@ -180,4 +173,4 @@ def _values(result: QueryResult) -> tuple[Any, ...]:
 def _result(row: Sequence[Any]) -> QueryResult:
     names = [item.name for item in fields(QueryResult)]
     values = dict(zip(names, row, strict=True))
-    return QueryResult(**{**values, "notes": json.loads(values["notes"])})
+    return QueryResult(**{**values, "notes": json.loads(values["notes"]), "erased": bool(values["erased"])})

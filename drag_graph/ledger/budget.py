@@ -1,10 +1,11 @@
-"""A limit in US dollars that concurrent calls never pass together, nor a job's runs one after another (design, promise 5)."""
+"""A limit in US dollars that concurrent calls never pass together, nor a job's runs one after another."""
 
 import threading
 from dataclasses import dataclass
 
-from drag_graph.adapters.spending import Account, Ledger, Standing, dollars, nanos, nanos_of_limit
 from drag_graph.errors import BudgetReached
+from drag_graph.ledger.database import Database
+from drag_graph.ledger.spending import Account, Standing, dollars, nanos, nanos_of_limit
 
 _SMALL = 100_000
 """Nano-dollars below which four places of a dollar say nothing."""
@@ -24,15 +25,15 @@ class Budget:
     A call reserves the most that it can cost before it is sent and settles for what it did cost. Where only the calls in
     flight here stand in the way, `reserve` waits for one of them to settle for less.
 
-    With a `ledger` the limit is that of the ledger's job: what earlier runs spent counts, and so does, in full, what other
+    The limit is that of the account's job: what earlier runs spent counts, and so does, in full, what other
     owners have reserved, be it a run that was killed or one that runs beside this. Without a limit nothing is reserved; what
     was spent is recorded all the same, for a later run of the job that has one. The methods then raise StoreUnfit, too, where
-    the ledger's file cannot be used; no reservation is lost by that.
+    the ledger cannot be used; no reservation is lost by that.
     """
 
-    def __init__(self, limit_usd: float | None = None, *, ledger: Ledger | None = None) -> None:
+    def __init__(self, limit_usd: float | None = None, account: Account | None = None) -> None:
         self._limit = None if limit_usd is None or limit_usd == float("inf") else nanos_of_limit(limit_usd)
-        self._account: Account = ledger or _Memory()
+        self._account = account or Account(Database(), "", "")
         self._spent_here = 0
         self._open: set[Reservation] = set()
         self._changed = threading.Condition()
@@ -94,10 +95,6 @@ class Budget:
         """
         return dollars(self._account.abandon(owner))
 
-    def close(self) -> None:
-        """Release the ledger's file."""
-        self._account.close()
-
     def _reserve(self, amount: int, limit: int) -> int:
         while True:
             key, standing = self._account.reserve(amount, limit)
@@ -117,44 +114,6 @@ class Budget:
             f"the next call may cost {shown(amount)}; {shown(spent)} of the budget of {shown(limit)} is spent{by_others}",
             hint="Finished work is kept: run the same command again with a larger --budget-usd to go on.",
         )
-
-
-class _Memory:
-    """An account that goes with the process: one owner, no file."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._settled = 0
-        self._open: dict[int, int] = {}
-        self._last = 0
-
-    def reserve(self, amount: int, limit: int) -> tuple[int | None, Standing]:
-        with self._lock:
-            standing = Standing(self._settled, sum(self._open.values()))
-            if not standing.fits(amount, limit):
-                return None, standing
-            self._last += 1
-            self._open[self._last] = amount
-            return self._last, standing
-
-    def settle(self, key: int, amount: int, actual: int) -> None:  # noqa: ARG002 - a ledger's, to which a key can be lost
-        with self._lock:
-            del self._open[key]
-            self._settled += actual
-
-    def spend(self, actual: int) -> None:
-        with self._lock:
-            self._settled += actual
-
-    def abandon(self, owner: str) -> int:  # noqa: ARG002 - there is no other owner
-        return 0
-
-    def standing(self) -> Standing:
-        with self._lock:
-            return Standing(self._settled, sum(self._open.values()))
-
-    def close(self) -> None:
-        """There is nothing to release."""
 
 
 def shown(amount: int) -> str:

@@ -1,0 +1,63 @@
+"""The ledger: one SQLite file a store with the teacher tape, runs, quarantine, spending and batches."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Self
+
+from drag_graph.ledger.batches import BatchRecords, give_up
+from drag_graph.ledger.database import Database
+from drag_graph.ledger.erasing import ErasedRecords, erase
+from drag_graph.ledger.journal import Journal
+from drag_graph.ledger.spending import Account
+from drag_graph.ledger.tape import Tape
+from drag_graph.ledger.transfer import exported, imported
+
+__all__ = ["ErasedRecords", "Ledger"]
+
+
+class Ledger:
+    """An open ledger; `path` None keeps it for this object alone. Thread-safe, and safe beside other processes.
+
+    Everything that it gives raises StoreUnfit when the file cannot be used.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.database = Database(path)
+        self.tape = Tape(self.database)
+        self.journal = Journal(self.database)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file; a second call does nothing."""
+        self.database.close()
+
+    def account(self, job: str, owner: str) -> Account:
+        """Return the spending of a job, for one who reserves."""
+        return Account(self.database, job, owner)
+
+    def batches(self, job: str, model: str) -> BatchRecords:
+        """Return the batches of a job. Raises StoreLocked where another process is at work on them."""
+        return BatchRecords(self.database, job, model)
+
+    def give_up(self, batch_id: str) -> int:
+        """Forget the requests of a batch whose replies cannot be had; return how many these were."""
+        return give_up(self.database, batch_id)
+
+    def erase(self, source_ids: Collection[str], namespace: str, *, keep_recorded: bool = False) -> ErasedRecords:
+        """Erase what was asked, answered and noted for these queries; see `drag_graph.ledger.erasing`."""
+        return erase(self.database, source_ids, namespace, keep_recorded=keep_recorded)
+
+    def export_tape(self) -> Iterator[str]:
+        """Yield the replies as lines of JSON."""
+        return exported(self.database)
+
+    def import_tape(self, file: Path) -> int:
+        """Add the replies of an exported tape; return how many were new."""
+        with file.open("rb") as lines:
+            return imported(self.database, lines, str(file))

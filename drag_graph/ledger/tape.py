@@ -1,0 +1,273 @@
+"""The teacher tape: every validated reply with the calls that it took, by the hash of its request.
+
+An *exchange* is what one request took: usually one call; several where a reply was cut off, unusable or refused and the
+teacher was asked again. The key is that of the request; each call has the hash of what was really sent.
+"""
+
+import json
+import logging
+import sqlite3
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from drag_graph import log
+from drag_graph.errors import ReplyError
+from drag_graph.identity import content_id, sha256_of
+from drag_graph.ledger.database import Database
+from drag_graph.model import TeacherCall
+from drag_graph.ports import TeacherReply, TeacherRequest
+from drag_graph.wire import Reply
+
+LOOKED_AT = 600
+"""Exchanges that the lengths of calls are taken from, the last ones."""
+FACTS = "request_sha256, response_sha256, tokens_in, tokens_out, cost_usd, latency_ms, created_at"
+NAMES = FACTS.split(", ")
+_QUARANTINE = """
+SELECT source_id, stage, model, error, raw, created_at FROM exchanges JOIN asked ON asked.exchange_id = exchanges.id
+LEFT JOIN calls ON calls.exchange_id = exchanges.id AND n = (SELECT max(n) FROM calls WHERE exchange_id = exchanges.id)
+WHERE error IS NOT NULL AND (?1 = '' OR source_id = ?1) ORDER BY exchanges.id
+"""
+_LENGTHS = """
+SELECT prompt_version, sum(tokens_in), sum(tokens_out) FROM calls JOIN (
+    SELECT id, prompt_version FROM exchanges WHERE model = ? AND reply IS NOT NULL ORDER BY id DESC LIMIT ?
+) AS last ON exchange_id = last.id GROUP BY last.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request as it was sent, the words that came back, and what it took."""
+
+    messages: Sequence[Mapping[str, str]]
+    parameters: Mapping[str, Any]
+    text: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    latency_ms: int = 0
+    created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def sent(self) -> dict[str, Any]:
+        """Return what the teacher got, as a JSON document."""
+        return {"messages": [dict(message) for message in self.messages], "parameters": dict(self.parameters)}
+
+    def facts(self, model: str) -> dict[str, Any]:
+        """Return what its call records."""
+        return {
+            "request_sha256": sha256_of({"model": model, **self.sent()}),
+            "response_sha256": sha256_of(self.text),
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "cost_usd": self.cost_usd,
+            "latency_ms": self.latency_ms,
+            "created_at": self.created_at,
+        }
+
+
+def request_key(model: str, request: TeacherRequest) -> str:
+    """Return the key of a request to `model`: 64 hexadecimal digits. The edition is a part of it only where there is one."""
+    # One request's key is wanted to find it, to book it and to record it, one after the other in one thread.
+    kept: tuple[str, TeacherRequest, str] | None = getattr(_last, "key", None)
+    if kept is None or kept[1] is not request or kept[0] != model:
+        document = {
+            "model": model,
+            "messages": [dict(message) for message in request.messages],
+            "parameters": dict(request.parameters),
+            "schema": {"name": request.schema.schema_name, "schema": request.schema.json_schema},
+            "prompt_version": request.prompt_version,
+            **({"edition": request.edition} if request.edition else {}),
+        }
+        kept = _last.key = (model, request, sha256_of(document))
+    return kept[2]
+
+
+_last = threading.local()
+
+
+def call_id(request: TeacherRequest, key: str) -> str:
+    """Return the id of the teacher call that answers `request`."""
+    return content_id(request.query.namespace, "call", request.query.id, request.stage, key)
+
+
+def calls_of(model: str, request: TeacherRequest, facts: Sequence[Mapping[str, Any]]) -> tuple[TeacherCall, ...]:
+    """Return the calls of an exchange. The last one answers the request; each other is followed by the next."""
+    key = request_key(model, request)
+    common = {
+        "source_id": request.query.id,
+        "stage": request.stage,
+        "model": model,
+        "prompt_version": request.prompt_version,
+    }
+    last = len(facts) - 1
+    ids = [call_id(request, key if n == last else f"{key}/{n}") for n in range(len(facts))]
+    return tuple(TeacherCall.model_validate({**common, **call, "id": ids[n]}) for n, call in enumerate(facts))
+
+
+class Tape:
+    """The replies of one ledger. Thread-safe, and safe beside other processes. Raises StoreUnfit as the `Database` does."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return f"the ledger {self._database.path}"
+
+    def __len__(self) -> int:
+        with self._database.reading() as rows:
+            return int(rows.execute("SELECT count(*) FROM exchanges WHERE reply IS NOT NULL").fetchone()[0])
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models whose replies there are."""
+        with self._database.reading() as rows:
+            found = rows.execute("SELECT model FROM exchanges WHERE reply IS NOT NULL GROUP BY model ORDER BY model")
+            return tuple(model for (model,) in found)
+
+    def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
+        """Return the recorded reply to this very request, or None. Another query's reply to it gets this query's ids."""
+        with self._database.reading() as rows:
+            exchange, known = self._exchange(rows, model, request)
+        if exchange is None:
+            return None
+        reply = self._reply(model, request, *exchange[1:])
+        if reply is not None and not known:  # this query's now, too: it goes when all that asked for it are erased
+            with self._database.writing() as rows:
+                if rows.execute("SELECT 1 FROM exchanges WHERE id = ?", exchange[:1]).fetchone():
+                    rows.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (request.query.id, exchange[0]))
+        return reply
+
+    def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
+        """Keep a validated reply with its calls; on disk when this returns.
+
+        Returns the reply that counts: this one, or the one that another process has recorded for the same request since.
+        """
+        document = {**payload.model_dump(mode="json"), "discarded": list(payload.discarded)}
+        facts = [attempt.facts(model) for attempt in attempts]
+        reply = _reply_of(model, request, payload, facts, requests=len(attempts))
+        with self._database.writing(durable=True) as rows:
+            exchange, _ = self._exchange(rows, model, request)
+            earlier = exchange and self._reply(model, request, *exchange[1:])
+            if exchange and not earlier:
+                _forget(rows, exchange[0])
+            id_ = (
+                exchange[0]
+                if exchange and earlier
+                else self._add(rows, model, request, facts, attempts, reply=dumped(document))
+            )
+            rows.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (request.query.id, id_))
+        return earlier or reply
+
+    def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
+        """Keep what was said in vain, with its calls, for a person to look into."""
+        facts = [attempt.facts(model) for attempt in attempts]
+        with self._database.writing() as rows:
+            id_ = self._add(rows, model, request, facts, attempts, error=whole(str(error)))
+            rows.execute("INSERT INTO asked VALUES (?, ?)", (request.query.id, id_))
+
+    def quarantined(self, source_id: str = "") -> Iterator[dict[str, str]]:
+        """Yield the unusable replies (to one source's requests), oldest first; `raw` is the model's last words."""
+        names = ("source_id", "stage", "model", "error", "raw", "at")
+        with self._database.reading() as rows:
+            found = rows.execute(_QUARANTINE, (source_id,)).fetchall()
+        yield from (dict(zip(names, row, strict=True)) for row in found)
+
+    def sent(self, request_sha256: str) -> dict[str, Any] | None:
+        """Return the messages and parameters that a call sent, or None where they are not recorded (any more)."""
+        with self._database.reading() as rows:
+            found = rows.execute("SELECT sent FROM calls WHERE request_sha256 = ? LIMIT 1", (request_sha256,)).fetchone()
+        return json.loads(found[0]) if found else None
+
+    def lengths(self, model: str) -> dict[str, list[tuple[int, int]]]:
+        """Return (tokens in, tokens out) of the model's last exchanges, by prompt version."""
+        found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        with self._database.reading() as rows:
+            for version, tokens_in, tokens_out in rows.execute(_LENGTHS, (model, LOOKED_AT)):
+                found[version].append((tokens_in, tokens_out))
+        return dict(found)
+
+    def _exchange(
+        self, rows: sqlite3.Connection, model: str, request: TeacherRequest
+    ) -> tuple[tuple[int, str, list[Any]] | None, bool]:
+        """Return the id, the reply and the calls of the recorded exchange, and whether it is known to be this query's."""
+        key = request_key(model, request)
+        found = rows.execute("SELECT id, reply FROM exchanges WHERE key = ? AND reply IS NOT NULL", (key,)).fetchone()
+        if found is None:
+            return None, False
+        calls = rows.execute(f"SELECT {FACTS} FROM calls WHERE exchange_id = ? ORDER BY n", found[:1]).fetchall()  # noqa: S608
+        known = rows.execute("SELECT 1 FROM asked WHERE source_id = ? AND exchange_id = ?", (request.query.id, found[0]))
+        return (*found, calls), known.fetchone() is not None
+
+    def _reply(self, model: str, request: TeacherRequest, document: str, calls: Sequence[Any]) -> TeacherReply | None:
+        try:
+            found = json.loads(document)
+            payload = request.schema.model_validate({**found, "discarded": tuple(found["discarded"])})
+            return _reply_of(model, request, payload, [dict(zip(NAMES, call, strict=True)) for call in calls], cached=True)
+        except (ValidationError, ValueError, LookupError, TypeError):
+            said = "a recorded reply does not have the expected form and is ignored"
+            log.event(said, level=logging.WARNING, query=request.query.id, stage=request.stage)
+            return None
+
+    @staticmethod
+    def _add(
+        rows: sqlite3.Connection,
+        model: str,
+        request: TeacherRequest,
+        facts: Sequence[Mapping[str, Any]],
+        attempts: Sequence[Attempt],
+        *,
+        reply: str | None = None,
+        error: str | None = None,
+    ) -> int:
+        row = (request_key(model, request), model, request.stage, request.prompt_version, reply, error)
+        calls = [(call, dumped(attempt.sent()), whole(attempt.text)) for call, attempt in zip(facts, attempts, strict=True)]
+        return add_exchange(rows, row, calls)
+
+
+def add_exchange(
+    rows: sqlite3.Connection, row: Sequence[str | None], calls: Sequence[tuple[Mapping[str, Any], str, str]]
+) -> int:
+    """Insert an exchange (key, model, stage, prompt version, reply, error) and its calls; return its id."""
+    statement = "INSERT INTO exchanges (key, model, stage, prompt_version, reply, error) VALUES (?, ?, ?, ?, ?, ?)"
+    id_ = rows.execute(statement, row).lastrowid
+    for n, (facts, sent, raw) in enumerate(calls):
+        values = (id_, n, *(facts[name] for name in NAMES), sent, raw)
+        statement = f"INSERT INTO calls (exchange_id, n, {FACTS}, sent, raw) VALUES ({', '.join('?' * len(values))})"  # noqa: S608
+        rows.execute(statement, values)
+    return int(id_ or 0)
+
+
+def _forget(rows: sqlite3.Connection, exchange_id: int) -> None:
+    rows.execute("DELETE FROM exchanges WHERE id = ?", (exchange_id,))
+    rows.execute("DELETE FROM calls WHERE exchange_id = ?", (exchange_id,))
+    rows.execute("DELETE FROM asked WHERE exchange_id = ?", (exchange_id,))
+
+
+def _reply_of(
+    model: str,
+    request: TeacherRequest,
+    payload: Reply,
+    facts: Sequence[Mapping[str, Any]],
+    *,
+    cached: bool = False,
+    requests: int = 0,
+) -> TeacherReply:
+    *earlier, call = calls_of(model, request, facts)
+    return TeacherReply(payload, call, cached=cached, requests=requests, earlier=tuple(earlier))
+
+
+def dumped(document: Mapping[str, Any]) -> str:
+    """Return a JSON document in canonical form."""
+    return whole(json.dumps(document, ensure_ascii=False, sort_keys=True))
+
+
+def whole(text: str) -> str:
+    """Return the text with half characters, which are no UTF-8, written as JSON escapes them."""
+    return text.encode("utf-8", "backslashreplace").decode()
