@@ -199,7 +199,7 @@ def _speed() -> None:
     triples = [
         {
             "subject": f"the plant number {place}", "predicate": "turns the light of the sun into", "object": f"sugar {place}",
-            "confidence": 0.9, "evidence": [place % 13], "subject_type": "CONCEPT", "object_type": "CONCEPT",
+            "confidence": 0.9, "evidence": [place % 13], "subject_type": "concept", "object_type": "concept",
         }
         for place in range(18)
     ]  # fmt: skip

@@ -27,6 +27,11 @@ Ids = Annotated[tuple[Text, ...], AfterValidator(lambda ids: tuple(sorted(set(id
 """Ids of which only the set matters: each once, sorted."""
 
 DOMAINS: tuple[Domain, ...] = ("general", "medical", "technical", "privacy")
+ENTITY_TYPES = (
+    "person", "organization", "location", "event", "time", "quantity", "substance", "organism", "object", "process", "concept",
+    "other",
+)  # fmt: skip
+"""What a teacher may call an entity; whatever else it says is `other`."""
 FRAMINGS: tuple[Framing, ...] = ("definitional", "contrastive", "causal", "procedural", "exemplar")
 MODES: tuple[Mode, ...] = ("none", "evidence", "graph", "combined")
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -110,7 +115,10 @@ class Evidence(Value):
 
 
 class Entity(Value):
-    """A node of one query's graph; `variants` are the surface forms that were merged into `name` (sorted)."""
+    """A node of one query's graph; `variants` are the surface forms that were merged into `name` (sorted).
+
+    `type` is one of ENTITY_TYPES, or empty where nobody said one.
+    """
 
     id: str
     source_id: str

@@ -1,4 +1,4 @@
-"""The reply shapes of a teacher (design, section 7), and their validation item by item.
+"""The reply shapes of a teacher, and their validation item by item.
 
 A reply is a pydantic model of one list. An item of that list that is unusable is discarded with a reason that can be shown; the
 reply as a whole is unusable only when nothing usable is left of it.
@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from drag_graph.model import FRAMINGS, Confidence, Relevance
+from drag_graph.model import ENTITY_TYPES, FRAMINGS, Confidence, Relevance
 
 
 def _no_flag(value: Any) -> Any:
@@ -42,6 +42,7 @@ def _list(items: Schema) -> Schema:
 
 
 _STRING: Schema = {"type": "string"}
+_ENTITY_TYPE: Schema = {"type": "string", "enum": list(ENTITY_TYPES)}
 _POSITION: Schema = {"type": "integer", "description": "0-based position in the request"}
 
 
@@ -74,20 +75,32 @@ class ScoreItem(Item):
     score: Annotated[Relevance, BeforeValidator(_no_flag)]
 
 
+def _entity_type(value: Any) -> str:
+    """Return a type of the list, `other` for any other, and nothing for nothing: a type never costs a triple."""
+    word = value.strip().lower() if isinstance(value, str) else value
+    return word if word in ENTITY_TYPES else "other" if word else ""
+
+
+EntityType = Annotated[str, BeforeValidator(_entity_type)]
+
+
 def _one_or_more(value: Any) -> Any:
     return [value] if isinstance(value, int) else value
 
 
 class TripleItem(Item):
-    """One triple; `evidence` are the 0-based positions in the request of the evidence that it was read from."""
+    """One triple; `evidence` are the 0-based positions in the request of the evidence that it was read from.
+
+    A type of an end is one of ENTITY_TYPES, or empty where none was given.
+    """
 
     subject: Words
     predicate: Words
     object: Words
     confidence: Annotated[Confidence, BeforeValidator(_no_flag)]
     evidence: Annotated[tuple[Index, ...], Field(min_length=1), BeforeValidator(_one_or_more)]
-    subject_type: str | None = None
-    object_type: str | None = None
+    subject_type: EntityType = ""
+    object_type: EntityType = ""
 
     @model_validator(mode="after")
     def _ends_differ(self) -> Self:
@@ -229,8 +242,8 @@ class TriplesReply(Reply):
                 object=_STRING,
                 confidence={"type": "number", "description": "0 to 1"},
                 evidence=_list(_POSITION),
-                subject_type=_STRING,
-                object_type=_STRING,
+                subject_type=_ENTITY_TYPE,
+                object_type=_ENTITY_TYPE,
             )
         )
     )

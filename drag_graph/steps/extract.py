@@ -9,33 +9,33 @@ from dataclasses import dataclass
 
 from drag_graph.distil.grounding import Grounds
 from drag_graph.identity import content_id, sha256_of
-from drag_graph.model import Evidence, Query, TeacherCall, sentence_of
+from drag_graph.model import ENTITY_TYPES, Evidence, Query, TeacherCall, sentence_of
 from drag_graph.ports import TeacherReply, TeacherRequest
 from drag_graph.steps.messages import Plan, chat, numbered, question
 from drag_graph.steps.patterns import extract as extract_by_rules
 from drag_graph.steps.surface import clean
 from drag_graph.wire import TripleItem, TriplesReply
 
-PROMPT_VERSIONS: dict[Plan, str] = {"lean": "triples-lean/1", "paper": "triples-paper/1"}
+PROMPT_VERSIONS: dict[Plan, str] = {"lean": "triples-lean/2", "paper": "triples-paper/2"}
 PATTERNS_MODEL = "patterns/1"
 LONGEST_END = 200
 """Characters of a subject or an object: a longer one is a sentence, not an entity."""
 LONGEST_PREDICATE = 120
 
 _LEAN_SYSTEM = (
-    "Extract knowledge-graph triples from numbered statements. Short noun phrases as ends, one name per entity, no pronouns; "
-    "confidence 0-1: how directly the statement says it. Reply in JSON: "
+    "Extract knowledge-graph triples from numbered statements. Short noun phrases in their words as ends, one name per entity, "
+    "no pronouns; confidence 0-1: how directly the statement says it. Reply in JSON: "
     '{"triples": [{"subject": string, "predicate": string, "object": string, "confidence": number, "evidence": [integer]}]}.'
 )
 _LEAN_USER = "{statements}"
 _PAPER_SYSTEM = (
     "Your task is to find the entity pairs in an evidence statement, and how they are related. "
-    "Name every pair of entities that the statement relates, and describe each relationship with a short predicate. Use the "
-    "same name for the same entity and resolve pronouns. Rate each relationship with a confidence from 0 to 1 by how directly "
-    "the evidence supports it.\n"
+    "Name every pair of entities that the statement relates, in its own words, and describe each relationship with a short "
+    "predicate. Use the same name for the same entity and no pronouns. Rate each relationship with a confidence from 0 to 1 by "
+    "how directly the evidence supports it.\n"
     'Reply with a JSON object {"triples": [{"subject": string, "predicate": string, "object": string, "confidence": number, '
     '"evidence": [integer], "subject_type": string, "object_type": string}]}; "evidence" is always [0], and a type is one of '
-    "PERSON, ORG, CONCEPT, PROCESS, QUANTITY, LOCATION."
+    f"{', '.join(ENTITY_TYPES)}."
 )
 _PAPER_USER = "Question: {question}\n\nEvidence:\n{statements}"
 _SIMPLER_SYSTEM = (
@@ -151,8 +151,8 @@ def _raw(item: TripleItem, evidence_id: str, call_id: str) -> RawTriple:
         confidence=item.confidence,
         evidence_id=evidence_id,
         call_id=call_id,
-        subject_type=(item.subject_type or "").strip().upper(),
-        object_type=(item.object_type or "").strip().upper(),
+        subject_type=item.subject_type,
+        object_type=item.object_type,
     )
 
 

@@ -55,7 +55,7 @@ def triples(prompt: str) -> dict[str, Any]:
         subject, object_ = words[0], words[-1] if len(words) > 1 else f"fact {i}"
         confidence = round(0.95 - 0.05 * (i % 6), 2)
         triple = {"subject": subject, "predicate": "relates to", "object": object_, "confidence": confidence, "evidence": [i]}
-        found.append({**triple, "subject_type": "thing", "object_type": "thing"})
+        found.append({**triple, "subject_type": "concept", "object_type": "concept"})
     return {"triples": found}
 
 

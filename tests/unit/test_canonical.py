@@ -170,11 +170,11 @@ def test_ids_are_of_the_namespace_and_query():
 
 def test_the_type_is_the_one_most_often_given():
     graph = build(
-        raw("ants", "eat", "leaves", subject_type="CONCEPT"),
-        raw("ant", "digs", "tunnels", evidence="e2", subject_type="CONCEPT"),
-        raw("ants", "fear", "birds", evidence="e3", subject_type="PERSON"),
+        raw("ants", "eat", "leaves", subject_type="concept"),
+        raw("ant", "digs", "tunnels", evidence="e2", subject_type="concept"),
+        raw("ants", "fear", "birds", evidence="e3", subject_type="person"),
     )
-    assert {entity.name: entity.type for entity in graph.entities}["ants"] == "CONCEPT"
+    assert {entity.name: entity.type for entity in graph.entities}["ants"] == "concept"
 
 
 @pytest.mark.parametrize(

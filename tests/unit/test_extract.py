@@ -44,7 +44,7 @@ def test_a_triple_of_two_evidence_becomes_two():
     got = step.read(reply("triples", [triple(evidence=[0, 1, 1], subject_type="concept")]), about)
     assert [raw.evidence_id for raw in got.triples] == ["e0", "e1"]
     assert {raw.call_id for raw in got.triples} == {"call-1"}
-    assert got.triples[0].subject_type == "CONCEPT"
+    assert got.triples[0].subject_type == "concept"
     assert got.discarded == ()
 
 

@@ -3,13 +3,14 @@ import json
 import pytest
 from pydantic import ValidationError
 
+from drag_graph.model import ENTITY_TYPES
 from drag_graph.wire import REPLIES, EvidenceReply, RewriteReply, ScoresReply, TriplesReply
 
 TRIPLE = {"subject": "a", "predicate": "b", "object": "c", "confidence": 0.5, "evidence": [0]}
 EXAMPLES = {
     "evidence": {"evidence": [{"text": "t", "framing": "causal"}]},
     "scores": {"scores": [{"index": 0, "score": 10}]},
-    "triples": {"triples": [{**TRIPLE, "subject_type": "x", "object_type": "y"}]},
+    "triples": {"triples": [{**TRIPLE, "subject_type": "person", "object_type": "other"}]},
     "statements": {"statements": [{"pair": 0, "statement": "s"}]},
     "rewrite": {"question": "q", "replacements": [{"original": "Ann", "placeholder": "a person"}]},
 }
@@ -47,6 +48,29 @@ def test_evidence_may_be_plain_texts_and_unknown_framings_are_unspecified():
     reply = EvidenceReply.parse(["a", {"text": " b ", "framing": "poetic"}, {"text": "c", "framing": None}, {"text": "d"}])
     assert [item.text for item in reply.evidence] == ["a", "b", "c", "d"]
     assert {item.framing for item in reply.evidence} == {"unspecified"}
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("person", "person"),
+        (" Person ", "person"),
+        ("ORG", "other"),
+        ("", ""),
+        (None, ""),
+        (" ", ""),
+        (["person"], "other"),
+        (7, "other"),
+    ],
+)
+def test_an_entity_type_is_of_the_list_or_other_and_never_costs_a_triple(given, taken):
+    (item,) = TriplesReply.parse([{**TRIPLE, "subject_type": given}]).triples
+    assert (item.subject_type, item.object_type) == (taken, "")
+
+
+def test_the_schema_names_the_entity_types():
+    properties = TriplesReply.json_schema["properties"]["triples"]["items"]["properties"]
+    assert properties["subject_type"]["enum"] == properties["object_type"]["enum"] == list(ENTITY_TYPES)
 
 
 @pytest.mark.parametrize(
