@@ -1,8 +1,9 @@
-"""Structured logs: one event a line with stage, query id, duration and status; never a text or a secret (design, section 6)."""
+"""Structured logs: one event a line with stage, query id, duration and status; never a text or a secret."""
 
 import json
 import logging
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import Any
 
 LOGGER = logging.getLogger("drag_graph")
 _FIELDS = "drag_graph_fields"
+SLOW = 1.0
+"""Seconds after which somebody who waits wants to know for what."""
 
 
 class _Readable(logging.Formatter):
@@ -64,3 +67,23 @@ def timed(stage: str, source_id: str) -> Iterator[None]:
         status = "ok"
     finally:
         event("stage", stage=stage, query=source_id, duration_ms=round((time.monotonic() - began) * 1000), status=status)
+
+
+@contextmanager
+def slow(sentence: str) -> Iterator[None]:
+    """Say what is waited for where the block takes longer than a second: on stderr, once `configure` has been called."""
+    timer = threading.Timer(SLOW, _say, [sentence])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _say(sentence: str) -> None:
+    for handler in LOGGER.handlers:
+        if isinstance(handler.formatter, _Json):
+            event("waiting", level=logging.WARNING, what=sentence)
+        elif isinstance(handler, logging.StreamHandler):
+            print(f"{sentence[:1].upper()}{sentence[1:]} ...", file=sys.stderr, flush=True)  # noqa: T201

