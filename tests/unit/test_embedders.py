@@ -286,7 +286,8 @@ def test_a_busy_server_is_asked_again_after_waiting(server):
     server.script(EMBEDDINGS, Fault(503), Fault(429, retry_after="7"), Fault(500), Fault())
     embedder = LiteLLMEmbedder("a-model", base_url=server.url, sleep=waits.append)
     assert embedder.dimension == 64
-    assert waits == [1.0, 7.0, 4.0, 8.0]
+    assert all(0 <= wait <= most for wait, most in zip(waits, [1, 7.7, 4, 8], strict=True))
+    assert waits[1] >= 7
     assert len(server.requests) == 5
 
 
@@ -323,7 +324,7 @@ def test_nobody_there_is_unavailable():
     embedder = LiteLLMEmbedder("a-model", base_url="http://127.0.0.1:1/v1", timeout=5, sleep=waits.append)
     with pytest.raises(ModelUnavailable, match="cannot be reached"):
         embedder.embed(["text"])
-    assert waits == [1, 2, 4]
+    assert all(0 <= wait <= most for wait, most in zip(waits, [1, 2, 4], strict=True))
 
 
 def test_too_few_vectors_are_refused(server):
