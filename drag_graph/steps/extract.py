@@ -12,7 +12,7 @@ from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import ENTITY_TYPES, Evidence, Query, TeacherCall, sentence_of
 from drag_graph.ports import TeacherReply, TeacherRequest
 from drag_graph.steps.messages import Plan, chat, numbered, question
-from drag_graph.steps.patterns import extract as extract_by_rules
+from drag_graph.steps.patterns.reader import extract as extract_by_rules
 from drag_graph.steps.surface import clean
 from drag_graph.wire import TripleItem, TriplesReply
 

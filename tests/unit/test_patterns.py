@@ -2,8 +2,8 @@
 
 import pytest
 
-from drag_graph.steps.patterns import ExtractedTriple, extract
 from drag_graph.steps.patterns.confidence import CONFIDENCE, confidence
+from drag_graph.steps.patterns.reader import ExtractedTriple, extract
 
 
 def parts(text: str) -> list[tuple[str, str, str]]:
@@ -27,9 +27,6 @@ READ = [
     ("Maya's brother is Leo.", ("Maya", "brother is", "Leo"), "possessive"),
     ("The capital of Peru is Lima.", ("Peru", "capital is", "Lima"), "possessive"),
     ("Lima, a port, lies on the coast.", ("Lima", "is", "port"), "apposition"),
-    ("Ida Bell (born 1950 in Cork) is a singer.", ("Ida Bell", "was born in", "Cork"), "born"),
-    ("Ida Bell (1901 - 1950) was a singer.", ("Ida Bell", "was until", "1950"), "life_dates"),
-    ("The Royal Tea Club (RTC) meets in York.", ("Royal Tea Club", "is also known as", "RTC"), "alias"),
     ("A kiln is an oven that bakes clay.", ("kiln", "bakes", "clay"), "relative"),
     ("Bees make honey, which bears eat.", ("bears", "eat", "honey"), "relative"),
     ("Peru, where the capital is Lima, is large.", ("Peru", "capital is", "Lima"), "possessive"),
@@ -39,9 +36,7 @@ READ = [
     ("Kim believes that cats fly.", ("Kim", "believes that", "cats fly"), "complement"),
     ("In spring, storks build nests.", ("storks", "build nests in", "spring"), "leading_phrase"),
     ("Built in 1900, the bridge crosses the Elbe.", ("bridge", "Built in", "1900"), "participle"),
-    ("There are many lakes in Finland.", ("many lakes", "are in", "Finland"), "existential"),
     ("Beads of water are formed by steam.", ("Beads of water", "are formed by", "steam"), "passive"),
-    ("Use a net to catch fish.", ("you", "Use a net to catch", "fish"), "imperative"),
 ]  # fmt: skip
 
 
@@ -158,8 +153,8 @@ def test_ends_differ_and_no_triple_comes_twice():
         assert len(found) == len(set(found))
 
 
-def test_the_fall_back_is_worth_less_than_any_strong_rule():
-    assert confidence("fall_back") < 0.7 <= min(confidence(rule) for rule in ("copula", "passive", "verb", "used_for"))
+def test_the_parenthesis_is_worth_less_than_any_strong_rule():
+    assert confidence("parenthesis") < 0.7 <= min(confidence(rule) for rule in ("copula", "passive", "verb", "used_for"))
     assert all(0 <= value <= 1 for value in CONFIDENCE.values())
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drag_graph.evaluation.extraction import content_words, coverage
-from drag_graph.steps.patterns import extract
 from drag_graph.steps.patterns.context import FINITE
+from drag_graph.steps.patterns.reader import extract
 from drag_graph.steps.patterns.tagging import tag
 from drag_graph.steps.patterns.text import MAX_CHARACTERS, MAX_TOKENS, join, sentences
 from drag_graph.steps.patterns.verbs import forms, third_person

@@ -85,8 +85,12 @@ class LocalEmbedder(Remembering):
 
                 try:
                     self._tokenizer = Tokenizer.from_file(str(self._model_folder() / "tokenizer.json"))
-                except Exception as error:  # its own kind of error is plain Exception
+                except (OSError, ValueError) as error:
                     raise self._not_loaded(error) from error
+                except Exception as error:
+                    if type(error) is Exception:  # the library has no kind of error of its own
+                        raise self._not_loaded(error) from error
+                    raise
                 self._tokenizer.no_truncation()
                 self._tokenizer.no_padding()
             return self._tokenizer

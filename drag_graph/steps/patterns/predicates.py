@@ -158,8 +158,7 @@ def _object(  # noqa: C901  one case a kind of object
     if rule == "copula" and 0 < place <= MAX_HEAD and not listed and trim(kept[place + 1 :]):
         found = _spread(group + kept[: place + 1], kept[place + 1 :], "copula_of")
     else:
-        name = "copula_adjective" if rule == "copula" and _adjectival(kept) else rule
-        found = _spread(group, kept, name)
+        found = _spread(group, kept, rule)
     prefix = group + carried(kept)
     if rule == "copula" and place and not verb and trim(kept[:place])[-1:] and kept[place - 1].low in w.LIGHT_HEADS:
         # What is part of a thing in Y is in Y; "is part in" says nothing.
@@ -269,7 +268,7 @@ def _phrase_rule(rule: str, part: Segment, *, first: bool) -> str:
 def _intransitive(group: list[Token], prefix: list[Token]) -> list[Piece]:
     """Make the last word of the group the object: "sound is produced", "it grows quickly"."""
     if len(prefix) > len(group):
-        return [Piece(group, prefix[len(group) :], "copula_adjective")]
+        return [Piece(group, prefix[len(group) :], "copula")]
     if len(group) > 1 and group[-1].tag in {"E", "B", "A", "G"}:
         return [Piece(group[:-1], group[-1:], "intransitive")]
     return []

@@ -24,7 +24,7 @@ from drag_graph.steps.patterns.clauses import (
     word,
 )
 from drag_graph.steps.patterns.confidence import confidence
-from drag_graph.steps.patterns.context import FINITE, NOMINAL
+from drag_graph.steps.patterns.context import NOMINAL
 from drag_graph.steps.patterns.phrases import (
     Segment,
     coordinated,
@@ -40,7 +40,6 @@ from drag_graph.steps.patterns.phrases import (
 from drag_graph.steps.patterns.predicates import MAX_CARRIED, carried, has_reduced, pieces, reduced_relatives
 from drag_graph.steps.patterns.tagging import tag
 from drag_graph.steps.patterns.text import Token, join, sentences
-from drag_graph.steps.patterns.verbs import BASE, forms
 
 MAX_DEPTH = 4
 MAX_SHARED = 15
@@ -85,12 +84,9 @@ class SentenceReader:
         tag(tokens)
         self.clause(tokens)
         for aside in asides:
-            for subject, predicate, thing, rule in aside.triples(tokens):
-                self.emit(subject, predicate, thing, rule)
-        if not self.triples:
-            self._imperative(tokens)
-        if not self.triples:
-            self._fall_back(tokens)
+            noted = aside.triple(tokens)
+            if noted is not None:
+                self.emit(*noted, "parenthesis")
         return self.triples
 
     def emit(self, subject: list[Token], predicate: list[Token], thing: list[Token], rule: str) -> None:
@@ -103,7 +99,7 @@ class SentenceReader:
         if len(self.triples) >= MAX_TRIPLES:
             return
         if folded[2] in w.PRONOUNS or folded[0] in w.PRONOUNS | w.STANDALONE:
-            rule = rule if rule == "imperative" else "pronoun"
+            rule = "pronoun"
         self.seen.add(folded)
         self.triples.append(ExtractedTriple(parts[0], parts[1], parts[2], confidence(rule), rule))
 
@@ -129,7 +125,6 @@ class SentenceReader:
         if kept < len(own) and (not kept or own[kept - 1].tag not in {"E", "F", "B"}):
             group, own = own[kept:] + group, own[:kept]
         if not own and group[0].low == "there":
-            self._existential(group[1:], rest, depth)
             return
         if [token.low for token in own] == ["it"] and expletive(group, rest):
             return
@@ -320,19 +315,6 @@ class SentenceReader:
             return
         self.clause([*main, *marker, *condition], None, depth + 1)
 
-    def _existential(self, group: list[Token], rest: list[Token], depth: int) -> None:
-        parts = segments(rest)
-        if not parts or parts[0].kind != "object":
-            return
-        thing = parts[0].body
-        for part in parts[1:]:
-            if part.kind == "relative":
-                self._relative(part.body, antecedent_of(thing), depth)
-            elif part.kind in {"preposition", "infinitive"}:
-                self.emit(thing, group + part.marker, part.body, "existential")
-        if not self.triples:
-            self.emit([word("there", "n")], group, rest, "existential")
-
     def _leading_phrase(self, leading: list[Token], subjects: list[list[Token]], group: list[Token], rest: list[Token]) -> None:
         """Hang the phrase in front on the subject and verb: "In spring, birds build nests"."""
         if leading[0].tag in {"E", "G"}:
@@ -355,30 +337,6 @@ class SentenceReader:
         place = next((i for i, token in enumerate(tokens) if token.tag == "R" and i), -1)
         if place > 0 and any(token.tag in NOMINAL for token in tokens[:place]):
             self._relative(tokens[place:], trim(tokens[:place]), depth)
-
-    def _imperative(self, tokens: list[Token]) -> None:
-        """Say of "you" what the reader is told to do: "Take a map to plan the route"."""
-        start = next((i for i, t in enumerate(tokens) if t.tag not in {"A", "N"}), 0)
-        if len(tokens) < start + 2 or any(token.tag in FINITE for token in tokens):
-            return
-        verb = forms(tokens[start].low)
-        if verb is None or BASE not in verb.inflections:
-            return
-        if tokens[start + 1].tag not in {"D", "P", "J", "O"} and not (verb.pure and start + 1 < len(tokens)):
-            return
-        tokens[start].tag = "F"
-        end = start + 1
-        self.predicate([[word("you", "n")]], tokens[:end], tokens[end:], 1, "imperative")
-
-    def _fall_back(self, tokens: list[Token]) -> None:
-        """Any ordinary sentence: cut at its first verb that has words on both sides."""
-        for index in range(1, len(tokens)):
-            if tokens[index].tag in FINITE and any(t.tag in NOMINAL for t in tokens[:index]):
-                end = group_end(tokens, index)
-                if end == len(tokens) and end - index > 1:
-                    end -= 1
-                self.emit(tokens[:index], tokens[index:end], tokens[end:], "fall_back")
-                return
 
 
 def extract(passage: str) -> list[ExtractedTriple]:
