@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from drag_graph.model import ENTITY_TYPES, FRAMINGS, Confidence, Relevance
+from drag_graph.model import ENTITY_TYPES, FRAMINGS, Confidence, Framing, Relevance
 
 
 def _no_flag(value: Any) -> Any:
@@ -56,7 +56,7 @@ class EvidenceItem(Item):
     """One factual statement; a framing that is not one of the five counts as unspecified."""
 
     text: Words
-    framing: str = "unspecified"
+    framing: Framing = "unspecified"
 
     @model_validator(mode="before")
     @classmethod

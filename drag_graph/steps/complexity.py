@@ -1,4 +1,4 @@
-"""How complex a question is (design, section 5; seeds: "complexity scorer"): a heuristic that needs no model.
+"""How complex a question is by a heuristic that needs no model.
 
 The score decides, with the domain, how much evidence and how many edges are kept (`drag_graph.distil.plans.choose_k`). It is a
 weighted mean of five signals, each in [0, 1], so that its thresholds 0.5 and 0.8 have a meaning that can be shown:

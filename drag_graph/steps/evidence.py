@@ -1,4 +1,4 @@
-"""Evidence: what is asked of the teacher, and what becomes of its reply (design, section 5; the paper's step 1 and appendix F).
+"""Evidence: what is asked of the teacher, and what becomes of its reply (the paper's step 1 and appendix F).
 
 `lean` asks once for statements spread over the five framings. `paper` asks as the published prompt does; when near-duplicates
 leave fewer than were asked for, it asks once more for the missing number and shows what is there.
@@ -6,23 +6,18 @@ leave fewer than were asked for, it asks once more for the missing number and sh
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from drag_graph.identity import canonical_text, content_id
-from drag_graph.model import FRAMINGS, Evidence, Framing, Query
+from drag_graph.model import FRAMINGS, Evidence, Query
 from drag_graph.ports import TeacherReply, TeacherRequest, Vectors
 from drag_graph.steps.guards import statements_differ
-from drag_graph.steps.inflection import noun
 from drag_graph.steps.messages import Plan, chat, numbered, question
-from drag_graph.steps.surface import fold, tokens
+from drag_graph.steps.surface import tokens
 from drag_graph.wire import EvidenceReply
 
 PROMPT_VERSIONS: dict[Plan, str] = {"lean": "evidence-lean/1", "paper": "evidence-paper/1"}
 TEMPERATURE = 0.7
 NEAR_COSINE = 0.95
 """Cosine from which two statements say the same, unless a guard sees a difference (numbers, negation, opposites)."""
-NEAR_OVERLAP = 0.85
-"""Jaccard overlap of words from which two statements say the same, where there are no vectors."""
 LONGEST = 4_000
 """Characters of a statement that are kept; a longer one is cut after a word."""
 
@@ -75,14 +70,14 @@ def read(
     reply: TeacherReply,
     query: Query,
     *,
+    embed: Embed,
     number: int | None = None,
     have: Sequence[Evidence] = (),
-    embed: Embed | None = None,
 ) -> tuple[Evidence, ...]:
     """Return `have` and what the reply adds, in order of position; what is not kept has its reason.
 
-    Repeats are found by `embed` where it is given (one call for all texts), else by the words they share. Of more than `number`
-    distinct statements the later ones are not kept; None keeps them all. Times are those of the call.
+    Repeats are found by `embed`, in one call for all texts. Of more than `number` distinct statements the later ones are not
+    kept; None keeps them all. Times are those of the call.
     """
     assert isinstance(reply.payload, EvidenceReply)
     added = []
@@ -92,15 +87,16 @@ def read(
                 id=content_id(query.namespace, "evidence", query.id, shortened(item.text)),
                 source_id=query.id,
                 text=shortened(item.text),
-                framing=_framing(item.framing),
+                framing=item.framing,
                 position=len(have) + place,
                 call_ids=(reply.call.id,),
                 created_at=reply.call.created_at,
             )
         )
     together = _with_distinct_ids(query, (*have, *added))
-    vectors = embed([item.text for item in together]) if embed is not None and together else None
-    return _within(mark_repeats(together, vectors), number)
+    if not together:
+        return ()
+    return _within(mark_repeats(together, embed([item.text for item in together])), number)
 
 
 def missing(evidence: Sequence[Evidence], number: int, plan: Plan) -> int:
@@ -108,47 +104,28 @@ def missing(evidence: Sequence[Evidence], number: int, plan: Plan) -> int:
     return max(0, number - sum(item.kept for item in evidence)) if plan == "paper" else 0
 
 
-def mark_repeats(evidence: Sequence[Evidence], vectors: Vectors | None = None) -> tuple[Evidence, ...]:
+def mark_repeats(evidence: Sequence[Evidence], vectors: Vectors) -> tuple[Evidence, ...]:
     """Return the evidence with repeats not kept; the reason names the position of the one that is repeated.
 
-    Two statements are the same when their normalised texts are, or when they are near (`NEAR_COSINE` by `vectors`, one unit row
-    each, else `NEAR_OVERLAP` by words) and differ neither in a number nor by a negation or an opposite.
+    Two statements are the same when their normalised texts are, or when their `vectors`, one unit row each, are near
+    (`NEAR_COSINE`) and they differ neither in a number nor by a negation or an opposite.
     """
-    words = [_words(item.text) for item in evidence]
     canonical = [" ".join(tokens(canonical_text(item.text))) or canonical_text(item.text) for item in evidence]
+    cosines = vectors @ vectors.T
     marked: list[Evidence] = []
     for place, item in enumerate(evidence):
         reason = item.reason
-        for earlier in range(place):
+        for earlier, other in enumerate(marked):
             if reason:
                 break
-            if marked[earlier].kept:
-                near = _nearness(earlier, place, words, vectors)
-                reason = _repeats(evidence[earlier], item, near, same=canonical[earlier] == canonical[place])
+            if not other.kept:
+                continue
+            if canonical[earlier] == canonical[place]:
+                reason = f"says the same as evidence {other.position}"
+            elif cosines[earlier, place] >= NEAR_COSINE and not statements_differ(other.text, item.text):
+                reason = f"nearly repeats evidence {other.position} (cosine {cosines[earlier, place]:.2f})"
         marked.append(item.model_copy(update={"kept": False, "reason": reason}) if reason else item)
     return tuple(marked)
-
-
-def _repeats(first: Evidence, second: Evidence, near: str, *, same: bool) -> str:
-    if same:
-        return f"says the same as evidence {first.position}"
-    if near and not statements_differ(first.text, second.text):
-        return f"nearly repeats evidence {first.position} ({near})"
-    return ""
-
-
-def _nearness(first: int, second: int, words: Sequence[frozenset[str]], vectors: Vectors | None) -> str:
-    """Return how near two statements are, in words, or "" when they are not near."""
-    if vectors is not None:
-        cosine = float(np.dot(vectors[first], vectors[second]))
-        return f"cosine {cosine:.2f}" if cosine >= NEAR_COSINE else ""
-    together = words[first] | words[second]
-    overlap = len(words[first] & words[second]) / len(together) if together else 0.0
-    return f"word overlap {overlap:.2f}" if overlap >= NEAR_OVERLAP else ""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(noun(fold(word)) for word in tokens(text))
 
 
 def _with_distinct_ids(query: Query, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
@@ -181,7 +158,3 @@ def shortened(text: str) -> str:
         return text
     cut = text[: LONGEST - 2]
     return (cut[: cut.rfind(" ")] if " " in cut[LONGEST // 2 :] else cut).rstrip() + " \u2026"
-
-
-def _framing(framing: str) -> Framing:
-    return next((known for known in FRAMINGS if known == framing), "unspecified")

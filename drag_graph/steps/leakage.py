@@ -1,4 +1,4 @@
-"""Whether evidence gives the answer away (design, section 5): measured, never dropped.
+"""Whether evidence gives the answer away: measured, never dropped.
 
 A teacher that is asked for facts sometimes answers. A student that then does well has copied, not reasoned; an evaluation
 says how often. Naming the right option within a fact is not leakage: a fact about the answer has to name it.

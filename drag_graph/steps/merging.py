@@ -1,4 +1,4 @@
-"""Which entity names and which predicates of one subgraph are the same (design, section 5; measured in docs/merging.md).
+"""Which entity names and which predicates of one subgraph are the same (measured in docs/merging.md).
 
 Names merge by their key, by acronym, by family name, and at last by embedding: cosine at or above a threshold, and no guard
 that knows better (`drag_graph.steps.guards`). The result does not depend on the order of the names.

@@ -1,4 +1,4 @@
-"""Surface forms to comparable keys: cleaning, word endings, acronyms (design, section 5, "canonical form").
+"""Surface forms to comparable keys: cleaning, word endings, acronyms .
 
 English rules of this project's own making; a word that no rule knows stays as it is. Nothing here needs a model.
 """
@@ -11,9 +11,7 @@ from drag_graph.steps.inflection import noun, verb
 
 ARTICLES = frozenset({"a", "an", "the"})
 REMEMBERED = 4_096
-"""Names and words whose forms are remembered: those of one subgraph are looked at again and again."""
-LONGEST_REMEMBERED = 120
-"""Characters; longer texts are sentences, which are looked at once, and would fill the memory."""
+"""Texts whose forms are remembered: those of one subgraph are looked at again and again."""
 AUXILIARIES = frozenset({"be", "have", "do"})
 PREPOSITIONS = frozenset(
     """about above across after against along among around as at before behind below beneath beside between beyond by during for
@@ -50,12 +48,9 @@ _ASIDE = re.compile(r"^(?P<outer>[^()]+?)\s*\((?P<inner>[^()]+)\)$")
 _ACRONYM = re.compile(r"^(?:[A-Z][a-z]?\.?){1,7}[0-9]?s?$")
 
 
+@lru_cache(REMEMBERED)
 def clean(text: str) -> str:
     """Return a name for people: NFKC, no control characters, single spaces, no quotes or full stops around it."""
-    return _clean_name(text) if len(text) <= LONGEST_REMEMBERED else _cleaned(text)
-
-
-def _cleaned(text: str) -> str:
     folded = _CONTROL.sub(" ", unicodedata.normalize("NFKC", text)).replace("\u2019", "'").replace("\u2018", "'")
     stripped = _SPACE.sub(" ", folded).strip(_EDGE_MARKS)
     # An abbreviation keeps its last full stop: "U.S." is not "U.S".
@@ -64,17 +59,14 @@ def _cleaned(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Return the words and numbers of a text as they are written; hyphens, slashes and underscores separate."""
-    return list(_tokens_of_name(text) if len(text) <= LONGEST_REMEMBERED else _tokens(text))
+    return list(_tokens(text))
 
 
+@lru_cache(REMEMBERED)
 def _tokens(text: str) -> tuple[str, ...]:
     words = clean(text).replace("'s ", " ").removesuffix("'s").replace("_", " ")
     joined = _DOTTED.sub(lambda match: match.group().replace(".", ""), words)
     return tuple(_TOKEN.findall(joined))
-
-
-_clean_name = lru_cache(REMEMBERED)(_cleaned)
-_tokens_of_name = lru_cache(REMEMBERED)(_tokens)
 
 
 @lru_cache(REMEMBERED)
@@ -132,15 +124,12 @@ def spaced(predicate: str) -> str:
     return _CAMEL.sub(" ", clean(predicate)).replace("_", " ").lower()
 
 
+@lru_cache(REMEMBERED)
 def predicate_words(text: str) -> tuple[str, ...]:
     """Return the plain forms of a predicate's words, without articles; "is located in" and "located in" are the same.
 
     A passive keeps its preposition, so "causes" and "is caused by" stay apart (`cause`, `cause_by`).
     """
-    return _predicate_words_of_short(text) if len(text) <= LONGEST_REMEMBERED else _predicate_words(text)
-
-
-def _predicate_words(text: str) -> tuple[str, ...]:
     folded = [fold(word) for word in tokens(spaced(text).replace("n't", " not").replace("cannot", "can not"))]
     plain = [spelling(verb(word)) for word in folded if word not in ARTICLES]
     while len(plain) > 2 and plain[0] in AUXILIARIES and plain[-1] in PREPOSITIONS and folded[-2] != plain[-2]:  # noqa: PLR2004
@@ -150,9 +139,6 @@ def _predicate_words(text: str) -> tuple[str, ...]:
     if len(plain) > 1 and plain[0] == "do" and plain[1] == "not":
         plain = plain[1:]
     return tuple(plain)
-
-
-_predicate_words_of_short = lru_cache(REMEMBERED)(_predicate_words)
 
 
 def _is_participle(written: str, plain: str) -> bool:

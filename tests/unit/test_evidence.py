@@ -5,6 +5,8 @@ from drag_graph.steps import evidence as step
 from drag_graph.steps import extract, rank, statements
 from tests.unit.step_builders import evidence, query, reply
 
+EMBED = LexicalEmbedder().embed
+
 
 def texts(request):
     return "\n".join(message["content"] for message in request.messages)
@@ -34,22 +36,23 @@ def test_the_gold_answer_is_never_sent():
 
 
 def test_positions_ids_framings_and_times_come_from_the_reply():
-    got = step.read(reply("evidence", [{"text": "Plants take in gas.", "framing": "causal"}, "Leaves have pores."]), query())
+    got = step.read(
+        reply("evidence", [{"text": "Plants take in gas.", "framing": "causal"}, "Leaves have pores."]), query(), embed=EMBED
+    )
     assert [item.position for item in got] == [0, 1]
     assert [item.framing for item in got] == ["causal", "unspecified"]
     assert all(item.kept and item.call_ids == ("call-1",) and item.created_at.startswith("2026") for item in got)
-    again = step.read(reply("evidence", ["Leaves have pores."]), query())
+    again = step.read(reply("evidence", ["Leaves have pores."]), query(), embed=EMBED)
     assert again[0].id == got[1].id
 
 
 def test_exact_repeats_are_dropped_with_a_reason_and_ids_of_their_own():
-    got = step.read(reply("evidence", ["Ice is cold.", "ice  is cold", "Ice is cold.", "Ice is cold."]), query())
+    got = step.read(reply("evidence", ["Ice is cold.", "ice  is cold", "Ice is cold.", "Ice is cold."]), query(), embed=EMBED)
     assert [item.kept for item in got] == [True, False, False, False]
     assert {item.reason for item in got[1:]} == {"says the same as evidence 0"}
     assert len({item.id for item in got}) == 4
 
 
-@pytest.mark.parametrize("embed", [None, LexicalEmbedder().embed])
 @pytest.mark.parametrize(
     ("first", "second", "kept"),
     [
@@ -60,32 +63,34 @@ def test_exact_repeats_are_dropped_with_a_reason_and_ids_of_their_own():
         ("Iron rusts in wet air.", "Mammals feed their young with milk.", True),
     ],
 )
-def test_near_repeats_go_but_different_numbers_and_opposites_stay(first, second, kept, embed):
-    got = step.read(reply("evidence", [first, second]), query(), embed=embed)
+def test_near_repeats_go_but_different_numbers_and_opposites_stay(first, second, kept):
+    got = step.read(reply("evidence", [first, second]), query(), embed=EMBED)
     assert got[0].kept
     assert got[1].kept is kept
     assert bool(got[1].reason) is not kept
 
 
 def test_a_second_reply_goes_on_where_the_first_ended():
-    first = step.read(reply("evidence", ["One thing.", "One thing."]), query())
+    first = step.read(reply("evidence", ["One thing.", "One thing."]), query(), embed=EMBED)
     assert step.missing(first, 3, "paper") == 2
     assert step.missing(first, 3, "lean") == 0
     more = step.request(query(), number=2, plan="paper", have=first)
     assert "0. One thing." in texts(more)
-    both = step.read(reply("evidence", ["one thing", "Another matter."]), query(), have=first)
+    both = step.read(reply("evidence", ["one thing", "Another matter."]), query(), embed=EMBED, have=first)
     assert [item.position for item in both] == [0, 1, 2, 3]
     assert [item.kept for item in both] == [True, False, False, True]
 
 
 def test_more_than_asked_for_is_not_kept():
-    got = step.read(reply("evidence", ["Ice melts.", "Ice melts.", "Iron rusts.", "Wood burns."]), query(), number=2)
+    got = step.read(
+        reply("evidence", ["Ice melts.", "Ice melts.", "Iron rusts.", "Wood burns."]), query(), embed=EMBED, number=2
+    )
     assert [item.kept for item in got] == [True, False, True, False]
     assert got[3].reason == "more than the 2 asked for"
 
 
 def test_an_endless_statement_is_cut_after_a_word():
-    got = step.read(reply("evidence", ["word " * 3_999]), query())
+    got = step.read(reply("evidence", ["word " * 3_999]), query(), embed=EMBED)
     assert len(got[0].text) <= step.LONGEST
     assert got[0].text.endswith("word \u2026")
 
