@@ -1,4 +1,4 @@
-"""Surface forms to comparable keys: cleaning, word endings, acronyms .
+"""Surface forms to comparable keys: cleaning, word endings, acronyms.
 
 English rules of this project's own making; a word that no rule knows stays as it is. Nothing here needs a model.
 """
