@@ -63,7 +63,10 @@ class Query(Value):
 
 
 class TeacherCall(Value):
-    """One request to a model (or to a curated file, or to the `patterns` extractor) and its reply."""
+    """One request to a model (or to a curated file, or to the `patterns` extractor) and its reply.
+
+    `follows` is the id of the call before it, where the model had to be asked again about one thing.
+    """
 
     id: str
     source_id: str
@@ -77,6 +80,7 @@ class TeacherCall(Value):
     cost_usd: Annotated[float, Field(ge=0.0)] = 0.0
     latency_ms: Count = 0
     created_at: str = ""
+    follows: str = ""
 
 
 class Evidence(Value):

@@ -22,7 +22,8 @@ CALL (g) {
   UNWIND g[2] AS c
   CREATE (call:TeacherCall {
     id: c[0], source_id: g[1], namespace: $namespace, stage: c[1], model: c[2], prompt_version: c[3], request_sha256: c[4],
-    response_sha256: c[5], tokens_in: c[6], tokens_out: c[7], cost_usd: c[8], latency_ms: c[9], created_at: c[10]
+    response_sha256: c[5], tokens_in: c[6], tokens_out: c[7], cost_usd: c[8], latency_ms: c[9], created_at: c[10],
+    follows: c[11]
   })
   RETURN collect(call) AS calls
 }

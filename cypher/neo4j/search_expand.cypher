@@ -102,7 +102,7 @@ RETURN
     MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})
     USING INDEX SEEK c:TeacherCall(namespace, source_id)
     RETURN [c.id, c.stage, c.model, c.prompt_version, c.request_sha256, c.response_sha256, c.tokens_in, c.tokens_out,
-      c.cost_usd, c.latency_ms, c.created_at]
+      c.cost_usd, c.latency_ms, c.created_at, c.follows]
   } AS calls,
   COLLECT {
     CALL (q, whole, evidence_ids) {

@@ -33,6 +33,7 @@ CALL = (
     "cost_usd",
     "latency_ms",
     "created_at",
+    "follows",
 )
 EVIDENCE = (
     *("id", "text", "framing", "position", "cosine", "llm_score", "score", "rank", "kept", "reason", "created_at"),

@@ -106,7 +106,10 @@ def calls_of(model: str, request: TeacherRequest, facts: Sequence[Mapping[str, A
     }
     last = len(facts) - 1
     ids = [call_id(request, key if n == last else f"{key}/{n}") for n in range(len(facts))]
-    return tuple(TeacherCall.model_validate({**common, **call, "id": ids[n]}) for n, call in enumerate(facts))
+    before = ["", *ids]
+    return tuple(
+        TeacherCall.model_validate({**common, **call, "id": ids[n], "follows": before[n]}) for n, call in enumerate(facts)
+    )
 
 
 class Tape:

@@ -241,6 +241,7 @@ def _call(query: Query, stage: Stage, settings_hash: str) -> TeacherCall:
         cost_usd=0.00125,
         latency_ms=678,
         created_at=CREATED_AT,
+        follows=content_id(query.namespace, "call", query.id, "evidence", settings_hash) if stage != "evidence" else "",
     )
 
 

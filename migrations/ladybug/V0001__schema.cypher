@@ -26,7 +26,7 @@ CREATE NODE TABLE Entity (
 CREATE NODE TABLE TeacherCall (
   id STRING PRIMARY KEY, namespace STRING, source_id STRING, stage STRING, model STRING, prompt_version STRING,
   request_sha256 STRING, response_sha256 STRING, tokens_in INT64, tokens_out INT64, cost_usd DOUBLE, latency_ms INT64,
-  created_at STRING
+  created_at STRING, follows STRING
 );
 CREATE NODE TABLE Answer (
   id STRING PRIMARY KEY, namespace STRING, question STRING, `options` STRING[], source_ids STRING[], text STRING, label STRING,

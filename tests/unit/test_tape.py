@@ -98,6 +98,7 @@ def test_each_request_of_an_exchange_is_a_call_of_its_own(path):
         assert ledger.tape.lengths(MODEL) == {"v1": [(6, 4)]}
     assert kept.requests == 2
     assert [call.cost_usd for call in kept.calls] == [0.25, 0.5]
+    assert [call.follows for call in kept.calls] == ["", kept.calls[0].id]
     assert kept.call.id == call_id(request, request_key(MODEL, request)), "the last is the one that answers"
     assert len({call.id for call in kept.calls} | {call.request_sha256 for call in kept.calls}) == 4
     assert len({call.response_sha256 for call in kept.calls}) == 2

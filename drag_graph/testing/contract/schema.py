@@ -5,7 +5,7 @@ NODES = {
     "Evidence": "id source_id text framing position cosine llm_score score rank kept created_at",
     "Entity": "id source_id name type",
     "TeacherCall": "id stage model prompt_version request_sha256 response_sha256 tokens_in tokens_out cost_usd latency_ms "
-    "created_at",
+    "created_at follows",
     "Answer": "id text label gold correct confidence mode student lines edge_ids prompt_tokens latency_ms created_at",
 }
 EDGES = {
