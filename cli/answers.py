@@ -126,8 +126,8 @@ def audit(
       drag-graph audit 3f2a
       drag-graph audit 3f2a --format html -o audit.html
     """
-    from drag_graph.bootstrap import open_store
-    from drag_graph.service.auditing import audit_document
+    from drag_graph.bootstrap import open_store, recorded_requests
+    from drag_graph.service.auditing import audit_document, seen_by_teacher
 
     from . import render
 
@@ -136,6 +136,8 @@ def audit(
     with written(output, settings, force=force):
         with open_store(settings, create=False, read_only=True) as graph:
             document = audit_document(graph, answer_id)
+        with recorded_requests(settings) as sent:
+            document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
         render.audit(document, AuditFormat.json if json else format)
 
 

@@ -1,16 +1,16 @@
 """Settings in, adapters and pipeline out: the only place that chooses."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from drag_graph.asking import Asker
 from drag_graph.batching import Rounds
 from drag_graph.distilling import Distillation
-from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.estimate import Known, Pricing
 from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.ledger import Ledger
@@ -254,6 +254,20 @@ def open_ledger(settings: Settings) -> Ledger:
         hint = "Run `drag-graph distill` first, or name its store or ledger with --store or --ledger."
         raise StoreUnavailable(f"there is no ledger at {settings.ledger_path}", hint=hint)
     return Ledger(settings.ledger_path)
+
+
+@contextmanager
+def recorded_requests(settings: Settings) -> Iterator[Callable[[str], dict[str, Any] | None]]:
+    """Give the function that returns what a call sent, by the hash of it; None where there is no ledger that knows."""
+    ledger = None
+    if settings.ledger_path.exists():
+        with suppress(StoreUnfit):  # an audit rests on the store alone
+            ledger = Ledger(settings.ledger_path)
+    if ledger is None:
+        yield lambda _hash: None
+        return
+    with ledger:
+        yield ledger.tape.sent
 
 
 def make_teacher(settings: Settings, run: Run, interruption: Interruption, ledger: Ledger) -> Teacher:

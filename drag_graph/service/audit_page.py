@@ -101,9 +101,15 @@ def _calls(calls: list[dict[str, Any]]) -> str:
 
 
 def _privacy(privacy: dict[str, Any]) -> str:
-    rows = [[", ".join(s["models"]), s["question"], "; ".join(s["options"])] for s in privacy.get("teacher_saw", [])]
-    seen = _table(["Models", "Question", "Options"], rows)
+    rows = [[seen["model"], seen["stage"], _sent(seen)] for seen in privacy.get("teacher_saw", [])]
+    seen = _table(["Model", "Stage", "What it was sent"], rows)
     return f"<p>Privacy filter: {escape(str(privacy.get('filter', 'not recorded')))}.</p>{seen}"
+
+
+def _sent(seen: dict[str, Any]) -> str:
+    if seen["messages"] is None:
+        return f"not recorded; its hash is {seen['request_sha256']}"
+    return "\n\n".join(str(message["content"]) for message in seen["messages"])
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> str:

@@ -1,5 +1,6 @@
 """The audit document of an answer, and a subgraph as text."""
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from drag_graph.errors import NotStored
@@ -7,6 +8,8 @@ from drag_graph.lookup import full_id
 from drag_graph.model import LABELS, Answer, Subgraph
 from drag_graph.ports import GraphStore
 
+Sent = Callable[[str], Mapping[str, Any] | None]
+"""Returns what a call sent, by the hash of it, or None where that is not recorded."""
 Rest = tuple[str, str, str, tuple[str, ...]]
 """The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the ids of the teacher calls."""
 
@@ -37,6 +40,22 @@ def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
         "privacy": answer.snapshot.get("privacy", {}),
     }
+
+
+def seen_by_teacher(
+    calls: Iterable[Mapping[str, Any]], sent: Callable[[str], Mapping[str, Any] | None]
+) -> list[dict[str, Any]]:
+    """Return what each call sent, by `sent` (a ledger's, by hash); None where only the hash of it is known."""
+    return [
+        {
+            "call_id": call["id"],
+            "model": call["model"],
+            "stage": call["stage"],
+            "request_sha256": call["request_sha256"],
+            "messages": (sent(call["request_sha256"]) or {}).get("messages"),
+        }
+        for call in calls
+    ]
 
 
 def _facts(answer: Answer) -> dict[str, Any]:

@@ -59,18 +59,8 @@ def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph]
         "question": question,
         "lines": [_line(line, by_query.get(line.source_id)) for line in lines],
         "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
-        "privacy": {"filter": NO_FILTER, "teacher_saw": _seen(subgraphs)},
+        "privacy": {"filter": NO_FILTER},
     }
-
-
-def _seen(subgraphs: Iterable[Subgraph]) -> list[dict[str, Any]]:
-    seen = []
-    for subgraph in subgraphs:
-        models = sorted({call.model for call in subgraph.calls})
-        options = () if subgraph.blind else subgraph.query.options
-        question = subgraph.query.text
-        seen.append({"source_id": subgraph.query.id, "models": models, "question": question, "options": list(options)})
-    return seen
 
 
 def _line(line: Line, subgraph: Subgraph | None) -> dict[str, Any]:
@@ -125,4 +115,4 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
 
 
 def _call(call: TeacherCall) -> dict[str, Any]:
-    return call.model_dump(mode="json", exclude={"source_id", "request_sha256", "response_sha256"})
+    return call.model_dump(mode="json", exclude={"source_id", "response_sha256"})

@@ -324,8 +324,12 @@ def test_a_blind_teacher_is_audited_as_blind(cli, teacher, tmp_path):
     for blind in (["--blind"], []):
         assert cli("distill", questions, *flags, *blind).code == 0
         answer = cli("ask", "--file", questions, "--store", "g.lbug", "--json").json["answers"][0]["answer_id"]
-        (seen,) = cli("audit", answer, "--store", "g.lbug", "--json").json["privacy"]["teacher_saw"]
-        assert seen["options"] == ([] if blind else GOOD["options"])
+        audit = cli("audit", answer, "--store", "g.lbug", "--json").json
+        seen = {entry["stage"]: entry["messages"] for entry in audit["privacy"]["teacher_saw"]}
+        assert seen["evidence"] == teacher.of("evidence")[-1].body["messages"], "what was sent, not a reconstruction"
+        assert len(audit["calls"]) == len(audit["privacy"]["teacher_saw"]) == 3
+        shown = "".join(message["content"] for messages in seen.values() for message in messages)
+        assert [option in shown for option in GOOD["options"]] == [not blind] * len(GOOD["options"])
         assert all(option not in teacher.of("evidence")[-1].prompt for option in GOOD["options"]) is bool(blind)
 
 
