@@ -2,12 +2,21 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from . import options
 from .output import Force, Output, written
+
+if TYPE_CHECKING:
+    from drag_graph.asking import AnswersReport, Asked, Asker
+    from drag_graph.settings import Settings
+
+AnswerFile = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="With --no-keep: a new file for the answer and its audit.", show_default=False),
+]
 
 
 class AuditFormat(StrEnum):
@@ -47,6 +56,9 @@ def ask(
     token_budget: options.TokenBudget = None,
     relevance: options.Relevance = None,
     explain: options.Explain = False,
+    no_keep: options.NoKeep = False,
+    output: AnswerFile = None,
+    force: Force = False,
     embedder: options.Embedder = None,
     store: options.Store = None,
     namespace: options.Namespace = None,
@@ -58,7 +70,8 @@ def ask(
     """Answer a question from what is stored, with the student, and keep the answer for the audit.
 
     The same question again uses its own subgraph; a new one the best lines of all subgraphs together (`--explain` says why
-    each), or says that nothing relevant is stored.
+    each), or says that nothing relevant is stored. With `--no-keep` nothing is stored; `-o FILE` then takes the answer with all
+    that its audit needs, for `drag-graph audit FILE`.
 
     \b
     Examples:
@@ -66,9 +79,9 @@ def ask(
       drag-graph ask --file questions.jsonl --mode graph --json
     """
     from drag_graph.bootstrap import open_session
-    from drag_graph.errors import ConfigurationError, QueryInvalid
+    from drag_graph.errors import ConfigurationError
 
-    from . import progress, render
+    from . import render
 
     del debug
     flags = {
@@ -85,32 +98,52 @@ def ask(
     }
     settings = options.settings_of(flags, verbose=verbose)
     _one_source(text, file, query_id, option)
-    with open_session(settings, create=False) as session:
-        asker = session.asker()
-        if file is not None:
-            from drag_graph.adapters.loaders import read_queries
+    if output is not None and not no_keep:
+        raise ConfigurationError("-o belongs to --no-keep: an answer that is kept is in the store", hint="drag-graph audit ID")
+    report = asked = None
+    with open_session(settings, create=False, read_only=no_keep) as session:
+        asker = session.asker(keep=not no_keep)
+        with written(output, settings, force=force):
+            if file is not None:
+                report = _ask_file(asker, settings, file, quiet=json)
+            else:
+                asked = asker.ask_stored(query_id) if query_id else _ask_text(asker, text or "", option or [])
+            if output is not None:
+                from drag_graph.ask.answer_file import answers_text
 
-            from .distill import line_count, some
+                render.write(answers_text(one.answer for one in (report.answers if report else [asked]) if one))
+    if report is None:
+        render.answer(cast("Asked", asked), as_json=json, explain=explain)
+        return
+    render.answers(report, as_json=json)
+    if report.stopped:
+        raise report.stopped
+    raise typer.Exit(report.exit_code)
 
-            lines = some(read_queries(file, namespace=settings.namespace, domain=settings.domain), file)
-            with progress.progress(line_count(file), quiet=json) as show_one:
-                report = asker.ask_all(lines, on_answer=show_one)
-            render.answers(report, as_json=json)
-            if report.stopped:
-                raise report.stopped
-            raise typer.Exit(report.exit_code)
-        if query_id:
-            asked = asker.ask_stored(query_id)
-        else:
-            try:
-                asked = asker.ask_text(text or "", option or [])
-            except QueryInvalid as error:
-                raise ConfigurationError(f"the question cannot be used: {error}", hint="Give a plain text.") from error
-        render.answer(asked, as_json=json, explain=explain)
+
+def _ask_text(asker: "Asker", text: str, choices: list[str]) -> "Asked":
+    from drag_graph.errors import ConfigurationError, QueryInvalid
+
+    try:
+        return asker.ask_text(text, choices)
+    except QueryInvalid as error:
+        raise ConfigurationError(f"the question cannot be used: {error}", hint="Give a plain text.") from error
+
+
+def _ask_file(asker: "Asker", settings: "Settings", file: Path, *, quiet: bool) -> "AnswersReport":
+    from drag_graph.adapters.loaders import read_queries
+
+    from . import progress
+    from .distill import line_count, some
+
+    lines = some(read_queries(file, namespace=settings.namespace, domain=settings.domain), file)
+    with progress.progress(line_count(file), quiet=quiet) as show_one:
+        return asker.ask_all(lines, on_answer=show_one)
 
 
 def audit(
-    answer_id: Annotated[str, typer.Argument(help="The answer's id, or how it begins.")],
+    answer_id: Annotated[str, typer.Argument(help="The answer's id, or how it begins; or a file of `ask --no-keep -o`.")],
+    answer: Annotated[str | None, typer.Option("--answer", help="Which answer of the file; its id, or how it begins.")] = None,
     format: Annotated[AuditFormat, typer.Option("--format", "-f", help="The form.")] = AuditFormat.table,  # noqa: A002
     output: Output = None,
     force: Force = False,
@@ -125,17 +158,23 @@ def audit(
     Examples:
       drag-graph audit 3f2a
       drag-graph audit 3f2a --format html -o audit.html
+      drag-graph audit answers.json --answer 3f2a
     """
     from drag_graph.bootstrap import open_store, recorded_requests
-    from drag_graph.service.auditing import audit_document, seen_by_teacher
+    from drag_graph.service.auditing import answer_document, audit_document, seen_by_teacher
 
     from . import render
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace})
     with written(output, settings, force=force):
-        with open_store(settings, create=False, read_only=True) as graph:
-            document = audit_document(graph, answer_id)
+        if answer is not None or Path(answer_id).is_file():
+            from drag_graph.ask.answer_file import read_answer
+
+            document = answer_document(read_answer(Path(answer_id), answer or ""))
+        else:
+            with open_store(settings, create=False, read_only=True) as graph:
+                document = audit_document(graph, answer_id)
         with recorded_requests(settings) as sent:
             document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
         render.audit(document, AuditFormat.json if json else format)

@@ -237,6 +237,9 @@ Relevance = Annotated[
         "--relevance", min=0, max=1, help="Cosine from which a stored query is relevant.", rich_help_panel=STUDENT_PANEL
     ),
 ]
+NoKeep = Annotated[
+    bool, typer.Option("--no-keep", help="Write nothing, so that the store needs no right to write; -o FILE takes the audit.")
+]
 Explain = Annotated[bool, typer.Option("--explain", help="Print the prompt's lines and the options' scores.")]
 
 

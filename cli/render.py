@@ -113,8 +113,8 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
         _explanation(out, asked)
     if asked.kept_as:
         out.print(f"Trace it back: [bold]drag-graph audit {asked.kept_as[:SHORT]}[/bold]")
-    elif asked.gone:
-        out.print("[yellow]Not kept: something that it rests on was erased or replaced while it was given. Ask again.[/yellow]")
+    elif asked.not_kept:
+        out.print(f"[yellow]Not kept: {asked.not_kept}.[/yellow]")
 
 
 def _explanation(out: Console, asked: "Asked") -> None:
@@ -153,7 +153,7 @@ def answers(report: "AnswersReport", *, as_json: bool) -> None:
         given = asked.answer
         verdict = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}[given.correct]
         table.add_row(
-            "not kept" if asked.gone else given.id[:SHORT],
+            "not kept" if asked.not_kept else given.id[:SHORT],
             escape(asked.input_id),
             given.label or "",
             escape(given.text[:60]),

@@ -25,6 +25,7 @@ from drag_graph.steps.prompt import assemble
 from drag_graph.steps.serialise import block, select_lines
 
 GONE = "something that it rests on was erased or replaced while it was given"
+UNKEPT = "it was not to be kept"
 BATCH = 64
 """Questions of a file that are looked up, and answers that are written, in one round trip."""
 
@@ -42,13 +43,13 @@ class Asked:
     problem: str = ""
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
     """What each searched line weighs and why, by ref."""
-    gone: bool = False
-    """Whether something that it rests on was erased or replaced while it was given, so that it was not kept."""
+    not_kept: str = ""
+    """Why an answer that rests on what is stored was not kept."""
 
     @property
     def kept_as(self) -> str | None:
         """The id that the answer is stored under, or None where it was not kept."""
-        return self.answer.id if self.answer.source_ids and not self.gone else None
+        return self.answer.id if self.answer.source_ids and not self.not_kept else None
 
     def document(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document (design, section 6); `explain` adds scores, probabilities and what was dropped.
@@ -57,7 +58,7 @@ class Asked:
         `hop`, `confidence` and `support` say what it is made of (docs/asking.md).
 
         `answer_id` is null where nothing stored was used: such an answer is not kept, for there is nothing to audit. So it is
-        where what was used was erased or replaced meanwhile; then there is a `not_kept` that says so.
+        where what was used was erased or replaced meanwhile, or the answer was not to be kept; then `not_kept` says so.
         """
         given = self.answer
         lines = [
@@ -73,7 +74,7 @@ class Asked:
         }
         return {
             "answer_id": self.kept_as,
-            **({"not_kept": GONE} if self.gone else {}),
+            **({"not_kept": self.not_kept} if self.not_kept else {}),
             "source_ids": list(given.source_ids),
             "answer": given.text,
             "label": given.label,
@@ -142,11 +143,14 @@ class AnswersReport:
 
 
 class Asker:
-    """Answers questions from one store with one student. Not thread-safe; use one for each thread."""
+    """Answers questions from one store with one student; with `keep` false it writes nothing. Not thread-safe."""
 
-    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder, student: Student) -> None:
+    def __init__(
+        self, settings: Settings, store: GraphStore, embedder: Embedder, student: Student, *, keep: bool = True
+    ) -> None:
         self._settings = settings
         self._store = store
+        self._keeps = keep
         self._student = student
         self._finder = Finder(settings, store, embedder)
 
@@ -236,8 +240,10 @@ class Asker:
     def _keep(self, asked: list[Asked]) -> list[Asked]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""
         kept = [one.answer for one in asked if one.answer.source_ids and not one.problem]
-        gone = self._store.save_answers(kept) if kept else frozenset()
-        return [replace(one, gone=True) if one.answer.id in gone else one for one in asked]
+        ids = {answer.id for answer in kept}
+        gone = (self._store.save_answers(kept) if kept else frozenset()) if self._keeps else ids
+        why = GONE if self._keeps else UNKEPT
+        return [replace(one, not_kept=why) if one.answer.id in gone else one for one in asked]
 
 
 def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:

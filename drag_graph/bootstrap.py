@@ -153,29 +153,29 @@ class Session:
             self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
         return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, told)
 
-    def asker(self, student: Student | None = None) -> Asker:
-        """Return the asking under the settings, with their student unless another is given.
+    def asker(self, student: Student | None = None, *, keep: bool = True) -> Asker:
+        """Return the asking under the settings, with their student unless another is given; `keep` stores its answers.
 
-        Raises StoreUnfit when another embedder filled the store.
+        Raises StoreUnfit when another embedder filled the store, or answers are to be kept where only reading is allowed.
         """
         if self.store.embedder() is not None:
             self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
         if student is None:
             student = make_student(self.settings, self.embedder)
-        return Asker(self.settings, self.store, self.embedder, student)
+        return Asker(self.settings, self.store, self.embedder, student, keep=keep)
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def open_session(settings: Settings, *, create: bool = True) -> Session:
-    """Open the store and make the embedder. Raises StoreError or ConfigurationError in words.
+def open_session(settings: Settings, *, create: bool = True, read_only: bool = False) -> Session:
+    """Open the store (`open_store`) and make the embedder. Raises StoreError or ConfigurationError in words.
 
     With `create` false an embedded store that is not there is an error instead of a new, empty one.
     """
     embedder = make_embedder(settings)
-    return Session(settings, open_store(settings, create=create), embedder)
+    return Session(settings, open_store(settings, create=create, read_only=read_only), embedder)
 
 
 def open_store(settings: Settings, *, create: bool = True, migrate: bool = True, read_only: bool = False) -> GraphStore:

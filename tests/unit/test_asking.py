@@ -4,7 +4,7 @@ import pytest
 
 from cli import render
 from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.asking import Asker
+from drag_graph.asking import GONE, Asker
 from drag_graph.bootstrap import make_student
 from drag_graph.inputs import InputLine
 from drag_graph.model import Aggregation
@@ -48,7 +48,7 @@ def asker(store, happens):
 
 def test_an_answer_is_not_kept_whose_query_is_erased_while_it_is_given(store, graph, capsys):
     asked = asker(store, lambda: store.erase_query(graph.query.id)).ask_stored(graph.query.id)
-    assert asked.gone
+    assert asked.not_kept == GONE
     assert store.list_answers() == []
     document = asked.document()
     assert document["answer_id"] is None
@@ -64,7 +64,7 @@ def test_of_a_file_only_the_others_are_kept(store, graph, capsys):
     store.save([other], Aggregation())
     lines = [InputLine(number, item.query) for number, item in enumerate((graph, other), start=1)]
     report = asker(store, lambda: store.erase_query(graph.query.id)).ask_all(lines)
-    assert [asked.gone for asked in report.answers] == [True, False]
+    assert [asked.not_kept for asked in report.answers] == [GONE, ""]
     assert [item.source_ids for item in store.list_answers()] == [(other.query.id,)]
     assert ["not_kept" in answer for answer in report.document()["answers"]] == [True, False]
     render.answers(report, as_json=False)

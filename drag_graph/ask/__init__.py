@@ -1,0 +1,1 @@
+"""Asking: finding the lines for a question, the student's answer, and its audit."""

@@ -1,0 +1,49 @@
+"""Answers in a file of their own: what `ask --no-keep -o FILE` writes and `audit FILE` reads (docs/asking.md)."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from drag_graph.errors import ConfigurationError, InputError, NotStored
+from drag_graph.model import Answer
+
+FORMAT = "drag-graph answers"
+VERSION = 1
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    format: str
+    version: int
+    answers: tuple[Answer, ...]
+
+
+def answers_text(answers: Iterable[Answer]) -> str:
+    """Return the text of a file of these answers, each with its snapshot."""
+    items = [answer.model_dump(mode="json") for answer in answers]
+    return json.dumps({"format": FORMAT, "version": VERSION, "answers": items}, ensure_ascii=True, indent=2)
+
+
+def read_answer(path: Path, prefix: str = "") -> Answer:
+    """Return the answer of a file whose id begins with `prefix`; without one, the only answer of the file.
+
+    Raises InputError for a file that is none of ours, NotStored and ConfigurationError as `drag_graph.lookup.full_id` does.
+    """
+    hint = "Give a file that `drag-graph ask --no-keep -o FILE` wrote, or the id of a stored answer."
+    try:
+        document = _Document.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
+    except ValidationError as error:
+        raise InputError(f"{path} is no file of answers", hint=hint) from error
+    if document.format != FORMAT or document.version != VERSION:
+        raise InputError(f"{path} is no file of answers of this version", hint=hint)
+    found = [answer for answer in document.answers if answer.id.startswith(prefix.strip().lower())]
+    if not found:
+        raise NotStored(f"{path} has no answer {prefix!r}", hint="`drag-graph ask` prints the ids of its answers.")
+    if len(found) > 1:
+        raise ConfigurationError(f"{path} has {len(found)} answers", hint=f"Name one by --answer, such as {found[0].id[:12]}.")
+    return found[0]
