@@ -216,14 +216,17 @@ def _audit_tree(values: dict[str, Any]) -> None:
     label = f"{values['label']}. " if values["label"] else ""
     tree = Tree(f"[bold]{escape(values['question'])}[/bold]\n-> {escape(label + values['answer'])}")
     for line in values["lines"]:
-        gone = "" if line["live"] else " [red](no longer in the graph)[/red]"
+        gone = "" if line["live"] is not False else " [red](no longer in the graph)[/red]"
         branch = tree.add(f"{line['n']}. {escape(line['text'])}{gone}")
         if line["kind"] == "evidence":
             branch.add(f"evidence [dim]{_judged(line['evidence'])}, {_calls(line['calls'])}[/dim]")
-        for triple in line["triples"]:
+        if line["edge"] and line["edge"].get("contradicts"):
+            branch.add(f"contradicted by {', '.join(line['edge']['contradicts'])}")
+        for triple in (*line["triples"], *line["not_shown"]):
             words = f"{triple['subject']} | {triple['predicate']} | {triple['object']}"
+            why = f"not shown ({triple['why']}): " if "why" in triple else ""
             leaf = branch.add(
-                f"triple {escape(words)} [dim]confidence {triple['confidence']:.2f}, {_calls(triple['calls'])}[/dim]"
+                f"{why}triple {escape(words)} [dim]confidence {triple['confidence']:.2f}, {_calls(triple['calls'])}[/dim]"
             )
             _evidence_branch(leaf, triple["evidence"], triple["evidence"]["calls"])
     out.print(tree)
@@ -265,10 +268,12 @@ def subgraph(value: "Subgraph", form: "ShowFormat") -> None:
 def _subgraph_tables(value: "Subgraph") -> None:
     out = console()
     out.print(f"[bold]{escape(value.query.text)}[/bold]  {value.query.id}  graph: {value.graph}")
-    edges = Table("rank", "subject", "predicate", "object", "confidence", "support", title="Edges", box=SIMPLE_HEAD)
+    heads = ("rank", "subject", "predicate", "object", "confidence", "support", "")
+    edges = Table(*heads, title="Edges", box=SIMPLE_HEAD)
     for edge in value.usable_edges:
         words = (escape(edge.subject), escape(", ".join(edge.predicates)), escape(edge.object))
-        edges.add_row(str(edge.rank), *words, f"{edge.confidence:.2f}", str(edge.support))
+        disputed = "disputed" if edge.contradicts else ""
+        edges.add_row(str(edge.rank), *words, f"{edge.confidence:.2f}", str(edge.support), disputed)
     evidence = Table("rank", "evidence", "framing", "cosine", "score", "kept", title="Evidence", box=SIMPLE_HEAD)
     for item in sorted(value.evidence, key=lambda entry: entry.rank):
         judged = "" if item.llm_score is None else f"{item.llm_score:g}"

@@ -17,7 +17,7 @@ from drag_graph.model import Aggregation, Evidence, Query, Subgraph, TeacherCall
 from drag_graph.ports import Embedder, Teacher, TeacherReply, TeacherRequest, Vectors
 from drag_graph.settings import Settings
 from drag_graph.steps import canonical, evidence, extract, rank, statements
-from drag_graph.steps.aggregate import aggregate
+from drag_graph.steps.aggregate import claims_of, edges_of
 from drag_graph.steps.complexity import complexity
 from drag_graph.steps.merging import Thresholds, thresholds_for
 
@@ -241,7 +241,8 @@ def _merged_statements(
     query: Query, ranked: Sequence[Evidence], triples: Sequence[Triple], aggregation: Aggregation, asking: _Asking
 ) -> Aggregation:
     """Return the aggregation with the teacher's one sentence for each edge of several triples (the paper's appendix H)."""
-    edges, _ = aggregate(triples, ranked, aggregation)
+    claims = claims_of(triples, ranked, asking.calls.values(), aggregation.merge)
+    edges, _ = edges_of(query.id, claims, aggregation)
     several = statements.mergeable(edges)
     if not several:
         return aggregation

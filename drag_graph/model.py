@@ -5,6 +5,7 @@ cosine in [-1, 1], a teacher's relevance score in [1, 10]. Times are UTC ISO 860
 latencies are whole milliseconds.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -132,7 +133,11 @@ class Entity(Value):
 
 
 class Triple(Value):
-    """One edge of the multigraph, read from exactly one evidence by one or more calls (promise 4)."""
+    """One edge of the multigraph, read from exactly one evidence by one or more calls (promise 4).
+
+    `opposes` names the predicate keys, of other triples of its ordered pair, that contradict it. It is worked out once, when
+    the triple is made, so that a store needs no English to tell (docs/adr/0019).
+    """
 
     id: str
     source_id: str
@@ -146,12 +151,15 @@ class Triple(Value):
     evidence_id: Text
     call_ids: Annotated[Ids, Field(min_length=1)]
     rank: Count = 0
+    opposes: tuple[str, ...] = ()
 
 
 class SimpleEdge(Value):
-    """All kept triples of one entity pair (strategy `pair`), or of one pair and predicate key, merged into one edge.
+    """Claims of one ordered pair that do not contradict each other (strategy `pair`), or one claim (strategy `predicate`).
 
-    `statement` is one readable sentence, `support` the number of triples merged, `rank` its place (0 is best).
+    A claim is all kept triples of one pair and predicate key. `predicates` has one predicate a claim, `statement` one clause a
+    claim. `confidence` is that of the best claim, `support` the number of triples, `rank` the edge's place (0 is best).
+    `contradicts` names the edges of the same pair that contradict it.
     """
 
     id: str
@@ -166,14 +174,15 @@ class SimpleEdge(Value):
     support: Annotated[int, Field(ge=1)]
     triple_ids: tuple[str, ...]
     evidence_ids: tuple[str, ...]
+    contradicts: tuple[str, ...] = ()
     rank: Count = 0
 
 
 class Aggregation(Value):
     """How the multigraph is merged and pruned. Rerunning it with other settings never changes a triple.
 
-    `threshold` is applied to the merged confidence: an edge below it goes, one at it stays (docs/adr/0003). `top_k` keeps the
-    best edges by rank. `statements` gives, by edge id, a teacher's merged sentence to use instead of the joined one.
+    `threshold` is applied to a claim's merged confidence: a claim below it goes, one at it stays (docs/adr/0019). `top_k` keeps
+    the best edges by rank. `statements` gives, by edge id, a teacher's merged sentence to use instead of the joined one.
     """
 
     strategy: Strategy = "pair"
@@ -224,12 +233,24 @@ class Subgraph(Value):
         if self.graph == "multigraph":
             kept = {item.id for item in self.evidence if item.kept}
             triples = sorted(self.triples, key=lambda item: (item.rank, item.id))
-            return tuple(edge_of(triple) for triple in triples if triple.evidence_id in kept)
+            return edges_of_triples([triple for triple in triples if triple.evidence_id in kept])
         return ()
 
 
-def edge_of(triple: Triple) -> SimpleEdge:
-    """Return a triple as an edge of support 1 under the triple's own id (the raw-multigraph fall-back)."""
+def edges_of_triples(triples: Sequence[Triple]) -> tuple[SimpleEdge, ...]:
+    """Return each triple as an edge of its own, under its own id (the raw-multigraph fall-back)."""
+    pairs: dict[tuple[str, str], list[Triple]] = {}
+    for triple in triples:
+        pairs.setdefault((triple.subject_id, triple.object_id), []).append(triple)
+
+    def contradicted(one: Triple) -> tuple[str, ...]:
+        others = pairs[one.subject_id, one.object_id]
+        return tuple(sorted(it.id for it in others if it.predicate_key in one.opposes or one.predicate_key in it.opposes))
+
+    return tuple(_edge_of(triple, contradicted(triple)) for triple in triples)
+
+
+def _edge_of(triple: Triple, contradicts: tuple[str, ...]) -> SimpleEdge:
     return SimpleEdge(
         id=triple.id,
         source_id=triple.source_id,
@@ -243,6 +264,7 @@ def edge_of(triple: Triple) -> SimpleEdge:
         support=1,
         triple_ids=(triple.id,),
         evidence_ids=(triple.evidence_id,),
+        contradicts=contradicts,
         rank=triple.rank,
     )
 

@@ -227,7 +227,7 @@ class Distiller:
         if outcome == "gone":
             why = "the query was erased in the meantime"
             return QueryResult(query.id, query.input_id, "skipped", error=why, line=entry.line, **asdict(usage))
-        edges, _ = aggregate(subgraph.triples, subgraph.evidence, aggregation)
+        edges, _ = aggregate(subgraph, aggregation)
         return replace(_counted(query, subgraph.model_copy(update={"edges": edges}), usage), line=entry.line)
 
     def _save(self, savings: list["_Saving"]) -> list[SaveOutcome]:

@@ -7,5 +7,5 @@ MATCH (s:Entity {id: r.subject_id})
 MATCH (o:Entity {id: r.object_id})
 CREATE (s)-[:TRIPLE {
   namespace: r.namespace, source_id: r.source_id, id: r.id, predicate: r.predicate, predicate_key: r.predicate_key,
-  confidence: r.confidence, evidence_id: r.evidence_id, call_ids: r.call_ids, rank: r.rank
+  confidence: r.confidence, evidence_id: r.evidence_id, call_ids: r.call_ids, rank: r.rank, opposes: r.opposes
 }]->(o)

@@ -29,12 +29,12 @@ WITH q, stamp, again,
   COLLECT {
     MATCH (s)-[t:TRIPLE {namespace: $namespace, source_id: q.id}]->(o)
     USING INDEX SEEK t:TRIPLE(namespace, source_id)
-    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_ids, t.rank, s.id, s.name, o.id, o.name]
+    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_ids, t.rank, t.opposes, s.id, s.name, o.id, o.name]
   } AS triples,
   COLLECT {
     MATCH (s)-[r:RELATED {namespace: $namespace, source_id: q.id}]->(o)
     USING INDEX SEEK r:RELATED(namespace, source_id)
-    RETURN [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.rank, s.id, s.name, o.id,
+    RETURN [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.contradicts, r.rank, s.id, s.name, o.id,
       o.name]
   } AS edges
 RETURN query, calls, evidence, entities, triples, edges, stamp, q[again] AS revision

@@ -47,9 +47,9 @@ CALL (q, g) {
 }
 CALL (g, entities) {
   UNWIND g[5] AS t
-  WITH g, t, entities[t[7]] AS subject, entities[t[8]] AS object
+  WITH g, t, entities[t[8]] AS subject, entities[t[9]] AS object
   CREATE (subject)-[:TRIPLE {
     id: t[0], source_id: g[1], namespace: $namespace, predicate: t[1], predicate_key: t[2], confidence: t[3], evidence_id: t[4],
-    call_ids: t[5], rank: t[6]
+    call_ids: t[5], rank: t[6], opposes: t[7]
   }]->(object)
 }

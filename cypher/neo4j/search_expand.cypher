@@ -132,8 +132,9 @@ RETURN
       USING INDEX SEEK t:TRIPLE(id)
       RETURN s, t, o
     }
-    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_ids, t.rank, s.id, s.name, o.id, o.name]
+    RETURN [t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, t.call_ids, t.rank, t.opposes, s.id, s.name, o.id, o.name]
   } AS triples,
-  [r IN related | [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.rank, startNode(r).id,
+  [r IN related | [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.contradicts, r.rank,
+    startNode(r).id,
     startNode(r).name, endNode(r).id, endNode(r).name]] AS edges,
   ways

@@ -6,14 +6,11 @@ their own (`metadata`, `snapshot`, the lines of an answer) are kept as JSON.
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
-from drag_graph.model import (
-    Aggregation,
-    Answer,
-    Subgraph,
-    sentence_of,
-)
+from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.steps.aggregate import Claim, Part, edges_of
 from drag_graph.stores.shared.aggregation import aggregation_of
 
 Row = dict[str, Any]
@@ -59,40 +56,20 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
 
 
 def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
-    """Return the rows of a query's simple edges and the kind of its graph, from what `aggregate_*` merged and pruned.
+    """Return the rows of a source's simple edges and the kind of its graph, of the claims that `aggregate` merged."""
+    edges, kind = edges_of(source_id, map(_claim, merged), aggregation)
+    return [edge.model_dump(mode="json", exclude={"subject", "object"}) for edge in edges], kind
 
-    Only what the engine cannot do is done here: the order of triples within an edge, the order and number of the edges.
-    """
-    if not merged:
-        return [], "evidence_only"
-    strong = []
-    for row in merged:
-        if row["strong"]:
-            triples = row["triples"]
-            if len(triples) > 1:
-                triples = sorted(triples, key=lambda item: (item["rank"], item["id"]))
-            strong.append((triples[0]["rank"], -row["confidence"], row["id"], row, triples))
-    strong.sort(key=lambda item: item[:3])
-    rows = []
-    for rank, (_, _, id_, row, triples) in enumerate(strong[: aggregation.top_k]):
-        predicates = _distinct([item["predicate"] for item in triples])
-        sentences = _distinct([sentence_of(row["subject"], item, row["object"]) for item in predicates])
-        rows.append(
-            {
-                "id": id_,
-                "source_id": source_id,
-                "subject_id": row["subject_id"],
-                "object_id": row["object_id"],
-                "statement": aggregation.statements.get(id_) or "; ".join(sentences),
-                "predicates": predicates,
-                "confidence": min(1.0, max(0.0, row["confidence"])),
-                "support": row["support"],
-                "triple_ids": [item["id"] for item in triples],
-                "evidence_ids": _distinct([item["evidence_id"] for item in triples]),
-                "rank": rank,
-            }
-        )
-    return rows, "simple" if rows else "multigraph"
+
+def _claim(row: Row) -> Claim:
+    """Return a claim of a row, whose lists hold a list a teacher, and in it a list an evidence."""
+    parts = {part["id"]: Part(**part) for said in row["triples"] for part in chain.from_iterable(said)}
+    return Claim(
+        **{name: row[name] for name in ("subject_id", "subject", "object_id", "object", "key")},
+        confidence=min(1.0, max(0.0, row["confidence"])),
+        opposes=frozenset(key for said in row["opposes"] for keys in chain.from_iterable(said) for key in keys or ()),
+        parts=tuple(sorted(parts.values(), key=lambda part: (part.rank, part.id))),
+    )
 
 
 def answer_row(answer: Answer) -> Row:

@@ -273,13 +273,10 @@ class LadybugStore(LadybugAccess):
 
     def aggregate_in(self, session: Session, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         """Make the simple edges of queries that have none, in this transaction."""
-        name = "aggregate_pair" if aggregation.strategy == "pair" else "aggregate_predicate"
         edges, kinds = list[Row](), list[Row]()
         for id_ in source_ids:
-            merged = session.run(
-                name, namespace=self._namespace, source_id=id_, merge=aggregation.merge, threshold=aggregation.threshold
-            )
-            made, kind = rows.edge_rows(id_, merged, aggregation)
+            claims = session.run("aggregate", namespace=self._namespace, source_id=id_, merge=aggregation.merge)
+            made, kind = rows.edge_rows(id_, claims, aggregation)
             edges += made
             kinds.append({"id": id_, "graph": kind, "aggregation": aggregation_text(aggregation)})
         self._write_rows(session, {"save_edges": edges, "mark_graphs": kinds})

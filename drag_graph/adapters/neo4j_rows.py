@@ -40,8 +40,8 @@ EVIDENCE = (
     *("chunk_id", "start", "end"),
 )
 ENTITY = ("id", "name", "type", "variants")
-TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call_ids", "rank")
-EDGE = ("id", "statement", "predicates", "confidence", "support", "triple_ids", "evidence_ids", "rank")
+TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call_ids", "rank", "opposes")
+EDGE = ("id", "statement", "predicates", "confidence", "support", "triple_ids", "evidence_ids", "contradicts", "rank")
 ENDS = ("subject_id", "subject", "object_id", "object")
 
 _EVIDENCE_ROWS = CheckedRows(Evidence, (*EVIDENCE, "call_ids"))

@@ -321,9 +321,10 @@ def _hashes(work: Work, name: str, namespace: str, source_ids: list[str]) -> dic
 def aggregate_subgraphs(work: Work, namespace: str, source_ids: list[str], aggregation: Aggregation) -> None:
     """Make the simple edges of queries that have none."""
     work.run(
-        f"aggregate_{aggregation.strategy}",
+        "aggregate",
         namespace=namespace,
         source_ids=source_ids,
+        strategy=aggregation.strategy,
         merge=aggregation.merge,
         threshold=aggregation.threshold,
         top_k=aggregation.top_k,

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from drag_graph.ports import LinkedEdge
-from drag_graph.steps.guards import statements_differ
+from drag_graph.steps.guards import predicates_contradict
 
 if TYPE_CHECKING:
     import igraph
@@ -101,7 +101,7 @@ def contradictions(claims: Mapping[Pair, Mapping[str, Sequence[str]]]) -> Iterat
     """Yield the pairs of predicates that exclude one another; `claims` has the ids of edges by pair of things and predicate."""
     for pair, predicates in claims.items():
         for one, other in combinations(sorted(predicates), 2):
-            why = statements_differ(one.replace("_", " "), other.replace("_", " "))
+            why = predicates_contradict(one, other)
             if why:
                 yield Contradiction(pair, (one, other), why, tuple(sorted({*predicates[one], *predicates[other]})))
 

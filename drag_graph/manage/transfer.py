@@ -24,7 +24,7 @@ from drag_graph.manage.export import VOLATILE, json_line
 from drag_graph.manage.ids import wrong_ids, wrong_keys
 from drag_graph.model import LABELS, Subgraph, Value
 from drag_graph.ports import GraphStore
-from drag_graph.steps.aggregate import aggregate, edge_id
+from drag_graph.steps.aggregate import aggregate, edge_ids
 
 LINE_LIMIT = 64_000_000
 """Bytes of a line."""
@@ -115,7 +115,7 @@ def with_statements(subgraph: Subgraph) -> Subgraph:
         return subgraph
     given = {edge.id: edge.statement for edge in subgraph.edges} | subgraph.aggregation.statements
     plain = subgraph.aggregation.model_copy(update={"statements": {}})
-    edges, _ = aggregate(subgraph.triples, subgraph.evidence, plain)
+    edges, _ = aggregate(subgraph, plain)
     joined = {edge.id: edge.statement for edge in edges}
     other = {id_: text.strip() for id_, text in given.items() if joined.get(id_, text.strip()) != text.strip()}
     return subgraph.model_copy(update={"aggregation": plain.model_copy(update={"statements": other})})
@@ -388,7 +388,7 @@ def _with_known_statements(graph: Subgraph) -> Subgraph:
         raise QueryInvalid("the line does not say how its simple edges are made (aggregation)")
     if aggregation.top_k > MOST_EDGES:
         raise QueryInvalid("aggregation.top_k is too large a number")
-    own = {edge_id(triple, aggregation.strategy) for triple in graph.triples}
+    own = {id_ for triple in graph.triples for id_ in edge_ids(triple, aggregation.strategy)}
     for id_, text in aggregation.statements.items():
         if id_ not in own:
             raise QueryInvalid(f"aggregation.statements: {id_!r} is no edge of the query's triples")

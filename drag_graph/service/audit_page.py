@@ -63,26 +63,31 @@ def _facts(audit: dict[str, Any]) -> str:
 
 
 def _line(line: dict[str, Any]) -> str:
-    gone = "" if line["live"] else ' <span class="gone">no longer in the graph</span>'
+    gone = "" if line["live"] is not False else ' <span class="gone">no longer in the graph</span>'
     head = f'<summary><span class="kind">{line["kind"]}</span>{line["n"]}. {escape(line["text"])}{gone}</summary>'
     if line["kind"] == "evidence":
         return f"<details open>{head}{_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['calls'])])}</details>"
     edge = line["edge"]
     merged = f"merged from {edge['support']} triple(s), confidence {edge['confidence']:.2f}: {edge['statement']}"
-    rows = [
-        [
-            f"{t['subject']} | {t['predicate']} | {t['object']}",
-            f"{t['confidence']:.2f}",
-            _sources(t["calls"]),
-            *_evidence_cells(t["evidence"], t["evidence"]["calls"]),
-        ]
-        for t in line["triples"]
-    ]
-    head_row = ["Triple", "Confidence", "Read by", *_EVIDENCE_HEAD]
-    return f'<details open>{head}<p class="quiet">{escape(merged)}</p>{_table(head_row, rows)}</details>'
+    disputed = f"Contradicted by {', '.join(edge['contradicts'])}." if edge.get("contradicts") else ""
+    table = _table(_TRIPLE_HEAD, [_triple_cells(triple) for triple in line["triples"]])
+    unshown = [[*_triple_cells(triple), triple["why"]] for triple in line["not_shown"]]
+    rest = f'<p class="quiet">Not shown:</p>{_table([*_TRIPLE_HEAD, "Why"], unshown)}' if unshown else ""
+    words = "".join(f'<p class="quiet">{escape(text)}</p>' for text in (merged, disputed) if text)
+    return f"<details open>{head}{words}{table}{rest}</details>"
 
 
 _EVIDENCE_HEAD = ["Evidence", "Rank", "Cosine", "Teacher's score", "From"]
+_TRIPLE_HEAD = ["Triple", "Confidence", "Read by", *_EVIDENCE_HEAD]
+
+
+def _triple_cells(triple: dict[str, Any]) -> list[str]:
+    return [
+        f"{triple['subject']} | {triple['predicate']} | {triple['object']}",
+        f"{triple['confidence']:.2f}",
+        _sources(triple["calls"]),
+        *_evidence_cells(triple["evidence"], triple["evidence"]["calls"]),
+    ]
 
 
 def _evidence_cells(evidence: dict[str, Any], calls: list[dict[str, Any]]) -> list[str]:

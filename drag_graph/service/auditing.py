@@ -7,6 +7,7 @@ from drag_graph.errors import NotStored
 from drag_graph.lookup import full_id
 from drag_graph.model import LABELS, Answer, Subgraph
 from drag_graph.ports import GraphStore
+from drag_graph.steps.audit import unshown
 
 Sent = Callable[[str], Mapping[str, Any] | None]
 """Returns what a call sent, by the hash of it, or None where that is not recorded."""
@@ -15,18 +16,27 @@ Rest = tuple[str, str, str, tuple[str, ...]]
 
 
 def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
-    """Return the audit of the answer whose id begins with `prefix` (design, section 6, `audit --json`).
+    """Return the audit of the answer whose id begins with `prefix`: what was recorded when the answer was given.
 
-    It is what was recorded when the answer was given. `live` says for each shown line whether the graph still rests it on the
-    same triples, evidence texts and teacher calls: `true`, or `false` after a refresh or tampering. Raises as `full_id` does.
+    `live` says for each shown line whether the graph still rests it on the same triples, evidence texts and teacher calls:
+    `true`, or `false` after a refresh or tampering. Where it does, `not_shown` has the triples of the edge's pair that are in
+    no edge, as the store has them now. Raises as `full_id` does.
     """
     answer = store.read_answer(full_id(store, "answer", prefix))
     if answer is None:
         raise NotStored(f"answer {prefix!r} went away while it was read", hint="Ask again.")
-    shown = answer.snapshot.get("lines", [])
-    graphs = store.read(list(dict.fromkeys(line["source_id"] for line in shown)))
+    document = answer_document(answer)
+    graphs = store.read(list(dict.fromkeys(line["source_id"] for line in document["lines"])))
     stored = {graph.query.id: graph for graph in graphs}
-    lines = [{**line, "live": _is_live(line, stored.get(line["source_id"]))} for line in shown]
+    for line in document["lines"]:
+        graph = stored.get(line["source_id"])
+        line["live"] = _is_live(line, graph)
+        line["not_shown"] = unshown(line["edge"], graph) if graph and line["live"] and line["edge"] else []
+    return document
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    """Return the audit of an answer as far as the answer itself knows it: `live` is null."""
     calls = answer.snapshot.get("calls", [])
     return {
         "answer_id": answer.id,
@@ -35,7 +45,7 @@ def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
         "question": answer.question,
         "options": list(answer.options),
         "student": answer.student,
-        "lines": lines,
+        "lines": [{**line, "live": None, "not_shown": []} for line in answer.snapshot.get("lines", [])],
         "calls": calls,
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
         "privacy": answer.snapshot.get("privacy", {}),
@@ -102,7 +112,7 @@ def subgraph_text(subgraph: Subgraph) -> str:
     lines += [f"{number}. {item.text}" for number, item in enumerate(subgraph.kept_evidence, start=1)]
     lines += ["", f"KNOWLEDGE GRAPH ({subgraph.graph})"]
     for edge in subgraph.usable_edges:
-        lines.append(
-            f"[{edge.subject}] --{', '.join(edge.predicates)}--> [{edge.object}] ({edge.confidence:.2f}, {edge.support}x)"
-        )
+        disputed = ", disputed" if edge.contradicts else ""
+        weight = f"({edge.confidence:.2f}, {edge.support}x{disputed})"
+        lines.append(f"[{edge.subject}] --{', '.join(edge.predicates)}--> [{edge.object}] {weight}")
     return "\n".join(lines)

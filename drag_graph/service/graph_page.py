@@ -11,6 +11,8 @@ from drag_graph.errors import MissingExtra
 from drag_graph.model import SimpleEdge, Subgraph
 
 _ENTITY = "#4C8EDA"
+_DISPUTED = "#B3372F"
+_AGREED = "#A5ABB6"
 _EVIDENCE = "#FFC454"
 _QUERY = "#DA7194"
 _WEAK, _STRONG = 1.0, 6.0
@@ -73,7 +75,9 @@ def _entity_graph(subgraph: Subgraph, edges: tuple[SimpleEdge, ...]) -> tuple[li
                 "support": edge.support,
                 "rank": edge.rank,
                 "evidence": _texts(subgraph, edge),
+                "contradicts": ", ".join(edge.contradicts),
             },
+            color=_DISPUTED if edge.contradicts else _AGREED,
             width=_WEAK + (_STRONG - _WEAK) * edge.confidence,
         )
         for edge in edges

@@ -34,7 +34,9 @@ def prov_document(audit: dict[str, Any]) -> dict[str, Any]:
 
 def _edge(book: "_Book", shown: str, line: dict[str, Any]) -> None:
     edge = line["edge"]
-    facts = {"statement": edge["statement"], "confidence": edge["confidence"], "support": edge["support"]}
+    facts = {name: edge[name] for name in ("statement", "confidence", "support")}
+    if edge.get("contradicts"):
+        facts["contradicts"] = [f"{PREFIX}:edge/{id_}" for id_ in edge["contradicts"]]
     simple = book.entity("edge", edge["id"], "SimpleEdge", facts)
     merging = book.activity("merging", edge["id"], "Merging")
     book.relate("wasGeneratedBy", {"entity": simple, "activity": merging})

@@ -1,15 +1,27 @@
-"""The aggregation of the multigraph in plain Python: the reference that every store's Cypher is held to (docs/adr/0003).
+"""The simple graph, in plain Python: the definition that every store's Cypher is held to (docs/adr/0019).
 
-The stores do the same in one Cypher statement; property-based tests of the contract suite compare the two. Only triples whose
-evidence was kept take part.
+Triples of one ordered pair and predicate key are merged into a claim, claims below the threshold are pruned, and what is
+left of a pair becomes its edges. Only triples whose evidence was kept take part.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
-from drag_graph.model import Aggregation, Evidence, GraphKind, Merge, SimpleEdge, Strategy, Triple, sentence_of
+from drag_graph.model import (
+    Aggregation,
+    Evidence,
+    GraphKind,
+    Merge,
+    SimpleEdge,
+    Strategy,
+    Subgraph,
+    TeacherCall,
+    Triple,
+    sentence_of,
+)
 
 TOLERANCE = 1e-9
 """How far below the threshold a merged confidence may lie and still count as at it: floats are summed in no fixed order."""
@@ -17,32 +29,106 @@ TOLERANCE = 1e-9
 Item = TypeVar("Item", bound=Hashable)
 
 
-def aggregate(
-    triples: Iterable[Triple], evidence: Iterable[Evidence], aggregation: Aggregation
-) -> tuple[list[SimpleEdge], GraphKind]:
-    """Merge, then prune, then rank (design, section 3): return the simple edges, best first, and what the graph is made of.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What an edge keeps of a triple."""
 
-    The kind is `evidence_only` without any triple to merge, `multigraph` where pruning leaves nothing (then there are no
-    edges), else `simple`. An edge's rank is its place by (best rank of its triples, confidence descending, id).
-    """
+    rank: int
+    id: str
+    predicate: str
+    evidence_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """All kept triples of one ordered pair and predicate key: `parts` by (rank, id), `opposes` the keys that it contradicts."""
+
+    subject_id: str
+    subject: str
+    object_id: str
+    object: str
+    key: str
+    confidence: float
+    opposes: frozenset[str]
+    parts: tuple[Part, ...]
+
+    def contradicts(self, other: "Claim") -> bool:
+        """Return whether two claims of one pair contradict each other; a triple that came later may be alone in saying so."""
+        return self.key != other.key and (other.key in self.opposes or self.key in other.opposes)
+
+
+def aggregate(subgraph: Subgraph, aggregation: Aggregation) -> tuple[list[SimpleEdge], GraphKind]:
+    """Return the simple edges of a subgraph's triples, best first, and what its graph is made of."""
+    claims = claims_of(subgraph.triples, subgraph.evidence, subgraph.calls, aggregation.merge)
+    return edges_of(subgraph.query.id, claims, aggregation)
+
+
+def claims_of(
+    triples: Iterable[Triple], evidence: Iterable[Evidence], calls: Iterable[TeacherCall], merge: Merge
+) -> list[Claim]:
+    """Return the claims of the triples whose evidence was kept."""
     kept = {item.id for item in evidence if item.kept}
-    groups: dict[str, list[Triple]] = defaultdict(list)
+    models = {call.id: call.model for call in calls}
+    groups: dict[tuple[str, str, str], list[Triple]] = defaultdict(list)
     for triple in sorted(triples, key=lambda item: (item.rank, item.id)):
         if triple.evidence_id in kept:
-            groups[edge_id(triple, aggregation.strategy)].append(triple)
-    if not groups:
+            groups[triple.subject_id, triple.object_id, triple.predicate_key].append(triple)
+    return [
+        Claim(
+            group[0].subject_id,
+            group[0].subject,
+            group[0].object_id,
+            group[0].object,
+            key,
+            _confidence(group, models, merge),
+            frozenset(other for item in group for other in item.opposes),
+            tuple(Part(item.rank, item.id, item.predicate, item.evidence_id) for item in group),
+        )
+        for (_, _, key), group in groups.items()
+    ]
+
+
+def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) -> tuple[list[SimpleEdge], GraphKind]:
+    """Prune claims, put those of a pair together and rank the edges: return them, best first, and what the graph is made of.
+
+    Under `pair`, each claim that contradicts another one of its pair is an edge of its own, and the others are one edge. The
+    kind is `evidence_only` without any claim, `multigraph` where pruning leaves nothing (then there are no edges), else
+    `simple`. An edge's rank is its place by (best rank of its triples, confidence descending, id).
+    """
+    given = list(claims)
+    if not given:
         return [], "evidence_only"
-    merged = [_merge(id_, group, aggregation) for id_, group in groups.items()]
-    strong = [edge for edge in merged if edge.confidence >= aggregation.threshold - TOLERANCE]
-    strong.sort(key=lambda edge: (edge.rank, -edge.confidence, edge.id))
-    ranked = [edge.model_copy(update={"rank": rank}) for rank, edge in enumerate(strong[: aggregation.top_k])]
+    pairs: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+    for claim in given:
+        if claim.confidence >= aggregation.threshold - TOLERANCE:
+            pairs[claim.subject_id, claim.object_id].append(claim)
+    made: list[SimpleEdge] = []
+    for left in pairs.values():
+        disputed = {claim.key: [edge_id(other) for other in left if claim.contradicts(other)] for claim in left}
+        groups: dict[str, list[Claim]] = defaultdict(list)
+        for claim in sorted(left, key=lambda item: (item.parts[0].rank, item.parts[0].id)):
+            alone = aggregation.strategy == "predicate" or disputed[claim.key]
+            groups[claim.key if alone else ""].append(claim)
+        made += [_edge(source_id, group, disputed[key] if key else [], aggregation) for key, group in groups.items()]
+    made.sort(key=lambda edge: (edge.rank, -edge.confidence, edge.id))
+    best = made[: aggregation.top_k]
+    ranked = [
+        edge.model_copy(update={"rank": rank, "contradicts": tuple(e.id for e in best if e.id in edge.contradicts)})
+        for rank, edge in enumerate(best)
+    ]
     return ranked, "simple" if ranked else "multigraph"
 
 
-def edge_id(triple: Triple, strategy: Strategy) -> str:
-    """Return the id of the simple edge that `triple` goes into."""
+def edge_ids(triple: Triple, strategy: Strategy) -> tuple[str, ...]:
+    """Return the ids of the edges that a triple may go into."""
     pair = f"{triple.subject_id}-{triple.object_id}"
-    return pair if strategy == "pair" else f"{pair}-{triple.predicate_key}"
+    alone = f"{pair}-{triple.predicate_key}"
+    return (alone,) if strategy == "predicate" else (pair, alone)
+
+
+def edge_id(claim: Claim) -> str:
+    """Return the id of an edge that is one claim; that of the claims of a pair that agree is `SUBJECT-OBJECT`."""
+    return f"{claim.subject_id}-{claim.object_id}-{claim.key}"
 
 
 def merge_confidence(confidences: Sequence[float], merge: Merge) -> float:
@@ -53,9 +139,15 @@ def merge_confidence(confidences: Sequence[float], merge: Merge) -> float:
     return min(1.0, max(0.0, _MERGES[merge](confidences)))
 
 
-def joined_statement(triples: Iterable[Triple]) -> str:
-    """Return the distinct sentences of `triples`, which are in order of (rank, id), joined by `; `."""
-    return "; ".join(distinct(sentence_of(item.subject, item.predicate, item.object) for item in triples))
+def joined_statement(subject: str, predicates: Iterable[str], object_: str) -> str:
+    """Return one clause a predicate, joined by `; `; what reads the same is said once."""
+    return "; ".join(distinct(sentence_of(subject, predicate, object_) for predicate in predicates))
+
+
+def not_shown(subgraph: Subgraph) -> tuple[Triple, ...]:
+    """Return the triples that rest in no edge: of evidence that was not kept, pruned, or cut, by (rank, id)."""
+    shown = {id_ for edge in subgraph.usable_edges for id_ in edge.triple_ids}
+    return tuple(sorted((item for item in subgraph.triples if item.id not in shown), key=lambda item: (item.rank, item.id)))
 
 
 def distinct(items: Iterable[Item]) -> tuple[Item, ...]:
@@ -63,23 +155,39 @@ def distinct(items: Iterable[Item]) -> tuple[Item, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def _merge(id_: str, group: Sequence[Triple], aggregation: Aggregation) -> SimpleEdge:
-    """Merge triples of one edge, which are in order of (rank, id); the edge's rank is that of its best triple for now."""
-    first = group[0]
+def _confidence(group: Sequence[Triple], models: Mapping[str, str], merge: Merge) -> float:
+    """Merge what each teacher says of a claim, where an evidence counts once, and then what several teachers say."""
+    best: dict[str, dict[str, float]] = defaultdict(dict)
+    for triple in group:
+        for teacher in {models.get(call_id, call_id) for call_id in triple.call_ids}:
+            said = best[teacher]
+            said[triple.evidence_id] = max(said.get(triple.evidence_id, 0.0), triple.confidence)
+    merged = [merge_confidence(sorted(said.values()), merge) for said in best.values()]
+    return merged[0] if len(merged) == 1 else merge_confidence(sorted(merged), "noisy-or")
+
+
+def _edge(source_id: str, claims: Sequence[Claim], contradicts: Sequence[str], aggregation: Aggregation) -> SimpleEdge:
+    """Return claims of one pair as an edge: one clause a claim. Its rank is that of its best triple for now."""
+    first = claims[0]
+    alone = aggregation.strategy == "predicate" or bool(contradicts)
+    id_ = edge_id(first) if alone else f"{first.subject_id}-{first.object_id}"
+    parts = sorted((part for claim in claims for part in claim.parts), key=lambda item: (item.rank, item.id))
+    predicates = distinct(claim.parts[0].predicate for claim in claims)
     return SimpleEdge(
         id=id_,
-        source_id=first.source_id,
+        source_id=source_id,
         subject_id=first.subject_id,
         subject=first.subject,
         object_id=first.object_id,
         object=first.object,
-        statement=aggregation.statements.get(id_) or joined_statement(group),
-        predicates=distinct(item.predicate for item in group),
-        confidence=merge_confidence([item.confidence for item in group], aggregation.merge),
-        support=len(group),
-        triple_ids=tuple(item.id for item in group),
-        evidence_ids=distinct(item.evidence_id for item in group),
-        rank=first.rank,
+        statement=aggregation.statements.get(id_) or joined_statement(first.subject, predicates, first.object),
+        predicates=predicates,
+        confidence=max(claim.confidence for claim in claims),
+        support=len(parts),
+        triple_ids=tuple(part.id for part in parts),
+        evidence_ids=distinct(part.evidence_id for part in parts),
+        contradicts=tuple(contradicts),
+        rank=parts[0].rank,
     )
 
 

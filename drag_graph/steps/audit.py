@@ -3,12 +3,13 @@
 `snapshot` is taken when the answer is given and stored with it, so that a later refresh never falsifies an old audit.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import Answer, Evidence, Line, SimpleEdge, Subgraph, TeacherCall, Triple
+from drag_graph.steps.aggregate import not_shown
 
 NO_FILTER = "none"
 
@@ -85,15 +86,32 @@ def _line(line: Line, subgraph: Subgraph | None) -> dict[str, Any]:
     return {**head, "edge": _edge(edge), "triples": triples}
 
 
-def _unproven(line: Line) -> StoreUnfit:
-    return StoreUnfit(f"line {line.n} has nothing behind it in the store", hint="Run `drag-graph db verify`.")
+def unshown(edge: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str, Any]]:
+    """Return the triples of an edge's pair that are in no edge, as a line's `triples` are, each with `why`."""
+    calls = {call.id: call for call in subgraph.calls}
+    evidence = {item.id: item for item in subgraph.evidence}
+    ends = (edge["subject_id"], edge["object_id"])
+    return [
+        {**_triple(item, evidence, calls, None), "why": _PRUNED if evidence[item.evidence_id].kept else _UNRANKED}
+        for item in not_shown(subgraph)
+        if (item.subject_id, item.object_id) == ends and item.evidence_id in evidence
+    ]
+
+
+_PRUNED = "its claim is below the threshold, or its edge not among the best"
+_UNRANKED = "its evidence was not kept"
+
+
+def _unproven(line: Line | None) -> StoreUnfit:
+    what = f"line {line.n}" if line else "a triple"
+    return StoreUnfit(f"{what} has nothing behind it in the store", hint="Run `drag-graph db verify`.")
 
 
 def _edge(edge: SimpleEdge) -> dict[str, Any]:
     return edge.model_dump(mode="json", exclude={"source_id"})
 
 
-def _triple(triple: Triple, evidence: dict[str, Evidence], calls: dict[str, TeacherCall], line: Line) -> dict[str, Any]:
+def _triple(triple: Triple, evidence: dict[str, Evidence], calls: dict[str, TeacherCall], line: Line | None) -> dict[str, Any]:
     source = evidence.get(triple.evidence_id)
     if source is None:
         raise _unproven(line)
@@ -102,7 +120,7 @@ def _triple(triple: Triple, evidence: dict[str, Evidence], calls: dict[str, Teac
     return {**fields, "evidence": found, "calls": _calls(triple.call_ids, calls, line)}
 
 
-def _calls(ids: Iterable[str], calls: dict[str, TeacherCall], line: Line) -> list[dict[str, Any]]:
+def _calls(ids: Iterable[str], calls: dict[str, TeacherCall], line: Line | None) -> list[dict[str, Any]]:
     """Return the calls of these ids. Raises StoreUnfit where one is missing."""
     found = [calls.get(id_) for id_ in ids]
     if None in found:

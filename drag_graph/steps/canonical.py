@@ -5,14 +5,14 @@ All texts are embedded in one call, the triples' sentences among them: how near 
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from drag_graph.identity import content_id
 from drag_graph.model import Entity, Query, Triple, sentence_of
 from drag_graph.ports import Vectors
 from drag_graph.steps.extract import RawTriple
-from drag_graph.steps.guards import family_name_of, pointed_at, sounds_like_pronoun
+from drag_graph.steps.guards import family_name_of, pointed_at, predicates_contradict, sounds_like_pronoun
 from drag_graph.steps.inflection import noun
 from drag_graph.steps.merging import Thresholds, merge_entities, merge_predicates, predicate_text
 from drag_graph.steps.rank import cosines
@@ -65,11 +65,25 @@ def build(query: Query, raw: Sequence[RawTriple], embed: Embed, thresholds: Thre
             triple = max(found[triple.id], triple, key=lambda item: item.confidence)
         found[triple.id] = triple
         nearness[triple.id] = max(near[_sentence(one)], nearness.get(triple.id, -1.0))
-    triples = tuple(sorted(found.values(), key=lambda triple: triple.id))
+    triples = with_opposition(sorted(found.values(), key=lambda triple: triple.id))
     used = {id_ for triple in triples for id_ in (triple.subject_id, triple.object_id)}
     entities = {entity.id: entity for entity in entity_of.values() if entity.id in used}
     named = tuple(sorted(entities.values(), key=lambda entity: (entity.name, entity.id)))
     return CanonicalGraph(named, triples, nearness, tuple(discarded))
+
+
+def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:
+    """Return the triples, each with the keys of those of its ordered pair that contradict it."""
+    items = tuple(triples)
+    keys: dict[tuple[str, str], set[str]] = {}
+    for item in items:
+        keys.setdefault((item.subject_id, item.object_id), set()).add(item.predicate_key)
+    made = []
+    for item in items:
+        others = keys[item.subject_id, item.object_id]
+        opposed = tuple(sorted(key for key in others if predicates_contradict(item.predicate_key, key)))
+        made.append(item.model_copy(update={"opposes": opposed}) if opposed != item.opposes else item)
+    return tuple(made)
 
 
 def resolve_references(raw: Sequence[RawTriple]) -> tuple[list[RawTriple], list[str]]:

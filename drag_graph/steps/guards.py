@@ -12,6 +12,7 @@ from drag_graph.steps.opposites import (
     ALIKE_PREPOSITIONS,
     BACKWARD,
     CHEMICAL_ENDINGS,
+    CONTRARIES,
     DERIVATIONS,
     EMPTY,
     FORWARD,
@@ -25,6 +26,7 @@ from drag_graph.steps.opposites import (
     PAIRED_PREFIXES,
     PLACE_WORDS,
     PRONOUNS,
+    QUALIFIERS,
     ROMAN,
     TITLES,
 )
@@ -35,10 +37,10 @@ _SPELLING = 0.84
 """Similarity of letters from which two proper names count as spellings of one ("Mohammed Ali", "Muhammad Ali")."""
 
 
-def _opposites() -> dict[str, set[str]]:
-    """Return for each word of the list the words that exclude it."""
+def _opposites(groups: str) -> dict[str, set[str]]:
+    """Return for each word of the groups the words that exclude it."""
     table: dict[str, set[str]] = {}
-    for group in OPPOSITES.split("|"):
+    for group in groups.split("|"):
         sides = [side.split() for side in group.split("/")] if "/" in group else [[word] for word in group.split()]
         forms = [{form for word in side for form in (word, noun(word))} for side in sides]
         for here in forms:
@@ -49,7 +51,9 @@ def _opposites() -> dict[str, set[str]]:
     return table
 
 
-_EXCLUDED = _opposites()
+_EXCLUDED = _opposites(OPPOSITES)
+_DENIED = _opposites(CONTRARIES)
+_WEAK = (QUALIFIERS | PREPOSITIONS | {"of", "than"}) - _DENIED.keys()
 
 
 def entities_differ(first: str, second: str) -> str:
@@ -77,6 +81,20 @@ def predicates_differ(first: str, second: str) -> str:
         or _comparison_differs(one, two)
         or _says_too_little(one, two)
     )
+
+
+def predicates_contradict(first: str, second: str) -> str:
+    """Return why two predicates cannot both hold of one ordered pair, or "": one negates the other, or says the contrary."""
+    one, two = predicate_words(first), predicate_words(second)
+    only_one, only_two = ([word for word in words if word not in _WEAK] for words in _difference(one, two))
+    if _negation_differs(one, two):
+        return "" if set(only_one).symmetric_difference(only_two) - NEGATIONS else "one is negated"
+    if len(only_one) != 1 or len(only_two) != 1:
+        return ""
+    left, right = only_one[0], only_two[0]
+    shorter, longer = sorted((left, right), key=len)
+    denied = right in _DENIED.get(left, ()) or longer in {prefix + shorter for prefix in ("un", "non", "dis", "in", "im")}
+    return f'"{left}" denies "{right}"' if denied else ""
 
 
 def statements_differ(first: str, second: str) -> str:

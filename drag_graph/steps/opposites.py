@@ -1,4 +1,4 @@
-"""Word lists behind the guards (`drag_graph.steps.guards`): what excludes what. Of this project's own making."""
+"""Word lists behind the guards (`drag_graph.steps.guards`): what excludes what, what denies what. This project's own."""
 
 # Groups of words that exclude one another; where a group has sides ("/"), only words of different sides do.
 OPPOSITES = """
@@ -45,6 +45,27 @@ glucose fructose sucrose lactose | protein lipid carbohydrate | dna rna | heavy 
 """
 NEGATIONS = frozenset(
     "no not non never none neither nor without lack lacks lacking cannot absence absent n't".split()  # noqa: SIM905
+)
+# Words that deny one another of the same pair, side against side. Fewer than OPPOSITES, which only have to keep names and
+# predicates apart: somebody may well be born and die in one city, and a country import and export oil.
+CONTRARIES = """
+increase raise elevate enhance boost strengthen promote stimulate activate cause induce trigger enable accelerate support
+improve / decrease reduce lower decline diminish lessen weaken inhibit suppress prevent block hinder slow stop eliminate
+worsen | allow permit enable / prevent prohibit forbid disable | attract / repel | accept / reject | help benefit / harm
+damage | protect / damage endanger | heat warm / cool | include / exclude | agree / disagree | love like / hate dislike |
+create / destroy | precede before / follow after succeed | above / below | hot warm / cold cool | safe / dangerous unsafe
+harmful | good beneficial / bad harmful | true / false | legal / illegal | possible / impossible | positive / negative | more
+/ less fewer | large larger big bigger great greater high higher / small smaller little low lower | old older / young younger
+| fast faster / slow slower | early earlier / late later | strong stronger / weak weaker | long longer / short shorter | heavy
+heavier / light lighter | good better best / bad worse worst | rich richer / poor poorer | most / least
+"""
+# What a contrary word may stand with on one side alone: "increases the risk of" denies "reduces".
+QUALIFIERS = frozenset(
+    """
+    risk chance likelihood probability odds possibility danger rate level amount number incidence frequency severity degree
+    size speed growth development production occurrence effect can may might could will would should must do be have help tend
+    always often sometimes usually generally typically significantly greatly slightly strongly directly likely also further very
+    """.split()  # noqa: SIM905
 )
 NEGATIVE_PREFIXES = ("non", "un", "in", "im", "ir", "il", "dis", "a", "an", "anti", "de", "mis", "counter")
 PAIRED_PREFIXES = tuple(

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from drag_graph.identity import canonical_text
-from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph, sentence_of
+from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
+from drag_graph.steps.aggregate import joined_statement
 
 LineFormat = Literal["arrow", "sentence"]
 DropReason = Literal["duplicate", "redundant", "too long", "token budget", "context window"]
@@ -24,6 +25,8 @@ _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+")
 _ARROW = re.compile(r"\[(?P<subject>[^\[\]]*)\] --(?P<predicate>.*?)--> \[(?P<object>[^\[\]]*)\](?: \((?P<statement>.*)\))?")
 _BRACKETS = str.maketrans("[]", "()")
+DISPUTED = " (disputed)"
+"""Behind a line whose edge contradicts another one of its subgraph, shown or not."""
 _LINKING_WORDS = frozenset(
     """
     a an and are as at be been by for from has have in into is it its of on or than that the their this to was were which with
@@ -151,17 +154,17 @@ def arrow(subject: str, predicate: str, object_: str, statement: str = "") -> st
 
 def parse_arrow(text: str) -> tuple[str, str, str, str] | None:
     """Return (subject, predicate, object, statement) of a line in arrow format, or None for any other text."""
-    found = _ARROW.fullmatch(text)
+    found = _ARROW.fullmatch(text.removesuffix(DISPUTED))
     return (found["subject"], found["predicate"], found["object"], found["statement"] or "") if found else None
 
 
 def plain_words(text: str) -> str:
-    """Return a line without the decoration of the arrow format: its statement, else its triple as a sentence."""
+    """Return a line without decoration: of the arrow format its statement, else one clause a predicate."""
     parsed = parse_arrow(text)
     if parsed is None:
-        return text
+        return text.removesuffix(DISPUTED)
     subject, predicate, object_, statement = parsed
-    return statement or sentence_of(subject, predicate.replace(" / ", " and "), object_)
+    return statement or joined_statement(subject, predicate.split(" / "), object_)
 
 
 def adds_words(text: str, *others: str) -> bool:
@@ -175,12 +178,12 @@ def _of_evidence(item: Evidence, rank: int) -> Candidate:
 
 
 def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
-    """Return an edge as a line. Merged predicates stand side by side, so that a merely joined statement adds nothing."""
-    triple = sentence_of(edge.subject, " and ".join(edge.predicates), edge.object)
-    statement = _one_line(edge.statement) if adds_words(edge.statement, triple) else ""
-    plain = statement or _one_line(triple)
+    """Return an edge as a line: a teacher's statement where it adds words, else one clause a claim."""
+    clauses = joined_statement(edge.subject, edge.predicates, edge.object)
+    statement = _one_line(edge.statement) if adds_words(edge.statement, clauses) else ""
+    plain = statement or _one_line(clauses)
     text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement) if line_format == "arrow" else plain
-    return Candidate("edge", edge.id, edge.source_id, text, plain, rank)
+    return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
 
 
 def _order(item: Candidate) -> tuple[bool, float, int, str]:

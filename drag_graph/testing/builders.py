@@ -21,6 +21,7 @@ from drag_graph.model import (
     Triple,
 )
 from drag_graph.steps.aggregate import aggregate
+from drag_graph.steps.canonical import with_opposition
 from drag_graph.steps.surface import predicate_key
 
 Spec = tuple[str, str, str, float, int]
@@ -81,22 +82,30 @@ def make_subgraph(
     embedding: Sequence[float] = (),
     extra_entities: Sequence[str] = (),
     blind: bool = False,
+    teachers: Sequence[int] | None = None,
 ) -> Subgraph:
     """Return a valid subgraph of the query of that number, as the pipeline would save it (without edges).
 
     `evidence` are the texts, or how many; those at the positions `dropped` are not kept. `ranks` gives the triples' ranks,
-    by default their order. Two calls with equal arguments return equal subgraphs.
+    by default their order; `teachers` which of several teachers read them. Equal arguments make equal subgraphs.
     """
     query = make_query(number, namespace=namespace)
-    calls = tuple(sorted((_call(query, stage, settings_hash) for stage in STAGES), key=lambda call: call.id))
-    by_stage = {call.stage: call.id for call in calls}
+    first, *readers = (_call(query, stage, settings_hash) for stage in STAGES)
+    readers += [_call(query, "triples", settings_hash, f"-{number}") for number in range(1, max(teachers or (0,)) + 1)]
+    calls = tuple(sorted((first, *readers), key=lambda call: call.id))
     texts = [f"Statement {index} about ({number})." for index in range(evidence)] if isinstance(evidence, int) else evidence
-    statements = _evidence(query, texts, frozenset(dropped), by_stage["evidence"])
+    statements = _evidence(query, texts, frozenset(dropped), first.id)
     names = sorted({name for spec in triples for name in (spec[0], spec[2])} | set(extra_entities))
     entities = {name: _entity(query, name) for name in names}
     edges = [
         _triple(
-            query, spec, entities, statements, call_id=by_stage["triples"], index=index, rank=ranks[index] if ranks else index
+            query,
+            spec,
+            entities,
+            statements,
+            call_id=readers[teachers[index] if teachers else 0].id,
+            index=index,
+            rank=ranks[index] if ranks else index,
         )
         for index, spec in enumerate(triples)
     ]
@@ -109,7 +118,7 @@ def make_subgraph(
         expires_at=EXPIRES_AT,
         evidence=tuple(statements),
         entities=tuple(entities[name] for name in names),
-        triples=tuple(sorted(edges, key=lambda item: (item.rank, item.id))),
+        triples=with_opposition(sorted(edges, key=lambda item: (item.rank, item.id))),
         calls=calls,
     )
 
@@ -138,7 +147,7 @@ def expected(subgraph: Subgraph, aggregation: Aggregation) -> Subgraph:
     The evidence is ordered by position, entities by name, triples by (rank, id), edges by rank, calls by id. The right answer
     (`Query.gold`) is not stored.
     """
-    edges, kind = aggregate(subgraph.triples, subgraph.evidence, aggregation)
+    edges, kind = aggregate(subgraph, aggregation)
     return subgraph.model_copy(
         update={
             "query": subgraph.query.model_copy(update={"gold": None}),
@@ -227,15 +236,15 @@ def random_subgraphs(count: int, *, namespace: str = "default", seed: int = 0) -
     return result
 
 
-def _call(query: Query, stage: Stage, settings_hash: str) -> TeacherCall:
+def _call(query: Query, stage: Stage, settings_hash: str, other: str = "") -> TeacherCall:
     return TeacherCall(
-        id=content_id(query.namespace, "call", query.id, stage, settings_hash),
+        id=content_id(query.namespace, "call", query.id, stage + other, settings_hash),
         source_id=query.id,
         stage=stage,
-        model="teacher/of-tests",
+        model=f"teacher/of-tests{other}",
         prompt_version="1",
-        request_sha256=content_id("", "request", query.id, stage),
-        response_sha256=content_id("", "response", query.id, stage, settings_hash),
+        request_sha256=content_id("", "request", query.id, stage + other),
+        response_sha256=content_id("", "response", query.id, stage + other, settings_hash),
         tokens_in=120,
         tokens_out=340,
         cost_usd=0.00125,

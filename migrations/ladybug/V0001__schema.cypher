@@ -46,7 +46,7 @@ CREATE REL TABLE GENERATED_BY (FROM Evidence TO TeacherCall, namespace STRING);
 CREATE REL TABLE FROM_CHUNK (FROM Evidence TO Chunk, namespace STRING);
 CREATE REL TABLE TRIPLE (
   FROM Entity TO Entity, id STRING, namespace STRING, source_id STRING, predicate STRING, predicate_key STRING,
-  confidence DOUBLE, evidence_id STRING, call_ids STRING[], rank INT64
+  confidence DOUBLE, evidence_id STRING, call_ids STRING[], rank INT64, opposes STRING[]
 );
 CREATE REL TABLE RELATED (
   FROM Entity TO Entity, id STRING, namespace STRING, source_id STRING, statement STRING, predicates STRING[],

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.neo4j
 FEW, MANY = 20, 120
 BATCH = 20
 PLAIN = Aggregation()
-MERGING = {"merge": "noisy-or", "threshold": 0.7, "top_k": 15, "statements": {}}
+MERGING = {"strategy": "pair", "merge": "noisy-or", "threshold": 0.7, "top_k": 15, "statements": {}}
 MOST_HITS = 1000
 SCANS = {
     "AllNodesScan",
@@ -37,8 +37,7 @@ ONE_QUERY = {
     "erase_edges": {},
     "erase_subgraphs": {},
     "relink_answers": {},
-    "aggregate_pair": MERGING,
-    "aggregate_predicate": MERGING,
+    "aggregate": MERGING,
 }
 """The statements that are run for given queries, and their other parameters."""
 LINKING = ("unlinked_entities", "link_evidence_missing")

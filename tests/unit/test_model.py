@@ -11,7 +11,7 @@ from drag_graph.model import (
     SimpleEdge,
     TeacherCall,
     Triple,
-    edge_of,
+    edges_of_triples,
     sentence_of,
 )
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
@@ -93,7 +93,7 @@ def test_usable_edges_are_the_simple_ones_by_rank():
 
 def test_usable_edges_of_the_raw_multigraph_are_its_triples():
     raw = STORED.model_copy(update={"graph": "multigraph", "triples": STORED.triples[::-1]})
-    assert raw.usable_edges == tuple(edge_of(triple) for triple in STORED.triples)
+    assert raw.usable_edges == edges_of_triples(STORED.triples)
 
 
 def test_the_raw_multigraph_leaves_out_triples_of_dropped_evidence():
@@ -109,10 +109,16 @@ def test_evidence_only_has_no_usable_edge():
 
 def test_a_triple_as_an_edge_keeps_its_provenance():
     triple = GRAPH.triples[0]
-    edge = edge_of(triple)
+    (edge,) = edges_of_triples([triple])
     assert (edge.id, edge.support, edge.confidence) == (triple.id, 1, triple.confidence)
     assert (edge.triple_ids, edge.evidence_ids) == ((triple.id,), (triple.evidence_id,))
     assert edge.statement == "mitosis is a cell division"
+
+
+def test_raw_triples_of_one_pair_name_those_that_contradict_them():
+    triples = [("a", "reduces", "b", 0.1, 0), ("a", "increases", "b", 0.2, 0), ("b", "reduces", "a", 0.2, 1)]
+    first, second, other = expected(make_subgraph(triples=triples), Aggregation()).usable_edges
+    assert (first.contradicts, second.contradicts, other.contradicts) == ((second.id,), (first.id,), ())
 
 
 def test_a_sentence_has_spaces_where_the_predicate_has_underscores():

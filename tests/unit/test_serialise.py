@@ -124,8 +124,18 @@ def test_merged_predicates_stand_side_by_side():
     joined = "heat melts ice; heat warms_up ice"
     fields = {"subject": "heat", "predicates": ("melts", "warms_up"), "object_": "ice", "statement": joined}
     assert texts_of_edge("arrow", **fields) == ["[heat] --melts / warms_up--> [ice]"]
-    assert texts_of_edge("sentence", **fields) == ["heat melts and warms up ice"]
-    assert plain_words("[heat] --melts / warms_up--> [ice]") == "heat melts and warms up ice"
+    assert texts_of_edge("sentence", **fields) == ["heat melts ice; heat warms up ice"]
+    assert plain_words("[heat] --melts / warms_up--> [ice]") == "heat melts ice; heat warms up ice"
+
+
+@pytest.mark.parametrize("line_format", ["arrow", "sentence"])
+def test_a_line_says_that_it_is_disputed_and_its_words_do_not(line_format):
+    triples = [("aspirin", "reduces", "bleeding", 0.8, 0), ("aspirin", "increases the risk of", "bleeding", 0.8, 1)]
+    lines = candidate_lines([graph_of(triples=triples)], "graph", line_format)
+    assert all(line.text.endswith(" (disputed)") for line in lines)
+    words = ["aspirin reduces bleeding", "aspirin increases the risk of bleeding"]
+    assert [line.plain for line in lines] == words
+    assert [plain_words(line.text) for line in lines] == words
 
 
 @given(subject=WORDS, predicate=WORDS, object_=WORDS, statement=st.one_of(st.just(""), WORDS))

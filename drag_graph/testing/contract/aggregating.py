@@ -61,6 +61,47 @@ class AggregationContract(Contract):
 
         check()
 
+    @pytest.mark.parametrize("strategy", STRATEGIES)
+    def test_a_weak_claim_is_pruned_beside_a_strong_one_of_its_pair(
+        self, store: GraphStore, namespace: str, strategy: Strategy
+    ) -> None:
+        graph = make_subgraph(namespace=namespace, triples=_aspirin(0.1, 0.9))
+        store.save([graph], Aggregation(strategy=strategy))
+        (stored,) = store.read([graph.query.id])
+        assert [(edge.statement, edge.confidence, edge.contradicts) for edge in stored.edges] == [
+            ("aspirin increases the risk of bleeding", 0.9, ())
+        ]
+        assert [triple.opposes for triple in stored.triples] == [("increases_the_risk_of",), ("reduces",)]
+
+    @pytest.mark.parametrize("strategy", STRATEGIES)
+    def test_claims_that_contradict_each_other_are_edges_that_name_each_other(
+        self, store: GraphStore, namespace: str, strategy: Strategy
+    ) -> None:
+        triples = [*_aspirin(0.8, 0.8), ("aspirin", "prolongs", "bleeding", 0.8, 2), ("aspirin", "affects", "bleeding", 0.8, 2)]
+        graph = make_subgraph(namespace=namespace, triples=triples)
+        settings = Aggregation(strategy=strategy)
+        store.save([graph], settings)
+        (stored,) = store.read([graph.query.id])
+        assert_same(stored, expected(graph, settings))
+        first, second, *others = stored.edges
+        assert (first.contradicts, second.contradicts) == ((second.id,), (first.id,))
+        assert [edge.contradicts for edge in others] == ([()] if strategy == "pair" else [(), ()])
+        store.aggregate([graph.query.id], settings.model_copy(update={"top_k": 1}))
+        ((edge,),) = [item.edges for item in store.read([graph.query.id])]
+        assert (edge.id, edge.contradicts) == (first.id, ())
+
+    @pytest.mark.parametrize("merge", MERGES)
+    def test_an_evidence_counts_once_a_teacher_and_teachers_strengthen_each_other(
+        self, store: GraphStore, namespace: str, merge: Merge
+    ) -> None:
+        triples: list[Spec] = [("a", "is", "b", 0.5, 0), ("a", "is", "b", 0.4, 0), ("a", "is", "b", 0.6, 0)]
+        one = make_subgraph("one", namespace=namespace, triples=triples, teachers=[0, 0, 0])
+        two = make_subgraph("two", namespace=namespace, triples=triples, teachers=[0, 0, 1])
+        settings = Aggregation(merge=merge, threshold=0.0)
+        store.save([one, two], settings)
+        confidences = [item.edges[0].confidence for item in store.read([one.query.id, two.query.id])]
+        assert confidences == [pytest.approx(0.6), pytest.approx(0.8)]
+
     def test_aggregating_again_never_touches_a_triple(self, store: GraphStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace, triples=PARALLEL)
         other = make_subgraph("other", namespace=namespace, triples=PARALLEL)
@@ -125,7 +166,7 @@ class AggregationContract(Contract):
     def test_a_teachers_sentence_takes_the_place_of_the_joined_one(self, store: GraphStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace, triples=PARALLEL)
         settings = Aggregation(threshold=0.0)
-        first, second, *_ = aggregate(graph.triples, graph.evidence, settings)[0]
+        first, second, *_ = aggregate(graph, settings)[0]
         # An empty sentence is none.
         empty = settings.model_copy(update={"statements": {first.id: ""}})
         store.save([graph], empty)
@@ -157,9 +198,13 @@ class AggregationContract(Contract):
             assert_same(store.read([graph.query.id]), [expected(graph, settings)])
 
 
+def _aspirin(reduces: float, increases: float) -> list[Spec]:
+    return [("aspirin", "reduces", "bleeding", reduces, 0), ("aspirin", "increases the risk of", "bleeding", increases, 1)]
+
+
 def _statements(graph: Subgraph, settings: Aggregation) -> st.SearchStrategy[dict[str, str]]:
     """Draw sentences for some of the edges that these settings make."""
-    edges, _ = aggregate(graph.triples, graph.evidence, settings)
+    edges, _ = aggregate(graph, settings)
     if not edges:
         return st.just({})
     ids = st.sampled_from([edge.id for edge in edges])

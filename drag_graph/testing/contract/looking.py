@@ -46,7 +46,7 @@ class StatisticsContract(Contract):
         assert all(edges.issuperset(item["edge_ids"]) and item["edge_ids"] and item["why"] for item in found["examples"])
 
     def test_only_as_many_contradictions_are_shown_as_are_asked_for(self, store: GraphStore, namespace: str) -> None:
-        opposed = [("aspirin", verb, f"thing {n}", 0.9, 0) for n in range(9) for verb in ("increases", "decreases")]
+        opposed = [("aspirin", verb, f"thing {n}", 0.9, 0) for n in range(7) for verb in ("increases", "decreases")]
         store.save([make_subgraph(namespace=namespace, triples=opposed)], PLAIN)
         found = statistics(store.linked_edges, store.counts(), 4)["contradictions"]
         assert found["number"] == len(opposed) / 2

@@ -1,0 +1,134 @@
+"""What a weak claim, and two claims that contradict each other, are to a student and in the audit; edges made anew."""
+
+import json
+
+import pytest
+
+TRIPLES = (("reduces", 0), ("increases the risk of", 1))
+QUESTION = "What does aspirin do to bleeding?"
+REDUCES, INCREASES = "aspirin reduces bleeding", "aspirin increases the risk of bleeding"
+
+
+@pytest.fixture
+def distilled(cli, store, tmp_path):
+    """Distil the question with evidence of these confidences for both claims, and return the flags that name the store."""
+
+    def run(reduces, increases, *flags):
+        evidence = ["Some say that aspirin reduces bleeding.", "Aspirin increases the risk of bleeding."]
+        triples = [
+            {"subject": "aspirin", "predicate": name, "object": "bleeding", "confidence": confidence, "evidence": [place]}
+            for (name, place), confidence in zip(TRIPLES, (reduces, increases), strict=True)
+        ]
+        curated = tmp_path / "curated.jsonl"
+        curated.write_text(json.dumps({"question": QUESTION, "evidence": evidence, "triples": triples}), encoding="utf-8")
+        done = cli("distill", "-q", QUESTION, "--teacher", f"curated:{curated}", "--store", store, *flags, "--json")
+        assert done.code == 0, done.err
+        return done.json["queries"][0]
+
+    return run
+
+
+def asked(cli, store, *flags):
+    done = cli("ask", QUESTION, "--store", store, "--mode", "graph", "--json", *flags)
+    assert done.code == 0, done.err
+    return done.json
+
+
+@pytest.mark.parametrize("merge", ["max", "noisy-or"])
+def test_a_weak_claim_does_not_reach_the_student_and_is_in_the_audit(cli, store, distilled, merge):
+    distilled(0.1, 0.9, "--merge", merge)
+    answer = asked(cli, store)
+    assert [line["text"] for line in answer["lines"]] == [INCREASES]
+    audit = cli("audit", answer["answer_id"], "--store", store, "--json").json
+    (line,) = audit["lines"]
+    assert line["live"] is True
+    assert (line["edge"]["confidence"], line["edge"]["contradicts"]) == (0.9, [])
+    assert [(triple["predicate"], triple["confidence"]) for triple in line["triples"]] == [("increases the risk of", 0.9)]
+    ((weak,),) = [line["not_shown"]]
+    assert (weak["predicate"], weak["confidence"], weak["evidence"]["text"]) == (
+        "reduces",
+        0.1,
+        "Some say that aspirin reduces bleeding.",
+    )
+    assert "threshold" in weak["why"]
+    assert weak["calls"]
+    for form in ("table", "html", "prov"):
+        done = cli("audit", answer["answer_id"], "--store", store, "--format", form)
+        assert done.code == 0, done.err
+        assert ("Some say that aspirin reduces bleeding." in done.out.replace("\n", " ")) or form != "html"
+
+
+def test_two_claims_that_contradict_each_other_are_two_lines_that_say_so(cli, store, distilled):
+    distilled(0.8, 0.8)
+    answer = asked(cli, store)
+    assert sorted(line["text"] for line in answer["lines"]) == sorted([f"{REDUCES} (disputed)", f"{INCREASES} (disputed)"])
+    audit = cli("audit", answer["answer_id"], "--store", store, "--json").json
+    first, second = (line["edge"] for line in audit["lines"])
+    assert (first["contradicts"], second["contradicts"]) == ([second["id"]], [first["id"]])
+    assert [edge["confidence"] for edge in (first, second)] == [0.8, 0.8]
+    assert [line["not_shown"] for line in audit["lines"]] == [[], []]
+    assert "Contradicted by" in cli("audit", answer["answer_id"], "--store", store, "--format", "html").out
+    assert f"drag:edge/{second['id']}" in cli("audit", answer["answer_id"], "--store", store, "--format", "prov").out
+    assert "disputed" in cli("show", answer["source_ids"][0], "--store", store).out
+    assert "disputed" in cli("show", answer["source_ids"][0], "--store", store, "--format", "text").out
+    assert cli("graph", "stats", "--store", store, "--json").json["contradictions"]["number"] == 1
+    assert cli("db", "verify", "--store", store).code == 0
+
+
+def test_edges_are_made_anew_without_asking_anyone(cli, store, distilled):
+    query = distilled(0.3, 0.9)
+    assert query["edges"] == 1
+    done = cli("aggregate", "--store", store, "--threshold", 0.2, "--json")
+    assert done.code == 0, done.err
+    assert done.json == {
+        "sources": 1,
+        "before": {"edges": 1, "pruned_claims": 1, "contradictions": 0, "multigraphs": 0},
+        "after": {"edges": 2, "pruned_claims": 0, "contradictions": 1, "multigraphs": 0},
+        "statements_kept": 0,
+        "statements_dropped": 0,
+    }
+    assert len(asked(cli, store)["lines"]) == 2
+    done = cli("aggregate", "--store", store, "--threshold", 0.95, "--query-id", query["id"][:8])
+    assert done.code == 0, done.err
+    assert "raw multigraphs" in done.out
+    again = cli("aggregate", "--store", store, "--threshold", 0.95, "--json").json
+    assert again["before"] == again["after"] == {"edges": 0, "pruned_claims": 2, "contradictions": 0, "multigraphs": 1}
+    assert cli("aggregate", "--store", store, "--query-id", "0000").code == 3
+    assert cli("db", "verify", "--store", store).code == 0
+
+
+def test_an_answer_that_is_not_kept_can_be_audited_from_its_file(cli, store, distilled, tmp_path):
+    distilled(0.8, 0.8)
+    before = cli("export", "--store", store, "--full").out
+    answer = asked(cli, store, "--no-keep", "-o", tmp_path / "answer.json")
+    assert answer["answer_id"] is None
+    assert answer["not_kept"]
+    assert cli("export", "--store", store, "--full").out == before
+    audit = cli("audit", tmp_path / "answer.json", "--json")
+    assert audit.code == 0, audit.err
+    assert [line["text"] for line in audit.json["lines"]] == [line["text"] for line in answer["lines"]]
+    assert [line["live"] for line in audit.json["lines"]] == [None, None]
+    assert all(triple["calls"] for line in audit.json["lines"] for triple in line["triples"])
+    for form in ("table", "html", "prov"):
+        assert cli("audit", tmp_path / "answer.json", "--format", form).code == 0
+    assert cli("audit", audit.json["answer_id"], "--store", store).code == 3
+    refused = cli("ask", QUESTION, "--store", store, "-o", tmp_path / "other.json")
+    assert (refused.code, "--no-keep" in refused.err) == (2, True)
+    assert cli("ask", QUESTION, "--store", store, "--no-keep", "-o", tmp_path / "answer.json").code == 2
+
+
+def test_of_a_file_of_answers_one_is_named(cli, store, distilled, tmp_path):
+    distilled(0.8, 0.8)
+    questions = tmp_path / "questions.jsonl"
+    lines = [{"question": QUESTION}, {"question": QUESTION, "options": ["less", "more"]}]
+    questions.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    done = cli("ask", "--file", questions, "--store", store, "--no-keep", "-o", tmp_path / "answers.json", "--json")
+    assert done.code == 0, done.err
+    ids = [item["id"] for item in json.loads((tmp_path / "answers.json").read_text(encoding="utf-8"))["answers"]]
+    assert len(set(ids)) == 2
+    several = cli("audit", tmp_path / "answers.json")
+    assert several.code == 2
+    assert "--answer" in several.err
+    assert cli("audit", tmp_path / "answers.json", "--answer", ids[1], "--json").json["answer_id"] == ids[1]
+    assert cli("audit", tmp_path / "answers.json", "--answer", "nothing").code == 3
+    assert cli("audit", questions).code == 2
