@@ -11,7 +11,7 @@ import typer
 
 from drag_graph.errors import DragGraphError
 
-from . import answers, config, db, distill, export, graph, importing, link, refresh, runs, tape
+from . import aggregate, answers, config, db, distill, export, graph, importing, link, refresh, runs, tape
 
 EXIT_INTERRUPTED = 130
 _OUTPUT_FAILS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -46,6 +46,7 @@ distill.register(app)
 refresh.register(app)
 link.register(app)
 answers.register(app)
+aggregate.register(app)
 export.register(app)
 importing.register(app)
 app.add_typer(runs.app, name="runs")
