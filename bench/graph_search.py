@@ -24,7 +24,7 @@ MOST = (-1.0, -1.0)
 def link(bench: Bench) -> None:
     """Link what is new on our side."""
     from drag_graph.adapters.embedders import LexicalEmbedder
-    from drag_graph.linker import Linker
+    from drag_graph.link.run import Linker
 
     began = time.perf_counter()
     report = Linker(

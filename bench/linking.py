@@ -21,9 +21,10 @@ from pathlib import Path
 from entity_merging import Pair, Score, held_out, read_pairs, score
 
 from drag_graph.adapters.embedders import make_embedder
+from drag_graph.concepts import Method
+from drag_graph.link.judge import OperatingPoint, operating_point, verdict
 from drag_graph.ports import Embedder
 from drag_graph.settings import Settings
-from drag_graph.steps.linking import Method, OperatingPoint, operating_point, verdict
 
 COSINES = [round(0.70 + 0.025 * step, 3) for step in range(12)] + [1.01]
 LEAST_PRECISION = 0.99

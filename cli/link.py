@@ -74,9 +74,9 @@ def _run(settings: "Settings", *, as_json: bool) -> None:
 
     with (
         open_session(settings, create=False) as session,
-        render.waiting("Linking", quiet=as_json) as told,
+        render.waiting("Linking", quiet=as_json) as tell,
     ):
-        report = session.linker(lambda step, done: told(f"Linking: {done} {step}")).run()
+        report = session.linker(lambda step, done: tell(f"Linking: {done} {step}")).run()
     render_link.report(report, as_json=as_json)
 
 
@@ -107,7 +107,7 @@ def _the_merge(store: "GraphStore", prefix: str) -> "Merge":
     """Return the one merge whose id begins so. Raises NotStored or ConfigurationError."""
     from drag_graph.errors import ConfigurationError, NotStored
 
-    found = store.concepts.find_merges(prefix, 2)
+    found = store.concepts.merges(prefix=prefix, limit=2)
     if not found:
         raise NotStored(f"no merge {prefix} is stored", hint="List them with `drag-graph link --show`.")
     if len(found) > 1:

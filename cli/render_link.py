@@ -10,7 +10,7 @@ from .render import SHORT, console, document, table_of
 
 if TYPE_CHECKING:
     from drag_graph.concepts import Merge
-    from drag_graph.linker import LinkReport
+    from drag_graph.link.run import LinkReport
 
 
 def report(done: "LinkReport", *, as_json: bool) -> None:
@@ -21,7 +21,6 @@ def report(done: "LinkReport", *, as_json: bool) -> None:
     rows = (
         ("entities linked", done.entities),
         ("concepts made", done.concepts),
-        ("concepts corrected", done.corrected),
         ("vectors of concepts", done.concept_vectors),
         ("vectors of evidence", done.evidence_vectors),
         ("concepts judged", done.judged),

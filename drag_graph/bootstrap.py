@@ -14,7 +14,7 @@ from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, 
 from drag_graph.estimate import Known, Pricing
 from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.ledger import Ledger
-from drag_graph.linker import Linker, Told
+from drag_graph.link.run import Linker, OnProgress
 from drag_graph.pipeline import Distiller, Distils
 from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher
 from drag_graph.refreshing import KIND, source_of
@@ -144,14 +144,14 @@ class Session:
         self._opened.callback(distils.close)
         return distils, distils.interruption
 
-    def linker(self, told: Told | None = None) -> Linker:
-        """Return the run that joins what the stored queries have in common; `told` hears how far it is.
+    def linker(self, on_progress: OnProgress | None = None) -> Linker:
+        """Return the run that joins what the stored sources have in common; `on_progress` is called with how far it is.
 
         Raises StoreUnfit when another embedder filled the store.
         """
         if self.store.embedder() is not None:
             self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
-        return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, told)
+        return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, on_progress)
 
     def asker(self, student: Student | None = None, *, keep: bool = True) -> Asker:
         """Return the asking under the settings, with their student unless another is given; `keep` stores its answers.

@@ -1,6 +1,6 @@
-"""What joins queries: concepts, and which of them are the same thing (design, section 3; docs/adr/0015-across-queries.md).
+"""What joins sources: concepts, and which of them are the same thing (docs/linking.md, docs/adr/0023-linking.md).
 
-The model and the port that the stores implement; the run of `drag-graph link` is in `drag_graph.linker`.
+The model and the port that the stores implement; the run of `drag-graph link` is in `drag_graph.link`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from drag_graph.ports import Vectors
-from drag_graph.steps.linking import Method
 
-Embedded = Literal["Concept", "Evidence"]
-"""What `link` gives vectors to."""
+Method = Literal["alias", "name", "embedding"]
+METHODS: tuple[Method, ...] = ("name", "alias", "embedding")
+"""The first comes first: a pair that several speak for rests on the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,12 @@ class Concept:
     """One normal name, and how many entities are called so.
 
     `key` is the normal name (`drag_graph.steps.linking.concept_key`), `name` the most frequent way to write it. `cluster` is
-    the id of the concept that stands for all that are the same thing, its own where there is none other. It is empty (open)
-    from the moment when something of the concept changes until `link` has come to it: until then it stands for itself.
+    the id of the concept that stands for all that are the same thing, its own where there is none other. It is empty while the
+    concept waits to be judged; until then it stands for itself. `revision` grows whenever an entity, or a concept that it was
+    judged with, comes or goes.
+
+    `variants` are the other names of each entity that has some (`ConceptStore.all`); `names` is how often the entities write
+    the name in which way, and `vector` that of the name (both `ConceptStore.read`).
     """
 
     id: str
@@ -29,6 +33,10 @@ class Concept:
     name: str
     entities: int = 0
     cluster: str = ""
+    revision: int = 0
+    variants: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
+    names: Mapping[str, int] = field(default_factory=dict, compare=False)
+    vector: Sequence[float] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,138 +66,91 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
-    """Entities (their ids) that are called by one normal name, which is the concept's."""
+class UnlinkedSource:
+    """A source that `link` has to come to: its entities without a concept, its kept evidence without a vector (ids, texts)."""
 
-    concept: Concept
-    entity_ids: tuple[str, ...]
+    id: str
+    entities: tuple[tuple[str, str], ...] = ()
+    evidence: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
-    """How many entities came to refer to a concept, and how many concepts are new."""
+class Waiting:
+    """What there is to link: sources, and whether any concept waits to be judged."""
+
+    sources: tuple[UnlinkedSource, ...] = ()
+    has_concepts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one transaction of a linker writes, in this order; whoever makes it keeps it small.
+
+    Writing it twice is writing it once, and what is not there (any more) is left out.
+    """
+
+    evidence: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Vectors of evidence, by id."""
+    concepts: Sequence[Concept] = ()
+    """Made where they are not there."""
+    links: Sequence[tuple[str, str]] = ()
+    """(entity id, concept id): an entity that refers to no concept refers to this one."""
+    recounted: Sequence[str] = ()
+    """Ids of concepts: as those of `concepts` they are counted, wait to be judged, or are removed where no entity refers to
+    them."""
+    named: Sequence[Concept] = ()
+    """Concepts with the name and the vector to write, unless their revision is another by now."""
+    withdrawn: Sequence[SameAs] = ()
+    made: Sequence[SameAs] = ()
+    """Written whole: one that is there is replaced."""
+    clusters: Sequence[tuple[Concept, str]] = ()
+    """Concepts as they were read, each with its cluster, which is written unless the revision is another by now."""
+    sources: Sequence[str] = ()
+    """Ids: they are linked, unless they have an entity without a concept or kept evidence without a vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How many entities came to refer to a concept, and how many concepts were made."""
 
     entities: int = 0
     concepts: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """What `link` has yet to come to: its id and text, and its `place`, behind which the next page begins."""
-
-    id: str
-    text: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unsettled:
-    """A concept of which something changed.
-
-    `names` is how often its entities write its name in which way, `forms` how many other names they have in all.
-    """
-
-    concept: Concept
-    names: Mapping[str, int] = field(default_factory=dict)
-    forms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """A cluster that was worked out, and what from: it is true for as long as that is.
-
-    `concept` is as it was read, `joined` how many standing judgements were on it then. `forms` is how many other names its
-    entities had, None where these played no part. All but the cluster of `concept` only ever fall beside the linker, whose
-    are the steps that raise them; so what is the same was not touched.
-    """
-
-    concept: Concept
-    cluster: str
-    joined: int
-    forms: int | None = None
-
-
 class ConceptStore(Protocol):
     """The concepts of one namespace: `GraphStore.concepts`. Raises StoreError as a GraphStore does.
 
-    Every write is one transaction. A replaced subgraph can leave concepts that have no entity and no name, only an id: they
-    keep the judgements that somebody took back, should `link` find their names again (docs/adr/0015-across-queries.md).
+    Saving, replacing and erasing sources beside a linker is safe: a concept that an entity leaves gets another revision, and
+    waits to be judged, in the same transaction. Replacing may leave concepts without entities for the next run to remove.
     """
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """Keep all other linkers of the namespace out for as long as the block runs, and at most so long.
+        """Keep all other linkers of the namespace out while the block runs.
 
-        Raises StoreLocked, which says who links and until when, if another does. When a process dies it is let go: at once, or
-        where that cannot be seen, a few minutes later. Who was taken for dead gets StoreLocked from the next write.
+        Raises StoreLocked if another is at work, and from every `write` after another has taken over from one that was not
+        heard of for too long.
         """
 
-    def unlinked(self, after: str, limit: int) -> list[Waiting]:
-        """Return up to `limit` entities (their names) that refer to no concept yet, behind a place ('': from the first)."""
+    def waiting(self, limit: int) -> Waiting:
+        """Return up to `limit` sources that are new or changed since they were linked, and whether concepts wait."""
 
-    def link(self, namings: Sequence[Naming]) -> Linked:
-        """Make these concepts where they are not there, let the entities refer to them, and count.
-
-        Their clusters are open then. An entity that is gone or refers to a concept already is left out, and so is a concept
-        that would have no entity.
-        """
-
-    def tidy(self) -> int:
-        """Remove concepts that no entity refers to, correct the counts of the others; return how many were wrong.
-
-        Those that a replaced subgraph left are not wrong, and stay.
-        """
-
-    def forget(self) -> None:
-        """Remove the concepts that a replaced subgraph left, as far as no entity has come to refer to them again."""
-
-    def unsettled(self, after: str, limit: int) -> list[Unsettled]:
-        """Return up to `limit` concepts whose cluster is open, by id, from the first id behind `after` on."""
-
-    def rename(self, names: Mapping[str, str]) -> None:
-        """Give concepts (by id) other names; their vectors go with the old ones."""
-
-    def without_vector(self, label: Embedded, after: str, limit: int) -> list[Waiting]:
-        """Return concepts or kept evidence that have no vector (a concept's name, a statement's text), behind a place."""
-
-    def save_vectors(self, label: Embedded, ids: Sequence[str], vectors: Vectors) -> None:
-        """Write the vector of each id that is (still) there."""
+    def write(self, changes: Changes) -> Written:
+        """Write changes, all in one transaction."""
 
     def all(self) -> Iterator[Concept]:
-        """Yield every concept; streams."""
-
-    def other_names(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the id of its concept and the variants of every linked entity that has variants; streams."""
+        """Yield every concept with the other names of its entities; streams, by id."""
 
     def read(self, concept_ids: Sequence[str]) -> list[Concept]:
-        """Return those of these concepts that are there, by id."""
+        """Return those of these concepts that are there, by id, with how they are written and their vectors."""
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         """Return for each vector up to `k` (concept id, cosine) pairs of at least `floor`, nearest first."""
 
-    def vectors(self, concept_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:
-        """Return the vectors of those of these concepts that have one."""
-
     def same_as(self, concept_ids: Sequence[str]) -> list[SameAs]:
         """Return every judgement, standing or undone, on any of these concepts, once, by id."""
 
-    def save_same_as(self, made: Sequence[SameAs], withdrawn: Sequence[SameAs]) -> None:
-        """Write judgements (the method and score of one that is there are replaced) and delete others.
-
-        One whose concepts are not both there is left out; one that is undone is neither changed nor deleted. The clusters of
-        the two are open after one is deleted.
-        """
-
-    def save_clusters(self, settled: Sequence[Settled]) -> None:
-        """Set the clusters of those of these concepts that are still as they were read; the others stay as they are."""
-
-    def merges(self, text: str = "", limit: int = 100) -> list[Merge]:
+    def merges(self, text: str = "", limit: int = 100, *, prefix: str = "") -> list[Merge]:
         """Return judgements on concepts whose name has `text` in it (case does not matter), by their names.
 
-        Not those on a concept that has no name now.
+        With a `prefix`, only those whose id begins so.
         """
-
-    def find_merges(self, prefix: str, limit: int = 10) -> list[Merge]:
-        """Return judgements (as `merges` does) whose id begins with `prefix`, by id."""
-
-    def undo(self, same_as_id: str, undone_at: str) -> None:
-        """Take a judgement back at that time, or let it stand again (''); the clusters of its concepts are open then."""

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.model import Aggregation, GraphKind, Merge, Strategy, Subgraph
-from drag_graph.steps.linking import alias_pairs
+from drag_graph.steps.linking import concept_id, concept_key
 
 PAGE = 200
 """Targets that are found in one round trip, and whose answers are."""
@@ -129,15 +129,11 @@ class Naming:
     variants: tuple[str, ...]
 
 
-def aliases_gone(namespace: str, namings: Iterable[Naming], parts: Parts | None) -> set[tuple[str, str]]:
-    """Return which concepts an entity says no more to be called by the names of which others (None: all goes)."""
-    return alias_pairs(namespace, ((item.concept_id, _forms_gone(item, parts)) for item in namings))
-
-
-def _forms_gone(item: Naming, parts: Parts | None) -> set[str]:
-    if parts is None or item.entity_id in parts.entity_ids:
-        return set(item.variants)
-    return set(item.variants) - set(parts.variants.get(item.entity_id, item.variants))
+def concepts_named(namespace: str, namings: Iterable[Naming]) -> list[str]:
+    """Return the ids of the concepts that entities refer to, and of those that their other names name."""
+    found = list(namings)
+    keys = {concept_key(form) for item in found for form in item.variants}
+    return sorted({item.concept_id for item in found} | {concept_id(namespace, key) for key in keys})
 
 
 def loosened(namings: Iterable[Naming], parts: Parts | None) -> dict[str, tuple[int, int]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, Protocol, TypeAlias
 
-from drag_graph.concepts import Concept, Settled
+from drag_graph.concepts import Changes, Concept
 from drag_graph.errors import ConfigurationError, DragGraphError, ModelError, StoreLocked, StoreUnfit
 from drag_graph.manage.ids import wrong_ids
 from drag_graph.manage.statistics import components
@@ -141,8 +141,8 @@ def repair(store: GraphStore, tools: RepairStore, now: str, make_embedder: Calla
         tools.remove_answers(some)
     found["dangling-id"] = tools.dangling_edges()  # of what went just now, too
     done += _edges(store, tools, note("dangling-id", "simple edges made anew"), now)
-    if note("concept", "concepts removed or counted again"):
-        store.concepts.tidy()
+    if wrong := note("concept", "concepts removed or counted again: `drag-graph link` judges them again"):
+        _concepts(store, wrong)
     done += _clusters_anew(store)
     if "vector" in found:
         done += _vectors(store, tools, make_embedder, why)
@@ -151,6 +151,19 @@ def repair(store: GraphStore, tools: RepairStore, now: str, make_embedder: Calla
         tools.recount(some)
     left = store.verify() if first or done else []
     return [*done, *_left(_with_content(store, left), why)]
+
+
+def _concepts(store: GraphStore, ids: Sequence[str]) -> None:
+    """Count concepts again, and find the sources that have entities without one."""
+    for some in _chunks(ids):
+        store.concepts.write(Changes(recounted=some))
+    _recheck_sources(store)
+
+
+def _recheck_sources(store: GraphStore) -> None:
+    """Let `link` come to the sources of which something is not linked (any more)."""
+    for some in _chunks(list(store.source_ids())):
+        store.concepts.write(Changes(sources=some))
 
 
 def _left(found: Sequence[Problem], why: Mapping[str, str]) -> Iterator[Repair]:
@@ -192,6 +205,8 @@ def _vectors(
     """Mend vectors that are all zeros. Of those that stay so, `why` is told by id."""
     lost = tools.lost_vectors()
     number = sum(tools.remove_vectors("evidence", some) for some in _chunks(lost["evidence"]))
+    if number:
+        _recheck_sources(store)
     try:
         for some in _chunks(lost["concept"]):
             # So that a linker never judges a concept that has just lost its vector, and settles it without.
@@ -233,17 +248,16 @@ def _wrong(id_: str, what: str) -> Problem:
 def _clusters_anew(store: GraphStore) -> Iterator[Repair]:
     wrong = list(_clusters(store))
     if wrong:
-        store.concepts.save_clusters(wrong)
+        store.concepts.write(Changes(clusters=wrong))
         yield Repair("cluster", len(wrong), "clusters worked out anew")
 
 
 def _cluster_problems(store: GraphStore) -> Iterator[Problem]:
-    for item in _clusters(store):
-        said = f"the concept's cluster should be {item.cluster}, by the judgements that stand"
-        yield Problem("cluster", item.concept.id, said)
+    for item, cluster in _clusters(store):
+        yield Problem("cluster", item.id, f"the concept's cluster should be {cluster}, by the judgements that stand")
 
 
-def _clusters(store: GraphStore) -> Iterator[Settled]:
+def _clusters(store: GraphStore) -> Iterator[tuple[Concept, str]]:
     """Yield concepts whose cluster is not the one that the standing judgements make, with the one they make.
 
     One that is open, until `link` has come to it, and what it is joined to, is not judged.
@@ -255,13 +269,12 @@ def _clusters(store: GraphStore) -> Iterator[Settled]:
         said |= {item.id: item for item in page}
         judgements = store.concepts.same_as([item.id for item in page])
         joined |= {one.id: (one.left, one.right, one.score) for one in judgements if not one.undone_at}
-    degrees = Counter(end for left, right, _ in joined.values() for end in (left, right))
     alone = [(id_, id_, 1.0) for id_ in said]
     for group in components([*joined.values(), *alone]):
         members = [said[id_] for id_ in group.members if id_ in said]
         if all(item.cluster for item in members):
             best = min(members, key=lambda item: (-item.entities, item.id)).id
-            yield from (Settled(item, best, degrees[item.id]) for item in members if item.cluster != best)
+            yield from ((item, best) for item in members if item.cluster != best)
 
 
 def _by_check(found: Sequence[Problem]) -> dict[str, list[str]]:

@@ -8,4 +8,4 @@ SET
   q.text = r.text, q.`options` = r.`options`, q.domain = r.domain, q.complexity = r.complexity, q.input_id = r.input_id,
   q.metadata = r.metadata, q.settings_hash = r.settings_hash, q.status = r.status, q.blind = r.blind,
   q.embedding = CAST(r.embedding AS DOUBLE[]), q.created_at = r.created_at, q.expires_at = r.expires_at,
-  q.call_ids = r.call_ids
+  q.call_ids = r.call_ids, q.linked = false

@@ -23,7 +23,7 @@ CHECKS = {
     "verify_answers": ("dangling-answer", "the answer rests on a query that is not stored"),
     "verify_queries": ("no-evidence", "the query has triples, but no evidence"),
     "verify_sizes": ("size", "the query does not say rightly which teacher calls, or how many parts, it has"),
-    "verify_concepts": ("concept", "no entity refers to the concept, or not as many as it says; `drag-graph link` mends it"),
+    "verify_concepts": ("concept", "no entity refers to the concept, or not as many as it says"),
     "verify_vectors": ("vector", "the vector of the {0} is all zeros, so that nothing near it finds it"),
     "verify_duplicates": ("duplicate", "the id is there more than once ({0})"),
 }

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
 from drag_graph.adapters.ladybug_engine import Session
 from drag_graph.adapters.ladybug_store import LadybugStore
@@ -13,13 +12,14 @@ from drag_graph.erasing import (
     Selection,
     Target,
     aggregation_of,
-    aliases_gone,
+    concepts_named,
     loosened,
     needs_refresh,
     parts_of,
     without,
 )
 from drag_graph.model import Subgraph
+from drag_graph.stores.shared.concepts import remove_orphan_concepts
 
 
 class LadybugErasing:
@@ -102,7 +102,7 @@ class _Erasure:
                 ("Query", "erase_query"),
             )
         }
-        return Erased({**counts, "TRIPLE": triples, "Concept": self._concepts(namings, None)}, answers)
+        return Erased({**counts, "TRIPLE": triples, "Concept": self._concepts(namings)}, answers)
 
     def _parts(self, subgraph: Subgraph, parts: Parts, now: str) -> Erased:
         session, mine = self._session, self._mine
@@ -138,7 +138,7 @@ class _Erasure:
             "TeacherCall": len(parts.call_ids),
             "TRIPLE": len(parts.triple_ids),
         }
-        return Erased({"Query": 0, **counts, "Concept": self._concepts(namings, parts)}, answers)
+        return Erased({"Query": 0, **counts, "Concept": self._concepts(namings)}, answers)
 
     def _answers(self, parts: Parts | None) -> frozenset[str]:
         """Erase the answers that rest on the query, or only those that were shown any of these parts; return their ids."""
@@ -153,43 +153,14 @@ class _Erasure:
 
     def _touched(self, parts: Parts | None) -> list[Naming]:
         """Return what the entities of the query are called."""
-        found = self._session.run("erase_concepts_touched", **self._mine)
+        found = self._session.run("concepts_of_sources", namespace=self._namespace, source_ids=[self._target.source_id])
         namings = [Naming(row["id"], row["entities"], row["entity"], tuple(row["variants"])) for row in found]
         self.loosened = loosened(namings, parts)
         return namings
 
-    def _concepts(self, namings: list[Naming], parts: Parts | None) -> int:
+    def _concepts(self, namings: list[Naming]) -> int:
         """Erase those of the concepts that no entity refers to any more; return how many. What only these said goes, too."""
-        if not namings:
-            return 0
-        session, mine = self._session, {"namespace": self._namespace}
-        aliases = aliases_gone(self._namespace, namings, parts)
-        self._store.concepts.open_aliases(session, aliases, withdraw=True)
-        ids = sorted({item.concept_id for item in namings})
-        changed: list[dict[str, Any]] = session.run("erase_concepts", **mine, concept_ids=ids)
-        if not changed:
-            return 0
-        clusters = sorted({row["cluster"] for row in changed if row["cluster"]})
-        if clusters:
-            session.run("erase_concepts_clusters", **mine, clusters=clusters)
-        left = [{"id": row["id"], "entities": row["entities"]} for row in changed if row["entities"]]
-        if left:
-            session.run("erase_concepts_counts", **mine, rows=left)
-            self._rename([row["id"] for row in left])
-        gone = [row["id"] for row in changed if not row["entities"]]
-        if gone:
-            session.run("erase_concepts_neighbours", **mine, concept_ids=gone)
-            session.run("erase_concepts_nodes", **mine, concept_ids=gone)
-        return len(gone)
-
-    def _rename(self, concept_ids: list[str]) -> None:
-        """Call concepts that were called as only an erased entity was written as one that is left is."""
-        written: dict[tuple[str, str], set[str]] = {}
-        for row in self._session.run("erase_concepts_names", namespace=self._namespace, concept_ids=concept_ids):
-            written.setdefault((row["id"], row["name"]), set()).add(row["written"])
-        rows = [{"id": id_, "name": min(names)} for (id_, name), names in sorted(written.items()) if name not in names]
-        if rows:
-            self._session.run("rename_concepts", rows=rows)
+        return remove_orphan_concepts(self._session.run, self._namespace, concepts_named(self._namespace, namings))
 
 
 class _NotDone(Exception):  # noqa: N818 - it ends a transaction that was only tried

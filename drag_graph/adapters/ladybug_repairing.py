@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from drag_graph.adapters.ladybug_access import LadybugAccess
-from drag_graph.adapters.ladybug_concepts import VECTORS_AT_ONCE
 from drag_graph.adapters.repairing import Repairing
+
+VECTORS_AT_ONCE = 4
 
 
 class LadybugRepairing(Repairing):

@@ -14,6 +14,7 @@ from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
 from drag_graph.stores.shared.aggregation import aggregation_text
+from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 
 if TYPE_CHECKING:
     from drag_graph.adapters.ladybug_erasing import LadybugErasing
@@ -236,7 +237,6 @@ class LadybugStore(LadybugAccess):
             yield row["id"]
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
-        del vectors  # in this process they cost no round trip
         engine = self.ready()
         mine = {"namespace": self._namespace}
         for name, label in _NODES:
@@ -247,17 +247,20 @@ class LadybugStore(LadybugAccess):
                 yield rows.edge_record(type_, row)
         for row in engine.stream("records_links", **mine):
             yield rows.link_record(self._namespace, row)
-        yield from self.concepts.records()
+        yield from self.concepts.records(vectors=vectors)
+        for row in self.concepts.links():
+            yield rows.link_record(self._namespace, row)
 
     def _settings_hashes(self, session: Session, source_ids: Iterable[str]) -> dict[str, str]:
         found = session.run("settings_hashes", namespace=self._namespace, source_ids=_distinct(source_ids))
         return {row["id"]: row["settings_hash"] for row in found}
 
     def _write(self, session: Session, wanted: dict[str, Subgraph], replaced: Sequence[str]) -> None:
+        touched = touched_concepts(session.run, self._namespace, replaced)
         for id_ in replaced:
-            self.concepts.unlink(session, id_)
             for name in ("erase_subgraphs", "erase_subgraphs_entities", "erase_subgraphs_calls"):
                 session.run(name, namespace=self._namespace, source_id=id_)
+        recount_concepts(session.run, self._namespace, touched)
         heads = {id_: rows.query_row(subgraph) for id_, subgraph in wanted.items()}
         old, new = [heads[id_] for id_ in replaced], [head for id_, head in heads.items() if id_ not in replaced]
         self._write_rows(session, {"save_subgraphs_queries": new, "replace_queries": old})

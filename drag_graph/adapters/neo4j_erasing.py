@@ -6,7 +6,6 @@ from typing import Any
 
 from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_access import Neo4jAccess
-from drag_graph.adapters.neo4j_concepts import open_aliases
 from drag_graph.adapters.neo4j_connection import Work
 from drag_graph.adapters.neo4j_store import aggregate_subgraphs
 from drag_graph.erasing import (
@@ -16,13 +15,14 @@ from drag_graph.erasing import (
     Selection,
     Target,
     aggregation_of,
-    aliases_gone,
+    concepts_named,
     loosened,
     needs_refresh,
     parts_of,
     without,
 )
 from drag_graph.model import Subgraph
+from drag_graph.stores.shared.concepts import remove_orphan_concepts
 
 
 class Neo4jErasing:
@@ -115,7 +115,7 @@ class _Erasure:
         )
         ((queries,),) = self._work.rows("erase_query", **self._mine)
         counts = {"Query": queries, "Evidence": evidence, "Entity": entities, "TeacherCall": calls, "TRIPLE": triples}
-        return self._told(Erased({**counts, "Concept": self._concepts(namings, None)}, answers), namings, None)
+        return self._told(Erased({**counts, "Concept": self._concepts(namings)}, answers), namings, None)
 
     def _parts(self, subgraph: Subgraph, parts: Parts, now: str) -> Erased:
         answers = self._answers(parts)
@@ -146,7 +146,7 @@ class _Erasure:
             "TeacherCall": len(parts.call_ids),
             "TRIPLE": len(parts.triple_ids),
         }
-        erased = Erased({"Query": 0, **counts, "Concept": self._concepts(namings, parts)}, answers)
+        erased = Erased({"Query": 0, **counts, "Concept": self._concepts(namings)}, answers)
         return self._told(erased, namings, parts)
 
     def _told(self, erased: Erased, namings: list[Naming], parts: Parts | None) -> Erased:
@@ -163,16 +163,9 @@ class _Erasure:
     def _touched(self) -> list[Naming]:
         """Return what the entities of the query are called; nobody else writes to these concepts from now on."""
         source_ids = [self._target.source_id]
-        found = self._work.rows("erase_concepts_touched", namespace=self._namespace, source_ids=source_ids)
-        return [
-            Naming(concept, number, entity, tuple(forms)) for concept, number, variants in found for entity, forms in variants
-        ]
+        found = self._work.records("concepts_of_sources", namespace=self._namespace, source_ids=source_ids)
+        return [Naming(row["id"], row["entities"], row["entity"], tuple(row["variants"])) for row in found]
 
-    def _concepts(self, namings: list[Naming], parts: Parts | None) -> int:
+    def _concepts(self, namings: list[Naming]) -> int:
         """Erase those of the concepts that no entity refers to any more; return how many. What only these said goes, too."""
-        if not namings:
-            return 0
-        open_aliases(self._work, self._namespace, aliases_gone(self._namespace, namings, parts), withdraw=True)
-        ids = sorted({item.concept_id for item in namings})
-        ((number,),) = self._work.rows("erase_concepts", namespace=self._namespace, concept_ids=ids)
-        return int(number)
+        return remove_orphan_concepts(self._work.records, self._namespace, concepts_named(self._namespace, namings))

@@ -71,6 +71,7 @@ def query_properties(subgraph: Subgraph) -> dict[str, Any]:
         "embedding": list(subgraph.embedding) or None,
         "created_at": subgraph.created_at,
         "expires_at": subgraph.expires_at,
+        "linked": False,
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from drag_graph.adapters import checks
 from drag_graph.adapters import neo4j_rows as rows
 from drag_graph.adapters.neo4j_access import Neo4jAccess
-from drag_graph.adapters.neo4j_concepts import Neo4jConcepts, unlink
+from drag_graph.adapters.neo4j_concepts import Neo4jConcepts
 from drag_graph.adapters.neo4j_connection import IdTaken, Work
 from drag_graph.adapters.neo4j_search import LEAST_CANDIDATES, Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
@@ -15,6 +15,7 @@ from drag_graph.coalescing import RequestCoalescer
 from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 
 if TYPE_CHECKING:
     from drag_graph.adapters.neo4j_erasing import Neo4jErasing
@@ -238,15 +239,15 @@ class Neo4jStore(Neo4jAccess):
                 yield from (link("HAS_CHUNK", target, id_, self._namespace) for target in targets)
         yield from self.concepts.records(vectors=vectors)
 
-    def _pages(self, name: str, limit: int = RECORDS_A_PAGE) -> Iterator[list[list[Any]]]:
+    def _pages(self, name: str, limit: int = 0) -> Iterator[list[list[Any]]]:
         """Yield pages of rows, by id. Each is a transaction of its own, so that a slow reader holds none open."""
         after = ""
         while True:
-            values = {"namespace": self._namespace, "after": after, "limit": limit}
+            values = {"namespace": self._namespace, "after": after, "limit": limit or RECORDS_A_PAGE}
             page = self.reading(lambda work, values=values: work.rows(name, **values))  # type: ignore[misc]
             if page:
                 yield page
-            if len(page) < limit:
+            if len(page) < (limit or RECORDS_A_PAGE):
                 return
             last = page[-1][0]
             after = last if isinstance(last, str) else last["id"]
@@ -302,8 +303,9 @@ class _Saving:
         names = {"namespace": self._namespace}
         if replaced:
             work.run("replace_queries", queries=[rows.query_properties(changed[id_]) for id_ in replaced])
-            unlink(work, self._namespace, replaced)
+            touched = touched_concepts(work.records, self._namespace, replaced)
             work.rows("erase_subgraphs", **names, source_ids=replaced)
+            recount_concepts(work.records, self._namespace, touched)
         there = set(replaced)
         for ids in _chunks(sorted(changed), SUBGRAPHS_A_STATEMENT):
             written = [rows.subgraph_row(changed[id_], new=id_ not in there) for id_ in ids]

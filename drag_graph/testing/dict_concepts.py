@@ -1,7 +1,7 @@
 """The concepts of the store in memory: the `ConceptStore` port over dictionaries."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -9,69 +9,64 @@ from typing import Any, Protocol
 import numpy as np
 
 from drag_graph.adapters.records import link, node, same_as_record
-from drag_graph.concepts import Concept, Embedded, Linked, Merge, Naming, SameAs, Settled, Unsettled, Waiting
+from drag_graph.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.errors import StoreLocked
 from drag_graph.model import Entity, Subgraph
 from drag_graph.ports import Vectors
-from drag_graph.steps.linking import alias_pairs, same_as_id
+from drag_graph.steps.linking import concept_id, concept_key
 
 
 @dataclass
 class Links:
-    """What `link` made in one namespace: concepts, which one each entity refers to, judgements, and vectors by label and id."""
+    """What `link` made in one namespace: concepts, which one each entity refers to, judgements, vectors, sources linked."""
 
     concepts: dict[str, Concept] = field(default_factory=dict)
     refers: dict[str, str] = field(default_factory=dict)
     same_as: dict[str, SameAs] = field(default_factory=dict)
-    vectors: dict[Embedded, dict[str, tuple[float, ...]]] = field(default_factory=lambda: {"Concept": {}, "Evidence": {}})
-
+    evidence: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    linked: set[str] = field(default_factory=set)
     is_being_linked: bool = False
 
+    def touched(self, entities: Iterable[Entity], namespace: str) -> set[str]:
+        """Return the concepts that these entities refer to, and those that their other names name."""
+        found = [item for item in entities if item.id in self.refers]
+        named = {concept_id(namespace, concept_key(form)) for item in found for form in item.variants}
+        return {self.refers[item.id] for item in found} | named
+
     def forget(
-        self, entities: Collection[Entity], evidence_ids: Collection[str], namespace: str, *, is_replaced: bool = False
+        self, subgraph: Subgraph, gone: Collection[str], written: dict[str, Entity], *, keeps_orphans: bool = False
     ) -> None:
-        """Take away what hangs on entities and evidence that go: a concept that is replaced keeps what was taken back."""
-        pairs = alias_pairs(namespace, ((self.refers[item.id], item.variants) for item in entities if item.id in self.refers))
-        for id_ in self.refers.keys() & {item.id for item in entities}:
-            self._drop(self.refers.pop(id_), is_replaced=is_replaced)
-        for id_ in self.vectors["Evidence"].keys() & set(evidence_ids):
-            del self.vectors["Evidence"][id_]
-        self.open_aliases(namespace, pairs, withdraw=not is_replaced)
+        """Take away what hangs on entities and evidence of a subgraph that go; `written` are the entities that are left."""
+        touched = self.touched(subgraph.entities, subgraph.query.namespace)
+        for id_ in self.refers.keys() & gone:
+            del self.refers[id_]
+        for id_ in self.evidence.keys() & gone:
+            del self.evidence[id_]
+        self.recount(touched, written)
+        if not keeps_orphans:
+            self.remove_orphans(touched)
 
-    def open_aliases(self, namespace: str, pairs: Iterable[tuple[str, str]], *, withdraw: bool) -> None:
-        """Open the clusters of concepts whose entities were called by the names of others, and of those others."""
-        for pair in pairs:
-            clusters = {self.concepts[id_].cluster for id_ in pair if id_ in self.concepts}
-            self._open(item.id for item in list(self.concepts.values()) if item.cluster in clusters)
-            item = self.same_as.get(same_as_id(namespace, *pair))
-            if withdraw and item and item.method == "alias" and not item.undone_at:
-                del self.same_as[item.id]
+    def recount(self, concept_ids: Iterable[str], written: dict[str, Entity]) -> None:
+        """Count the entities of concepts again, call one as an entity of it is written, and let it wait to be judged."""
+        members: dict[str, list[str]] = {}
+        for entity, id_ in self.refers.items():
+            members.setdefault(id_, []).append(written[entity].name)
+        for id_ in set(concept_ids) & self.concepts.keys():
+            there, names = self.concepts[id_], members.get(id_, [])
+            if names and there.name not in names:
+                there = replace(there, name=min(names), vector=None)
+            self.concepts[id_] = replace(there, entities=len(names), cluster="", revision=there.revision + 1)
 
-    def _open(self, concept_ids: Iterable[str]) -> None:
-        for id_ in concept_ids:
-            self.concepts[id_] = replace(self.concepts[id_], cluster="")
-
-    def _drop(self, concept_id: str, *, is_replaced: bool) -> None:
-        there = self.concepts[concept_id]
-        entities = sum(id_ == concept_id for id_ in self.refers.values())
-        self._open(item.id for item in list(self.concepts.values()) if item.cluster == there.cluster)
-        self.concepts[concept_id] = replace(there, entities=entities, cluster="")
-        if not entities:
-            self.remove(concept_id, keeps_undone=is_replaced)
-
-    def remove(self, concept_id: str, *, keeps_undone: bool = False) -> None:
-        """Remove a concept with its judgements, or all of it but what was taken back and its id."""
-        on_it = [item for item in self.same_as.values() if concept_id in (item.left, item.right)]
-        kept = [item for item in on_it if keeps_undone and item.undone_at]
-        for item in on_it:
-            self._open({item.left, item.right})
-            if item not in kept:
-                del self.same_as[item.id]
-        self.vectors["Concept"].pop(concept_id, None)
-        if kept:
-            self.concepts[concept_id] = Concept(concept_id, "", "")
-        else:
-            del self.concepts[concept_id]
+    def remove_orphans(self, concept_ids: Iterable[str]) -> int:
+        """Remove those that no entity refers to, with their judgements; those that were judged with them wait again."""
+        orphans = {id_ for id_ in concept_ids if id_ in self.concepts and not self.concepts[id_].entities}
+        for item in [item for item in self.same_as.values() if orphans & {item.left, item.right}]:
+            del self.same_as[item.id]
+            for end in {item.left, item.right}:
+                self.concepts[end] = replace(self.concepts[end], cluster="", revision=self.concepts[end].revision + 1)
+        for id_ in orphans:
+            del self.concepts[id_]
+        return len(orphans)
 
 
 class Holding(Protocol):
@@ -103,77 +98,66 @@ class DictConcepts:
         finally:
             links.is_being_linked = False
 
-    def unlinked(self, after: str, limit: int) -> list[Waiting]:
-        links, entities, _ = self._now()
-        ids = sorted(id_ for id_ in entities.keys() - links.refers.keys() if id_ > after)
-        return [Waiting(id_, entities[id_].name, id_) for id_ in ids][:limit]
+    def waiting(self, limit: int) -> Waiting:
+        with self._lend() as content:
+            ids = sorted(content.subgraphs.keys() - content.links.linked)[:limit]
+            sources = tuple(_unlinked(content.subgraphs[id_], content.links) for id_ in ids)
+            return Waiting(sources, any(not item.cluster for item in content.links.concepts.values()))
 
-    def link(self, namings: Sequence[Naming]) -> Linked:
-        links, entities, _ = self._now()
-        made = linked = 0
-        for item in namings:
-            id_ = item.concept.id
-            fresh = [entity for entity in item.entity_ids if entity in entities and entity not in links.refers]
-            if fresh:
-                links.refers |= dict.fromkeys(fresh, id_)
-                there = links.concepts.get(id_, item.concept)
-                made += not there.entities
-                linked += len(fresh)
-                there = there if there.name else item.concept
-                links.concepts[id_] = replace(there, entities=there.entities + len(fresh), cluster="")
-        return Linked(linked, made)
+    def write(self, changes: Changes) -> Written:
+        with self._lend() as content:
+            links, entities = content.links, written(content)
+            stored = {item.id for graph in content.subgraphs.values() for item in graph.evidence}
+            links.evidence |= {id_: tuple(vector) for id_, vector in changes.evidence.items() if id_ in stored}
+            fresh = {item.id: item for item in changes.concepts if item.id not in links.concepts}
+            links.concepts |= fresh
+            new = {entity: id_ for entity, id_ in changes.links if entity in entities and entity not in links.refers}
+            links.refers |= new
+            touched = {*(item.id for item in changes.concepts), *changes.recounted}
+            links.recount(touched, entities)
+            removed = links.remove_orphans(touched)
+            for item in changes.named:
+                if (there := self._same(links, item)) is not None:
+                    links.concepts[item.id] = replace(there, name=item.name, vector=tuple(item.vector or ()))
+            for same in changes.withdrawn:
+                links.same_as.pop(same.id, None)
+            links.same_as |= {same.id: same for same in changes.made if {same.left, same.right} <= links.concepts.keys()}
+            for item, cluster in changes.clusters:
+                if (there := self._same(links, item)) is not None:
+                    links.concepts[item.id] = replace(there, cluster=cluster)
+            graphs = [content.subgraphs[id_] for id_ in changes.sources if id_ in content.subgraphs]
+            done = [_unlinked(graph, links) for graph in graphs]
+            links.linked |= {source.id for source in done if not source.entities and not source.evidence}
+            return Written(len(new), max(0, len(fresh) - removed))
 
-    def tidy(self) -> int:
-        self._now()
-        return 0
-
-    def forget(self) -> None:
-        links, _, _ = self._now()
-        for id_ in [item.id for item in links.concepts.values() if not item.entities]:
-            links.remove(id_)
-
-    def unsettled(self, after: str, limit: int) -> list[Unsettled]:
-        links, entities, _ = self._now()
-        names: dict[str, Counter[str]] = {}
-        for entity, id_ in links.refers.items():
-            names.setdefault(id_, Counter())[entities[entity].name] += 1
-        open_ = [item for _, item in sorted(links.concepts.items()) if not item.cluster and item.id > after and item.name]
-        return [Unsettled(item, names[item.id], self._forms(item.id)) for item in open_[:limit]]
-
-    def rename(self, names: Mapping[str, str]) -> None:
-        links, _, _ = self._now()
-        for id_, name in names.items():
-            links.concepts[id_] = replace(links.concepts[id_], name=name)
-            links.vectors["Concept"].pop(id_, None)
-
-    def without_vector(self, label: Embedded, after: str, limit: int) -> list[Waiting]:
-        links, _, statements = self._now()
-        texts = statements if label == "Evidence" else {id_: item.name for id_, item in links.concepts.items() if item.name}
-        ids = sorted(id_ for id_ in texts.keys() - links.vectors[label].keys() if id_ > after)
-        return [Waiting(id_, texts[id_], id_) for id_ in ids][:limit]
-
-    def save_vectors(self, label: Embedded, ids: Sequence[str], vectors: Vectors) -> None:
-        links, _, statements = self._now()
-        there: Collection[str] = statements if label == "Evidence" else links.concepts
-        for id_, vector in zip(ids, vectors.tolist(), strict=True):
-            if id_ in there:
-                links.vectors[label][id_] = tuple(vector)
+    @staticmethod
+    def _same(links: Links, item: Concept) -> Concept | None:
+        """Return the concept where it is of the revision that was read."""
+        there = links.concepts.get(item.id)
+        return there if there and there.revision == item.revision else None
 
     def all(self) -> Iterator[Concept]:
-        yield from list(self._now()[0].concepts.values())
-
-    def other_names(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        links, entities, _ = self._now()
-        for entity, concept in list(links.refers.items()):
-            if entities[entity].variants:
-                yield concept, entities[entity].variants
+        with self._lend() as content:
+            entities, links = written(content), content.links
+            variants: dict[str, list[tuple[str, ...]]] = {}
+            for entity, id_ in links.refers.items():
+                if entities[entity].variants:
+                    variants.setdefault(id_, []).append(entities[entity].variants)
+            found = [replace(item, variants=tuple(variants.get(id_, ()))) for id_, item in sorted(links.concepts.items())]
+        yield from found
 
     def read(self, concept_ids: Sequence[str]) -> list[Concept]:
-        links, _, _ = self._now()
-        return [links.concepts[id_] for id_ in sorted(set(concept_ids)) if id_ in links.concepts]
+        with self._lend() as content:
+            entities, links = written(content), content.links
+            names: dict[str, Counter[str]] = {}
+            for entity, id_ in links.refers.items():
+                names.setdefault(id_, Counter())[entities[entity].name] += 1
+            there = sorted(set(concept_ids) & links.concepts.keys())
+            return [replace(links.concepts[id_], names=names.get(id_, {})) for id_ in there]
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
-        known = self._now()[0].vectors["Concept"]
+        with self._lend() as content:
+            known = {id_: item.vector for id_, item in content.links.concepts.items() if item.vector}
         found = []
         for vector in vectors:
             pairs = [(id_, float(np.dot(vector, other))) for id_, other in known.items() if vector.any()]
@@ -181,60 +165,29 @@ class DictConcepts:
             found.append(near[: max(k, 0)])
         return found
 
-    def vectors(self, concept_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:
-        known = self._now()[0].vectors["Concept"]
-        return {id_: known[id_] for id_ in concept_ids if id_ in known}
-
     def same_as(self, concept_ids: Sequence[str]) -> list[SameAs]:
         wanted = set(concept_ids)
-        return [item for _, item in sorted(self._now()[0].same_as.items()) if wanted & {item.left, item.right}]
+        with self._lend() as content:
+            return [item for _, item in sorted(content.links.same_as.items()) if wanted & {item.left, item.right}]
 
-    def save_same_as(self, made: Sequence[SameAs], withdrawn: Sequence[SameAs]) -> None:
-        links, _, _ = self._now()
-        for item in withdrawn:
-            if item.id in links.same_as and not links.same_as[item.id].undone_at:
-                del links.same_as[item.id]
-                for end in {item.left, item.right} & links.concepts.keys():
-                    links.concepts[end] = replace(links.concepts[end], cluster="")
-        for item in made:
-            there = links.same_as.get(item.id, replace(item, undone_at=""))
-            if not there.undone_at and {item.left, item.right} <= links.concepts.keys():
-                links.same_as[item.id] = replace(there, method=item.method, score=item.score)
-
-    def save_clusters(self, settled: Sequence[Settled]) -> None:
-        links, _, _ = self._now()
-        for item in settled:
-            there = links.concepts.get(item.concept.id)
-            if there is None or (there.entities, there.cluster) != (item.concept.entities, item.concept.cluster):
-                continue
-            standing = [one for one in links.same_as.values() if there.id in (one.left, one.right) and not one.undone_at]
-            if len(standing) == item.joined and item.forms in (None, self._forms(there.id)):
-                links.concepts[there.id] = replace(there, cluster=item.cluster)
-
-    def _forms(self, concept_id: str) -> int:
-        links, entities, _ = self._now()
-        return sum(len(entities[id_].variants) for id_, concept in links.refers.items() if concept == concept_id)
-
-    def merges(self, text: str = "", limit: int = 100) -> list[Merge]:
-        found = [item for item in self._merges() if text.lower() in item.left.lower() or text.lower() in item.right.lower()]
+    def merges(self, text: str = "", limit: int = 100, *, prefix: str = "") -> list[Merge]:
+        with self._lend() as content:
+            names = {id_: item.name for id_, item in content.links.concepts.items()}
+            found = [
+                Merge(item, names[item.left], names[item.right])
+                for item in content.links.same_as.values()
+                if item.id.startswith(prefix) and any(text.lower() in names[end].lower() for end in (item.left, item.right))
+            ]
         return sorted(found, key=lambda item: (item.left, item.right, item.same_as.id))[:limit]
-
-    def find_merges(self, prefix: str, limit: int = 10) -> list[Merge]:
-        return [item for item in self._merges() if item.same_as.id.startswith(prefix)][:limit]
-
-    def undo(self, same_as_id: str, undone_at: str) -> None:
-        links, _, _ = self._now()
-        item = links.same_as[same_as_id] = replace(links.same_as[same_as_id], undone_at=undone_at)
-        for end in (item.left, item.right):
-            links.concepts[end] = replace(links.concepts[end], cluster="")
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the concepts, which entities refer to them, and the judgements as records (`GraphStore.records`)."""
-        links, _, _ = self._now()
+        with self._lend() as content:
+            links = content.links
         mine = {"namespace": self._namespace}
         for item in links.concepts.values():
             own = {"id": item.id, "key": item.key, "name": item.name, "entities": item.entities, "cluster": item.cluster}
-            yield node("Concept", item.id, {**mine, **own, "embedding": links.vectors["Concept"].get(item.id)})
+            yield node("Concept", item.id, {**mine, **own, "embedding": item.vector})
         for entity, concept in links.refers.items():
             yield link("REFERS_TO", entity, concept, self._namespace)
         for same in links.same_as.values():
@@ -242,25 +195,15 @@ class DictConcepts:
             times = {"created_at": same.created_at, "undone_at": same.undone_at}
             yield same_as_record({**mine, **own, **times, "source": same.left, "target": same.right})
 
-    def _merges(self) -> list[Merge]:
-        links, _, _ = self._now()
-        return [
-            Merge(item, links.concepts[item.left].name, links.concepts[item.right].name)
-            for _, item in sorted(links.same_as.items())
-            if links.concepts[item.left].name and links.concepts[item.right].name
-        ]
 
-    def _now(self) -> tuple[Links, dict[str, Entity], dict[str, str]]:
-        """Return the links (concepts are called as an entity that is there), the entities and the kept statements by id."""
-        with self._lend() as content:
-            graphs, links = list(content.subgraphs.values()), content.links
-            entities = {item.id: item for graph in graphs for item in graph.entities}
-            statements = {item.id: item.text for graph in graphs for item in graph.kept_evidence}
-            written: dict[str, set[str]] = {}
-            for entity, id_ in links.refers.items():
-                written.setdefault(id_, set()).add(entities[entity].name)
-            for id_, names in written.items():
-                if links.concepts[id_].name not in names:
-                    links.concepts[id_] = replace(links.concepts[id_], name=min(names))
-                    links.vectors["Concept"].pop(id_, None)
-        return links, entities, statements
+def written(content: Holding) -> dict[str, Entity]:
+    """Return the stored entities by id."""
+    return {item.id: item for graph in content.subgraphs.values() for item in graph.entities}
+
+
+def _unlinked(graph: Subgraph, links: Links) -> UnlinkedSource:
+    return UnlinkedSource(
+        graph.query.id,
+        tuple(sorted((item.id, item.name) for item in graph.entities if item.id not in links.refers)),
+        tuple(sorted((item.id, item.text) for item in graph.kept_evidence if item.id not in links.evidence)),
+    )

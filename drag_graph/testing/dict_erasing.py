@@ -9,7 +9,6 @@ from drag_graph.erasing import (
     Naming,
     Selection,
     Target,
-    aliases_gone,
     loosened,
     needs_refresh,
     parts_of,
@@ -17,6 +16,7 @@ from drag_graph.erasing import (
 )
 from drag_graph.model import Answer
 from drag_graph.testing.builders import expected
+from drag_graph.testing.dict_concepts import written
 
 if TYPE_CHECKING:
     from drag_graph.testing.dict_store import Content, DictStore
@@ -76,17 +76,16 @@ class DictErasing:
                     "TeacherCall": len(graph.calls),
                     "TRIPLE": len(graph.triples),
                 }
-                links.forget(graph.entities, [item.id for item in graph.evidence], self._store.namespace)
+                links.forget(
+                    graph, {item.id for item in graph.entities} | {item.id for item in graph.evidence}, written(content)
+                )
                 counts["Concept"] = concepts - len(links.concepts)
                 if not dry_run:
                     del content.subgraphs[target.source_id]
                 return self._gone(content, resting, counts, dry_run=dry_run, told=loosened(namings, None))
             if not parts.call_ids:
                 return Erased()
-            going = [item for item in graph.entities if item.id in parts.entity_ids]
-            links.forget(going, parts.evidence_ids, self._store.namespace)
-            pairs = aliases_gone(self._store.namespace, namings, parts)
-            links.open_aliases(self._store.namespace, pairs, withdraw=True)
+            links.forget(graph, {*parts.entity_ids, *parts.evidence_ids}, written(content))
             left, aggregation = without(graph, parts), content.aggregations.get(target.source_id)
             if aggregation is not None:
                 left = expected(left, aggregation.model_copy(update={"statements": dict(parts.statements)}))

@@ -21,7 +21,7 @@ from drag_graph.ports import LinkedEdge, Migration, Problem, QuerySummary, Repla
 from drag_graph.steps.audit import proof_of
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
-from drag_graph.testing.dict_concepts import DictConcepts, Links
+from drag_graph.testing.dict_concepts import DictConcepts, Links, written
 from drag_graph.testing.dict_erasing import DictErasing
 from drag_graph.testing.dict_search import DictSearch
 
@@ -122,10 +122,11 @@ class DictStore:
         there = content.subgraphs.get(subgraph.query.id)
         outcome = outcome_of(there.settings_hash if there else None, subgraph, replace=replace)
         if outcome in ("created", "replaced"):
-            if there:
-                namespace = subgraph.query.namespace
-                content.links.forget(there.entities, [item.id for item in there.evidence], namespace, is_replaced=True)
             content.subgraphs[subgraph.query.id] = expected(subgraph, aggregation)
+            content.links.linked.discard(subgraph.query.id)
+            if there:
+                gone = {item.id for item in there.entities} | {item.id for item in there.evidence}
+                content.links.forget(there, gone, written(content), keeps_orphans=True)
             content.aggregations[subgraph.query.id] = aggregation
         return outcome
 

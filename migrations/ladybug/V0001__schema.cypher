@@ -1,16 +1,16 @@
 // The embedded engine wants declared tables. An id is a hash that begins with the namespace; the primary key makes it one node.
 // `options` is a word of its grammar. There are no secondary indexes, so a source names its teacher calls in `call_ids`.
 // A source is a query or a document, and a node has one label: each has a table, with columns of the same names where both have
-// the property.
+// the property. `linked` says that `link` has come to all of it.
 CREATE NODE TABLE Query (
   id STRING PRIMARY KEY, namespace STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE, input_id STRING,
   metadata STRING, settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING,
-  expires_at STRING, call_ids STRING[], aggregation STRING
+  expires_at STRING, call_ids STRING[], aggregation STRING, linked BOOLEAN
 );
 CREATE NODE TABLE Document (
   id STRING PRIMARY KEY, namespace STRING, name STRING, uri STRING, sha256 STRING, media_type STRING, modified_at STRING,
   metadata STRING, settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING,
-  expires_at STRING, call_ids STRING[], aggregation STRING
+  expires_at STRING, call_ids STRING[], aggregation STRING, linked BOOLEAN
 );
 CREATE NODE TABLE Chunk (
   id STRING PRIMARY KEY, namespace STRING, source_id STRING, position INT64, start INT64, `end` INT64, text STRING
@@ -34,9 +34,10 @@ CREATE NODE TABLE Answer (
   edge_ids STRING[], prompt_tokens INT64, latency_ms INT64, created_at STRING, snapshot STRING
 );
 // A concept is one normal name; SAME_AS says that two are one thing, and `cluster` is what the standing SAME_AS relationships make
-// of it: the id of the concept that stands for all (docs/adr/0015).
+// of it: the id of the concept that stands for all, or nothing while the concept waits for `link` (docs/adr/0015, 0023).
 CREATE NODE TABLE Concept (
-  id STRING PRIMARY KEY, namespace STRING, name STRING, embedding DOUBLE[], key STRING, cluster STRING, entities INT64
+  id STRING PRIMARY KEY, namespace STRING, name STRING, embedding DOUBLE[], key STRING, cluster STRING, entities INT64,
+  revision INT64
 );
 
 CREATE REL TABLE HAS_CHUNK (FROM Document TO Chunk, namespace STRING);

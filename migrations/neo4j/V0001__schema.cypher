@@ -30,10 +30,11 @@ CREATE INDEX triple_source_id IF NOT EXISTS FOR ()-[r:TRIPLE]-() ON (r.namespace
 CREATE INDEX related_source_id IF NOT EXISTS FOR ()-[r:RELATED]-() ON (r.namespace, r.source_id);
 
 // A concept is one normal name; SAME_AS says that two are one thing, and `cluster` is what the standing SAME_AS relationships make
-// of it: the id of the concept that stands for all (docs/adr/0015). By the second index `link` pages through the concepts of one
-// cluster value: a page reads no more than it returns.
+// of it: the id of the concept that stands for all, or nothing while the concept waits for `link` (docs/adr/0015, 0023). What waits
+// is found by the first two indexes, and all concepts are gone through by the third.
+CREATE INDEX source_linked IF NOT EXISTS FOR (n:Source) ON (n.namespace, n.linked);
 CREATE INDEX concept_cluster IF NOT EXISTS FOR (n:Concept) ON (n.namespace, n.cluster);
-CREATE INDEX concept_page IF NOT EXISTS FOR (n:Concept) ON (n.namespace, n.cluster, n.id);
+CREATE INDEX concept_namespace IF NOT EXISTS FOR (n:Concept) ON (n.namespace, n.id);
 
 // Nearest sources, evidence and concepts. No dimension is named: namespaces may have different embedders, and a vector is compared
 // only with those of its own length. Vectors of sources and concepts are not quantised: they are few, and a missed neighbour is a

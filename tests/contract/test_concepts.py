@@ -1,10 +1,6 @@
 """Concepts that somebody changed behind the store's back, and those of other namespaces in one index."""
 
-import os
 import random
-import socket
-import subprocess
-import sys
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +14,11 @@ from tampering import statement
 from drag_graph.adapters import neo4j_concepts
 from drag_graph.adapters.embedders.lexical import LexicalEmbedder
 from drag_graph.adapters.ladybug_store import LadybugStore
-from drag_graph.adapters.neo4j_lease import processes_here
 from drag_graph.adapters.neo4j_store import Neo4jStore
-from drag_graph.concepts import Settled
+from drag_graph.concepts import Changes
 from drag_graph.erasing import Target, erase_each
 from drag_graph.errors import StoreLocked
-from drag_graph.linker import Linker
+from drag_graph.link.run import Linker
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation
 from drag_graph.queries import load
@@ -86,14 +81,16 @@ def test_wrong_concepts_are_found_and_mended(opened, flaw):
         problems = store.verify()
         assert {problem.check for problem in problems} == {"concept"}
         assert len(problems) == number
-        assert linker(store).run().corrected == number
+        store.concepts.write(Changes(recounted=[problem.id for problem in problems]))
+        store.concepts.write(Changes(sources=store.match_ids("query", "")))
+        linker(store).run()
         assert store.verify() == []
         assert list(canonical_lines(store.records())) == right
 
 
 @pytest.mark.neo4j
 def test_what_other_namespaces_hide_in_the_index_is_found(on_neo4j, namespace, monkeypatch):
-    """The index is of all namespaces: where theirs are as near, it is asked for more, and then this one is gone through."""
+    """The index is of all namespaces: where theirs are as near, this one is gone through."""
     monkeypatch.setattr(neo4j_concepts, "LEAST_CANDIDATES", 1)
     open_, tamper = on_neo4j
     others = [f"{namespace}-{number}" for number in range(6)]
@@ -105,11 +102,9 @@ def test_what_other_namespaces_hide_in_the_index_is_found(on_neo4j, namespace, m
                 linker(store).run()
         with open_() as store:
             vectors = np.vstack([EMBEDDER.embed(["mitosis"]), np.zeros((1, EMBEDDER.dimension), np.float32)])
-            for wider in (1, 10):
-                monkeypatch.setattr(neo4j_concepts, "WIDER", wider)
-                (found, nothing) = store.concepts.nearest_concepts(vectors, 1, floor=0.9)
-                assert [item.name for item in store.concepts.read([id_ for id_, _ in found])] == ["mitosis"]
-                assert nothing == []
+            (found, nothing) = store.concepts.nearest_concepts(vectors, 1, floor=0.9)
+            assert [item.name for item in store.concepts.read([id_ for id_, _ in found])] == ["mitosis"]
+            assert nothing == []
     finally:
         for where in others:
             tamper("namespace_gone", where)
@@ -128,47 +123,36 @@ def linked(on_neo4j):
 
 @pytest.fixture
 def leased(on_neo4j, linked):
-    """Let another one have the lease: its name, and for how many seconds from now."""
+    """Let another one have the lease, for so many seconds from now."""
     _, tamper = on_neo4j
-    return lambda holder, seconds=300: tamper("leased", holder=holder, until=int(1000 * (time.time() + seconds)))
+    return lambda seconds: tamper("leased", until=int(1000 * (time.time() + seconds)))
 
 
 @pytest.mark.neo4j
-def test_a_linker_of_another_machine_keeps_others_out_until_it_is_not_heard_of_any_more(linked, leased):
-    leased("elsewhere:12:ab")
-    with pytest.raises(StoreLocked, match="process 12 on elsewhere, until 20") as caught:
+def test_another_linker_keeps_others_out_until_it_is_not_heard_of_any_more(linked, leased):
+    leased(30)
+    with pytest.raises(StoreLocked, match="linked by another, until 20") as caught:
         linker(linked).run()
     assert caught.value.hint
-    leased("elsewhere:12:ab", -1)
+    leased(-1)
+    linker(linked).run()
     linker(linked).run()
 
 
 @pytest.mark.neo4j
-def test_a_linker_of_this_machine_that_died_is_not_waited_for(linked, leased):
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    leased(f"{socket.gethostname()}:{dead.pid}:{processes_here()}-ab")
-    linker(linked).run()
-    # The number of a process says nothing of another container that calls itself alike.
-    leased(f"{socket.gethostname()}:{dead.pid}:elsewhere-ab")
-    with pytest.raises(StoreLocked, match=f"process {dead.pid} on"):
-        linker(linked).run()
-    leased(f"{socket.gethostname()}:{os.getpid()}:{processes_here()}-ab")
-    with pytest.raises(StoreLocked, match=f"process {os.getpid()} on"):
-        linker(linked).run()
-
-
-@pytest.mark.neo4j
-def test_a_linker_that_was_taken_for_dead_writes_nothing_more(linked, leased):
-    concepts = linked.concepts
-    item = next(concepts.all())
-    with concepts.exclusive():
-        leased("elsewhere:12:ab")
+def test_a_linker_that_another_took_over_from_writes_nothing_more(linked, leased):
+    item = next(linked.concepts.all())
+    first, second = linked.concepts, linked.concepts
+    with first.exclusive():
+        leased(-1)
+        with second.exclusive():
+            with pytest.raises(StoreLocked, match="taken over"):
+                first.write(Changes(clusters=[(item, "other")]))
+            assert second.read([item.id]) == [item]
+            second.write(Changes(clusters=[(item, item.cluster)]))
         with pytest.raises(StoreLocked, match="taken over"):
-            concepts.save_clusters([Settled(item, "other", 0)])
-    assert concepts.read([item.id]) == [item]
-    with pytest.raises(StoreLocked, match="elsewhere"):
-        linker(linked).run()
+            first.write(Changes(clusters=[(item, "other")]))
+    assert linked.concepts.read([item.id]) == [item]
 
 
 @pytest.mark.neo4j
@@ -179,13 +163,14 @@ def test_concepts_are_counted_when_nobody_else_is_erasing(linked, neo4j_lts):
     with neo4j.GraphDatabase.driver(uri, auth=(username, password)) as driver, ThreadPoolExecutor(1) as pool:
         with driver.session() as session, session.begin_transaction() as transaction:
             # As the erasure of the one does, up to its commit.
-            for name in ("erase_concepts_touched", "erase_subgraphs"):
+            for name in ("concepts_of_sources", "erase_subgraphs"):
                 transaction.run(*load(name, "neo4j").bind(namespace=linked.namespace, source_ids=[one])).consume()
             ids = [item.id for item in linked.concepts.all()]
             waiting = pool.submit(linked.erase_query, other)
             time.sleep(0.5)
             assert not waiting.done()
-            transaction.run(*load("erase_concepts", "neo4j").bind(namespace=linked.namespace, concept_ids=ids)).consume()
+            for name in ("recount_concepts", "remove_orphan_concepts"):
+                transaction.run(*load(name, "neo4j").bind(namespace=linked.namespace, ids=ids)).consume()
             transaction.commit()
         waiting.result(timeout=30)
     assert linked.counts()["Concept"] == 0
@@ -194,11 +179,11 @@ def test_concepts_are_counted_when_nobody_else_is_erasing(linked, neo4j_lts):
 @pytest.mark.neo4j
 def test_what_is_erased_while_it_is_waited_for_is_left_out(on_neo4j, linked, neo4j_lts):
     uri, username, password = neo4j_lts
-    items = list(linked.concepts.all())
+    items = linked.concepts.read([item.id for item in linked.concepts.all()])
     with neo4j.GraphDatabase.driver(uri, auth=(username, password)) as driver, ThreadPoolExecutor(1) as pool:
         with driver.session() as session, session.begin_transaction() as transaction:
             transaction.run(*statement("concepts_gone", "neo4j", linked.namespace)).consume()
-            waiting = pool.submit(linked.concepts.save_clusters, [Settled(item, item.id, 0) for item in items])
+            waiting = pool.submit(linked.concepts.write, Changes(named=items, clusters=[(item, "other") for item in items]))
             time.sleep(0.5)
             assert not waiting.done()
             transaction.commit()

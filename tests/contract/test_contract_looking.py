@@ -7,7 +7,7 @@ from tampering import statement
 
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.adapters.neo4j_store import Neo4jStore
-from drag_graph.concepts import Concept, Naming, Settled
+from drag_graph.concepts import Changes, Concept
 from drag_graph.manage.statistics import communities, components, links, names_of, shared, statistics
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_subgraph
@@ -53,10 +53,11 @@ def link(store, *, settled):
     entities = [item for graph in store.read(store.match_ids("query", "")) for item in graph.entities]
     for name in SAME:
         ids = tuple(item.id for item in entities if item.name == name)
-        store.concepts.link([Naming(Concept(f"concept-{name}", name, name), ids)])
+        concept = Concept(f"concept-{name}", name, name)
+        store.concepts.write(Changes(concepts=[concept], links=[(id_, concept.id) for id_ in ids]))
     if settled:
         made = {item.name: item for item in store.concepts.read([f"concept-{name}" for name in SAME])}
-        store.concepts.save_clusters([Settled(made[name], f"concept-{whole}", 0) for name, whole in SAME.items()])
+        store.concepts.write(Changes(clusters=[(made[name], f"concept-{whole}") for name, whole in SAME.items()]))
 
 
 def opposed(store):

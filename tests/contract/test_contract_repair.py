@@ -4,6 +4,7 @@ import re
 import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from drag_graph.adapters.embedders.lexical import LexicalEmbedder
 from drag_graph.adapters.loaders import read_queries
 from drag_graph.adapters.repairing import Repairing
 from drag_graph.bootstrap import make_repairing, open_session, open_store
-from drag_graph.concepts import Concept, Naming, Settled
+from drag_graph.concepts import Changes, Concept
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.model import Aggregation
 from drag_graph.repairing import problems, repair
@@ -221,9 +222,11 @@ def test_a_changed_text_is_found_and_said_to_be_beyond_repair(settings):
 def test_concepts_are_counted_and_their_clusters_worked_out_anew(settings, flaw, check):
     with open_store(settings) as store:
         entities = [item for graph in store.read(store.match_ids("query", "")) for item in graph.entities][:4]
-        store.concepts.link([Naming(Concept(f"c{n}", item.name, item.name), (item.id,)) for n, item in enumerate(entities)])
-        made = store.concepts.read([f"c{n}" for n in range(4)])
-        store.concepts.save_clusters([Settled(item, item.id, 0) for item in made])
+        named = {f"c{n}": item for n, item in enumerate(entities)}
+        made = [Concept(id_, item.name, item.name) for id_, item in named.items()]
+        store.concepts.write(Changes(concepts=made, links=[(item.id, id_) for id_, item in named.items()]))
+        made = store.concepts.read(list(named))
+        store.concepts.write(Changes(clusters=[(item, item.id) for item in made]))
         assert problems(store) == []
     before = state(settings)
     tamper(settings, flaw)
@@ -245,16 +248,16 @@ def linked(settings):
 
 def lose(settings, questions=1):
     """Make questions, two of evidence and two concepts lose their vectors; return the ids of the questions, and the others'."""
-    zeros = np.zeros((2, 1024), np.float32)
+    zeros = [0.0] * 1024
     with open_store(settings) as store:
         graphs = store.read(store.match_ids("query", ""))
         evidence = [item.id for item in graphs[-1].kept_evidence[:2]]
-        concepts = sorted(item.id for item in store.concepts.all())[:2]
-        store.concepts.save_vectors("Evidence", evidence, zeros)
-        store.concepts.save_vectors("Concept", concepts, zeros)
+        concepts = list(store.concepts.all())[:2]
+        lost = [replace(item, vector=zeros) for item in concepts]
+        store.concepts.write(Changes(evidence=dict.fromkeys(evidence, zeros), named=lost))
     ids = [graph.query.id for graph in graphs[:questions]]
-    tamper(settings, "questions_lost", ids=ids, zeros=[0.0] * 1024)
-    return ids, {*evidence, *concepts}
+    tamper(settings, "questions_lost", ids=ids, zeros=zeros)
+    return ids, {*evidence, *(item.id for item in concepts)}
 
 
 def said(done):
@@ -373,7 +376,7 @@ def test_no_embedder_is_made_while_no_question_lost_its_vector(linked):
     mend(linked)
     with open_store(linked) as store:
         evidence = store.read(questions)[0].kept_evidence[0].id
-        store.concepts.save_vectors("Evidence", [evidence], np.zeros((1, 1024), np.float32))
+        store.concepts.write(Changes(evidence={evidence: [0.0] * 1024}))
         assert [item.mended for item in mended(linked, store, lambda: pytest.fail("nobody asked for it"))] == [True]
 
 

@@ -6,13 +6,14 @@ import neo4j
 import numpy as np
 import pytest
 
-from drag_graph.adapters import neo4j_concepts, neo4j_store
+from drag_graph.adapters import neo4j_store
 from drag_graph.adapters.neo4j_connection import Work
 from drag_graph.adapters.neo4j_store import Neo4jStore
-from drag_graph.linker import Linker
+from drag_graph.link.run import Linker
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation
 from drag_graph.queries import load
+from drag_graph.stores.shared import concepts
 from drag_graph.testing.builders import make_answer, make_subgraph
 
 pytestmark = pytest.mark.neo4j
@@ -21,12 +22,10 @@ QUERIES = 12
 PAGE = 3
 IN_ORDER = {
     "records_queries": {"after": "", "limit": PAGE},
-    "records_concepts": {"reached": "", "after": "", "limit": PAGE, "vectors": False},
+    "all_concepts": {"after": "", "limit": PAGE, "vectors": False},
 }
 BY_IDS = {
     "records_links": "source_ids",
-    "exchange_aggregations": "source_ids",
-    "records_concepts_same_as": "concept_ids",
 }
 """The statements of an export: those that page in the order of an index, and those that are given ids."""
 
@@ -71,27 +70,30 @@ def test_small_pages_give_the_same_records_once(store, monkeypatch):
     assert store.counts()["Concept"] > 2 * PAGE
     assert store.counts()["SAME_AS"] > 0
     rows = {}
-    read = Work.rows
 
-    def counted(work, name, /, **values):
-        found = read(work, name, **values)
-        rows.setdefault(name, []).append(len(found))
-        return found
+    def counting(read):
+        def counted(work, name, /, **values):
+            found = read(work, name, **values)
+            rows.setdefault(name, []).append(len(found))
+            return found
 
-    monkeypatch.setattr(Work, "rows", counted)
+        return counted
+
+    monkeypatch.setattr(Work, "rows", counting(Work.rows))
+    monkeypatch.setattr(Work, "records", counting(Work.records))
     monkeypatch.setattr(neo4j_store, "RECORDS_A_PAGE", PAGE)
-    monkeypatch.setattr(neo4j_concepts, "RECORDS_A_PAGE", PAGE)
+    monkeypatch.setattr(concepts, "PAGE", PAGE)
     assert list(canonical_lines(store.records(), full=True)) == whole
     assert len(set(whole)) == len(whole)
-    for name in ("records_queries", "records_answers", "records_concepts"):
+    for name in ("records_queries", "records_answers", "all_concepts"):
         assert max(rows[name]) == PAGE
         assert len(rows[name]) > 2
     assert max(rows["records_links"]) == 3 * PAGE, "the entities of a page's queries"
 
 
 def test_vectors_are_left_out_where_they_are_not_wanted(store):
-    concepts = [item for item in store.records() if item.get("label") == "Concept"]
-    assert {len(item["properties"]["embedding"]) for item in concepts} == {4}
+    found = [item for item in store.records() if item.get("label") == "Concept"]
+    assert {len(item["properties"]["embedding"]) for item in found} == {4}
     without = [item for item in store.records(vectors=False) if item.get("label") == "Concept"]
     assert {item["properties"].get("embedding") for item in without} == {None}
     assert list(canonical_lines(store.records(vectors=False))) == list(canonical_lines(store.records()))
@@ -99,10 +101,7 @@ def test_vectors_are_left_out_where_they_are_not_wanted(store):
 
 @pytest.mark.parametrize("name", [*IN_ORDER, *BY_IDS])
 def test_a_page_is_found_by_index_and_not_sorted(store, neo4j_address, name):
-    """Neither all nodes are looked at nor all rows held; PartialTop sorts what is equal in the index only.
-
-    Of concepts a page is put in order once more after its nodes were read: it is sorted above the limit of the page.
-    """
+    """Neither all nodes are looked at nor all rows held; PartialTop sorts what is equal in the index only."""
     values = IN_ORDER.get(name) or {BY_IDS[name]: ["x"]}
     text, bound = load(name, "neo4j").bind(namespace=store.namespace, **values)
     uri, username, password = neo4j_address
@@ -110,7 +109,6 @@ def test_a_page_is_found_by_index_and_not_sorted(store, neo4j_address, name):
         plan = driver.execute_query(f"EXPLAIN {text}", bound).summary.plan
     kinds = {operator["operatorType"].split("@")[0] for operator in _operators(plan)}
     assert any("IndexSeek" in kind for kind in kinds), kinds
-    kinds -= {"Sort"} if name == "records_concepts" else set()
     assert not {kind for kind in kinds if "Scan" in kind or kind in ("Sort", "Top", "Eager")}, kinds
 
 

@@ -5,10 +5,10 @@ The engine's compression of lists loses them (`drag_graph.adapters.ladybug_files
 
 import random
 
-import numpy as np
 import pytest
 
 from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.concepts import Changes
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_subgraph
 
@@ -50,8 +50,7 @@ def test_vectors_of_concepts_and_evidence_are_kept(tmp_path):
             store.migrate()
             (graph,) = graphs([number])
             store.save([graph], Aggregation())
-            vectors = np.asarray([sparse(n) for n in range(len(graph.evidence))])
-            store.concepts.save_vectors("Evidence", [item.id for item in graph.evidence], vectors)
+            store.concepts.write(Changes(evidence={item.id: sparse(n) for n, item in enumerate(graph.evidence)}))
     with LadybugStore(path) as store:
         found = store.search.candidates(sparse(0), [], 20).evidence
         near = [hit for hit in found if hit.score == pytest.approx(1.0)]

@@ -40,15 +40,8 @@ ONE_QUERY = {
     "aggregate": MERGING,
 }
 """The statements that are run for given queries, and their other parameters."""
-LINKING = ("unlinked_entities", "link_evidence_missing")
-"""The statements that page through the parts of queries."""
-CONCEPTS = {
-    "unsettled_concepts": {},
-    "all_concepts": {"reached": ""},
-    "concepts_without_vector": {"reached": ""},
-    "records_concepts": {"reached": "", "vectors": False},
-}
-"""The statements that page through concepts, and their other parameters where their clusters are open."""
+CONCEPTS = {"waiting": {}, "all_concepts": {"after": "", "vectors": False}}
+"""The statements by which linking begins, and their other parameters."""
 SELECTION = {"domain": "", "input_id": "", "created_before": ""}
 PAGES = {
     "records_queries": {},
@@ -163,29 +156,17 @@ def test_a_batch_is_written_at_the_same_cost_into_a_larger_store(driver, namespa
     assert abs(many - few) <= BATCH  # the first that has a name of a property or type makes it
 
 
-@pytest.mark.parametrize("name", LINKING)
-def test_a_page_of_linking_costs_the_same_in_a_larger_store(driver, namespaces, name):
-    """From any place in the index: what lies before it, behind the page, and in other namespaces costs nothing."""
-    counted = []
-    for namespace in namespaces:
-        ids = sorted(graph_of(number, namespace).query.id for number in range(FEW))
-        for reached in ("", ids[0], ids[FEW // 2]):
-            found = profiled(driver, name, namespace=namespace, reached=reached, after="", limit=5)
-            counted.append(checked(found))
-    assert min(counted) > 0
-    assert max(counted) < MOST_HITS, counted
-
-
-@pytest.mark.parametrize("name", ["erase_concepts_touched", "erase_answers_resting", "link_concepts_lease"])
+@pytest.mark.parametrize("name", ["concepts_of_sources", "unlinked_parts", "erase_answers_resting", "link_lease"])
 def test_erasing_and_linking_look_at_what_they_touch_alone(driver, namespaces, name):
     """The others' entities, answers and leases cost nothing; a concept of many entities has their number at hand."""
     counted = []
     for namespace in namespaces:
         source_id = graph_of(7, namespace).query.id
         values = {
-            "erase_concepts_touched": {"source_ids": [source_id]},
+            "concepts_of_sources": {"source_ids": [source_id]},
+            "unlinked_parts": {"ids": [source_id]},
             "erase_answers_resting": {"source_id": source_id, "answer_ids": [answer_of(7, namespace).id]},
-            "link_concepts_lease": {"holder": "a:1:b", "instead_of": "", "milliseconds": 1},
+            "link_lease": {"token": 0, "milliseconds": 0},
         }[name]
         counted.append(checked(profiled(driver, name, namespace=namespace, **values)))
     few, many = counted
@@ -259,31 +240,16 @@ def concepts(driver):
 
 
 @pytest.mark.parametrize("name", CONCEPTS)
-def test_a_page_of_open_concepts_costs_the_same_among_more(driver, concepts, name):
+def test_linking_begins_at_the_same_cost_among_more(driver, concepts, name):
     """They are read in the order of their index: no page sorts what is behind it, or goes through what is before it."""
     namespace, add = concepts
     counted = []
     for start, end in ((0, FEW), (FEW, 20 * FEW)):
         add(start, end)
-        for after in ("", f"{namespace}009"):
-            found = profiled(driver, name, namespace=namespace, after=after, limit=10, **CONCEPTS[name])
-            counted.append(checked(found))
-    assert 0 < max(counted) < MOST_HITS
-    assert max(counted) <= min(counted) + 20, counted
-
-
-@pytest.mark.parametrize("name", ["all_concepts", "records_concepts"])
-def test_a_page_of_settled_concepts_costs_the_same_among_more(driver, concepts, name):
-    """From the last open one, and from the settled ones."""
-    namespace, add = concepts
-    counted = []
-    for start, end in ((0, FEW), (FEW, 20 * FEW)):
-        add(start, end)
-        for reached, after in (("", f"{namespace}{end - 1:03}"), ("x", ""), ("x", f"{namespace}x009")):
-            values = {**CONCEPTS[name], "reached": reached, "after": after}
-            found = profiled(driver, name, namespace=namespace, limit=10, **values)
-            assert found[0]["args"]["Rows"] == 10
-            counted.append(checked(found))
+        places = ("", f"{namespace}009") if name == "all_concepts" else ("",)
+        for after in places:
+            values = {**CONCEPTS[name], **({"after": after} if name == "all_concepts" else {})}
+            counted.append(checked(profiled(driver, name, namespace=namespace, limit=10, **values)))
     assert 0 < max(counted) < MOST_HITS
     assert max(counted) <= min(counted) + 20, counted
 

@@ -9,12 +9,15 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.queries import DIALECTS, Statement, load, load_from
 
 ENGINES_OWN = {
-    # A server has other writers to wait for, indexes that fill in the background, and can be away.
+    # A server has other writers and linkers to wait for, indexes that fill in the background or hold vectors, and can be away.
     "neo4j": {
         "await_indexes",
+        "link_lease",
         "lock_migrations",
         "lock_migrations_schema",
         "lock_queries",
+        "nearest_concepts",
+        "nearest_concepts_exact",
         "ping",
         "records_nodes",
     },

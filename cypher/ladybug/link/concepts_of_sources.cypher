@@ -5,3 +5,8 @@ UNWIND $source_ids AS source_id
 MATCH (s:Query {id: source_id})-[:MENTIONS]->(e:Entity)-[:REFERS_TO]->(c:Concept)
 WHERE s.namespace = $namespace
 RETURN c.id AS id, c.entities AS entities, e.id AS entity, e.variants AS variants
+UNION ALL
+UNWIND $source_ids AS source_id
+MATCH (s:Document {id: source_id})-[:MENTIONS]->(e:Entity)-[:REFERS_TO]->(c:Concept)
+WHERE s.namespace = $namespace
+RETURN c.id AS id, c.entities AS entities, e.id AS entity, e.variants AS variants

@@ -9,7 +9,7 @@ OPTIONAL MATCH (e:Entity)-[:REFERS_TO]->(c)
 WITH c, count(e) AS number, min(e.name) AS least, collect(e.name) AS names
 WITH c, number, least, number > 0 AND NOT list_contains(names, c.name) AS is_called_otherwise
 SET
-  c.entities = number, c.cluster = '',
+  c.entities = number, c.cluster = '', c.revision = coalesce(c.revision, 0) + 1,
   c.name = CASE WHEN is_called_otherwise THEN least ELSE c.name END,
   c.embedding = CASE WHEN is_called_otherwise THEN NULL ELSE c.embedding END
 RETURN c.id AS id, number AS entities

@@ -6,7 +6,7 @@ UNWIND $ids AS id
 MATCH (c:Concept {id: id})
 WHERE c.namespace = $namespace AND c.entities = 0
 OPTIONAL MATCH (c)-[:SAME_AS]-(other:Concept)
-SET other.cluster = ''
+SET other.cluster = '', other.revision = coalesce(other.revision, 0) + 1
 WITH DISTINCT c
 DETACH DELETE c
 RETURN count(*) AS number

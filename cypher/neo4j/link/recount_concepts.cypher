@@ -8,7 +8,7 @@ ORDER BY id
 MATCH (c:Concept {id: id})
 USING INDEX SEEK c:Concept(id)
 WHERE c.namespace = $namespace
-SET c.cluster = ''
+SET c.cluster = '', c.revision = coalesce(c.revision, 0) + 1
 WITH c, COUNT { (c)<-[:REFERS_TO]-() } AS number
 SET c.entities = number
 WITH c, number, number > 0 AND NOT EXISTS { (c)<-[:REFERS_TO]-(e:Entity) WHERE e.name = c.name } AS is_called_otherwise

@@ -12,7 +12,7 @@ CALL (c) {
   MATCH (c)-[:SAME_AS]-(other:Concept)
   WITH DISTINCT other
   ORDER BY other.id
-  SET other.cluster = ''
+  SET other.cluster = '', other.revision = coalesce(other.revision, 0) + 1
 }
 WITH collect(c) AS orphans
 FOREACH (c IN orphans | DETACH DELETE c)

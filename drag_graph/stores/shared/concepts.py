@@ -1,38 +1,211 @@
 """The concepts of a namespace, over statements that have the same names and rows in every dialect."""
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
+from drag_graph.adapters.records import node, same_as_record
+from drag_graph.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
+from drag_graph.ports import Vectors
 from drag_graph.steps.linking import concept_id, concept_key
 
 Row = dict[str, Any]
 Run = Callable[..., list[Row]]
 """Runs the statement of a name with its parameters in one transaction, and returns its rows."""
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
 IDS_AT_ONCE = 100
+PAGE = 2000
+_TRIES = 5
+
+
+class SharedConcepts(ABC):
+    """The `ConceptStore` port, but for what is an engine's own; see there for what each method promises."""
+
+    rows_at_once = 1000
+    vectors_at_once = 100
+    """Rows of one statement, and how many where each has a vector."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+
+    @abstractmethod
+    def exclusive(self) -> AbstractContextManager[None]:
+        """See ConceptStore."""
+
+    @abstractmethod
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
+        """See ConceptStore."""
+
+    @abstractmethod
+    def _reading(self, work: Callable[[Run], Result]) -> Result:
+        """Return what `work` returns, which reads."""
+
+    @abstractmethod
+    def _writing(self, work: Callable[[Run], Result], *, keeps_vectors: bool) -> Result:
+        """Return what `work` returns in one transaction that writes; a linker's is refused once another has taken over."""
+
+    def waiting(self, limit: int) -> Waiting:
+        found = self._rows("waiting", limit=limit)
+        sources = sorted(row["id"] for row in found if row["kind"] == "source")
+        parts: dict[str, dict[str, list[tuple[str, str]]]] = {id_: {"entity": [], "evidence": []} for id_ in sources}
+        for row in self._reading(lambda run: self._unlinked(run, sources)):
+            parts[row["source_id"]][row["kind"]].append((row["id"], row["text"]))
+        return Waiting(
+            tuple(UnlinkedSource(id_, tuple(sorted(of["entity"])), tuple(sorted(of["evidence"]))) for id_, of in parts.items()),
+            has_concepts=any(row["kind"] == "concept" for row in found),
+        )
+
+    def _unlinked(self, run: Run, source_ids: Sequence[str]) -> list[Row]:
+        rows = [row for some in _chunks(source_ids, IDS_AT_ONCE) for row in self._run(run, "unlinked_parts", ids=some)]
+        return [row for row in rows if row["text"] is not None]
+
+    def write(self, changes: Changes) -> Written:
+        keeps_vectors = not (changes.evidence or changes.concepts or changes.recounted or changes.named)
+        return self._writing(lambda run: self._write(run, changes), keeps_vectors=keeps_vectors)
+
+    def _write(self, run: Run, changes: Changes) -> Written:
+        evidence = [{"id": id_, "vector": list(vector)} for id_, vector in sorted(changes.evidence.items())]
+        self._each(run, "save_evidence_vectors", evidence, self.vectors_at_once)
+        written = self._link(run, changes)
+        named = [{"id": c.id, "revision": c.revision, "name": c.name, "vector": list(c.vector or ())} for c in changes.named]
+        self._each(run, "name_concepts", _by_id(named), self.vectors_at_once)
+        self._each(run, "delete_same_as", [_same_as_row(item) for item in changes.withdrawn])
+        self._each(run, "save_same_as", [_same_as_row(item) for item in changes.made])
+        clusters = [{"id": item.id, "revision": item.revision, "cluster": cluster} for item, cluster in changes.clusters]
+        self._each(run, "cluster_concepts", _by_id(clusters))
+        self._mark(run, changes.sources)
+        return written
+
+    def _link(self, run: Run, changes: Changes) -> Written:
+        ids = [item.id for item in changes.concepts]
+        there = {row["id"] for row in self._each(run, "read_concepts", [{"id": id_} for id_ in ids])}
+        fresh = [{"id": item.id, "key": item.key, "name": item.name} for item in changes.concepts if item.id not in there]
+        self._each(run, "make_concepts", _by_id(fresh))
+        links = [{"entity": entity, "concept": concept} for entity, concept in changes.links]
+        linked = self._each(run, "link_entities", sorted(links, key=lambda row: (row["concept"], row["entity"])))
+        removed = remove_orphan_concepts(run, self._namespace, [*ids, *changes.recounted])
+        return Written(sum(row["number"] for row in linked), max(0, len(fresh) - removed))
+
+    def _mark(self, run: Run, source_ids: Sequence[str]) -> None:
+        """Mark those of these sources as linked that are. The first statement waits for who is replacing them."""
+        for some in _chunks(sorted(source_ids), IDS_AT_ONCE):
+            self._run(run, "mark_linked", ids=some, linked=False)
+            if linked := sorted(set(some) - {row["source_id"] for row in self._unlinked(run, some)}):
+                self._run(run, "mark_linked", ids=linked, linked=True)
+
+    def all(self) -> Iterator[Concept]:
+        for page in self._pages(vectors=False):
+            for row in page:
+                yield _concept(row, variants=tuple(tuple(forms) for forms in row["variants"]))
+
+    def read(self, concept_ids: Sequence[str]) -> list[Concept]:
+        ids = sorted(set(concept_ids))
+        names: dict[str, dict[str, int]] = {}
+
+        def work(run: Run) -> list[Row]:
+            found = self._each(run, "read_concepts", [{"id": id_} for id_ in ids], self.vectors_at_once)
+            for some in _chunks(ids, IDS_AT_ONCE):
+                for row in self._run(run, "read_concept_names", ids=some):
+                    names.setdefault(row["id"], {})[row["written"]] = row["number"]
+            return found
+
+        found = [row for row in self._reading(work) if row["name"] is not None] if ids else []
+        return [_concept(row, names=names.get(row["id"], {}), vector=row["embedding"]) for row in _by_id(found)]
+
+    def same_as(self, concept_ids: Sequence[str]) -> list[SameAs]:
+        ids = [{"id": id_} for id_ in sorted(set(concept_ids))]
+        found = {row["id"]: row for row in self._reading(lambda run: self._each(run, "read_same_as", ids)) if row["left"]}
+        return [_same_as(found[id_]) for id_ in sorted(found)]
+
+    def merges(self, text: str = "", limit: int = 100, *, prefix: str = "") -> list[Merge]:
+        found = self._rows("list_same_as", text=text.lower(), prefix=prefix, limit=limit)
+        return [Merge(_same_as(row), row["left_name"], row["right_name"]) for row in found]
+
+    def records(self, *, vectors: bool = True) -> Iterator[Row]:
+        """Yield the concepts and the judgements on them as records (`GraphStore.records`)."""
+        names = ("id", "namespace", "key", "name", "entities", "cluster", "embedding")
+        for page in self._pages(vectors=vectors):
+            for row in page:
+                yield node("Concept", row["id"], {name: {**row, "namespace": self._namespace}[name] for name in names})
+            for item in self.same_as([row["id"] for row in page]):
+                # Of the two pages that have its ends, that of the first.
+                if item.left in {row["id"] for row in page}:
+                    yield same_as_record(_record(item, self._namespace))
+
+    def _pages(self, *, vectors: bool) -> Iterator[list[Row]]:
+        """Yield pages of concepts, by id. Each is a transaction of its own, so that a slow reader holds none open."""
+        after, tries = "", _TRIES
+        while found := self._rows("all_concepts", after=after, limit=PAGE, vectors=vectors):
+            # Of a node that is erased between its being found and its being read, Neo4j says nothing but nulls.
+            page = [row for row in found if row["id"] is not None and row["name"] is not None]
+            tries = _TRIES if page else tries - 1
+            if page:
+                after = max(row["id"] for row in page)
+                yield _by_id(page)
+            elif not tries:
+                return
+
+    def _rows(self, name: str, **values: Any) -> list[Row]:
+        return self._reading(lambda run: self._run(run, name, **values))
+
+    def _run(self, run: Run, name: str, **values: Any) -> list[Row]:
+        return run(name, namespace=self._namespace, **values)
+
+    def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
+        """Run a statement over rows, a few at a time, and not at all where there are none; return what it returns."""
+        return [row for some in _chunks(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=some)]
 
 
 def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> list[str]:
     """Return the ids of the concepts that these sources' entities refer to, and of those that their other names name.
 
-    To be called before the entities are erased or replaced, in the same transaction: `recount_concepts` and
-    `remove_orphan_concepts` come after it.
+    To be called before the entities are erased or replaced, in the same transaction: `recount_concepts` or
+    `remove_orphan_concepts` comes after it.
     """
-    rows = [row for some in _chunks(source_ids) for row in run("concepts_of_sources", namespace=namespace, source_ids=some)]
+    found = _chunks(source_ids, IDS_AT_ONCE)
+    rows = [row for some in found for row in run("concepts_of_sources", namespace=namespace, source_ids=some)]
     keys = {concept_key(form) for row in rows for form in row["variants"]}
     return sorted({row["id"] for row in rows} | {concept_id(namespace, key) for key in keys})
 
 
 def recount_concepts(run: Run, namespace: str, ids: Collection[str]) -> None:
     """Count the entities of these concepts again; `link` judges them again, too. One may be left without any entity."""
-    for some in _chunks(sorted(set(ids))):
+    for some in _chunks(sorted(set(ids)), IDS_AT_ONCE):
         run("recount_concepts", namespace=namespace, ids=some)
 
 
 def remove_orphan_concepts(run: Run, namespace: str, ids: Collection[str]) -> int:
     """Count the entities of these concepts again, and remove those that have none; return how many. Their names go, too."""
     recount_concepts(run, namespace, ids)
-    return sum(run("remove_orphan_concepts", namespace=namespace, ids=some)[0]["number"] for some in _chunks(sorted(set(ids))))
+    found = _chunks(sorted(set(ids)), IDS_AT_ONCE)
+    return sum(run("remove_orphan_concepts", namespace=namespace, ids=some)[0]["number"] for some in found)
 
 
-def _chunks(ids: Sequence[str]) -> list[list[str]]:
-    return [list(ids[start : start + IDS_AT_ONCE]) for start in range(0, len(ids), IDS_AT_ONCE)]
+def _concept(row: Row, **more: Any) -> Concept:
+    return Concept(row["id"], row["key"], row["name"], row["entities"], row["cluster"], row["revision"], **more)
+
+
+def _same_as(row: Row) -> SameAs:
+    left, right = sorted((row["left"], row["right"]))
+    return SameAs(row["id"], left, right, row["method"], row["score"], row["created_at"], row["undone_at"])
+
+
+def _same_as_row(item: SameAs) -> Row:
+    return {name: getattr(item, name) for name in ("id", "left", "right", "method", "score", "created_at", "undone_at")}
+
+
+def _record(item: SameAs, namespace: str) -> Row:
+    row = _same_as_row(item)
+    return {"namespace": namespace, "source": row.pop("left"), "target": row.pop("right"), **row}
+
+
+def _by_id(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: str(row["id"]))
+
+
+def _chunks(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drag_graph import linker as linking
-from drag_graph.concepts import Concept, Linked, Merge, Naming, SameAs, Settled
+from drag_graph.concepts import Changes, Concept, Merge, SameAs, Waiting, Written
 from drag_graph.errors import StoreError
-from drag_graph.linker import Linker, LinkReport
+from drag_graph.link import run as linking
+from drag_graph.link.run import Linker, LinkReport
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports import GraphStore, Vectors
 from drag_graph.steps.linking import concept_id
@@ -56,14 +56,12 @@ class _Interrupted(Exception):  # noqa: N818 - it stands for a kill
 class _Failing:
     """A `ConceptStore` that fails before its write of that number."""
 
-    WRITES = ("link", "tidy", "rename", "save_vectors", "save_same_as", "save_clusters")
-
     def __init__(self, store: Any, number: int) -> None:
         self._store = store
         self._left = number
 
     def __getattr__(self, name: str) -> Any:
-        if name in self.WRITES:
+        if name == "write":
             self._left -= 1
             if self._left < 0:
                 raise _Interrupted
@@ -107,8 +105,8 @@ def _state(store: GraphStore) -> dict[str, Any]:
         "concepts": {item.name: (item.key, item.entities, sorted(members[item.cluster])) for item in known.values()},
         "merges": sorted(_shown(merge) for merge in store.concepts.merges()),
         "links": store.counts()["REFERS_TO"],
-        "vectors": len(store.concepts.vectors(list(known))),
-        "missing": store.concepts.without_vector("Evidence", "", 9),
+        "vectors": sum(item.vector is not None for item in store.concepts.read(list(known))),
+        "waiting": store.concepts.waiting(9),
     }
 
 
@@ -147,7 +145,7 @@ class ConceptContract(Contract):
         state = _state(store)
         assert state["concepts"]["heart"][:2] == ("heart", 3), "as most entities write it"
         assert state["concepts"]["zebra"][1:] == (2, ["zebra"])
-        assert (state["links"], state["vectors"], state["missing"]) == (ENTITIES, CONCEPTS, [])
+        assert (state["links"], state["vectors"], state["waiting"]) == (ENTITIES, CONCEPTS, Waiting())
         assert store.counts()["Concept"] == CONCEPTS
         assert store.verify() == []
 
@@ -171,19 +169,20 @@ class ConceptContract(Contract):
         _fill(store)
         _linker(store).run()
         before = records_of(store)
-        assert _linker(store, _Failing(store.concepts, 1)).run() == LinkReport(), "to tidy is the only thing it tries"
+        assert _linker(store, _Failing(store.concepts, 0)).run() == LinkReport()
         assert records_of(store) == before
 
     def test_interrupted_again_and_again_it_comes_to_the_same(self, store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = _whole(store.namespace)
-        monkeypatch.setattr(linking, "NAMES_AT_ONCE", 4)
+        monkeypatch.setattr(linking, "SOURCES_AT_ONCE", 2)
+        monkeypatch.setattr(linking, "LINKS_AT_ONCE", 4)
         monkeypatch.setattr(linking, "TEXTS_AT_ONCE", 5)
         monkeypatch.setattr(linking, "JUDGED_AT_ONCE", 4)
         _fill(store)
         for run in range(RUNS):
-            # To tidy is the first thing that each run tries; it is killed before the second, third or fourth write.
+            # Each is killed before its second, third or fourth write.
             try:
-                _linker(store, _Failing(store.concepts, 2 + run % 3)).run()
+                _linker(store, _Failing(store.concepts, 1 + run % 3)).run()
                 break
             except _Interrupted:
                 continue
@@ -246,7 +245,6 @@ class ConceptContract(Contract):
         store.save([_graph(store.namespace, 3, ["heart", "horse"])], PLAIN, replace=True)
         assert store.verify() == []
         assert "zebra" in {item.name for item in store.concepts.all()}, "another query has one"
-        assert "Hearts" not in {item.name for item in store.concepts.all()}
         report = _linker(store).run()
         assert (report.entities, report.evidence_vectors) == (2, 1)
         assert _state(store)["concepts"]["heart"][:2] == ("heart", 3)
@@ -294,25 +292,28 @@ class ConceptContract(Contract):
         _fill(store)
         _linker(store).run()
         merge = _merge_of(store, "DEOXY")
-        assert store.concepts.find_merges(merge.same_as.id[:10]) == [merge]
-        assert store.concepts.find_merges("no such") == []
+        assert store.concepts.merges(prefix=merge.same_as.id[:10]) == [merge]
+        assert store.concepts.merges(prefix="no such") == []
         assert store.concepts.merges(limit=2) == store.concepts.merges()[:2]
 
     def test_what_is_not_there_is_left_out(self, store: GraphStore) -> None:
         _fill(store)
         _linker(store).run()
         before = records_of(store)
-        gone = concept_id(store.namespace, "gone")
+        gone = Concept(concept_id(store.namespace, "gone"), "gone", "gone", vector=Angles().embed(["gone"])[0].tolist())
         there = next(iter(store.concepts.all())).id
-        naming = Naming(Concept(gone, "gone", "gone"), ("no such entity",))
-        assert store.concepts.link([naming]) == Linked()
-        left, right = sorted((gone, there))
-        store.concepts.save_same_as([SameAs("0" * 32, left, right, "name", 1.0, NOW)], [])
-        store.concepts.save_vectors("Concept", [gone], Angles().embed(["gone"]))
-        store.concepts.save_clusters([Settled(Concept(gone, "gone", "gone"), gone, 0)])
-        assert store.concepts.read([gone]) == []
+        left, right = sorted((gone.id, there))
+        changes = (
+            Changes(concepts=[gone], links=[("no such entity", gone.id)]),
+            Changes(made=[SameAs("0" * 32, left, right, "name", 1.0, NOW)]),
+            Changes(named=[gone], clusters=[(gone, gone.id)], recounted=[gone.id]),
+            Changes(evidence={gone.id: gone.vector or ()}, sources=[gone.id]),
+        )
+        assert [store.concepts.write(one) for one in changes] == [Written()] * len(changes)
+        assert store.concepts.read([gone.id]) == []
         assert records_of(store) == before
+        assert store.concepts.waiting(9) == Waiting()
 
     def test_concepts_want_a_migrated_store(self, unmigrated: GraphStore) -> None:
         with pytest.raises(StoreError):
-            unmigrated.concepts.unlinked("", 1)
+            unmigrated.concepts.waiting(1)

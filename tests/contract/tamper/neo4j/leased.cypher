@@ -1,5 +1,5 @@
-// what: lets somebody have the lease of the linkers
-// parameters: namespace, holder, until (milliseconds since 1970)
+// what: lets a linker that nobody knows have the lease
+// parameters: namespace, until (milliseconds since 1970)
 // returns: nothing
 MERGE (i:StoreInfo {key: $namespace})
-SET i.namespace = $namespace, i.linker = $holder, i.linker_until = $until
+SET i.namespace = $namespace, i.linker_until = $until

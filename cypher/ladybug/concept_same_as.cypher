@@ -1,9 +1,0 @@
-// what: reads the judgements on concepts, from maps of ids: id
-// parameters: rows
-// returns: one row a judgement (on two of these: two): id, left, right (ids of concepts), method, score, created_at,
-//     undone_at
-UNWIND $rows AS r
-MATCH (c:Concept {id: r.id})-[s:SAME_AS]-(o:Concept)
-RETURN
-  s.id AS id, c.id AS left, o.id AS right, s.method AS method, s.score AS score, s.created_at AS created_at,
-  s.undone_at AS undone_at

@@ -1,0 +1,14 @@
+// what: says of sources whether they are linked
+// parameters: namespace, ids, linked
+// returns: one row a source: id
+UNWIND $ids AS id
+MATCH (s:Query {id: id})
+WHERE s.namespace = $namespace
+SET s.linked = $linked
+RETURN s.id AS id
+UNION ALL
+UNWIND $ids AS id
+MATCH (s:Document {id: id})
+WHERE s.namespace = $namespace
+SET s.linked = $linked
+RETURN s.id AS id

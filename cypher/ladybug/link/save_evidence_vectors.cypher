@@ -1,0 +1,7 @@
+// what: writes vectors, from maps: id, vector
+// parameters: namespace, rows
+// returns: nothing
+UNWIND $rows AS r
+MATCH (v:Evidence {id: r.id})
+WHERE v.namespace = $namespace
+SET v.embedding = r.vector

@@ -1,0 +1,9 @@
+// what: says of sources whether they are linked
+// parameters: namespace, ids, linked
+// returns: one row a source: id
+UNWIND $ids AS id
+MATCH (s:Source {id: id})
+USING INDEX SEEK s:Source(id)
+WHERE s.namespace = $namespace
+SET s.linked = $linked
+RETURN s.id AS id

@@ -1,0 +1,1 @@
+"""Linking: what the stored sources have in common (docs/linking.md)."""
