@@ -74,9 +74,11 @@ class Distillation:
             "statements": statements.PROMPT_VERSION if plan.statements == "teacher" else "",
             "patterns": extract.PATTERNS_MODEL,
         }
+        # How edges are made is known at the source. Only where a teacher merges statements it decides what is asked.
+        joined = ("strategy", "merge", "threshold") if plan.statements == "joined" else ()
         return sha256_of(
             {
-                "plan": asdict(plan),
+                "plan": {name: value for name, value in asdict(plan).items() if name not in joined},
                 "blind": settings.blind,
                 "extractor": settings.extractor,
                 "merging": asdict(self._thresholds()),
@@ -87,6 +89,10 @@ class Distillation:
                 "domain": query.domain,
             }
         )
+
+    def aggregation(self, query: Query) -> Aggregation:
+        """Return how the edges of the query's subgraph are made, without merged statements."""
+        return plan_settings(self._settings, query).aggregation()
 
     def distil(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """Return the query's subgraph, without edges, and how the store is to aggregate it.

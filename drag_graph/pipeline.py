@@ -6,7 +6,7 @@ No I/O of its own: stores, models and the journal come in by their ports. Querie
 
 import logging
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
@@ -20,6 +20,7 @@ from drag_graph.distilling import Usage
 from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused
 from drag_graph.inputs import InputLine
 from drag_graph.interruption import Interruption, interrupted, on_ctrl_c
+from drag_graph.manage.aggregating import aggregate_anew
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports import GraphStore, SaveOutcome
 from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport, entry_of
@@ -37,6 +38,9 @@ class Distils(Protocol):
 
     def settings_hash(self, query: Query) -> str:
         """Return the hash of everything that determines the query's subgraph besides its text."""
+
+    def aggregation(self, query: Query) -> Aggregation:
+        """Return how the edges of the query's subgraph are made, without merged statements."""
 
     def distil(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """Return the subgraph without edges and how to aggregate it; see `Distillation.distil`."""
@@ -184,8 +188,9 @@ class Distiller:
             hashes = self._store.settings_hashes([entry.query.id for entry in entries])
             there = {entry.query.id for entry in entries if hashes.get(entry.query.id) == entry.settings_hash}
             before = self._journal.settled(entries)
-            unknown = sorted(id_ for id_ in there if id_ not in before or before[id_].status != "complete")
-            read = {subgraph.query.id: subgraph for subgraph in self._store.read(unknown)} if unknown else {}
+            read = {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(there))} if there else {}
+            anew = self._aggregated_anew(entries, read)
+            read |= {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(anew))} if anew else {}
         except StoreError as error:
             self._end(report, error)
             return {}
@@ -193,10 +198,19 @@ class Distiller:
         for query in (entry.query for entry in entries):
             earlier = before.get(query.id)
             if query.id in read:
-                found[query.id] = _counted(query, read[query.id])
-            elif earlier is not None and (query.id in there or (earlier.status == "quarantined" and not self._retry)):
+                notes = ["its simple edges were made anew under these settings"] if query.id in anew else []
+                found[query.id] = _counted(query, read[query.id], Usage(notes=notes))
+            elif earlier is not None and earlier.status == "quarantined" and not self._retry:
                 found[query.id] = _again(query, earlier)
         return found
+
+    def _aggregated_anew(self, entries: Iterable[Entry], read: Mapping[str, Subgraph]) -> dict[str, Aggregation]:
+        """Make the edges of those anew that were made under other settings, which the settings hash does not tell."""
+        wanted = {entry.query.id: self._distils.aggregation(entry.query) for entry in entries if entry.query.id in read}
+        other = {id_: chosen for id_, chosen in wanted.items() if read[id_].aggregation != chosen}
+        if other:
+            aggregate_anew(self._store, sorted(other), lambda subgraph: other[subgraph.query.id])
+        return other
 
     def _one_into(self, done: "_Done", entry: Entry) -> None:
         try:

@@ -274,6 +274,9 @@ class GraphStore(Protocol):
     def claim_embedder(self, name: str, dimension: int) -> None:
         """Record the embedder. Raises StoreUnfit, in words, when another one filled the namespace.
 
+        It writes even where nothing changes, so that a store that may only be read is refused before a model is asked; opened
+        for reading only, it compares alone.
+
         While no query is stored, another may claim the namespace; then it is the first `save` of this store that raises.
         """
 

@@ -19,6 +19,7 @@ COMPRESSION = False
 is added later, that is all zeros after the checkpoint. What decides is how the
 table was made."""
 LENIENT = "throw_on_wal_replay_failure"
+_RIGHTS = "Check its permissions; `drag-graph ask --no-keep` needs no right to write."
 FIRST_PAUSE = 0.02
 RACE_SECONDS = 2.0
 """How long a reader tries again when a writer comes or goes, with a checkpoint, while it opens the file."""
@@ -84,7 +85,7 @@ def require_file(path: Path, *, read_only: bool) -> None:
 
 def _require_rights(path: Path, *, read_only: bool) -> None:
     if not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK):
-        raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}", hint="Check its permissions.")
+        raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}", hint=_RIGHTS)
     log = Path(f"{path}.wal")
     if log.exists() and not os.access(log, os.R_OK):
         raise StoreUnfit(f"the log {log} of the store may not be read", hint="Check its permissions.")
@@ -92,7 +93,7 @@ def _require_rights(path: Path, *, read_only: bool) -> None:
 
 def _require_folder(folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise StoreUnfit(f"the folder {folder} may not be written to", hint="Check its permissions.")
+        raise StoreUnfit(f"the folder {folder} may not be written to", hint=_RIGHTS)
     if os.statvfs(folder).f_blocks == 0:
         # Such as /proc, which would otherwise be called a full disk.
         raise StoreUnfit(f"{folder} is no place for files", hint="Name another file by --store.")

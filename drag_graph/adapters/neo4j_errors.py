@@ -19,6 +19,7 @@ TIMED_OUT = tuple(
 """The time of a transaction was over; the last one, while it waited for a lock."""
 _LATER = "Try again; `drag-graph db status` says whether the server answers."
 _PROBLEM_CODE = re.compile(r"Neo\.\w+\.(?P<area>\w+)\.(?P<title>\w+)\Z")
+READING = "`drag-graph ask --no-keep` needs no right to write."
 _SECURITY = {
     "Unauthorized": ("does not accept the user name and password", CREDENTIALS),
     "CredentialsExpired": (
@@ -31,7 +32,7 @@ _SECURITY = {
     ),
     "TokenExpired": ("does not accept the credentials any more", CREDENTIALS),
     "AuthorizationExpired": ("does not accept the credentials any more", CREDENTIALS),
-    "Forbidden": ("does not let this user do that", "Use another NEO4J_USERNAME, or have its rights extended."),
+    "Forbidden": ("does not let this user do that", f"Use another NEO4J_USERNAME, or have its rights extended; {READING}"),
 }
 
 

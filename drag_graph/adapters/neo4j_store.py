@@ -53,7 +53,10 @@ class Neo4jStore(Neo4jAccess):
         return (found[0][0], found[0][1]) if found else None
 
     def claim_embedder(self, name: str, dimension: int) -> None:
-        if self.embedder() != (name, dimension):  # mostly it is, and a read does not wait for writers
+        there = self.embedder()
+        if there is not None and self._read_only:
+            checks.check_embedder(there, (name, dimension), f"namespace {self._namespace!r} of {self.location}")
+        else:
             self.writing(lambda work: self._claim(work, name, dimension))
         self._claimed = (name, dimension)
 

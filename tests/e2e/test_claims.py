@@ -132,3 +132,16 @@ def test_of_a_file_of_answers_one_is_named(cli, store, distilled, tmp_path):
     assert cli("audit", tmp_path / "answers.json", "--answer", ids[1], "--json").json["answer_id"] == ids[1]
     assert cli("audit", tmp_path / "answers.json", "--answer", "nothing").code == 3
     assert cli("audit", questions).code == 2
+
+
+def test_distilling_under_another_threshold_makes_the_edges_anew_and_asks_nobody(cli, store, distilled):
+    first = distilled(0.3, 0.9)
+    assert first["calls"] > 0
+    again = distilled(0.3, 0.9, "--threshold", 0.2)
+    assert (again["calls"], again["edges"], first["edges"]) == (0, 2, 1)
+    assert "made anew" in again["notes"][0]
+    assert cli("aggregate", "--store", store, "--strategy", "predicate", "--threshold", 0.95).code == 0
+    back = distilled(0.3, 0.9)
+    assert (back["calls"], back["edges"]) == (0, 1)
+    assert "made anew" in back["notes"][0]
+    assert distilled(0.3, 0.9)["notes"] == []

@@ -83,6 +83,10 @@ class RayDistillation:
         """See `Distillation.settings_hash`."""
         return self._local.settings_hash(query)
 
+    def aggregation(self, query: Query) -> Aggregation:
+        """See `Distillation.aggregation`."""
+        return self._local.aggregation(query)
+
     def distil(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
         """See `Distillation.distil`. Raises ModelUnavailable, too, when the cluster is gone."""
         with self._lock:
