@@ -169,7 +169,7 @@ class Ours:
 
 def _erase(store: Any, lines: Sequence[Any]) -> None:
     for line in lines:
-        store.erase_query(line.query.id)
+        store.erase([line.query.id])
 
 
 class Bare:

@@ -129,7 +129,7 @@ def speed(place: str, queries: int, rounds: int) -> None:
         took = seconds(lambda: sum(1 for _ in stored_lines(store)))
         print(f"export of subgraphs: {number / took:,.0f} queries/s; {_load()}")
         for id_ in store.source_ids() if "://" in place else ():
-            store.erase_query(id_)
+            store.erase([id_])
 
 
 def _print(what: str, pairs: Sequence[tuple[float, float]], unit: str) -> None:
@@ -169,7 +169,7 @@ def child(place: str, file: Path, folder: Path) -> None:
         write_lines(folder / "b.gz", canonical_lines(store.records(vectors=False)))
         said.append(f"canonical export {_peak():.0f} MB")
         for id_ in store.source_ids() if "://" in place else ():
-            store.erase_query(id_)
+            store.erase([id_])
     print(", ".join(said))
 
 

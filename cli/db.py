@@ -9,10 +9,11 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from drag_graph.erasing import Selection, Target
+    from drag_graph.manage.erase import Scope, SourceFilter
     from drag_graph.ports import GraphStore
+    from drag_graph.settings import Settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -175,7 +176,7 @@ def verify(
     Example: drag-graph db verify --json
     """
     from drag_graph.bootstrap import open_store
-    from drag_graph.repairing import problems
+    from drag_graph.manage.verify import problems
 
     from . import render
 
@@ -195,26 +196,23 @@ def repair(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Mend what `db verify` finds, as far as it can be mended; exit 1 if something is left.
+    """Make again what can be made of what is there; exit 1, and say what cures it, if something is left.
 
-    What nothing proves is removed, simple edges are made anew, dangling references are dropped, questions that have lost their
-    vectors are embedded again. See docs/graph.md.
+    Orphans are removed, simple edges are made anew, questions that lost their vectors are embedded again. See docs/graph.md.
 
     Example: drag-graph db repair --json
     """
     from dataclasses import asdict
-    from datetime import UTC, datetime
 
-    from drag_graph.bootstrap import make_embedder, make_repairing, open_store
-    from drag_graph.repairing import repair as repaired
+    from drag_graph.bootstrap import make_embedder, open_store
+    from drag_graph.manage.verify import repair as repaired
 
     from . import render
 
     del debug
     settings = options.settings_of({"store": store, "namespace": namespace, "embedder": embedder})
     with open_store(settings, create=False) as graph:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        done = repaired(graph, make_repairing(settings, graph), now, lambda: make_embedder(settings))
+        done = repaired(graph, lambda: make_embedder(settings))
     left = [item for item in done if not item.mended]
     if json:
         render.document({"repairs": [asdict(item) for item in done]})
@@ -238,6 +236,12 @@ def erase(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would go.")] = False,
     yes: Yes = False,
+    keep_recorded: Annotated[
+        bool, typer.Option("--keep-recorded", help="Keep the teacher's recorded replies: asking again costs nothing.")
+    ] = False,
+    no_compact: Annotated[
+        bool, typer.Option("--no-compact", help="Leave the deleted text in an embedded store's file (faster).")
+    ] = False,
     store: options.Store = None,
     namespace: options.Namespace = None,
     json: options.Json = False,
@@ -248,15 +252,16 @@ def erase(
     --query-id and --where take whole queries; --teacher-call and --where model=NAME take the evidence and triples that these
     calls made, and make the simple edges of what is left anew. See docs/graph.md.
 
-    The teacher tape is not touched: it keeps the replies, so that distilling the question again costs nothing. Delete
-    the tape's file too where the text itself must go.
+    What the ledger holds of these queries goes, too: recorded replies that no other query uses, and what runs say of them. An
+    embedded store is copied into a new file, because the engine keeps deleted text. Backups and exports have it still.
 
     Example: drag-graph db erase --query-id 9b1c --yes
     """
     from datetime import UTC, datetime
 
     from drag_graph.bootstrap import open_store
-    from drag_graph.erasing import Total, erase_each
+    from drag_graph.manage.erase import erase as erased_in
+    from drag_graph.manage.erase import preview, total
 
     from . import render
 
@@ -265,35 +270,66 @@ def erase(
     wanted = _wanted(query_id, teacher_call, where or [])
     what, found = "", None
     if dry_run or not yes:
-        # Opened for writing, a store of before would be upgraded, which who is only asking did not ask for.
+        # Who only asks must not upgrade an older store.
         with open_store(settings, create=False, read_only=True) as graph:
-            what, found = _targets(graph, *wanted)
+            what, found = _scopes(graph, *wanted)
+            counts = total(preview(graph, found)) if dry_run else {}
             if not dry_run:
                 _confirm(f"Erase {what} from {graph.location}?")
-    with open_store(settings, create=False) as graph:
-        if not isinstance(found, list):  # a list is the very thing that was confirmed; a selection is gone through as it is now
-            what, found = _targets(graph, *wanted)
-        total, now = Total(), datetime.now(UTC).isoformat(timespec="seconds")
-        for erased in erase_each(graph.erasing, found, now, dry_run=dry_run):
-            total.add(erased)
     document: dict[str, Any] = {"source_id": found[0].source_id} if isinstance(found, list) else {}
-    document |= {"what": what, "would_erase" if dry_run else "erased": total.document()}
-    render.fields({**document, "tape": "not touched; delete its file where the text itself must go"}, as_json=json)
+    if dry_run:
+        render.fields({**document, "what": what, "would_erase": counts}, as_json=json)
+        return
+    with open_store(settings, create=False) as graph:
+        if not isinstance(found, list):  # a list is what was confirmed; a filter is gone through as it is now
+            what, found = _scopes(graph, *wanted)
+        scopes = list(found)
+        document |= {"what": what, "recorded": _erase_recorded(settings, scopes, keep_recorded=keep_recorded)}
+        document["erased"] = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
+        document["store"] = _compact(graph, wanted=bool(scopes) and not no_compact)
+    render.fields(document, as_json=json)
 
 
-def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "Selection | None"]:
-    """Return what the flags say: the digits of a query's id, or of a call's, or a selection.
+def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_recorded: bool) -> str | dict[str, int]:
+    """Erase what the ledger holds of these sources; return how much that was.
+
+    It comes before the store: killed in between, the same command finds the sources still, and goes on.
+    """
+    from dataclasses import asdict
+
+    from drag_graph.bootstrap import open_ledger
+
+    if not settings.ledger_path.exists():
+        return "nothing"
+    with open_ledger(settings) as ledger:
+        erased = ledger.erase([scope.source_id for scope in scopes], settings.namespace, keep_recorded=keep_recorded)
+    return asdict(erased)
+
+
+def _compact(graph: "GraphStore", *, wanted: bool) -> str:
+    """Write an embedded store's file anew without what was deleted; return what is left on disk, in words."""
+    if "://" in graph.location:
+        return "the server's files and transaction logs keep the text until they are written over; see docs/graph.md"
+    compact = getattr(graph, "compact", None)
+    if compact is None or not wanted:
+        return "its file keeps what was deleted"
+    compact()
+    return "written anew without the text"
+
+
+def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "SourceFilter | None"]:
+    """Return what the flags say: the digits of a query's id, or of a call's, or a filter.
 
     Raises ConfigurationError unless it is exactly one of these, before any store is opened. What is blank says nothing: it must
-    never come to mean everything.
+    never come to mean all.
     """
-    from drag_graph.erasing import selection_of
     from drag_graph.errors import ConfigurationError
+    from drag_graph.manage.erase import filter_of
 
     if sum(map(bool, (query_id, call_id, where))) != 1:
         raise ConfigurationError("say what to erase", hint="Give one of --query-id, --teacher-call and --where (see --help).")
     if where:
-        return "", "", selection_of(where)
+        return "", "", filter_of(where)
     digits = (query_id or call_id).strip()
     if len(digits) < SHORTEST_ID:
         hint = f"Give at least {SHORTEST_ID} digits of the id, as `drag-graph show` and `drag-graph audit` print them."
@@ -301,19 +337,19 @@ def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "S
     return (digits, "", None) if query_id else ("", digits, None)
 
 
-def _targets(graph: "GraphStore", query_id: str, call_id: str, selection: "Selection | None") -> tuple[str, "Iterable[Target]"]:
-    """Return what is wanted, in words and as targets. Raises NotStored, and ConfigurationError where digits fit several ids."""
-    from drag_graph.erasing import Target, targets
+def _scopes(graph: "GraphStore", query_id: str, call_id: str, where: "SourceFilter | None") -> tuple[str, "Iterable[Scope]"]:
+    """Return what is wanted, in words and as scopes. Raises NotStored, and ConfigurationError where digits fit several ids."""
     from drag_graph.lookup import full_call, full_id
+    from drag_graph.manage.erase import Scope, scopes_where
 
-    if selection is not None:
-        kind = "what these calls said" if selection.model else "all queries"
-        return f"{kind} where {selection}", targets(graph.erasing, selection)
+    if where is not None:
+        kind = "what these calls said" if where.model else "all queries"
+        return f"{kind} where {where}", scopes_where(graph, where)
     if query_id:
         whole = full_id(graph, "query", query_id)
-        return f"query {whole}", [Target(whole)]
-    target = full_call(graph, call_id)
-    return f"what teacher call {target.call_ids[0]} said", [target]
+        return f"query {whole}", [Scope(whole)]
+    scope = full_call(graph, call_id)
+    return f"what teacher call {next(iter(scope.call_ids))} said", [scope]
 
 
 def _confirm(question: str) -> None:

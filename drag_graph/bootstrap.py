@@ -23,10 +23,7 @@ from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from drag_graph.adapters.batch_teacher import BatchTeacher
-    from drag_graph.adapters.ladybug_access import LadybugAccess
-    from drag_graph.adapters.neo4j_access import Neo4jAccess
     from drag_graph.adapters.ray_engine import RayDistillation
-    from drag_graph.repairing import RepairStore
 
 _FILES = ("curated:", "tape:")
 RUNS_LOOKED_AT = 50
@@ -221,17 +218,6 @@ def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStor
     from drag_graph.adapters.ladybug_store import LadybugStore
 
     return LadybugStore(path, namespace=settings.namespace, read_only=read_only, timeout=settings.store_timeout)
-
-
-def make_repairing(settings: Settings, store: GraphStore) -> "RepairStore":
-    """Return the single repairs of a store that `open_store` opened under these settings."""
-    if settings.uses_neo4j:
-        from drag_graph.adapters.neo4j_repairing import Neo4jRepairing
-
-        return Neo4jRepairing(cast("Neo4jAccess", store))
-    from drag_graph.adapters.ladybug_repairing import LadybugRepairing
-
-    return LadybugRepairing(cast("LadybugAccess", store))
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from drag_graph.erasing import Target
 from drag_graph.errors import ConfigurationError, NotStored
+from drag_graph.manage.erase import Scope, scopes_of_call
 from drag_graph.model import Subgraph
 from drag_graph.ports import GraphStore
 
@@ -34,16 +34,16 @@ def stored_subgraph(store: GraphStore, prefix: str) -> Subgraph:
     return found[0]
 
 
-def full_call(store: GraphStore, prefix: str) -> Target:
-    """Return the one teacher call whose id begins with `prefix`, as a target to erase. Raises as `full_id` does."""
+def full_call(store: GraphStore, prefix: str) -> Scope:
+    """Return the one teacher call whose id begins with `prefix`, as what is to be erased. Raises as `full_id` does."""
     prefix = prefix.strip().lower()
-    found = store.erasing.find_calls(prefix, _SHOWN) if prefix else []
+    found = scopes_of_call(store, prefix, _SHOWN) if prefix else []
     if not found:
         raise NotStored(
             f"no teacher call {prefix!r} in namespace {store.namespace!r} of {store.location}",
             hint="`drag-graph audit` prints the calls of an answer.",
         )
-    exact = [item for item in found if item.call_ids == (prefix,)]
+    exact = [item for item in found if item.call_ids == {prefix}]
     if len(found) > 1 and not exact:
         raise ConfigurationError(f"{prefix!r} begins {len(found)} or more teacher call ids", hint="Give more digits of the id.")
     return (exact or found)[0]

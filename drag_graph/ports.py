@@ -3,14 +3,13 @@
 Every adapter of a port passes the port's contract suite (`drag_graph.testing`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drag_graph.erasing import ErasingStore
 from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, TeacherCall
 from drag_graph.searching import GraphSearch
 from drag_graph.wire import Reply
@@ -205,6 +204,14 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Erased:
+    """How many of each label and relationship type went, but for the answers, which are named."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    answer_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class LinkedEdge:
     """A simple edge between things: an end is a cluster of concepts, else a concept, else (not linked) the entity itself.
 
@@ -241,10 +248,6 @@ class GraphStore(Protocol):
     @property
     def concepts(self) -> "ConceptStore":
         """What joins the queries of the namespace."""
-
-    @property
-    def erasing(self) -> ErasingStore:
-        """Erasing queries, or what teacher calls said about them."""
 
     @property
     def search(self) -> GraphSearch:
@@ -337,14 +340,36 @@ class GraphStore(Protocol):
     def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
         """Return answers (of one query), newest first, without their snapshots."""
 
-    def erase_query(self, source_id: str) -> dict[str, int]:
-        """Erase a query, its subgraph and every answer that rests on it, in one transaction; return what went, by label."""
+    def erase(self, source_ids: Sequence[str]) -> Erased:
+        """Erase sources, their subgraphs, every answer that rests on one, and concepts that no entity refers to any more.
+
+        All in one transaction. What is not stored is left out.
+        """
+
+    def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
+        """Put `after`, which is less of a stored subgraph, in the place of `before`, in one transaction.
+
+        `before` is as `read` gave it; where something else is stored by now, nothing is written, and None is returned. The
+        simple edges are made by `after.aggregation`. Answers to it that name any of the ids `gone` go, and concepts (with their
+        judgements) that no entity refers to any more. What stays keeps its vectors and concepts. Only concepts
+        are counted.
+        """
 
     def linked_edges(self) -> Iterator[LinkedEdge]:
         """Yield the simple edges of the namespace between things; streams. One that lacks something (damage) is left out."""
 
     def verify(self) -> list[Problem]:
-        """Check the store: unproven triples, orphans, duplicates, dangling ids, edges without provenance."""
+        """Return what only the database can tell is wrong; subgraphs are checked by reading them (`drag_graph.manage.verify`).
+
+        Unproven triples, orphans, answers without their source, wrong sizes and counts, lost vectors, duplicates.
+        """
+
+    def mend(self, check: str, ids: Sequence[str]) -> int:
+        """Remove what `verify` names so, as far as it is (still) wrong, in one transaction; return how many.
+
+        `orphan`: entities, evidence and calls. `dangling-answer`: answers. `vector`: those of evidence and concepts that are
+        all zeros; the clusters of such concepts are open then.
+        """
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         """Yield every node and edge of the namespace as a JSON-able record, for `export` (`drag_graph.manage.export`).

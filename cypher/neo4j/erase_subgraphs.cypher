@@ -26,4 +26,4 @@ CALL (id) {
   DETACH DELETE n
   RETURN count(*) AS calls
 }
-RETURN id, evidence, entities, calls, triples
+RETURN id, evidence AS Evidence, entities AS Entity, calls AS TeacherCall, triples AS TRIPLE

@@ -18,10 +18,7 @@ from drag_graph.ports import Problem, Replace, SaveOutcome
 CHECKS = {
     "unproven_triples": ("unproven-triple", "the triple has no stored evidence or teacher call"),
     "verify_orphans": ("orphan", "the {0} belongs to no stored query"),
-    "verify_provenance": ("no-provenance", "the evidence was made by no stored teacher call"),
-    "verify_edges": ("dangling-id", "the simple edge names a triple or an evidence that is not stored, or none"),
     "verify_answers": ("dangling-answer", "the answer rests on a query that is not stored"),
-    "verify_queries": ("no-evidence", "the query has triples, but no evidence"),
     "verify_sizes": ("size", "the query does not say rightly which teacher calls, or how many parts, it has"),
     "verify_concepts": ("concept", "no entity refers to the concept, or not as many as it says"),
     "verify_vectors": ("vector", "the vector of the {0} is all zeros, so that nothing near it finds it"),

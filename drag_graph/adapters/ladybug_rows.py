@@ -9,6 +9,9 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
+from pydantic import ValidationError
+
+from drag_graph.errors import StoreUnfit
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.steps.aggregate import Claim, Part, edges_of
 from drag_graph.stores.shared.aggregation import aggregation_of
@@ -108,16 +111,20 @@ def subgraph_of(namespace: str, head: Row, parts: dict[str, list[Row]]) -> Subgr
     own = {"source_id": head["id"]}
     query = {name: head[name] for name in QUERY_FIELDS if name != "namespace"}
     made = {name: head[name] for name in SUBGRAPH_FIELDS}
-    # In one pass: seventy objects that are made and checked one by one take a third longer.
-    return Subgraph.model_validate(
-        {
-            **made,
-            "query": {**query, "namespace": namespace, "metadata": json.loads(head["metadata"])},
-            "embedding": head["embedding"],
-            "aggregation": aggregation_of(head["aggregation"]),
-            **{part: [{**own, **row} for row in _by(ORDERS[part], rows)] for part, rows in parts.items()},
-        }
-    )
+    try:
+        # In one pass: seventy objects that are made and checked one by one take a third longer.
+        return Subgraph.model_validate(
+            {
+                **made,
+                "query": {**query, "namespace": namespace, "metadata": json.loads(head["metadata"])},
+                "embedding": head["embedding"],
+                "aggregation": aggregation_of(head["aggregation"]),
+                **{part: [{**own, **row} for row in _by(ORDERS[part], rows)] for part, rows in parts.items()},
+            }
+        )
+    except (ValidationError, ValueError, TypeError) as error:
+        hint = "Run `drag-graph db verify`."
+        raise StoreUnfit(f"query {head['id']} is damaged: what it holds cannot be read", hint=hint) from error
 
 
 def answer_of(namespace: str, row: Row) -> Answer:

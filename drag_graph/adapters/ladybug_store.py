@@ -1,7 +1,8 @@
 """The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (design, section 4)."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Literal
 
 from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
@@ -9,16 +10,22 @@ from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.adapters.ladybug_concepts import LadybugConcepts
 from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_search import LadybugSearch
-from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import Erased, LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
 from drag_graph.stores.shared.aggregation import aggregation_text
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
+from drag_graph.stores.shared.erase import erase_sources, reduce_source
+from drag_graph.stores.shared.mend import mend
 
-if TYPE_CHECKING:
-    from drag_graph.adapters.ladybug_erasing import LadybugErasing
-
+ERASURE = {
+    "TRIPLE": "erase_subgraphs_triples",
+    "Evidence": "erase_subgraphs",
+    "Entity": "erase_subgraphs_entities",
+    "TeacherCall": "erase_subgraphs_calls",
+    "Query": "erase_sources",
+}
+"""What erases a source, by what each of these statements counts."""
 PARTS = ("evidence", "entities", "triples", "edges", "calls")
 COUNTED = (
     *("Query", "Evidence", "Entity", "TeacherCall", "Chunk", "Document", "Concept", "Answer"),
@@ -209,16 +216,31 @@ class LadybugStore(LadybugAccess):
             found = session.run("list_answers", namespace=self._namespace, source_id=source_id, limit=limit)
         return [rows.answer_of(self._namespace, row) for row in found]
 
-    def erase_query(self, source_id: str) -> dict[str, int]:
-        erased = self.erasing.erase(Target(source_id), "")
-        return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
+    def erase(self, source_ids: Sequence[str]) -> Erased:
+        with self.writing() as session:
+            stored = list(self._settings_hashes(session, source_ids))
 
-    @property
-    def erasing(self) -> "LadybugErasing":
-        """Erasing a query, or what a teacher call said (`drag_graph.erasing`)."""
-        from drag_graph.adapters.ladybug_erasing import LadybugErasing
+            def parts() -> Counter[str]:
+                counts: Counter[str] = Counter()
+                for id_ in stored:
+                    for label, name in ERASURE.items():
+                        counts[label] += session.run(name, namespace=self._namespace, source_id=id_)[0]["number"]
+                return counts
 
-        return LadybugErasing(self)
+            return erase_sources(session.run, self._namespace, stored, parts)
+
+    def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
+        checks.check([after], self._namespace)
+        id_ = before.query.id
+        with self.writing() as session:
+            if self.read_in(session, [id_]) != [before]:
+                return None
+
+            def write() -> None:
+                self._write(session, {id_: after}, [id_])
+                self.aggregate_in(session, [id_], after.aggregation or Aggregation())
+
+            return reduce_source(session.run, before, after, gone, write)
 
     def linked_edges(self) -> Iterator[LinkedEdge]:
         for row in self.ready().stream("linked_edges", namespace=self._namespace):
@@ -231,6 +253,10 @@ class LadybugStore(LadybugAccess):
                 for row in session.run(name, namespace=self._namespace):
                     found[checks.problem(name, *row.values())] = None
         return list(found)
+
+    def mend(self, check: str, ids: Sequence[str]) -> int:
+        with self.writing() as session:
+            return mend(session.run, self._namespace, check, ids)
 
     def source_ids(self) -> Iterator[str]:
         for row in self.ready().stream("records_queries_ids", namespace=self._namespace):

@@ -1,8 +1,8 @@
 """The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise (design, sections 3 and 4)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from drag_graph.adapters import checks
 from drag_graph.adapters import neo4j_rows as rows
@@ -12,13 +12,11 @@ from drag_graph.adapters.neo4j_connection import IdTaken, Work
 from drag_graph.adapters.neo4j_search import LEAST_CANDIDATES, Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, node, subgraph_records
 from drag_graph.coalescing import RequestCoalescer
-from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import Erased, LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
-
-if TYPE_CHECKING:
-    from drag_graph.adapters.neo4j_erasing import Neo4jErasing
+from drag_graph.stores.shared.erase import erase_sources, reduce_source
+from drag_graph.stores.shared.mend import mend
 
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
@@ -196,16 +194,43 @@ class Neo4jStore(Neo4jAccess):
         values = {"namespace": self._namespace, "source_id": source_id, "limit": limit}
         return [rows.answer_of(row[0]) for row in self.reading(lambda work: work.rows("list_answers", **values))]
 
-    def erase_query(self, source_id: str) -> dict[str, int]:
-        erased = self.erasing.erase(Target(source_id), "")
-        return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
+    def erase(self, source_ids: Sequence[str]) -> Erased:
+        ids, first = sorted(set(source_ids)), Erased()
 
-    @property
-    def erasing(self) -> "Neo4jErasing":
-        """Erasing a query, or what a teacher call said (`drag_graph.erasing`)."""
-        from drag_graph.adapters.neo4j_erasing import Neo4jErasing
+        def run(work: Work) -> Erased:
+            nonlocal first
+            # Under the lock nobody writes an answer, or another edition, meanwhile.
+            stored = list(_hashes(work, "lock_queries", self._namespace, ids))
 
-        return Neo4jErasing(self)
+            def parts() -> dict[str, int]:
+                found = work.records("erase_subgraphs", namespace=self._namespace, source_ids=stored)
+                counts = {label: sum(row[label] for row in found) for label in ("Evidence", "Entity", "TeacherCall", "TRIPLE")}
+                ((queries,),) = work.rows("erase_sources", namespace=self._namespace, source_ids=stored)
+                return {"Query": queries, **counts}
+
+            erased = erase_sources(work.records, self._namespace, stored, parts) if stored else Erased()
+            # The second time there is nothing left: the first one's numbers are true.
+            first = first if work.perhaps_done and not stored else erased
+            return first
+
+        return self.writing(run) if ids else Erased()
+
+    def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
+        checks.check([after], self._namespace)
+        id_, first = before.query.id, None
+
+        def run(work: Work) -> Erased | None:
+            nonlocal first
+            work.rows("lock_queries", namespace=self._namespace, source_ids=[id_])
+            found = work.rows("read_subgraphs", namespace=self._namespace, source_ids=[id_])
+            if [rows.subgraph_of(row, self._namespace) for row in found] != [before]:
+                return first if work.perhaps_done else None
+            aggregation = after.aggregation or Aggregation()
+            saving = _Saving(self._namespace, [after], aggregation, replace=True)
+            first = reduce_source(work.records, before, after, gone, lambda: saving.write(work, {id_: after}, [id_]))
+            return first
+
+        return self.writing(run)
 
     def linked_edges(self) -> Iterator[LinkedEdge]:
         for page in self._pages("linked_edges"):
@@ -220,6 +245,9 @@ class Neo4jStore(Neo4jAccess):
             found = self.reading(lambda work, name=name: work.rows(name, namespace=self._namespace))  # type: ignore[misc]
             problems += [checks.problem(name, str(row[0]), *row[1:]) for row in found]
         return problems
+
+    def mend(self, check: str, ids: Sequence[str]) -> int:
+        return self.writing(lambda work: mend(work.records, self._namespace, check, ids))
 
     def source_ids(self) -> Iterator[str]:
         for page in self._pages("records_queries", IDS_A_PAGE):
@@ -282,7 +310,7 @@ class _Saving:
             self.stored = {id_: hash_ for id_, hash_ in self.stored.items() if id_ not in replaced} | locked
             outcomes, changed = self._plan(self.stored)
             replaced = sorted(changed.keys() & self.stored.keys())
-        self._write(work, changed, replaced)
+        self.write(work, changed, replaced)
         if work.perhaps_done and self._outcomes:
             # Then this run found its own work of before: what it did then is the answer.
             pairs = zip(self._outcomes, outcomes, strict=True)
@@ -302,7 +330,8 @@ class _Saving:
                 current[id_], changed[id_] = subgraph.settings_hash, subgraph
         return outcomes, changed
 
-    def _write(self, work: Work, changed: dict[str, Subgraph], replaced: list[str]) -> None:
+    def write(self, work: Work, changed: dict[str, Subgraph], replaced: list[str]) -> None:
+        """Write these subgraphs, those that are `replaced` in the place of what is stored, and aggregate them."""
         names = {"namespace": self._namespace}
         if replaced:
             work.run("replace_queries", queries=[rows.query_properties(changed[id_]) for id_ in replaced])

@@ -5,7 +5,8 @@ namespaces share, as they would share a server.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
@@ -14,15 +15,14 @@ import numpy as np
 from drag_graph import migrate
 from drag_graph.adapters.checks import check, check_answers, check_embedder, dropped, outcome_of, problem
 from drag_graph.adapters.records import answer_records, subgraph_records
-from drag_graph.erasing import QUERY_LABELS, Target
 from drag_graph.errors import StoreUnavailable, StoreUnfit
+from drag_graph.manage.erase import counts_gone, names_any
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import LinkedEdge, Migration, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import Erased, LinkedEdge, Migration, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written
-from drag_graph.testing.dict_erasing import DictErasing
 from drag_graph.testing.dict_search import DictSearch
 
 KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
@@ -193,13 +193,38 @@ class DictStore:
         found.sort(key=lambda item: item.created_at, reverse=True)
         return [item.model_copy(update={"snapshot": {}}) for item in found[:limit]]
 
-    def erase_query(self, source_id: str) -> dict[str, int]:
-        erased = self.erasing.erase(Target(source_id), "")
-        return {**{label: erased.counts[label] for label in QUERY_LABELS}, "Answer": len(erased.answer_ids)}
+    def erase(self, source_ids: Sequence[str]) -> Erased:
+        counts: Counter[str] = Counter()
+        with self.content() as content:
+            before = len(content.links.concepts)
+            going = [content.subgraphs.pop(id_) for id_ in dict.fromkeys(source_ids) if id_ in content.subgraphs]
+            for graph in going:
+                counts += counts_gone(graph, None)
+                content.links.forget(
+                    graph, {item.id for part in (graph.entities, graph.evidence) for item in part}, written(content)
+                )
+            ids = {graph.query.id for graph in going}
+            answers = frozenset(item.id for item in content.answers.values() if ids & set(item.source_ids))
+            for id_ in answers:
+                del content.answers[id_]
+            return Erased({**counts, "Concept": before - len(content.links.concepts)}, answers)
 
-    @property
-    def erasing(self) -> DictErasing:
-        return DictErasing(self)
+    def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
+        check([after], self._namespace)
+        with self.content() as content:
+            id_, concepts = before.query.id, len(content.links.concepts)
+            if content.subgraphs.get(id_) != before:
+                return None
+            content.subgraphs[id_] = expected(after, after.aggregation or Aggregation())
+            content.links.linked.discard(id_)
+            left = {item.id for part in (after.entities, after.evidence) for item in part}
+            lost = {item.id for part in (before.entities, before.evidence) for item in part} - left
+            content.links.forget(before, lost, written(content))
+            resting = [item for item in content.answers.values() if id_ in item.source_ids]
+            answers = frozenset(item.id for item in resting if names_any(item, gone))
+            for answer_id in answers:
+                del content.answers[answer_id]
+            return Erased({"Concept": concepts - len(content.links.concepts)}, answers)
 
     def linked_edges(self) -> Iterator[LinkedEdge]:
         with self.content() as content:
@@ -224,12 +249,19 @@ class DictStore:
             unproven = (id_ for subgraph in content.subgraphs.values() for id_ in _unproven(subgraph))
             problems = [problem("unproven_triples", id_) for id_ in sorted(unproven)]
             for subgraph in content.subgraphs.values():
-                problems.extend(_inconsistencies(subgraph))
+                problems.extend(_orphans(subgraph))
                 if subgraph.lost_vector:
                     problems.append(problem("verify_vectors", subgraph.query.id, "question"))
             loose = (answer for answer in content.answers.values() if set(answer.source_ids) - content.subgraphs.keys())
             problems.extend(problem("verify_answers", answer.id) for answer in loose)
         return problems
+
+    def mend(self, check: str, ids: Sequence[str]) -> int:
+        with self.content() as content:
+            wrong = {item.id for item in self.verify() if item.check == check} & {*ids}
+            for id_ in wrong & content.answers.keys():
+                del content.answers[id_]
+        return len(wrong)
 
     def source_ids(self) -> Iterator[str]:
         with self.content() as content:
@@ -303,17 +335,10 @@ def _unproven(subgraph: Subgraph) -> list[str]:
     return [item.id for item in subgraph.triples if item.evidence_id not in evidence or not calls.issuperset(item.call_ids)]
 
 
-def _inconsistencies(subgraph: Subgraph) -> Iterator[Problem]:
-    triples, calls = {item.id for item in subgraph.triples}, {item.id for item in subgraph.calls}
+def _orphans(subgraph: Subgraph) -> Iterator[Problem]:
     for entity in subgraph.entities:
         if entity.source_id != subgraph.query.id:
             yield problem("verify_orphans", entity.id, "Entity")
-    for evidence in subgraph.evidence:
-        if not calls.issuperset(evidence.call_ids):
-            yield problem("verify_provenance", evidence.id)
-    for edge in subgraph.edges:
-        if not triples.issuperset(edge.triple_ids):
-            yield problem("verify_edges", edge.id)
 
 
 def _summary(subgraph: Subgraph) -> QuerySummary:

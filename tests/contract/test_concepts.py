@@ -16,7 +16,6 @@ from drag_graph.adapters.embedders.lexical import LexicalEmbedder
 from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.concepts import Changes
-from drag_graph.erasing import Target, erase_each
 from drag_graph.errors import StoreLocked
 from drag_graph.link.run import Linker
 from drag_graph.manage.export import canonical_lines
@@ -166,7 +165,7 @@ def test_concepts_are_counted_when_nobody_else_is_erasing(linked, neo4j_lts):
             for name in ("concepts_of_sources", "erase_subgraphs"):
                 transaction.run(*load(name, "neo4j").bind(namespace=linked.namespace, source_ids=[one])).consume()
             ids = [item.id for item in linked.concepts.all()]
-            waiting = pool.submit(linked.erase_query, other)
+            waiting = pool.submit(linked.erase, [other])
             time.sleep(0.5)
             assert not waiting.done()
             for name in ("recount_concepts", "remove_orphan_concepts"):
@@ -201,11 +200,10 @@ def test_an_answer_whose_link_was_lost_goes_with_its_query(opened):
         store.save_answers(answers)
     tamper("answers_unlinked")
     with open_() as store:
-        targets = [Target(graph.query.id) for graph in graphs[:2]]
-        done = list(erase_each(store.erasing, targets, ""))
+        done = [store.erase([graph.query.id]) for graph in graphs[:2]]
         assert [item.answer_ids for item in done] == [{answer.id} for answer in answers[:2]]
         assert [answer.id for answer in store.list_answers()] == [answers[2].id]
-        store.erase_query(graphs[2].query.id)
+        store.erase([graphs[2].query.id])
         assert store.list_answers() == []
 
 
@@ -237,7 +235,7 @@ def write(store, worker, stop):
     while time.monotonic() < stop:
         number = 100 * worker + dice.randrange(12)
         if number in mine and dice.random() < 0.4:
-            store.erase_query(mine.pop(number).query.id)
+            store.erase([mine.pop(number).query.id])
         else:
             graph = spoken(store.namespace, number, dice)
             store.save([graph], Aggregation(), replace=number in mine)

@@ -2,23 +2,19 @@
 
 import re
 import secrets
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tampering import statement
 
 from drag_graph.adapters.embedders.lexical import LexicalEmbedder
 from drag_graph.adapters.loaders import read_queries
-from drag_graph.adapters.repairing import Repairing
-from drag_graph.bootstrap import make_repairing, open_session, open_store
+from drag_graph.bootstrap import open_session, open_store
 from drag_graph.concepts import Changes, Concept
 from drag_graph.errors import ConfigurationError, ModelUnavailable
+from drag_graph.manage.verify import problems, repair
 from drag_graph.model import Aggregation
-from drag_graph.repairing import problems, repair
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.base import records_of
@@ -54,7 +50,7 @@ def settings(request, tmp_path, monkeypatch):
         yield settings
     with open_store(settings) as store:
         for id_ in store.match_ids("query", ""):
-            store.erase_query(id_)
+            store.erase([id_])
         if settings.uses_neo4j:
             tamper(settings, "namespace_gone")
 
@@ -82,7 +78,7 @@ def mend(settings):
 
 
 def mended(settings, store, embedder=LexicalEmbedder):
-    return repair(store, make_repairing(settings, store), NOW, embedder)
+    return repair(store, embedder)
 
 
 def state(settings):
@@ -114,30 +110,9 @@ def test_what_can_be_made_again_is_as_it_was(settings, flaw, check):
     assert state(settings) == before
 
 
-@pytest.mark.parametrize("flaw", ["parts_miscounted", "calls_forgotten"])
-def test_what_queries_say_that_they_have_is_counted_again(settings, flaw):
-    before = state(settings)
-    tamper(settings, flaw)
-    found, done, _ = mend(settings)
-    assert "size" in found
-    assert (done["size"].number, done["size"].mended) == (3, True)
-    assert wrong(settings) == []
-    assert state(settings) == before
-
-
-def test_only_what_is_wrong_is_counted_again(settings, monkeypatch):
-    """A store of millions is not written to because three of its queries have a flaw."""
-    recounted = []
-    monkeypatch.setattr(Repairing, "recount", lambda _, ids: recounted.extend(ids))
-    assert mend(settings)[1] == {}
-    tamper(settings, "dangling_answer")
-    assert mend(settings)[1].keys() == {"dangling-answer"}
-    assert recounted == []
-
-
 def test_checking_passes_over_the_queries_once(settings, monkeypatch):
     """A page that is found by counting from the beginning costs more the farther it is."""
-    monkeypatch.setattr("drag_graph.repairing.PAGE", 1)
+    monkeypatch.setattr("drag_graph.manage.verify.PAGE", 1)
     with open_store(settings) as store:
         calls = []
         monkeypatch.setattr(type(store), "list_queries", lambda *_, **__: pytest.fail("this one counts from the beginning"))
@@ -147,47 +122,23 @@ def test_checking_passes_over_the_queries_once(settings, monkeypatch):
     assert calls == [1]
 
 
-@pytest.mark.parametrize("settings", [pytest.param("neo4j", marks=pytest.mark.neo4j)], indirect=True)
-def test_counting_again_waits_for_writers(settings):
-    """What another writer is about to change is not counted before it has; in an embedded store one writes at a time anyway."""
-    with open_store(settings) as store, open_store(settings) as other, ThreadPoolExecutor(1) as pool:
-        ids = store.match_ids("query", "")
-
-        def hold(work):
-            work.rows("lock_queries", namespace=settings.namespace, source_ids=ids)
-            waiting = pool.submit(make_repairing(settings, other).recount, ids)
-            time.sleep(0.5)
-            assert not waiting.done()
-            work.run("erase_edges", namespace=settings.namespace, source_ids=ids)
-            return waiting
-
-        store.writing(hold).result(timeout=120)
-        assert [item for item in store.verify() if item.check == "size"] == []
-
-
-def test_a_broken_edge_under_unknown_settings_waits_for_a_refresh(settings):
-    tamper(settings, "aggregation_gone")
-    tamper(settings, "dangling_edge")
-    found, _, _ = mend(settings)
-    assert "dangling-id" in found
-    assert wrong(settings) == []
-    with open_store(settings) as store:
-        assert store.counts()["RELATED"] == 0
-        assert len(store.stale_queries("expired", "2026-11-21T12:00:01+00:00")) == 3
-
-
-@pytest.mark.parametrize("flaw", ["evidence_gone", "call_gone", "provenance_gone"])
-def test_what_nothing_proves_is_removed(settings, flaw):
+@pytest.mark.parametrize(
+    ("flaw", "check"),
+    [
+        ("evidence_gone", "unproven-triple"),
+        ("call_gone", "unproven-triple"),
+        ("provenance_gone", "unreadable"),
+        ("parts_miscounted", "size"),
+        ("calls_forgotten", "size"),
+    ],
+)
+def test_what_is_not_there_any_more_is_named_with_its_cure(settings, flaw, check):
     tamper(settings, flaw)
     found, done, _ = mend(settings)
-    assert found & {"unproven-triple", "no-provenance"}
-    assert all(item.mended for item in done.values())
-    assert wrong(settings) == []
-    with open_store(settings) as store:
-        counts = store.counts()
-        assert counts["Query"] == 3
-        assert counts["TRIPLE"] == counts["RELATED"] == 0
-        assert len(store.read(store.match_ids("query", ""))) == 3
+    assert check in found
+    assert not done[check].mended
+    assert "drag-graph distill --replace" in done[check].what
+    assert check in {item.check for item in wrong(settings)}
 
 
 def test_what_belongs_to_no_query_is_removed_with_the_answers(settings):
@@ -215,7 +166,7 @@ def test_a_changed_text_is_found_and_said_to_be_beyond_repair(settings):
     found, done, _ = mend(settings)
     assert found == {"checksum"}
     assert (done["checksum"].number, done["checksum"].mended) == (len(evidence), False)
-    assert "`drag-graph db erase --query-id`" in done["checksum"].what
+    assert "`drag-graph distill --replace`" in done["checksum"].what
 
 
 @pytest.mark.parametrize(("flaw", "check"), [("miscounted", "concept"), ("clusters_mixed", "cluster")])
@@ -286,17 +237,6 @@ def test_lost_vectors_are_found_and_made_again(linked):
     assert state(linked) == before
 
 
-def test_vectors_that_are_there_are_left_alone(linked):
-    """What `link` or a distillation has made again, since it was looked for, is not lost any more."""
-    before = state(linked)
-    with open_store(linked) as store:
-        tools, graph = make_repairing(linked, store), store.read(store.match_ids("query", ""))[0]
-        assert tools.remove_vectors("evidence", [item.id for item in graph.evidence]) == 0
-        assert tools.remove_vectors("concept", [item.id for item in store.concepts.all()]) == 0
-        assert tools.save_query_vectors([graph.query.id], np.ones((1, 1024), np.float32)) == 0
-    assert state(linked) == before
-
-
 def test_concepts_keep_theirs_while_somebody_links(linked):
     """One that lost its vector in the middle would be judged, and settled, without."""
     lose(linked)
@@ -340,7 +280,7 @@ def test_so_they_are_while_their_embedder_cannot_be_used(linked, error, what):
 
 
 def test_those_that_were_embedded_before_it_failed_are_counted(linked, monkeypatch):
-    monkeypatch.setattr("drag_graph.repairing.PAGE", 1)
+    monkeypatch.setattr("drag_graph.manage.verify.PAGE", 1)
     questions, _ = lose(linked, questions=3)
 
     class Failing(LexicalEmbedder):
@@ -352,7 +292,7 @@ def test_those_that_were_embedded_before_it_failed_are_counted(linked, monkeypat
     with open_store(linked) as store, monkeypatch.context() as patch:
         read, real = [], store.read
         patch.setattr(type(store), "read", lambda _, ids: read.extend(ids) or real(ids))
-        done = repair(store, make_repairing(linked, store), NOW, Failing)
+        done = repair(store, Failing)
         assert said(done) == [(4, True), (1, True), (2, False)]
         assert read[:2] == sorted(questions)[:2]
         assert {*read} == {*questions}, "evidence and concepts are no queries"

@@ -354,7 +354,7 @@ class SearchContract:
     def test_what_was_erased_is_found_no_more(self, store, blood, plant):
         ids = plant(store, blood, evidence={item.id: direction(0) for graph in blood for item in graph.evidence})
         gone = blood[1].query.id
-        store.erase_query(gone)
+        store.erase([gone])
         found = store.search.candidates(direction(0), ["iron", "blood"], 20)
         assert gone not in {hit.id for hit in found.queries} | {hit.source_id for hit in found.evidence}
         reached = store.search.expand([Seed("concept", ids["blood"]), Seed("concept", ids["iron"]), Seed("query", gone)], 2)
@@ -429,7 +429,7 @@ class SearchContract:
     def test_erasing_one_of_its_queries_erases_the_answer(self, store, asker):
         asked = asker.ask_text("How do blood and iron carry oxygen to the red cells?")
         gone = asked.answer.source_ids[-1]
-        store.erase_query(gone)
+        store.erase([gone])
         assert store.read_answer(asked.answer.id) is None
         again = asker.ask_text("How do blood and iron carry oxygen to the red cells?")
         assert gone not in again.answer.source_ids

@@ -62,7 +62,7 @@ def store(neo4j_address):
         Linker(store.concepts, store.namespace, Names(), lambda: "2026-01-02T03:04:05+00:00").run()
         yield store
         for id_ in list(store.source_ids()):
-            store.erase_query(id_)
+            store.erase([id_])
 
 
 def test_small_pages_give_the_same_records_once(store, monkeypatch):

@@ -368,7 +368,7 @@ def test_an_abandoned_stream_gives_its_connection_back(tmp_path):
         assert store.save([graphs[0].model_copy(update={"settings_hash": "settings-2"})], PLAIN) == ["replaced"]
         records = store.records()
         next(records)
-        store.erase_query(graphs[0].query.id)
+        store.erase([graphs[0].query.id])
         assert len(store.list_queries()) == 29
     assert records is not None
 

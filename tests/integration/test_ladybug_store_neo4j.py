@@ -43,7 +43,7 @@ def exports(store, namespace):
             store.aggregate([graph.query.id for graph in graphs], settings)
             found.append(list(canonical_lines(store.records(), full=True)))
         for graph in graphs:
-            store.erase_query(graph.query.id)
+            store.erase([graph.query.id])
         assert list(store.records()) == []
     return found
 

@@ -166,7 +166,7 @@ def test_all_that_writes_is_refused_in_words(filled):
             lambda: store.save([graph], PLAIN),
             lambda: store.aggregate([graph.query.id], PLAIN),
             lambda: store.save_answers([answer]),
-            lambda: store.erase_query(graph.query.id),
+            lambda: store.erase([graph.query.id]),
             lambda: store.claim_embedder("other", 3),
         ):
             with pytest.raises(StoreError) as caught:

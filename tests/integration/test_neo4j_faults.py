@@ -259,7 +259,7 @@ class TestConnectionsThatBreak:
             with store_at(f"bolt://{address}", username=username, password=password, namespace=namespace, timeout=20) as store:
                 yield store, proxy, direct
             for row in direct.list_queries(limit=1000):
-                direct.erase_query(row.id)
+                direct.erase([row.id])
 
     @pytest.mark.parametrize(("number", "messages"), [*((3, n) for n in range(5)), *((1, n) for n in range(4))])
     def test_a_save_that_is_cut_off_is_repeated_whole(self, proxied, number, messages):
@@ -288,8 +288,8 @@ class TestConnectionsThatBreak:
         store.save_answers([make_answer(1, [graph], namespace=store.namespace)])
         assert direct.counts()["Answer"] == 1
         proxy.cut_commit = True
-        gone = store.erase_query(graph.query.id)
-        assert (gone["Query"], gone["Answer"], gone["Evidence"]) == (1, 1, 4)
+        gone = store.erase([graph.query.id])
+        assert (gone.counts["Query"], len(gone.answer_ids), gone.counts["Evidence"]) == (1, 1, 4)
         assert proxy.cuts == 4
         assert sum(direct.counts().values()) == 0
 

@@ -191,7 +191,7 @@ def store(cluster, neo4j_address, request):
         yield made
     with Neo4jStore(neo4j_address[0], username=username, password=password, namespace=namespace) as cleaner:
         for id_ in cleaner.match_ids("query", "", limit=1000):
-            cleaner.erase_query(id_)
+            cleaner.erase([id_])
 
 
 def graph_of(store, number=0):
@@ -205,7 +205,7 @@ def test_a_single_server_is_a_cluster_of_one(neo4j_address):
         graph = graph_of(store)
         assert store.save([graph], PLAIN) in (["created"], ["unchanged"])
         assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
-        store.erase_query(graph.query.id)
+        store.erase([graph.query.id])
         assert store.read([graph.query.id]) == []
 
 
@@ -242,7 +242,7 @@ def test_one_server_is_not_made_to_wait_for_what_it_shows_anyway(neo4j_address):
         assert store.save([graph], PLAIN) == ["unchanged"]
         store.aggregate([graph.query.id], PLAIN)
         assert [item.query.id for item in store.read([graph.query.id])] == [graph.query.id]
-        store.erase_query(graph.query.id)
+        store.erase([graph.query.id])
         assert (gate.statements > 0, gate.bookmarks) == (True, 0)
 
 
@@ -254,7 +254,7 @@ def test_writing_goes_to_the_leader_alone(store, cluster):
     assert after_save > cluster_before
     store.aggregate([graph.query.id], PLAIN)
     store.save_answers([make_answer(1, [expected(graph, PLAIN)], namespace=store.namespace)])
-    store.erase_query(graph.query.id)
+    store.erase([graph.query.id])
     assert cluster.leader.statements > after_save
     assert cluster.reads == reads
 

@@ -64,7 +64,7 @@ def open_store(neo4j_address):
     yield open_
     for store in stores:
         for id_ in store.match_ids("query", "", limit=10_000):
-            store.erase_query(id_)
+            store.erase([id_])
         store.close()
 
 
@@ -240,7 +240,7 @@ with Neo4jStore({uri!r}, username={username!r}, password={password!r}, namespace
     store.save([graph], Aggregation())
     store.save_answers([make_answer(1, [graph], namespace={namespace!r})])
     store.nearest_queries([1.0, 0.5], 1), store.verify(), store.counts(), list(store.records()), store.list_answers()
-    store.erase_query(graph.query.id)
+    store.erase([graph.query.id])
 try:
     Neo4jStore("neo4j://127.0.0.1:1", password="x", timeout=0.5).counts()
 except StoreUnavailable:

@@ -49,7 +49,7 @@ def export_of(store):
 
 def erase_all(store):
     for id_ in store.match_ids("query", "", limit=10_000):
-        store.erase_query(id_)
+        store.erase([id_])
 
 
 def check_once(store):
@@ -129,7 +129,7 @@ class Writers:
         def write(own, dice):
             for _ in range(steps):
                 if dice.random() < 0.25:
-                    own.erase_query(dice.choice(versions[0]).query.id)
+                    own.erase([dice.choice(versions[0]).query.id])
                     continue
                 some = dice.sample(range(queries), dice.randrange(1, queries + 1))
                 own.save([versions[dice.randrange(3)][number] for number in some], PLAIN)

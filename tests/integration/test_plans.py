@@ -91,7 +91,7 @@ def namespaces(neo4j_address):
     yield [store.namespace for store in stores]
     for store in stores:
         for id_ in store.match_ids("query", "", limit=10_000):
-            store.erase_query(id_)
+            store.erase([id_])
         store.close()
 
 

@@ -47,7 +47,7 @@ def asker(store, happens):
 
 
 def test_an_answer_is_not_kept_whose_query_is_erased_while_it_is_given(store, graph, capsys):
-    asked = asker(store, lambda: store.erase_query(graph.query.id)).ask_stored(graph.query.id)
+    asked = asker(store, lambda: store.erase([graph.query.id])).ask_stored(graph.query.id)
     assert asked.not_kept == GONE
     assert store.list_answers() == []
     document = asked.document()
@@ -63,7 +63,7 @@ def test_of_a_file_only_the_others_are_kept(store, graph, capsys):
     other = make_subgraph("other")
     store.save([other], Aggregation())
     lines = [InputLine(number, item.query) for number, item in enumerate((graph, other), start=1)]
-    report = asker(store, lambda: store.erase_query(graph.query.id)).ask_all(lines)
+    report = asker(store, lambda: store.erase([graph.query.id])).ask_all(lines)
     assert [asked.not_kept for asked in report.answers] == [GONE, ""]
     assert [item.source_ids for item in store.list_answers()] == [(other.query.id,)]
     assert ["not_kept" in answer for answer in report.document()["answers"]] == [True, False]

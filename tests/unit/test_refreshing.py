@@ -90,7 +90,7 @@ def test_a_line_has_the_query_and_its_edition(store):
 def test_what_was_erased_or_refreshed_since_it_was_found_is_left_out(store):
     ids = fill(store, expired=(1, 2, 3))
     found = list(due(store, ["expired"], NOW))
-    store.erase_query(ids[1])
+    store.erase([ids[1]])
     store.save([make_subgraph(2).model_copy(update={"created_at": NOW})], PLAIN, replace=True)
     assert [line.query.id for line in lines(store, found)] == [ids[3]]
 
@@ -188,7 +188,7 @@ def test_a_wrong_answer_of_the_second_of_the_refresh_does_not_count_against_it(s
 
 def test_a_query_that_is_erased_during_its_refresh_does_not_come_back(store):
     ids = fill(store, expired=(1,))
-    report = refreshed(store, Teacher(before=lambda: store.erase_query(ids[1])))
+    report = refreshed(store, Teacher(before=lambda: store.erase([ids[1]])))
     (result,) = report.queries
     assert (result.status, result.calls) == ("skipped", 3)
     assert "erased" in result.error

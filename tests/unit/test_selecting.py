@@ -1,9 +1,9 @@
-"""What a selection to erase is read from (`drag_graph.erasing`)."""
+"""What a selection to erase is read from (`drag_graph.manage.erase`)."""
 
 import pytest
 
-from drag_graph.erasing import Selection, selection_of
 from drag_graph.errors import ConfigurationError
+from drag_graph.manage.erase import SourceFilter, filter_of
 
 
 @pytest.mark.parametrize(
@@ -16,10 +16,10 @@ from drag_graph.errors import ConfigurationError
     ],
 )
 def test_a_moment_is_said_as_stores_have_it(text, moment):
-    assert selection_of([f"created-before={text}"]) == Selection(created_before=moment)
+    assert filter_of([f"created-before={text}"]) == SourceFilter(created_before=moment)
 
 
 @pytest.mark.parametrize("text", ["yesterday", "now", "2026", "2026-13-01", "Jan 2026", "31.01.2026", "9"])
 def test_what_is_no_date_selects_nothing_but_an_error(text):
     with pytest.raises(ConfigurationError, match="is no date"):
-        selection_of([f"created-before={text}"])
+        filter_of([f"created-before={text}"])

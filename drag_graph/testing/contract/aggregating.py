@@ -171,7 +171,7 @@ class AggregationContract(Contract):
         empty = settings.model_copy(update={"statements": {first.id: ""}})
         store.save([graph], empty)
         assert store.read([graph.query.id])[0].edges[0].statement == first.statement
-        store.erase_query(graph.query.id)
+        store.erase([graph.query.id])
         sentence = "A knows B; }) DETACH DELETE n // 'so' \"it\" says $x."
         settings = settings.model_copy(update={"statements": {first.id: sentence, "no-such-edge": "never shown"}})
         store.save([graph], settings)

@@ -27,7 +27,7 @@ def _answer(number: int | str, graph: Subgraph, namespace: str, **fields: Any) -
 
 
 class AnswerContract(Contract):
-    """`save_answers`, `read_answer`, `list_answers`, `erase_query`."""
+    """`save_answers`, `read_answer`, `list_answers`, `erase`."""
 
     def test_an_answer_is_read_back_with_its_snapshot(self, store: GraphStore, namespace: str) -> None:
         graph = _stored(store, namespace)
@@ -151,21 +151,22 @@ class AnswerContract(Contract):
         graph = _stored(store, namespace)
         both = make_answer("both", [other, graph], namespace=namespace, refs=[("evidence", other.kept_evidence[0].id)])
         store.save_answers([_answer(1, graph, namespace), _answer(2, graph, namespace), both])
-        gone = store.erase_query(graph.query.id)
-        sizes = {"Query": 1, "Evidence": 4, "Entity": 4, "TeacherCall": 2, "Answer": 3}
-        assert {label: gone.get(label) for label in sizes} == sizes
+        gone = store.erase([graph.query.id])
+        sizes = {"Query": 1, "Evidence": 4, "Entity": 4, "TeacherCall": 2}
+        assert {label: gone.counts.get(label) for label in sizes} == sizes
+        assert gone.answer_ids == {both.id, *(_answer(n, graph, namespace).id for n in (1, 2))}
         assert records_of(store) == before
         assert store.counts() == counts
         assert store.read_answer(both.id) is None
         assert_same(store.read_answer(about_other.id), about_other)
-        assert sum(store.erase_query(graph.query.id).values()) == 0
+        assert sum(store.erase([graph.query.id]).counts.values()) == 0
         assert store.verify() == []
 
     def test_an_answer_that_comes_after_its_query_was_erased_is_not_kept(self, store: GraphStore, namespace: str) -> None:
         one, two = _stored(store, namespace, 1), _stored(store, namespace, 2)
         kept, bare = _answer(1, one, namespace), make_answer(2, [], namespace=namespace)
         late = [_answer(3, two, namespace), make_answer(4, [one, two], namespace=namespace)]
-        store.erase_query(two.query.id)
+        store.erase([two.query.id])
         before = records_of(store)
         assert store.save_answers(late) == {item.id for item in late}
         assert records_of(store) == before
@@ -181,7 +182,7 @@ class AnswerContract(Contract):
             batches = [[make_answer(f"{number}/{n}", [other, graph], namespace=namespace)] for n in range(3)]
             with ThreadPoolExecutor(4) as pool:
                 saved = [pool.submit(store.save_answers, batch) for batch in batches]
-                erased = pool.submit(store.erase_query, graph.query.id)
+                erased = pool.submit(store.erase, [graph.query.id])
                 for done in saved:
                     done.result()
                 erased.result()
@@ -191,7 +192,7 @@ class AnswerContract(Contract):
     def test_an_erased_query_can_be_saved_again(self, store: GraphStore, namespace: str) -> None:
         graph = _stored(store, namespace)
         before = records_of(store)
-        store.erase_query(graph.query.id)
+        store.erase([graph.query.id])
         assert store.save([graph], PLAIN) == ["created"]
         assert records_of(store) == before
 

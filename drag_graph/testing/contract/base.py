@@ -29,7 +29,7 @@ FLAWS = {
     "dangling_answer": "dangling-answer",
 }
 """Triples' evidence ids, triples' call ids, queries' links to entities, evidence's links to calls, edges' triple ids, answers'
-query ids: each lead nowhere. With the one check of `verify` that finds it."""
+query ids: each lead nowhere. With the check that names it."""
 
 HISTORY_FLAWS = ("newer", "changed")
 """A migration with a version that the code does not know; another checksum of the first migration."""

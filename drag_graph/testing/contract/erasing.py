@@ -1,4 +1,4 @@
-"""The part of the suite about erasing: what a teacher call said, and selections of queries (docs/adr/0016-erasing.md)."""
+"""The part of the suite about erasing: what a teacher call said, and selections of queries (docs/adr/0022-managing.md)."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -6,14 +6,27 @@ from itertools import product
 
 import pytest
 
-from drag_graph.erasing import Erased, Selection, Target, parts_of, selection_of, targets, without
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import content_id
+from drag_graph.manage.erase import (
+    Scope,
+    SourceFilter,
+    erase,
+    filter_of,
+    ids_gone,
+    names_any,
+    preview,
+    scopes_of_call,
+    scopes_where,
+    total,
+    without,
+)
+from drag_graph.manage.transfer import with_statements
 from drag_graph.model import Aggregation, Answer, LineKind, Stage, Subgraph, TeacherCall
-from drag_graph.ports import GraphStore
+from drag_graph.ports import Erased, GraphStore
 from drag_graph.steps.audit import snapshot
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
-from drag_graph.testing.contract.base import Contract, OpenStore, Tamper, assert_same, records_of
+from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 
 NOW = "2026-11-21T12:00:00+00:00"
 PLAIN = Aggregation()
@@ -57,8 +70,21 @@ def _given(graph: Subgraph) -> list[Answer]:
     return [item.model_copy(update={"snapshot": snapshot(item.question, item.lines, [graph])}) for item in made]
 
 
+def _erase(store: GraphStore, graph: Subgraph, *calls: str) -> Erased:
+    """Erase a source, or what these calls said about it."""
+    found = list(erase(store, [Scope(graph.query.id, frozenset(calls))], NOW))
+    return found[0] if found else Erased()
+
+
+def _less(stored: Subgraph, call: str) -> tuple[Subgraph | None, frozenset[str]]:
+    """Return what is to be left of a stored subgraph, and the ids of what an answer must not have been shown."""
+    whole = with_statements(stored)
+    left = without(whole, [call])
+    return left, ids_gone(whole, left)
+
+
 class ErasingContract(Contract):
-    """Everything of `drag_graph.erasing.ErasingStore` but the concepts."""
+    """`GraphStore.erase` and `reduce`, and what is erased by them, but the concepts."""
 
     @pytest.mark.parametrize("aggregation", EVERY_WAY, ids=lambda item: f"{item.strategy}-{item.merge}")
     def test_what_a_call_said_is_gone_and_the_edges_are_those_of_the_rest(
@@ -70,15 +96,15 @@ class ErasingContract(Contract):
         ]
         store.save([graph for graph, _ in pairs], aggregation)
         for graph, call in pairs:
-            parts = parts_of(expected(graph, aggregation), [call])
-            erased = store.erasing.erase(Target(graph.query.id, (call,)), NOW)
-            if parts.everything:
+            less, _ = _less(expected(graph, aggregation), call)
+            erased = _erase(store, graph, call)
+            if less is None:
                 assert erased.counts["Query"] == 1
                 assert store.read([graph.query.id]) == []
                 continue
-            assert erased.counts["Evidence"] == len(parts.evidence_ids)
-            assert erased.counts["TRIPLE"] == len(parts.triple_ids)
-            left = expected(without(expected(graph, aggregation), parts), aggregation)
+            assert erased.counts["Evidence"] == len(graph.evidence) - len(less.evidence)
+            assert erased.counts["TRIPLE"] == len(graph.triples) - len(less.triples)
+            left = expected(less, aggregation)
             if not left.kept_evidence:
                 left = left.model_copy(update={"expires_at": NOW})
             assert_same(store.read([graph.query.id]), [left])
@@ -92,22 +118,22 @@ class ErasingContract(Contract):
         (stored,) = store.read([graph.query.id])
         answers = _answers(stored)
         store.save_answers(answers)
-        parts = parts_of(stored, [call])
-        gone = {answer.id for answer in answers if parts.shown_in(answer.model_dump_json())}
+        _, ids = _less(stored, call)
+        gone = {answer.id for answer in answers if names_any(answer, ids)}
         assert 0 < len(gone) < len(answers)
-        erased = store.erasing.erase(Target(graph.query.id, (call,)), NOW)
+        erased = _erase(store, graph, call)
         assert erased.answer_ids == gone
         assert {answer.id for answer in store.list_answers()} == {answer.id for answer in answers} - gone
         everything = "\n".join(records_of(store))
-        for text in ("Secret two", call, *parts.evidence_ids, *parts.triple_ids):
+        for text in ("Secret two", call, *(id_ for id_ in ids if "-" not in id_)):
             assert text not in everything
         for answer in answers:
             found = store.read_answer(answer.id)
             assert (found is None) == (answer.id in gone)
         assert "Secret two" not in "".join(item.model_dump_json() for item in store.read([graph.query.id]))
         assert store.verify() == []
-        assert store.erasing.find_calls(call) == []
-        assert sum(store.erasing.erase(Target(graph.query.id, (call,)), NOW).counts.values()) == 0
+        assert scopes_of_call(store, call) == []
+        assert _nothing(_erase(store, graph, call))
 
     @pytest.mark.parametrize("stage", ["evidence", "statements"])
     def test_an_answer_that_was_given_meanwhile_is_not_kept_where_it_was_shown_any_of_it(
@@ -120,16 +146,19 @@ class ErasingContract(Contract):
         store.save([graph], PLAIN.model_copy(update={"statements": merged}))
         (stored,) = store.read([graph.query.id])
         answers = _given(stored)
-        parts = parts_of(stored, [call])
-        gone = {item.id for item in answers if parts.shown_in(*(line.model_dump_json() for line in item.lines))}
-        gone |= {item.id for item in answers if parts.shown_in(json.dumps(item.snapshot["lines"]))}
+        _, ids = _less(stored, call)
+        texts = {item.id: json.dumps([item.snapshot["lines"], *(line.ref for line in item.lines)]) for item in answers}
+        gone = {answer_id for answer_id, text in texts.items() if any(id_ in text for id_ in ids)}
         assert 0 < len(gone) < len(answers)
-        store.erasing.erase(Target(graph.query.id, (call,)), NOW)
+        _erase(store, graph, call)
         assert store.save_answers(answers) == gone
         assert {item.id for item in store.list_answers()} == {item.id for item in answers} - gone
         assert store.save_answers(answers) == gone
         everything = "\n".join(records_of(store))
-        for text in (*(["Secret two"] if stage == "evidence" else ["Secret sentence"]), *parts.evidence_ids, *parts.triple_ids):
+        for text in (
+            *(["Secret two"] if stage == "evidence" else ["Secret sentence"]),
+            *(id_ for id_ in ids if "-" not in id_),
+        ):
             assert text not in everything
         assert store.verify() == []
 
@@ -142,7 +171,7 @@ class ErasingContract(Contract):
             answers = _given(stored)
             with ThreadPoolExecutor(4) as pool:
                 saved = [pool.submit(store.save_answers, answers[n::3]) for n in range(3)]
-                erased = pool.submit(store.erasing.erase, Target(graph.query.id, (call,)), NOW)
+                erased = pool.submit(_erase, store, graph, call)
                 gone = erased.result().answer_ids.union(*(done.result() for done in saved))
             assert "Secret two" not in "".join(records_of(store))
             assert {item.id for item in store.list_answers(graph.query.id)} == {item.id for item in answers} - gone
@@ -161,34 +190,45 @@ class ErasingContract(Contract):
         store.save([graph], PLAIN)
         store.save_answers(_answers(store.read([graph.query.id])[0]))
         before = records_of(store)
-        for target in (Target(graph.query.id, (call,)), Target(graph.query.id)):
-            told = store.erasing.erase(target, NOW, dry_run=True)
-            assert told.counts["Evidence"] > 0
-            assert told.answer_ids
+        for calls in ((call,), ()):
+            (seen,) = preview(store, [Scope(graph.query.id, frozenset(calls))])
+            assert seen.counts["Evidence"] > 0
+            assert seen.answer_ids
             assert records_of(store) == before
-        whole = store.erasing.erase(Target(graph.query.id), NOW)
-        assert (dict(whole.counts), whole.answer_ids) == (dict(told.counts), told.answer_ids)
+        whole = _erase(store, graph)
+        assert total([whole]) == total([seen])
         assert list(store.records()) == []
-        assert _nothing(store.erasing.erase(Target(graph.query.id), NOW))
+        assert _nothing(_erase(store, graph))
 
-    def test_edges_under_settings_that_the_store_does_not_know_wait_for_a_refresh(
-        self, open_store: OpenStore, tamper: Tamper, namespace: str
-    ) -> None:
+    def test_what_somebody_else_wrote_meanwhile_is_not_overwritten(self, store: GraphStore, namespace: str) -> None:
         graph, call = _made_by_two(make_subgraph(namespace=namespace))
-        with open_store(namespace) as store:
-            store.save([graph], PLAIN)
-        with tamper("aggregation_gone", namespace):
-            pass
-        with open_store(namespace) as store:
-            (stored,) = store.read([graph.query.id])
-            parts = parts_of(stored, [call])
-            assert parts.edge_ids
-            store.erasing.erase(Target(graph.query.id, (call,)), NOW)
-            (left,) = store.read([graph.query.id])
-            assert_same(left, without(stored, parts).model_copy(update={"expires_at": NOW}))
-            assert store.verify() == []
-            later = "2026-11-21T12:00:01+00:00"
-            assert [item.id for item in store.stale_queries("expired", later)] == [graph.query.id]
+        store.save([graph], PLAIN)
+        (stored,) = store.read([graph.query.id])
+        left, gone = _less(stored, call)
+        assert left is not None
+        store.save([graph.model_copy(update={"settings_hash": "another"})], PLAIN, replace=True)
+        before = records_of(store)
+        assert store.reduce(stored, left, gone) is None
+        assert records_of(store) == before
+        store.erase([graph.query.id])
+        assert store.reduce(stored, left, gone) is None
+        assert list(store.records()) == []
+
+    def test_two_erasures_at_once_both_come_true(self, store: GraphStore, namespace: str) -> None:
+        graph, call = _made_by_two(make_subgraph(namespace=namespace, evidence=6))
+        third = graph.calls[0].model_copy(update={"id": content_id(namespace, "call", "third")})
+        evidence = tuple(
+            item.model_copy(update={"call_ids": (third.id,)}) if item.position in (2, 5) else item for item in graph.evidence
+        )
+        calls = tuple(sorted((*graph.calls, third), key=lambda item: item.id))
+        graph = graph.model_copy(update={"evidence": evidence, "calls": calls})
+        store.save([graph], PLAIN)
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda id_: _erase(store, graph, id_), (call, third.id)))
+        (left,) = store.read([graph.query.id])
+        assert {call, third.id}.isdisjoint(item.id for item in left.calls)
+        assert {call, third.id}.isdisjoint(id_ for item in left.evidence for id_ in item.call_ids)
+        assert store.verify() == []
 
     def test_sentences_go_with_the_call_that_merged_them(self, store: GraphStore, namespace: str) -> None:
         graph, call = _made_by_two(make_subgraph(namespace=namespace), stage="statements")
@@ -197,7 +237,7 @@ class ErasingContract(Contract):
         assert merged
         store.save([graph], PLAIN.model_copy(update={"statements": merged}))
         assert "of the teacher's" in "".join(records_of(store))
-        store.erasing.erase(Target(graph.query.id, (call,)), NOW)
+        _erase(store, graph, call)
         assert "of the teacher's" not in "".join(records_of(store))
         assert_same(store.read([graph.query.id])[0].edges, edges)
 
@@ -206,12 +246,12 @@ class ErasingContract(Contract):
         edges = expected(graph, PLAIN).edges
         merged = {edge.id: f"a sentence of the teacher's ({edge.rank})" for edge in edges}
         store.save([graph], PLAIN.model_copy(update={"statements": merged}))
-        parts = parts_of(store.read([graph.query.id])[0], [call])
-        store.erasing.erase(Target(graph.query.id, (call,)), NOW)
+        _, gone = _less(store.read([graph.query.id])[0], call)
+        _erase(store, graph, call)
         for edge in store.read([graph.query.id])[0].edges:
-            assert (edge.statement == merged.get(edge.id)) == (edge.id not in parts.edge_ids)
+            assert (edge.statement == merged.get(edge.id)) == (edge.id not in gone)
 
-    def test_a_selection_finds_its_queries_page_by_page(self, store: GraphStore, namespace: str) -> None:
+    def test_a_filter_finds_its_sources(self, store: GraphStore, namespace: str) -> None:
         graphs = [_made_by_two(make_subgraph(n, namespace=namespace))[0] for n in range(5)]
         odd = graphs[1].model_copy(
             update={
@@ -222,21 +262,18 @@ class ErasingContract(Contract):
         store.save([graphs[0], odd, *graphs[2:], make_subgraph("plain", namespace=namespace)], PLAIN)
         ids = sorted(graph.query.id for graph in graphs)
 
-        def found(*conditions: str) -> list[Target]:
-            return list(targets(store.erasing, selection_of(conditions)))
+        def found(*conditions: str) -> list[Scope]:
+            return list(scopes_where(store, filter_of(conditions)))
 
-        assert found("domain=technical") == [Target(odd.query.id)]
-        assert found("created-before=2026-01-01") == [Target(odd.query.id)]
-        assert found("input_id=line-3") == [Target(graphs[3].query.id)]
+        assert found("domain=technical") == [Scope(odd.query.id)]
+        assert found("created-before=2026-01-01") == [Scope(odd.query.id)]
+        assert found("input_id=line-3") == [Scope(graphs[3].query.id)]
         assert found("input_id=line-3", "domain=technical") == found("domain=nothing' OR 1=1 //") == []
-        calls = {graph.query.id: tuple(c.id for c in graph.calls if c.model == "teacher/another") for graph in graphs}
-        assert found("model=teacher/another") == [Target(id_, calls[id_]) for id_ in ids]
-        assert found("model=teacher/another", "input_id=line-2") == [Target(graphs[2].query.id, calls[graphs[2].query.id])]
-        first = store.erasing.targets(Selection(model="teacher/another"), "", 2)
-        assert [item.source_id for item in first] == ids[:2]
-        assert [item.source_id for item in store.erasing.targets(Selection(), ids[0], 1)] > ids[:1]
+        calls = {graph.query.id: frozenset(c.id for c in graph.calls if c.model == "teacher/another") for graph in graphs}
+        assert found("model=teacher/another") == [Scope(id_, calls[id_]) for id_ in ids]
+        assert found("model=teacher/another", "input_id=line-2") == [Scope(graphs[2].query.id, calls[graphs[2].query.id])]
         call = graphs[4].calls[0]
-        assert store.erasing.find_calls(call.id[:30]) == [Target(graphs[4].query.id, (call.id,))]
+        assert scopes_of_call(store, call.id[:30]) == [Scope(graphs[4].query.id, frozenset((call.id,)))]
 
     def test_a_neighbouring_namespace_is_out_of_reach(self, open_store: OpenStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace)
@@ -245,16 +282,16 @@ class ErasingContract(Contract):
             before = records_of(store)
         with open_store(f"{namespace}-neighbour") as other:
             call = graph.calls[0].id
-            assert list(targets(other.erasing, Selection())) == other.erasing.find_calls(call) == []
-            for target in (Target(graph.query.id), Target(graph.query.id, (call,))):
-                assert _nothing(other.erasing.erase(target, NOW))
+            assert list(scopes_where(other, SourceFilter())) == scopes_of_call(other, call) == []
+            assert _nothing(_erase(other, graph))
+            assert _nothing(_erase(other, graph, call))
         with open_store(namespace) as store:
             assert records_of(store) == before
 
     @pytest.mark.parametrize("condition", ["domain", "domain=", "text=x", "=x", "id(q)=1", "domain = "])
     def test_only_known_conditions_are_taken(self, condition: str) -> None:
         with pytest.raises(ConfigurationError) as caught:
-            selection_of([condition])
+            filter_of([condition])
         assert "created-before" in caught.value.hint
 
 

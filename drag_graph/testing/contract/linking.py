@@ -208,7 +208,7 @@ class ConceptContract(Contract):
         store.save([_graph(store.namespace, 6, ["heart attack", "cardiac infarction"])], PLAIN)
         linker.run()
         assert _alone(store, "infarction")
-        store.erase_query(_graph(store.namespace, 6, ["heart attack", "cardiac infarction"]).query.id)
+        store.erase([_graph(store.namespace, 6, ["heart attack", "cardiac infarction"]).query.id])
         linker.run()
         linker.redo(_merge_of(store, "infarction"))
         assert not _alone(store, "infarction")
@@ -219,7 +219,7 @@ class ConceptContract(Contract):
         _linker(store).run()
         for gone, graph in enumerate(_graphs(store.namespace), 1):
             never = _whole(store.namespace, but=gone)
-            store.erase_query(graph.query.id)
+            store.erase([graph.query.id])
             assert store.verify() == []
             assert {item.name: item.entities for item in store.concepts.all()} == {
                 name: entities for name, (_, entities, _) in never["concepts"].items()
@@ -235,7 +235,7 @@ class ConceptContract(Contract):
         _fill(store)
         _linker(store).run()
         for graph in _graphs(store.namespace):
-            store.erase_query(graph.query.id)
+            store.erase([graph.query.id])
         assert records_of(store) == []
         assert {name: number for name, number in store.counts().items() if number} == {}
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from drag_graph.concepts import Changes, Concept, Written
-from drag_graph.erasing import Erased, Target, Total, erase_each
 from drag_graph.errors import StoreLocked
 from drag_graph.identity import content_id
 from drag_graph.link import run as linking
+from drag_graph.manage.erase import Scope, erase
 from drag_graph.model import Subgraph
 from drag_graph.ports import GraphStore
 from drag_graph.steps.linking import concept_id
@@ -129,7 +129,7 @@ class BesideContract(Contract):
         _linker(store).run()
         known = {item.name: item for item in store.concepts.read([item.id for item in store.concepts.all()])}
         heart, zebra = known["heart"], known["zebra"].id
-        store.erase_query(_graphs(store.namespace)[2].query.id)
+        store.erase([_graphs(store.namespace)[2].query.id])
         (now,) = store.concepts.read([heart.id])
         assert (now.revision > heart.revision, now.cluster) == (True, "")
         store.concepts.write(Changes(named=[replace(heart, name="HEART")], clusters=[(heart, zebra)]))
@@ -168,7 +168,7 @@ class BesideContract(Contract):
         graphs = _graphs(store.namespace)
         _fill(store)
         gone = 1 + STEPS.index(step) // 2 % 2
-        beside = _Meanwhile(store.concepts, step, lambda: store.erase_query(graphs[gone - 1].query.id))
+        beside = _Meanwhile(store.concepts, step, lambda: store.erase([graphs[gone - 1].query.id]))
         report = _linker(store, beside).run()
         assert report.left_open == 0
         assert store.verify() == []
@@ -178,7 +178,7 @@ class BesideContract(Contract):
     def test_a_name_that_is_erased_under_its_hands_joins_nothing(self, store: GraphStore, step: str) -> None:
         graph, call = _by_two(store.namespace, 1, ["deoxyribonucleic acid", "zebra"], ["DNA"])
         store.save([graph, _graph(store.namespace, 2, ["DNA", "heart"])], PLAIN)
-        act = lambda: store.erasing.erase(Target(graph.query.id, (call,)), NOW)  # noqa: E731 - the only line of it
+        act = lambda: list(erase(store, [Scope(graph.query.id, frozenset((call,)))], NOW))  # noqa: E731 - the only line of it
         report = _linker(store, _Meanwhile(store.concepts, step, act)).run()
         assert report.left_open == 0
         assert store.concepts.merges() == []
@@ -197,7 +197,7 @@ class BesideContract(Contract):
     def test_entities_are_counted_as_they_are_linked(self, store: GraphStore) -> None:
         _fill(store)
         gone = _graphs(store.namespace)[0]
-        beside = _Meanwhile(store.concepts, "write 1", lambda: store.erase_query(gone.query.id))
+        beside = _Meanwhile(store.concepts, "write 1", lambda: store.erase([gone.query.id]))
         report = _linker(store, beside).run()
         assert report.entities == store.counts()["REFERS_TO"] == ENTITIES - len(gone.entities)
         assert report.concepts == store.counts()["Concept"]
@@ -235,7 +235,7 @@ class BesideContract(Contract):
         linker.run()
         linker.undo(_merge_of(store, "infarction"))
         number = store.counts()["SAME_AS"]
-        store.erase_query(_graphs(store.namespace)[1].query.id)
+        store.erase([_graphs(store.namespace)[1].query.id])
         assert store.concepts.merges("infarction") == []
         assert "infarction" not in "\n".join(records_of(store))
         assert store.counts()["SAME_AS"] < number
@@ -247,7 +247,7 @@ class BesideContract(Contract):
         store.save([graph, _graph(store.namespace, 2, ["DNA", "heart"])], PLAIN)
         _linker(store).run()
         assert [_shown(merge)[:3] for merge in store.concepts.merges()] == [("DNA", "deoxyribonucleic acid", "alias")]
-        store.erasing.erase(Target(graph.query.id, (call,)), NOW)
+        list(erase(store, [Scope(graph.query.id, frozenset((call,)))], NOW))
         assert not {item.cluster for item in store.concepts.all()} - {item.id for item in store.concepts.all()} - {""}, (
             "at once"
         )
@@ -273,7 +273,7 @@ class BesideContract(Contract):
         if how == "replace":
             store.save([_graph(store.namespace, 1, ["Connecticut", "zebra"])], PLAIN, replace=True)
         else:
-            store.erasing.erase(Target(other.query.id, (call,) if how == "call" else ()), NOW)
+            list(erase(store, [Scope(other.query.id, frozenset((call,) if how == "call" else ()))], NOW))
         _linker(store).run()
         assert [_shown(merge)[:3] for merge in store.concepts.merges()] == [("CTX", "computed tomography", "alias")]
 
@@ -283,7 +283,7 @@ class BesideContract(Contract):
         _linker(store).run()
         for graph in graphs[:2]:
             assert "ZEBRA" in "\n".join(records_of(store))
-            store.erase_query(graph.query.id)
+            store.erase([graph.query.id])
         assert "ZEBRA" not in "\n".join(records_of(store))
         _linker(store).run()
         assert _state(store)["concepts"]["Zebra"] == ("zebra", 1, ["Zebra"])
@@ -293,37 +293,3 @@ class BesideContract(Contract):
         store.save([make_subgraph(namespace=store.namespace, evidence=5, dropped=(1, 3))], PLAIN)
         assert _linker(store).run().evidence_vectors == 3  # noqa: PLR2004 - of five, two were dropped
         assert _linker(store).run().evidence_vectors == 0
-
-    def test_a_dry_run_counts_what_goes_only_with_all(self, store: GraphStore) -> None:
-        _fill(store)
-        _linker(store).run()
-        chosen = [Target(graph.query.id) for graph in _graphs(store.namespace)[:3]]
-        told, done = Total(), Total()
-        for erased in erase_each(store.erasing, chosen, NOW, dry_run=True):
-            told.add(erased)
-        for erased in erase_each(store.erasing, chosen, NOW):
-            assert not erased.loosened
-            done.add(erased)
-        assert told.document() == done.document()
-        assert done.document()["Concept"] > 0
-
-    def test_all_answers_are_looked_at_once_for_many_targets(self, store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        _fill(store)
-        asked: list[Sequence[str]] = []
-        erasing = store.erasing
-
-        class _Counting:
-            def answers_naming(self, source_ids: Sequence[str]) -> dict[str, list[str]]:
-                asked.append(source_ids)
-                return erasing.answers_naming(source_ids)
-
-            def erase(self, target: Target, now: str, **more: Any) -> Erased:
-                monkeypatch.setattr(type(erasing), "answers_naming", None)
-                try:
-                    return erasing.erase(target, now, **more)
-                finally:
-                    monkeypatch.undo()
-
-        chosen = [Target(graph.query.id) for graph in _graphs(store.namespace)]
-        assert len(list(erase_each(_Counting(), chosen, NOW))) == len(chosen)  # type: ignore[arg-type]
-        assert asked == [[item.source_id for item in chosen]]

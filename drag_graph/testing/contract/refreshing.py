@@ -145,7 +145,7 @@ class RefreshContract(Contract):
     def test_what_was_erased_does_not_come_back(self, store: GraphStore, namespace: str) -> None:
         stays, goes = _edition(1, namespace, query="stays"), _edition(1, namespace, query="goes")
         store.save([stays, goes], PLAIN)
-        store.erase_query(goes.query.id)
+        store.erase([goes.query.id])
         fresh = [_edition(2, namespace, query="goes"), _edition(2, namespace, query="stays")]
         assert store.save(fresh, PLAIN, replace=True) == ["gone", "replaced"]
         assert_same(store.read([goes.query.id, stays.query.id]), [expected(fresh[1], PLAIN)])

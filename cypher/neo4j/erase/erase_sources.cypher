@@ -1,7 +1,8 @@
-// what: erases the node of a query, when all that hangs on it is gone
-// parameters: namespace, source_id
+// what: erases the nodes of sources
+// parameters: namespace, source_ids
 // returns: one row: queries (how many went)
-MATCH (q:Query {id: $source_id})
+UNWIND $source_ids AS id
+MATCH (q:Query {id: id})
 USING INDEX SEEK q:Query(id)
 WHERE q.namespace = $namespace
 DETACH DELETE q

@@ -1,0 +1,54 @@
+"""Erasing sources, and putting less of one in its place, over statements with the same names and rows in every dialect."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from drag_graph.model import Subgraph
+from drag_graph.ports import Erased
+from drag_graph.stores.shared.concepts import remove_orphan_concepts, touched_concepts
+
+Run = Callable[..., list[dict[str, Any]]]
+"""Runs the statement of a name with its parameters in one transaction, and returns its rows."""
+VECTORS_AT_ONCE = 100
+
+
+def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], parts: Callable[[], Mapping[str, int]]) -> Erased:
+    """Erase sources with all that hangs on them, the answers that rest on them, and concepts that are left without an entity.
+
+    `parts` erases the nodes and relationships of the sources, and returns how many, by label and type.
+    """
+    resting = run("answers_of_sources", namespace=namespace, source_ids=list(source_ids))
+    answers = _erase_answers(run, namespace, [row["id"] for row in resting])
+    touched = touched_concepts(run, namespace, source_ids)
+    counts = dict(parts())
+    return Erased({**counts, "Concept": remove_orphan_concepts(run, namespace, touched)}, answers)
+
+
+def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[str], write: Callable[[], None]) -> Erased:
+    """Put `after` in the place of `before`, which `write` does; return what went.
+
+    Answers that name any of the ids `gone` are erased. What stays keeps its vectors and concepts.
+    """
+    namespace = before.query.namespace
+    source_ids = [before.query.id]
+    resting = run("answers_of_sources", namespace=namespace, source_ids=source_ids)
+    shown = [row["id"] for row in resting if any(id_ in text for text in (row["line_json"], row["snapshot"]) for id_ in gone)]
+    answers = _erase_answers(run, namespace, shown)
+    touched = touched_concepts(run, namespace, source_ids)
+    linked = run("concepts_of_sources", namespace=namespace, source_ids=source_ids)
+    vectors = run("evidence_vectors", namespace=namespace, ids=[item.id for item in after.evidence])
+    write()
+    left = {item.id for item in after.entities}
+    links = [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in left]
+    if links:
+        run("link_entities", namespace=namespace, rows=links)
+    for start in range(0, len(vectors), VECTORS_AT_ONCE):
+        run("save_evidence_vectors", namespace=namespace, rows=vectors[start : start + VECTORS_AT_ONCE])
+    removed = remove_orphan_concepts(run, namespace, touched)
+    return Erased({"Concept": removed}, answers)
+
+
+def _erase_answers(run: Run, namespace: str, ids: Sequence[str]) -> frozenset[str]:
+    if ids:
+        run("erase_answers", namespace=namespace, answer_ids=list(ids))
+    return frozenset(ids)
