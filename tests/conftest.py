@@ -63,6 +63,11 @@ def pytest_collection_modifyitems(items):
         item.add_marker(pytest.mark.xdist_group(group))
 
 
+def pytest_make_parametrize_id(val):
+    """Name a long text by its beginning: workers send the names of tests to and fro."""
+    return f"{val[:20]!a} and more, {len(val)} in all" if isinstance(val, str | bytes) and len(val) > 200 else None
+
+
 def _on_neo4j(item):
     return not SERVERS.isdisjoint(item.fixturenames) or "neo4j" in item.nodeid.lower()
 

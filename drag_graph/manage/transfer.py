@@ -159,7 +159,8 @@ def read(path: Path | None, stdin: BinaryIO) -> Iterator[Head | SubgraphLine]:
     try:
         with ExitStack() as opened:
             file = opened.enter_context(path.open("rb")) if path is not None else stdin
-            yield from read_lines(_bounded(_uncompressed(file)), name)
+            content = _uncompressed(file)  # named, so that it goes after the file was closed, and does not close it itself
+            yield from read_lines(_bounded(content), name)
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or type(error).__name__}", hint=_MAKE) from error
 
