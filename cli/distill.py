@@ -38,6 +38,7 @@ def distill(
     budget_usd: options.BudgetUsd = None,
     dry_run: options.DryRun = False,
     retry_quarantined: options.RetryQuarantined = False,
+    replace: options.ReplaceStored = False,
     batch: options.Batch = False,
     no_wait: options.NoWait = False,
     ledger: options.Ledger = None,
@@ -105,7 +106,7 @@ def distill(
     }
     settings = options.settings_of(flags, verbose=verbose)
     options.check_engine(settings, address=address, processes=processes)
-    _check_batch(settings, batch=batch, no_wait=no_wait)
+    _check_batch(settings, batch=batch, no_wait=no_wait, replace=replace)
     lines = _input(file, query, option or [], settings)
     if dry_run:
         _estimate(settings, lines, batch=batch, retry_quarantined=retry_quarantined, as_json=json)
@@ -116,7 +117,7 @@ def distill(
             report = _in_batches(session, lines, file, query, wait=not no_wait, retry_quarantined=retry_quarantined, quiet=json)
         else:
             with progress.progress(line_count(file), quiet=json) as show:
-                distiller = session.distiller(source_of(file, query), retry_quarantined=retry_quarantined)
+                distiller = session.distiller(source_of(file, query), retry_quarantined=retry_quarantined, replaces=replace)
                 report = distiller.run(lines, on_result=show)
         render_runs.run(report, as_json=json)
     if report.stopped:
@@ -124,12 +125,14 @@ def distill(
     raise typer.Exit(report.exit_code)
 
 
-def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool) -> None:
+def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool, replace: bool) -> None:
     from drag_graph.errors import ConfigurationError
 
     if no_wait and not batch:
         raise ConfigurationError("--no-wait belongs to --batch", hint="drag-graph distill --help")
     if batch:
+        if replace:
+            raise ConfigurationError("--replace is not for --batch", hint="Leave one out.")
         if settings.engine == "ray":
             raise ConfigurationError(
                 "--batch leaves the work to the provider; --engine ray has none to do", hint="Leave one out."

@@ -177,6 +177,10 @@ NoWait = Annotated[
 RetryQuarantined = Annotated[
     bool, typer.Option("--retry-quarantined", help="Ask again what was quarantined.", rich_help_panel=TEACHER_PANEL)
 ]
+ReplaceStored = Annotated[
+    bool,
+    typer.Option("--replace", help="Write anew what is stored under these very settings, too.", rich_help_panel=TEACHER_PANEL),
+]
 Ledger = Annotated[
     str | None,
     typer.Option("--ledger", help="The file of replies and runs.", rich_help_panel=TEACHER_PANEL),

@@ -56,12 +56,14 @@ class Session:
             self._ledger = self._opened.enter_context(Ledger(self.settings.ledger_path))
         return self._ledger
 
-    def distiller(self, source: str = "", *, teacher: Teacher | None = None, retry_quarantined: bool = False) -> Distiller:
+    def distiller(
+        self, source: str = "", *, teacher: Teacher | None = None, retry_quarantined: bool = False, replaces: bool = False
+    ) -> Distiller:
         """Return one run of the distillation under the settings, with their teacher unless another is given.
 
         `source` names where the questions come from: runs of one source share what is known about them and their budget.
         """
-        return self._distiller("distill", source, teacher, retry_quarantined=retry_quarantined)[0]
+        return self._distiller("distill", source, teacher, retry_quarantined=retry_quarantined, replaces=replaces)[0]
 
     def batch_distiller(self, source: str = "", *, wait: bool = True, retry_quarantined: bool = False) -> Rounds:
         """Return one run as `distiller`, whose requests go to the teacher's provider in batches (docs/adr/0013).
@@ -100,6 +102,7 @@ class Session:
         teacher: Teacher | None,
         *,
         retry_quarantined: bool,
+        replaces: bool = False,
         make: "Callable[[Settings, Run, Interruption, Ledger], Teacher] | None" = None,
     ) -> tuple[Distiller, Teacher | None]:
         """Return a run and the teacher that is asked in it, None where others ask."""
@@ -127,6 +130,7 @@ class Session:
             run,
             workers=self.settings.workers,
             retry_quarantined=retry_quarantined,
+            replaces=replaces,
             interruption=interruption,
         )
         return distiller, teacher

@@ -22,7 +22,7 @@ from drag_graph.inputs import InputLine
 from drag_graph.interruption import Interruption, interrupted, on_ctrl_c
 from drag_graph.manage.aggregating import aggregate_anew
 from drag_graph.model import Aggregation, Query, Subgraph
-from drag_graph.ports import GraphStore, SaveOutcome
+from drag_graph.ports import GraphStore, Replace, SaveOutcome
 from drag_graph.runs import Entry, QueryResult, Run, RunJournal, RunReport, entry_of
 from drag_graph.steps.aggregate import aggregate
 from drag_graph.threads import Workers, long_turns
@@ -49,7 +49,8 @@ class Distils(Protocol):
 class Distiller:
     """Distils queries into one store: one run, which the journal keeps. `workers` queries are worked on at once.
 
-    What was quarantined under the same settings and paid for is not asked again, unless `retry_quarantined`.
+    What was quarantined under the same settings and paid for is not asked again, unless `retry_quarantined`. What is stored
+    under the same settings is left alone, unless `replaces`.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Distiller:
         *,
         workers: int = 4,
         retry_quarantined: bool = False,
+        replaces: bool = False,
         interruption: Interruption | None = None,
     ) -> None:
         self._store = store
@@ -69,6 +71,7 @@ class Distiller:
         self._run = run
         self._workers = workers
         self._retry = retry_quarantined
+        self._replaces = replaces
         self._interruption = interruption or Interruption()
         self._saves: RequestCoalescer[_Saving, SaveOutcome] = RequestCoalescer(
             self._save, most=SAVED_TOGETHER, kind=_Saving.kind, divides=lambda error: isinstance(error, SubgraphRefused)
@@ -186,7 +189,8 @@ class Distiller:
             return {}
         try:
             hashes = self._store.settings_hashes([entry.query.id for entry in entries])
-            there = {entry.query.id for entry in entries if hashes.get(entry.query.id) == entry.settings_hash}
+            same = {entry.query.id for entry in entries if hashes.get(entry.query.id) == entry.settings_hash}
+            there = same if not self._replaces else set[str]()
             before = self._journal.settled(entries)
             read = {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(there))} if there else {}
             anew = self._aggregated_anew(entries, read)
@@ -227,7 +231,8 @@ class Distiller:
         try:
             with log.timed("distil", query.id):
                 subgraph, aggregation = self._distils.distil(query, usage, entry.edition)
-                outcome = self._saves(_Saving(subgraph, aggregation, replace=bool(entry.edition)))
+                replaces: Replace = bool(entry.edition) or ("always" if self._replaces else False)
+                outcome = self._saves(_Saving(subgraph, aggregation, replace=replaces))
         except AwaitsBatch as error:
             return QueryResult(query.id, query.input_id, "pending", error=str(error), line=entry.line, **asdict(usage))
         except (ReplyError, SubgraphRefused) as error:
@@ -262,7 +267,7 @@ class _Saving:
 
     subgraph: Subgraph
     aggregation: Aggregation
-    replace: bool
+    replace: Replace
 
     def kind(self) -> Hashable:
         """Return what is the same in all that can be saved together; merged statements go by their edges' ids."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 SaveOutcome = Literal["created", "replaced", "unchanged", "gone"]
-Replace = bool | Literal["never"]
+Replace = bool | Literal["never", "always"]
 """What `GraphStore.save` may do with a query that is stored: see there."""
 Staleness = Literal["expired", "failed"]
 
@@ -294,6 +294,7 @@ class GraphStore(Protocol):
         query is not stored (any more) is not written (`gone`), because what was erased must not come back with it.
 
         With "never" only what is not stored is written: a query that is there is left alone (`unchanged`) whatever its hash.
+        With "always" all is written: what is there is replaced, whatever its hash.
         """
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:

@@ -84,7 +84,6 @@ def test_what_cannot_be_mended_is_said_and_ends_with_exit_code_1(cli, tmp_path, 
     assert cli("distill", questions, "--teacher", curated, "--store", path).code == 0
     with LadybugStore(path) as store:
         store.migrate()
-        first = store.match_ids("query", "", limit=1)[0]
         with store.writing() as session:
             session.execute(*load_from(TAMPER, "text_changed", "ladybug").bind(namespace="default"))
         number = sum(len(graph.evidence) for graph in store.read(store.match_ids("query", "", limit=100)))
@@ -94,9 +93,11 @@ def test_what_cannot_be_mended_is_said_and_ends_with_exit_code_1(cli, tmp_path, 
     done = cli("db", "repair", "--store", path, "--json")
     assert done.code == 1
     assert [(item["check"], item["number"], item["mended"]) for item in done.json["repairs"]] == [("checksum", number, False)]
-    assert "erase its query" in " ".join(cli("db", "repair", "--store", path).out.split())
-    assert cli("db", "erase", "--query-id", first, "--yes", "--store", path).code == 0
-    assert len(cli("db", "verify", "--store", path, "--json").json["problems"]) < number
+    assert "distill --replace" in " ".join(cli("db", "repair", "--store", path).out.split())
+    assert cli("distill", questions, "--teacher", curated, "--store", path).code == 0
+    assert cli("db", "verify", "--store", path).code == 1, "the same settings: nothing to do"
+    assert cli("distill", questions, "--teacher", curated, "--store", path, "--replace").code == 0
+    assert cli("db", "verify", "--store", path, "--json").json == {"problems": []}
 
 
 def test_a_broken_store_is_looked_at(cli, tmp_path, questions, curated):
