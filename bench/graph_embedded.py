@@ -12,8 +12,9 @@ from typing import Any
 from graph_measures import Bench, Row, in_turn, seconds
 from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs
 
-from drag_graph.adapters.ladybug_store import PARTS, LadybugStore
+from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug.read import PARTS
 
 BLOCK = 500
 """Queries a `save`, which is one transaction."""
@@ -59,6 +60,7 @@ def _rows(store: LadybugStore, source_id: str) -> list[Any]:
     """Return all rows of a subgraph, by six statements in one transaction."""
     with store.reading() as session:
         found = session.run("read_subgraphs", namespace=store.namespace, source_ids=[source_id])
+        found += session.run("read_subgraphs_calls", ids=found[0]["call_ids"])
         for part in PARTS:
             found += session.run(f"read_subgraphs_{part}", source_id=source_id)
     return found

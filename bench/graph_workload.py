@@ -50,7 +50,7 @@ def subgraph(number: int, namespace: str) -> Subgraph:
     names = chance.sample(_VOCABULARY, 13 + (chance.random() < 0.7))
     entities = [Entity(id=content_id(namespace, "entity", query.id, name), source_id=query.id, name=name) for name in names]
     return Subgraph(
-        query=query,
+        source=query,
         settings_hash=SETTINGS,
         embedding=tuple(vector_of(number)),
         created_at=TIME,

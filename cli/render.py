@@ -267,7 +267,7 @@ def subgraph(value: "Subgraph", form: "ShowFormat") -> None:
 
 def _subgraph_tables(value: "Subgraph") -> None:
     out = console()
-    out.print(f"[bold]{escape(value.query.text)}[/bold]  {value.query.id}  graph: {value.graph}")
+    out.print(f"[bold]{escape(value.title)}[/bold]  {value.source_id}  graph: {value.graph}")
     heads = ("rank", "subject", "predicate", "object", "confidence", "support", "")
     edges = Table(*heads, title="Edges", box=SIMPLE_HEAD)
     for edge in value.usable_edges:

@@ -182,7 +182,7 @@ class Asker:
         return report
 
     def _ask_batch(self, queries: list[Query], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
-        stored = {subgraph.query.id: subgraph for subgraph in self._store.read([query.id for query in queries])}
+        stored = {subgraph.source_id: subgraph for subgraph in self._store.read([query.id for query in queries])}
         asked: list[Asked] = []
         try:
             for query in queries:
@@ -251,7 +251,7 @@ def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
     if not found.weighed:
         return found.subgraphs
     shown = {line.source_id for line in lines}
-    return [graph for graph in found.subgraphs if graph.query.id in shown] or found.subgraphs[:1]
+    return [graph for graph in found.subgraphs if graph.source_id in shown] or found.subgraphs[:1]
 
 
 def _batches(lines: Iterable[InputLine]) -> Iterator[list[InputLine]]:

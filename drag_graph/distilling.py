@@ -117,7 +117,7 @@ class Distillation:
         now = _made_at(edition)
         days = self._settings.days_to_live or DAYS_TO_LIVE.get(query.domain, DEFAULT_DAYS_TO_LIVE)
         subgraph = Subgraph(
-            query=query,
+            source=query,
             settings_hash=self.settings_hash(query),
             blind=self._settings.blind,
             embedding=vector,

@@ -47,6 +47,16 @@ def query_id(namespace: str, text: str, options: Iterable[str] = ()) -> str:
     return content_id(namespace, "query", canonical_text(text), *(canonical_text(option) for option in options))
 
 
+def document_id(namespace: str, uri: str) -> str:
+    """Return the id of the document at `uri`: a later state of the same file has the same."""
+    return content_id(namespace, "document", uri)
+
+
+def chunk_id(namespace: str, document: str, position: int, text: str) -> str:
+    """Return the id of a passage of a document, whose id is `document`."""
+    return content_id(namespace, "chunk", document, str(position), text)
+
+
 def sha256_of(document: Mapping[str, Any] | list[Any] | str) -> str:
     """Return the full SHA-256 of a JSON document in canonical form (sorted keys, no spaces), as 64 hexadecimal digits."""
     if not isinstance(document, str):

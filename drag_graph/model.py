@@ -8,7 +8,9 @@ latencies are whole milliseconds.
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
+
+from drag_graph.identity import document_id, query_id
 
 Domain = Literal["general", "medical", "technical", "privacy"]
 Framing = Literal["definitional", "contrastive", "causal", "procedural", "exemplar", "unspecified"]
@@ -37,6 +39,8 @@ FRAMINGS: tuple[Framing, ...] = ("definitional", "contrastive", "causal", "proce
 MODES: tuple[Mode, ...] = ("none", "evidence", "graph", "combined")
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_NAMESPACE = "default"
+ALL_EDGES = 1_000_000
+"""A `top_k` that leaves out nothing."""
 
 
 class Value(BaseModel):
@@ -61,6 +65,37 @@ class Query(Value):
     input_id: str = ""
     gold: int | str | tuple[str, ...] | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    def id_in(self, namespace: str) -> str:
+        """Return the id that this question has in a namespace."""
+        return query_id(namespace, self.text, self.options)
+
+
+class Document(Value):
+    """A file that was read in: where it is, the hash of its bytes, and when these were last modified."""
+
+    id: str
+    namespace: str = DEFAULT_NAMESPACE
+    name: Text
+    uri: str = ""
+    sha256: str = ""
+    media_type: str = ""
+    modified_at: str = ""
+
+    def id_in(self, namespace: str) -> str:
+        """Return the id that this document has in a namespace."""
+        return document_id(namespace, self.uri)
+
+
+class Chunk(Value):
+    """A passage of a document: the characters from `start` up to `end`; `position` is its place among the chunks."""
+
+    id: str
+    source_id: str
+    position: Count
+    start: Count
+    end: Count
+    text: Text
 
 
 class TeacherCall(Value):
@@ -191,16 +226,30 @@ class Aggregation(Value):
     top_k: Annotated[int, Field(ge=1)] = 15
     statements: dict[str, str] = Field(default_factory=dict)
 
+    def of_documents(self) -> "Aggregation":
+        """Return the same for documents, which keep all edges: a book has more than a query needs."""
+        return self.model_copy(update={"top_k": ALL_EDGES})
+
+
+def _kind_of(source: Any) -> str:
+    """Return which source a value, or the JSON of one, is: only a document has a name."""
+    return "document" if isinstance(source, Document) or (isinstance(source, dict) and "name" in source) else "query"
+
+
+Source = Annotated[Annotated[Query, Tag("query")] | Annotated[Document, Tag("document")], Discriminator(_kind_of)]
+
 
 class Subgraph(Value):
-    """All that hangs on one query. `embedding` is the query's unit vector, empty where there is none.
+    """All that hangs on one source: a query (distilled) or a document (read in).
+
+    `embedding` is the source's unit vector, empty where there is none.
 
     `graph` says what the lines for a student are made of: `simple` edges; the raw `multigraph`, because pruning would have left
     nothing; or `evidence_only`, because no triple was read. `blind` says whether the options were hidden from the teacher.
     `edges` is filled by the store's aggregation. `aggregation` is how a store made them (without statements), None before.
     """
 
-    query: Query
+    source: Source
     settings_hash: str
     status: Literal["complete"] = "complete"
     graph: GraphKind = "simple"
@@ -208,12 +257,35 @@ class Subgraph(Value):
     embedding: tuple[float, ...] = ()
     created_at: str = ""
     expires_at: str = ""
+    chunks: tuple[Chunk, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     entities: tuple[Entity, ...] = ()
     triples: tuple[Triple, ...] = ()
     edges: tuple[SimpleEdge, ...] = ()
     calls: tuple[TeacherCall, ...] = ()
     aggregation: Aggregation | None = None
+
+    @property
+    def source_id(self) -> str:
+        """The id of the source, which all that hangs on it names."""
+        return self.source.id
+
+    @property
+    def query(self) -> Query:
+        """The query, where the source is one. Raises TypeError for a document: ask `document` first."""
+        if isinstance(self.source, Document):
+            raise TypeError(f"{self.source.id} is a document, not a query")
+        return self.source
+
+    @property
+    def document(self) -> Document | None:
+        """The document, where the source is one."""
+        return self.source if isinstance(self.source, Document) else None
+
+    @property
+    def title(self) -> str:
+        """The question, or the document's name."""
+        return self.source.name if isinstance(self.source, Document) else self.source.text
 
     @property
     def kept_evidence(self) -> tuple[Evidence, ...]:
@@ -223,7 +295,7 @@ class Subgraph(Value):
     @property
     def lost_vector(self) -> bool:
         """Whether the vector is all zeros although the question has words; what has no word has no direction."""
-        return bool(self.embedding) and not any(self.embedding) and any(map(str.isalnum, self.query.text))
+        return bool(self.embedding) and not any(self.embedding) and any(map(str.isalnum, self.title))
 
     @property
     def usable_edges(self) -> tuple[SimpleEdge, ...]:

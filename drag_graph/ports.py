@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from drag_graph.concepts import ConceptStore
 
 Vectors = NDArray[np.float32]
-SaveOutcome = Literal["created", "replaced", "unchanged", "gone"]
-Replace = bool | Literal["never", "always"]
+SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
+Replace = bool | Literal["never", "always", "add"]
 """What `GraphStore.save` may do with a query that is stored: see there."""
 Staleness = Literal["expired", "failed"]
 
@@ -292,6 +292,9 @@ class GraphStore(Protocol):
 
         With `replace` these are new editions of stored subgraphs: each is replaced whatever its settings hash, and one whose
         query is not stored (any more) is not written (`gone`), because what was erased must not come back with it.
+
+        With "add" a second teacher adds to what is stored: evidence and triples that both have are there once, with the calls
+        of both (`added`; `unchanged` where nothing is new).
 
         With "never" only what is not stored is written: a query that is there is left alone (`unchanged`) whatever its hash.
         With "always" all is written: what is there is replaced, whatever its hash.

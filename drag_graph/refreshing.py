@@ -57,7 +57,7 @@ def lines(store: GraphStore, stale: Iterable[Due]) -> Iterator[InputLine]:
     while page := list(islice(stream, READ)):
         found = {item.query.id: item.query.created_at for item in page}
         for subgraph in store.read(list(found)):
-            if subgraph.created_at == found[subgraph.query.id]:
+            if subgraph.created_at == found[subgraph.source_id]:
                 number += 1
                 yield InputLine(number, query=subgraph.query, edition=subgraph.created_at or UNDATED)
 

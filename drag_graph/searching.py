@@ -166,10 +166,12 @@ def assemble_expansion(
     reached: dict[Reached, None] = {}
     for graph in subgraphs:
         found: list[Reached] = []
-        if graph.query.id in whole:
-            found += [Reached("evidence", item.id, 0, graph.query.id) for item in graph.kept_evidence]
+        if graph.source_id in whole:
+            found += [Reached("evidence", item.id, 0, graph.source_id) for item in graph.kept_evidence]
             if graph.graph == "multigraph":
-                found += [Reached("edge", edge.id, 0, graph.query.id) for edge in graph.usable_edges if _is_proven(edge, graph)]
+                found += [
+                    Reached("edge", edge.id, 0, graph.source_id) for edge in graph.usable_edges if _is_proven(edge, graph)
+                ]
         found += [Reached("evidence", item.id, 0, item.id) for item in graph.kept_evidence if item.id in told]
         kept = {item.id for item in graph.kept_evidence}
         for edge in graph.edges:

@@ -4,7 +4,7 @@
 // parameters: namespace, source_id, merge
 // returns: one row a claim: subject_id, subject, object_id, object, key, confidence, opposes (a list a triple), triples (maps of
 //     rank, id, predicate, evidence_id; lists of lists, in no order, a triple once a teacher)
-MATCH (q:Query {id: $source_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
+MATCH (q:Query|Document {id: $source_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
 WHERE q.namespace = $namespace
 // The plain WITH keeps the planner from scanning all evidence, and all calls, before it walks to this source's.
 WITH s, t, o

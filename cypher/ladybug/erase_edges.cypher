@@ -1,6 +1,6 @@
 // what: erases the simple edges of a query, for an aggregation that makes them anew
 // parameters: namespace, source_id
 // returns: nothing
-MATCH (q:Query {id: $source_id})-[:MENTIONS]->(:Entity)-[r:RELATED]->(:Entity)
+MATCH (q:Query|Document {id: $source_id})-[:MENTIONS]->(:Entity)-[r:RELATED]->(:Entity)
 WHERE q.namespace = $namespace
 DELETE r

@@ -1,8 +1,7 @@
-// what: reads the teacher calls of a query
-// parameters: source_id
+// what: reads teacher calls
+// parameters: ids
 // returns: one row a call, in no order: its properties
-MATCH (q:Query {id: $source_id})
-UNWIND q.call_ids AS id
+UNWIND $ids AS id
 MATCH (c:TeacherCall {id: id})
 RETURN
   c.id AS id, c.stage AS stage, c.model AS model, c.prompt_version AS prompt_version,

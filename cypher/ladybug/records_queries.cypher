@@ -1,9 +1,7 @@
-// what: reads all nodes Query of the namespace
+// what: reads the ids of the namespace's sources
 // parameters: namespace
-// returns: one row a node: its properties
-MATCH (n:Query)
-WHERE n.namespace = $namespace
-RETURN
-  n.id AS id, n.namespace AS namespace, n.text AS text, n.`options` AS `options`, n.domain AS domain,
-  n.complexity AS complexity, n.input_id AS input_id, n.metadata AS metadata, n.settings_hash AS settings_hash,
-  n.status AS status, n.graph AS graph, n.blind AS blind, n.embedding AS embedding, n.created_at AS created_at, n.expires_at AS expires_at
+// returns: one row a source, by id: id
+MATCH (q:Query|Document)
+WHERE q.namespace = $namespace
+RETURN q.id AS id
+ORDER BY id

@@ -2,5 +2,5 @@
 // parameters: ids (of queries)
 // returns: one row a triple: id
 UNWIND $ids AS id
-MATCH (q:Query {id: id})-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
+MATCH (q:Query|Document {id: id})-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
 RETURN t.id AS id

@@ -8,8 +8,8 @@
 // parameters: namespace, source_ids, strategy, merge, threshold, top_k, statements
 // returns: nothing
 UNWIND $source_ids AS source_id
-MATCH (q:Query {id: source_id})
-USING INDEX SEEK q:Query(id)
+MATCH (q:Source {id: source_id})
+USING INDEX SEEK q:Source(id)
 WHERE q.namespace = $namespace
 CALL (q) {
   MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)

@@ -37,13 +37,13 @@ USING INDEX SEEK n:Answer(namespace, id)
 WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(n) AS number RETURN 'Answer' AS name, number
 UNION ALL
-MATCH (n:Query)-[r:HAS_EVIDENCE]->()
-USING INDEX SEEK n:Query(namespace, id)
+MATCH (n:Source)-[r:HAS_EVIDENCE]->()
+USING INDEX SEEK n:Source(namespace, id)
 WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(r) AS number RETURN 'HAS_EVIDENCE' AS name, number
 UNION ALL
-MATCH (n:Query)-[r:MENTIONS]->()
-USING INDEX SEEK n:Query(namespace, id)
+MATCH (n:Source)-[r:MENTIONS]->()
+USING INDEX SEEK n:Source(namespace, id)
 WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(r) AS number RETURN 'MENTIONS' AS name, number
 UNION ALL

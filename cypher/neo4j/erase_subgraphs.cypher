@@ -26,4 +26,10 @@ CALL (id) {
   DETACH DELETE n
   RETURN count(*) AS calls
 }
+CALL (id) {
+  MATCH (n:Chunk {namespace: $namespace, source_id: id})
+  USING INDEX SEEK n:Chunk(namespace, source_id)
+  DETACH DELETE n
+  RETURN count(*) AS chunks
+}
 RETURN id, evidence AS Evidence, entities AS Entity, calls AS TeacherCall, triples AS TRIPLE

@@ -4,8 +4,8 @@
 // returns: one row a query that is stored: id, settings_hash (as they are once the lock is held)
 UNWIND $source_ids AS id
 WITH id ORDER BY id
-MATCH (q:Query {id: id})
-USING INDEX SEEK q:Query(id)
+MATCH (q:Source {id: id})
+USING INDEX SEEK q:Source(id)
 WHERE q.namespace = $namespace
 SET q.status = q.status
 WITH q

@@ -2,7 +2,7 @@
 //     their exact cosine; fewer than k rows mean that the index held too few of them
 // parameters: namespace, vector, candidates, k
 // returns: at most k rows, nearest first: id, cosine
-CALL db.index.vector.queryNodes('source_embedding', $candidates, $vector) YIELD node AS q
+CALL db.index.vector.queryNodes('query_embedding', $candidates, $vector) YIELD node AS q
 WHERE q.namespace = $namespace
 WITH q.id AS id, 2.0 * vector.similarity.cosine(q.embedding, $vector) - 1.0 AS cosine
 RETURN id, cosine

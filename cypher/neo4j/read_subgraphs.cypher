@@ -2,21 +2,25 @@
 //     transaction commits shows while this one reads, so the revision is read before the parts and after them: by a
 //     name that the planner does not know, as it would give what it has read before
 // parameters: namespace, source_ids
-// returns: one row a query that is stored: query, calls, evidence, entities, triples, edges, stamp, revision
+// returns: one row a source that is stored: head (a map), calls, chunks, evidence, entities, triples, edges, stamp, revision
 UNWIND $source_ids AS id
-MATCH (q:Query {id: id})
-USING INDEX SEEK q:Query(id)
+MATCH (q:Source {id: id})
+USING INDEX SEEK q:Source(id)
 WHERE q.namespace = $namespace
 WITH q, [q.revision, q.sizes, q.call_ids] AS stamp, 'revision' AS again
 WITH q, stamp, again,
-  [q.id, q.text, q.options, q.domain, q.complexity, q.input_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
-   q.embedding, q.created_at, q.expires_at, q.aggregation] AS query,
+  q {.id, .text, .options, .domain, .complexity, .input_id, .metadata, .name, .uri, .sha256, .media_type, .modified_at,
+    .settings_hash, .status, .graph, .blind, .embedding, .created_at, .expires_at, .aggregation} AS head,
   COLLECT {
     MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})
     USING INDEX SEEK c:TeacherCall(namespace, source_id)
     RETURN [c.id, c.stage, c.model, c.prompt_version, c.request_sha256, c.response_sha256, c.tokens_in, c.tokens_out,
       c.cost_usd, c.latency_ms, c.created_at, c.follows]
   } AS calls,
+  COLLECT {
+    MATCH (q)-[:HAS_CHUNK]->(c:Chunk)
+    RETURN [c.id, c.position, c.start, c.end, c.text]
+  } AS chunks,
   COLLECT {
     MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)
     RETURN [e.id, e.text, e.framing, e.position, e.cosine, e.llm_score, e.score, e.rank, e.kept, e.reason, e.created_at,
@@ -37,4 +41,4 @@ WITH q, stamp, again,
     RETURN [r.id, r.statement, r.predicates, r.confidence, r.support, r.triple_ids, r.evidence_ids, r.contradicts, r.rank, s.id, s.name, o.id,
       o.name]
   } AS edges
-RETURN query, calls, evidence, entities, triples, edges, stamp, q[again] AS revision
+RETURN head, calls, chunks, evidence, entities, triples, edges, stamp, q[again] AS revision

@@ -2,8 +2,8 @@
 // parameters: namespace, source_ids
 // returns: nothing
 UNWIND $source_ids AS source_id
-MATCH (q:Query {id: source_id})<-[:ANSWERS]-(a:Answer)
-USING INDEX SEEK q:Query(id)
+MATCH (q:Source {id: source_id})<-[:ANSWERS]-(a:Answer)
+USING INDEX SEEK q:Source(id)
 UNWIND a.evidence_ids AS id
 MATCH (e:Evidence {id: id})
 USING INDEX SEEK e:Evidence(id)

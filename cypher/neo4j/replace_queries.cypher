@@ -2,6 +2,6 @@
 // parameters: queries
 // returns: nothing
 UNWIND $queries AS properties
-MATCH (q:Query {id: properties.id})
-USING INDEX SEEK q:Query(id)
+MATCH (q:Source {id: properties.id})
+USING INDEX SEEK q:Source(id)
 SET q = properties

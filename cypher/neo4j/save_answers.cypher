@@ -7,8 +7,8 @@
 CALL () {
   UNWIND $source_ids AS id
   WITH id ORDER BY id
-  MATCH (q:Query {id: id})
-  USING INDEX SEEK q:Query(id)
+  MATCH (q:Source {id: id})
+  USING INDEX SEEK q:Source(id)
   WHERE q.namespace = $namespace
   SET q.status = q.status
   RETURN collect(q.id) AS locked
@@ -46,8 +46,8 @@ CALL (kept) {
   WITH a, row
   CALL (a, row) {
     UNWIND row[1] AS id
-    MATCH (q:Query {id: id})
-    USING INDEX SEEK q:Query(id)
+    MATCH (q:Source {id: id})
+    USING INDEX SEEK q:Source(id)
     WHERE q.namespace = $namespace
     MERGE (a)-[r:ANSWERS]->(q)
     ON CREATE SET r.namespace = $namespace

@@ -1,22 +1,35 @@
-// what: makes queries with all that hangs on them; where another writer was faster with a query, the uniqueness of its id makes
-//     this fail. Each subgraph is a list: the query's properties as a map (null: the query is there, and bare), its id, calls,
-//     evidence, entities, triples, whose items are lists in the order of drag_graph/adapters/neo4j_rows.py; an evidence ends with
+// what: makes sources with all that hangs on them; where another writer was faster with one, the uniqueness of its id makes
+//     this fail. Each subgraph is a list: the source's properties as a map (null: it is there, and bare), its id, calls,
+//     evidence, entities, triples, chunks, and whether it is a document. Items of these are lists in the order of drag_graph/adapters/neo4j_rows.py; an evidence ends with
 //     the positions of its calls, a triple with the positions of its subject and object, so that no relationship needs a look-up
 // parameters: namespace, subgraphs
 // returns: nothing
 UNWIND $subgraphs AS g
 CALL (g) {
   WITH g
-  WHERE g[0] IS NOT NULL
+  WHERE g[0] IS NOT NULL AND NOT g[7]
   CREATE (q:Source:Query)
   SET q = g[0]
   RETURN q
   UNION ALL
   WITH g
-  WHERE g[0] IS NULL
-  MATCH (q:Query {id: g[1]})
-  USING INDEX SEEK q:Query(id)
+  WHERE g[0] IS NOT NULL AND g[7]
+  CREATE (q:Source:Document)
+  SET q = g[0]
   RETURN q
+  UNION ALL
+  WITH g
+  WHERE g[0] IS NULL
+  MATCH (q:Source {id: g[1]})
+  USING INDEX SEEK q:Source(id)
+  RETURN q
+}
+CALL (q, g) {
+  UNWIND g[6] AS c
+  CREATE (q)-[:HAS_CHUNK {namespace: $namespace}]->(chunk:Chunk {
+    id: c[0], source_id: g[1], namespace: $namespace, position: c[1], start: c[2], end: c[3], text: c[4]
+  })
+  RETURN collect(chunk) AS chunks
 }
 CALL (g) {
   UNWIND g[2] AS c
@@ -27,16 +40,23 @@ CALL (g) {
   })
   RETURN collect(call) AS calls
 }
-CALL (q, g, calls) {
+CALL (q, g, calls, chunks) {
   UNWIND g[3] AS e
   CREATE (q)-[:HAS_EVIDENCE {namespace: $namespace}]->(evidence:Evidence {
     id: e[0], source_id: g[1], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
     score: e[6], rank: e[7], kept: e[8], reason: e[9], created_at: e[10], chunk_id: e[11], start: e[12], end: e[13]
   })
-  WITH e, evidence, calls
-  UNWIND e[14] AS place
-  WITH evidence, calls[place] AS call
-  CREATE (evidence)-[:GENERATED_BY {namespace: $namespace}]->(call)
+  WITH e, evidence, calls, chunks
+  CALL (e, evidence, calls) {
+    UNWIND e[14] AS place
+    WITH evidence, calls[place] AS call
+    CREATE (evidence)-[:GENERATED_BY {namespace: $namespace}]->(call)
+  }
+  CALL (e, evidence, chunks) {
+    UNWIND e[15] AS place
+    WITH evidence, chunks[place] AS chunk
+    CREATE (evidence)-[:FROM_CHUNK {namespace: $namespace}]->(chunk)
+  }
 }
 CALL (q, g) {
   UNWIND g[4] AS n

@@ -4,7 +4,7 @@
 // parameters: namespace, source_id, vectors (the vector in a list, or an empty list), candidates, concepts
 // returns: one row: own, linked (whether concepts were made here), named (a list of [id, score, text, query id, cluster, entities]),
 //     lists (of queries, evidence and concepts each: [its name, how many the index gave, of all namespaces, a list as above])
-UNWIND [['evidence', 'evidence_embedding'], ['queries', 'source_embedding'], ['similar', 'concept_embedding']] AS index
+UNWIND [['evidence', 'evidence_embedding'], ['queries', 'query_embedding'], ['similar', 'concept_embedding']] AS index
 CALL (index) {
   UNWIND $vectors AS vector
   CALL db.index.vector.queryNodes(index[1], $candidates, vector) YIELD node AS n, score

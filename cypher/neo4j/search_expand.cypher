@@ -3,7 +3,7 @@
 //     cluster that is open (empty) is the concept alone
 // parameters: namespace, queries ([id, score]), evidence ([id, score, query id]), clusters ([id, score]), hops, entities, edges,
 //     near, frontier, beyond, far
-// returns: one row a query that something was reached in: query, calls, evidence, triples, edges (all as in read_subgraphs), ways
+// returns: one row a query that something was reached in: head, calls, chunks, evidence, triples, edges (all as in read_subgraphs), ways
 //     (of each edge: lists of [hop, seed])
 CALL () {
   UNWIND $queries AS seed
@@ -89,21 +89,26 @@ CALL (groups) {
   WITH id, last(collect(part)) AS part
   RETURN id, part[1] AS related, part[2] AS ways
 }
-MATCH (q:Query {id: id})
-USING INDEX SEEK q:Query(id)
+MATCH (q:Source {id: id})
+USING INDEX SEEK q:Source(id)
 WHERE q.namespace = $namespace
 WITH q, related, ways, any(seed IN $queries WHERE seed[0] = q.id) AS whole,
   reduce(ids = [seed IN $evidence WHERE seed[2] = q.id | seed[0]], r IN related | ids + r.evidence_ids) AS evidence_ids,
   reduce(ids = [], r IN related | ids + r.triple_ids) AS triple_ids
 RETURN
-  [q.id, q.text, q.options, q.domain, q.complexity, q.input_id, q.metadata, q.settings_hash, q.status, q.graph, coalesce(q.blind, false),
-   null, q.created_at, q.expires_at] AS query,
+  q {.id, .text, .options, .domain, .complexity, .input_id, .metadata, .name, .uri, .sha256, .media_type, .modified_at,
+    .settings_hash, .status, .graph, .blind, embedding: null, .created_at, .expires_at, .aggregation} AS head,
   COLLECT {
     MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})
     USING INDEX SEEK c:TeacherCall(namespace, source_id)
     RETURN [c.id, c.stage, c.model, c.prompt_version, c.request_sha256, c.response_sha256, c.tokens_in, c.tokens_out,
       c.cost_usd, c.latency_ms, c.created_at, c.follows]
   } AS calls,
+  COLLECT {
+    UNWIND CASE WHEN q:Document THEN evidence_ids ELSE [] END AS id
+    MATCH (:Evidence {id: id})-[:FROM_CHUNK]->(c:Chunk)
+    RETURN DISTINCT [c.id, c.position, c.start, c.end, c.text]
+  } AS chunks,
   COLLECT {
     CALL (q, whole, evidence_ids) {
       UNWIND CASE WHEN whole THEN [q] ELSE [] END AS all_of

@@ -4,5 +4,5 @@
 MATCH (a:Answer)
 USING INDEX SEEK a:Answer(namespace, id)
 WHERE a.namespace = $namespace AND a.id IS NOT NULL
-  AND any(id IN a.source_ids WHERE NOT EXISTS { (q:Query {id: id}) })
+  AND any(id IN a.source_ids WHERE NOT EXISTS { (q:Source {id: id}) })
 RETURN a.id AS id

@@ -3,8 +3,8 @@
 // parameters: namespace
 // returns: one row an id: id, name
 CALL () {
-  MATCH (n:Query)
-  USING INDEX SEEK n:Query(namespace, id)
+  MATCH (n:Source)
+  USING INDEX SEEK n:Source(namespace, id)
   WHERE n.namespace = $namespace AND n.id IS NOT NULL
   RETURN n.id AS id, 'Query' AS name
 UNION ALL

@@ -2,8 +2,8 @@
 //     nothing. Whether these are linked to the query is another check (verify_orphans)
 // parameters: namespace
 // returns: one row a query: id
-MATCH (q:Query)
-USING INDEX SEEK q:Query(namespace, id)
+MATCH (q:Source)
+USING INDEX SEEK q:Source(namespace, id)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL AND q.sizes IS NOT NULL
 WITH q, coalesce(q.call_ids, []) AS named, COLLECT {
   MATCH (c:TeacherCall {namespace: $namespace, source_id: q.id})

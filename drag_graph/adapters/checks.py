@@ -12,14 +12,15 @@ from typing import Any
 from drag_graph.adapters.embedders import MINILM
 from drag_graph.errors import StoreUnfit, SubgraphRefused
 from drag_graph.log import event
-from drag_graph.model import Answer, Entity, Evidence, Subgraph, TeacherCall, Triple
+from drag_graph.model import Answer, Chunk, Entity, Evidence, Subgraph, TeacherCall, Triple
 from drag_graph.ports import Problem, Replace, SaveOutcome
+from drag_graph.stores.shared.uniting import united
 
 CHECKS = {
     "unproven_triples": ("unproven-triple", "the triple has no stored evidence or teacher call"),
-    "verify_orphans": ("orphan", "the {0} belongs to no stored query"),
-    "verify_answers": ("dangling-answer", "the answer rests on a query that is not stored"),
-    "verify_sizes": ("size", "the query does not say rightly which teacher calls, or how many parts, it has"),
+    "verify_orphans": ("orphan", "the {0} belongs to no stored source"),
+    "verify_answers": ("dangling-answer", "the answer rests on a source that is not stored"),
+    "verify_sizes": ("size", "the source does not say rightly which teacher calls, or how many parts, it has"),
     "verify_concepts": ("concept", "no entity refers to the concept, or not as many as it says"),
     "verify_vectors": ("vector", "the vector of the {0} is all zeros, so that nothing near it finds it"),
     "verify_duplicates": ("duplicate", "the id is there more than once ({0})"),
@@ -44,7 +45,7 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
     """
     owners: dict[tuple[str, str], str] = {}
     for subgraph in subgraphs:
-        query = subgraph.query
+        query = subgraph.source
         if query.namespace != namespace:
             raise SubgraphRefused(
                 f"query {query.id} is of namespace {query.namespace!r}, the store of {namespace!r}", hint=_MEND
@@ -86,7 +87,16 @@ def outcome_of(there: str | None, subgraph: Subgraph, *, replace: Replace) -> Sa
         return "gone" if replace is True else "created"
     if replace == "never":
         return "unchanged"
+    if replace == "add":
+        return "added"
     return "replaced" if replace or there != subgraph.settings_hash else "unchanged"
+
+
+def added(there: Subgraph, subgraph: Subgraph) -> tuple[SaveOutcome, Subgraph]:
+    """Return the outcome of adding a subgraph to the stored one, and what is to be stored."""
+    made = united(there, subgraph)
+    is_new = {call.id for call in subgraph.calls} - {call.id for call in there.calls}
+    return ("added" if is_new else "unchanged"), made
 
 
 def _flag(name: str) -> str:
@@ -105,14 +115,19 @@ def dropped(answers: Iterable[Answer], kept: Collection[str]) -> frozenset[str]:
 
 
 def _check_references(subgraph: Subgraph) -> None:
-    source_id = subgraph.query.id
+    source_id = subgraph.source_id
     calls = {item.id for item in subgraph.calls}
+    chunks = {item.id for item in subgraph.chunks}
     evidence = {item.id for item in subgraph.evidence}
     entities = {item.id for item in subgraph.entities}
+    if chunks and subgraph.document is None:
+        raise SubgraphRefused(f"query {source_id} has chunks, which only a document has", hint=_MEND)
     for statement in subgraph.evidence:
         if bool(statement.call_ids) == bool(statement.chunk_id):
             raise SubgraphRefused(f"query {source_id}: evidence {statement.id} needs teacher calls or a chunk", hint=_MEND)
-        _check_there(f"query {source_id}: evidence {statement.id}", "teacher call", statement.call_ids, calls)
+        what = f"query {source_id}: evidence {statement.id}"
+        _check_there(what, "teacher call", statement.call_ids, calls)
+        _check_there(what, "chunk", [statement.chunk_id] if statement.chunk_id else [], chunks)
     for triple in subgraph.triples:
         what = f"query {source_id}: triple {triple.id}"
         if not triple.call_ids:
@@ -135,8 +150,8 @@ def _check_there(what: str, kind: str, ids: Iterable[str], there: Collection[str
 
 
 def _check_numbers(subgraph: Subgraph) -> None:
-    source_id = subgraph.query.id
-    _check_json(f"the metadata of query {source_id}", subgraph.query.metadata)
+    source_id = subgraph.source_id
+    _check_json(f"the metadata of query {source_id}", subgraph.query.metadata if subgraph.document is None else {})
     if not all(map(math.isfinite, _numbers(subgraph))):
         raise SubgraphRefused(f"query {source_id}: a score, cost or vector is no number", hint=_MEND)
 
@@ -154,5 +169,5 @@ def _numbers(subgraph: Subgraph) -> Iterator[float]:
     yield from (item.cost_usd for item in subgraph.calls)
 
 
-def _parts(subgraph: Subgraph) -> tuple[TeacherCall | Evidence | Entity | Triple, ...]:
-    return (*subgraph.calls, *subgraph.evidence, *subgraph.entities, *subgraph.triples)
+def _parts(subgraph: Subgraph) -> tuple[TeacherCall | Chunk | Evidence | Entity | Triple, ...]:
+    return (*subgraph.calls, *subgraph.chunks, *subgraph.evidence, *subgraph.entities, *subgraph.triples)

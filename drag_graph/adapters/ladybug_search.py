@@ -8,14 +8,13 @@ from collections.abc import Iterable, Sequence
 
 from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.adapters.ladybug_engine import Row, Session
-from drag_graph.adapters.ladybug_rows import subgraph_of
 from drag_graph.adapters.ladybug_vectors import VectorIndex
 from drag_graph.model import Subgraph
 from drag_graph.searching import LIMITS, Candidates, Expansion, Hit, Limits, Seed, Step, Walk, concept_ids, ranked
+from drag_graph.stores.ladybug.read import read_edges, read_subgraphs
 
 IDS_AT_ONCE = 32
 """As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""
-_PARTS = ("evidence", "entities", "triples", "edges", "calls")
 _VECTORS = {
     "queries": "nearest_queries",
     "evidence": "search_candidates_evidence_vectors",
@@ -101,7 +100,7 @@ class LadybugSearch:
         if not session.run("settings_hashes", namespace=self._access.namespace, source_ids=[seed.source_id or seed.id]):
             return []
         source_id = seed.id if seed.kind == "query" else seed.source_id
-        edges = [{**row, "source_id": source_id} for row in session.run("read_subgraphs_edges", source_id=source_id)]
+        edges = [{**row, "source_id": source_id} for row in read_edges(session, source_id)]
         if seed.kind == "query":
             return [_step(row, 0, seed.id, seed.score) for row in edges]
         return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]
@@ -129,19 +128,8 @@ class LadybugSearch:
         return list(dict.fromkeys(step for _, step in found))[: limits.far]
 
     def _subgraphs(self, session: Session, source_ids: Sequence[str]) -> list[Subgraph]:
-        heads = [
-            head
-            for some in _chunks(source_ids)
-            for head in session.run("read_subgraphs", namespace=self._access.namespace, source_ids=some)
-        ]
-        return [
-            subgraph_of(
-                self._access.namespace,
-                head,
-                {part: session.run(f"read_subgraphs_{part}", source_id=head["id"]) for part in _PARTS},
-            )
-            for head in sorted(heads, key=lambda head: str(head["id"]))
-        ]
+        found = [subgraph for some in _chunks(source_ids) for subgraph in read_subgraphs(session, self._access.namespace, some)]
+        return sorted(found, key=lambda subgraph: subgraph.source_id)
 
     def _members(self, session: Session, clusters: Sequence[str]) -> dict[str, list[str]]:
         """Return the concepts of each cluster, the one that stands for it first: that is there even where a cluster is open.

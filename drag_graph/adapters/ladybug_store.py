@@ -10,9 +10,11 @@ from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.adapters.ladybug_concepts import LadybugConcepts
 from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_search import LadybugSearch
+from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Erased, LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
+from drag_graph.stores.ladybug.read import read_subgraphs
 from drag_graph.stores.shared.aggregation import aggregation_text
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
@@ -23,10 +25,13 @@ ERASURE = {
     "Evidence": "erase_subgraphs",
     "Entity": "erase_subgraphs_entities",
     "TeacherCall": "erase_subgraphs_calls",
+    "Chunk": "erase_subgraphs_chunks",
     "Query": "erase_sources",
 }
 """What erases a source, by what each of these statements counts."""
-PARTS = ("evidence", "entities", "triples", "edges", "calls")
+from drag_graph.stores.shared.rows import answer_of, answer_row, evidence_again, source_row
+
+SOURCES_A_PAGE = 100
 COUNTED = (
     *("Query", "Evidence", "Entity", "TeacherCall", "Chunk", "Document", "Concept", "Answer"),
     *(
@@ -44,6 +49,7 @@ COUNTED = (
     ),
 )
 """The labels and relationship types of the design, section 3; the engine leaves out what is not there."""
+ERASED = ("erase_subgraphs", "erase_subgraphs_chunks", "erase_subgraphs_entities", "erase_subgraphs_calls")
 ROWS_AT_ONCE = 32
 HEADS_AT_ONCE = 4
 """Rows unwound by one call; of queries, which carry vectors, fewer. The engine keeps the rows that a statement was first
@@ -111,13 +117,17 @@ class LadybugStore(LadybugAccess):
         claimed = self._claimed
         if claimed:
             self._claim(session, *claimed)
-        stored = self._settings_hashes(session, [subgraph.query.id for subgraph in subgraphs])
+        stored = self._settings_hashes(session, [subgraph.source_id for subgraph in subgraphs])
         hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
         for subgraph in subgraphs:
-            id_ = subgraph.query.id
-            outcomes.append(checks.outcome_of(hashes.get(id_), subgraph, replace=replace))
-            if outcomes[-1] in ("created", "replaced"):
-                wanted[id_], hashes[id_] = subgraph, subgraph.settings_hash
+            id_ = subgraph.source_id
+            outcome, made = checks.outcome_of(hashes.get(id_), subgraph, replace=replace), subgraph
+            if outcome == "added":
+                there = wanted[id_] if id_ in wanted else self.read_in(session, [id_])[0]
+                outcome, made = checks.added(there, subgraph)
+            outcomes.append(outcome)
+            if outcome in ("created", "replaced", "added"):
+                wanted[id_], hashes[id_] = made, made.settings_hash
         return outcomes, wanted, stored
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
@@ -135,18 +145,9 @@ class LadybugStore(LadybugAccess):
         with self.reading() as session:
             return self.read_in(session, source_ids)
 
-    def read_in(self, session: Session, source_ids: Sequence[str]) -> list[Subgraph]:
+    def read_in(self, session: Session, source_ids: Iterable[str]) -> list[Subgraph]:
         """Return what `read` does, as it is in this transaction."""
-        heads = session.run("read_subgraphs", namespace=self._namespace, source_ids=_distinct(source_ids))
-        found = {
-            head["id"]: rows.subgraph_of(
-                self._namespace,
-                head,
-                {part: session.run(f"read_subgraphs_{part}", source_id=head["id"]) for part in PARTS},
-            )
-            for head in heads
-        }
-        return [found[id_] for id_ in source_ids if id_ in found]
+        return read_subgraphs(session, self._namespace, source_ids)
 
     def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
         if not source_ids:
@@ -199,7 +200,7 @@ class LadybugStore(LadybugAccess):
             stored = self._settings_hashes(session, (id_ for answer in answers for id_ in answer.source_ids)).keys()
             new = [answer for answer in answers if stored >= set(answer.source_ids) and answer.id not in there]
             fresh = {answer.id: answer for answer in reversed(_proven(session, new))}
-            written = {"save_answers": [rows.answer_row(answer) for answer in fresh.values()]}
+            written = {"save_answers": [answer_row(answer) for answer in fresh.values()]}
             self._write_rows(session, written | rows.answer_links(fresh.values()))
         kept = fresh.keys() | {answer.id for answer in answers if answer.id in there and stored >= set(answer.source_ids)}
         return checks.dropped(answers, kept)
@@ -207,14 +208,14 @@ class LadybugStore(LadybugAccess):
     def read_answer(self, answer_id: str) -> Answer | None:
         with self.reading() as session:
             found = session.run("read_answer", namespace=self._namespace, answer_id=answer_id)
-        return rows.answer_of(self._namespace, found[0]) if found else None
+        return answer_of(self._namespace, found[0]) if found else None
 
     def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
         if limit < 1:
             return []
         with self.reading() as session:
             found = session.run("list_answers", namespace=self._namespace, source_id=source_id, limit=limit)
-        return [rows.answer_of(self._namespace, row) for row in found]
+        return [answer_of(self._namespace, row) for row in found]
 
     def erase(self, source_ids: Sequence[str]) -> Erased:
         with self.writing() as session:
@@ -231,7 +232,7 @@ class LadybugStore(LadybugAccess):
 
     def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
         checks.check([after], self._namespace)
-        id_ = before.query.id
+        id_ = before.source_id
         with self.writing() as session:
             if self.read_in(session, [id_]) != [before]:
                 return None
@@ -259,19 +260,18 @@ class LadybugStore(LadybugAccess):
             return mend(session.run, self._namespace, check, ids)
 
     def source_ids(self) -> Iterator[str]:
-        for row in self.ready().stream("records_queries_ids", namespace=self._namespace):
+        for row in self.ready().stream("records_queries", namespace=self._namespace):
             yield row["id"]
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         engine = self.ready()
-        mine = {"namespace": self._namespace}
-        for name, label in _NODES:
-            for row in engine.stream(name, **mine):
-                yield rows.node_record(label, row)
-        for name, type_ in (("records_triples", "TRIPLE"), ("records_edges", "RELATED")):
-            for row in engine.stream(name, **mine):
-                yield rows.edge_record(type_, row)
-        for row in engine.stream("records_links", **mine):
+        ids = [row["id"] for row in engine.stream("records_queries", namespace=self._namespace)]
+        for start in range(0, len(ids), SOURCES_A_PAGE):
+            for subgraph in self.read(ids[start : start + SOURCES_A_PAGE]):
+                yield from subgraph_records(subgraph)
+        for row in engine.stream("records_answers", namespace=self._namespace):
+            yield from answer_records(answer_of(self._namespace, row), (), ())
+        for row in engine.stream("records_links", namespace=self._namespace):
             yield rows.link_record(self._namespace, row)
         yield from self.concepts.records(vectors=vectors)
         for row in self.concepts.links():
@@ -284,12 +284,13 @@ class LadybugStore(LadybugAccess):
     def _write(self, session: Session, wanted: dict[str, Subgraph], replaced: Sequence[str]) -> None:
         touched = touched_concepts(session.run, self._namespace, replaced)
         for id_ in replaced:
-            for name in ("erase_subgraphs", "erase_subgraphs_entities", "erase_subgraphs_calls"):
+            for name in ERASED:
                 session.run(name, namespace=self._namespace, source_id=id_)
         recount_concepts(session.run, self._namespace, touched)
-        heads = {id_: rows.query_row(subgraph) for id_, subgraph in wanted.items()}
-        old, new = [heads[id_] for id_ in replaced], [head for id_, head in heads.items() if id_ not in replaced]
-        self._write_rows(session, {"save_subgraphs_queries": new, "replace_queries": old})
+        for is_document, names in rows.HEADS.items():
+            heads = {id_: source_row(item) for id_, item in wanted.items() if (item.document is not None) == is_document}
+            old, new = [heads[id_] for id_ in replaced if id_ in heads], [heads[id_] for id_ in heads if id_ not in replaced]
+            self._write_rows(session, dict(zip(names, (new, old), strict=True)))
         self._write_rows(session, rows.subgraph_rows(wanted.values()))
         for id_ in replaced:
             self._relink_answers(session, wanted[id_])
@@ -297,34 +298,29 @@ class LadybugStore(LadybugAccess):
     def _relink_answers(self, session: Session, subgraph: Subgraph) -> None:
         """Link the answers to a replaced query to that evidence they were shown which is there again."""
         again = {item.id for item in subgraph.evidence}
-        found = session.run("relink_answers", source_id=subgraph.query.id)
-        self._write_rows(session, {"save_answers_evidence": rows.evidence_links(found, again)})
+        found = session.run("relink_answers", source_id=subgraph.source_id)
+        self._write_rows(session, {"save_answers_evidence": evidence_again(found, again)})
 
     def aggregate_in(self, session: Session, source_ids: Sequence[str], aggregation: Aggregation) -> None:
-        """Make the simple edges of queries that have none, in this transaction."""
-        edges, kinds = list[Row](), list[Row]()
+        """Make the simple edges of sources that have none, in this transaction."""
+        stored = session.run("settings_hashes", namespace=self._namespace, source_ids=list(source_ids)) if source_ids else []
+        documents = {row["id"] for row in stored if row["kind"] == "document"}
+        edges, marks = list[Row](), dict[str, list[Row]](mark_graphs=[], mark_graphs_documents=[])
         for id_ in source_ids:
             claims = session.run("aggregate", namespace=self._namespace, source_id=id_, merge=aggregation.merge)
-            made, kind = rows.edge_rows(id_, claims, aggregation)
+            own = aggregation.of_documents() if id_ in documents else aggregation
+            made, kind = rows.edge_rows(id_, claims, own)
             edges += made
-            kinds.append({"id": id_, "graph": kind, "aggregation": aggregation_text(aggregation)})
-        self._write_rows(session, {"save_edges": edges, "mark_graphs": kinds})
+            mark = {"id": id_, "graph": kind, "aggregation": aggregation_text(own)}
+            marks["mark_graphs_documents" if id_ in documents else "mark_graphs"].append(mark)
+        self._write_rows(session, {"save_edges": edges, **marks})
 
     def _write_rows(self, session: Session, by_statement: dict[str, list[Row]]) -> None:
         """Run each statement over its rows, a few at a time, and not at all where there are none."""
         for name, items in by_statement.items():
-            step = HEADS_AT_ONCE if name in ("save_subgraphs_queries", "replace_queries") else ROWS_AT_ONCE
+            step = HEADS_AT_ONCE if name in (*rows.HEADS[False], *rows.HEADS[True]) else ROWS_AT_ONCE
             for start in range(0, len(items), step):
                 session.run(name, rows=[{**row, "namespace": self._namespace} for row in items[start : start + step]])
-
-
-_NODES = (
-    ("records_queries", "Query"),
-    ("records_calls", "TeacherCall"),
-    ("records_evidence", "Evidence"),
-    ("records_entities", "Entity"),
-    ("records_answers", "Answer"),
-)
 
 
 def _proven(session: Session, answers: Sequence[Answer]) -> list[Answer]:

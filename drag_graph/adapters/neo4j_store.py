@@ -10,13 +10,14 @@ from drag_graph.adapters.neo4j_access import Neo4jAccess
 from drag_graph.adapters.neo4j_concepts import Neo4jConcepts
 from drag_graph.adapters.neo4j_connection import IdTaken, Work
 from drag_graph.adapters.neo4j_search import LEAST_CANDIDATES, Neo4jSearch
-from drag_graph.adapters.records import answer_records, link, node, subgraph_records
+from drag_graph.adapters.records import answer_records, link, subgraph_records
 from drag_graph.coalescing import RequestCoalescer
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import Erased, LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
 from drag_graph.stores.shared.mend import mend
+from drag_graph.stores.shared.rows import answer_of
 
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
@@ -106,8 +107,8 @@ class Neo4jStore(Neo4jAccess):
         for attempt in range(READ_TRIES + 1):
             alone = attempt == READ_TRIES
             found = self._subgraphs(ids) if alone else self._reads(ids)
-            by_id |= {row[0][0]: rows.subgraph_of(row, self._namespace) for row in found if alone or rows.is_whole(row)}
-            ids = sorted(row[0][0] for row in found if row[0][0] not in by_id)
+            by_id |= {row[0]["id"]: rows.subgraph_of(row, self._namespace) for row in found if alone or rows.is_whole(row)}
+            ids = sorted(row[0]["id"] for row in found if row[0]["id"] not in by_id)
             if not ids:
                 break
         return [by_id[id_] for id_ in source_ids if id_ in by_id]
@@ -120,7 +121,7 @@ class Neo4jStore(Neo4jAccess):
     def _read_together(self, wanted: list[list[str]]) -> list[list[list[Any]]]:
         ids = list(dict.fromkeys(id_ for some in wanted for id_ in some))
         found = self.reading(lambda work: work.rows("read_subgraphs", namespace=self._namespace, source_ids=ids))
-        by_id = {row[0][0]: row for row in found}
+        by_id = {row[0]["id"]: row for row in found}
         return [[by_id[id_] for id_ in some if id_ in by_id] for some in wanted]
 
     def _subgraphs(self, source_ids: list[str]) -> list[list[Any]]:
@@ -188,11 +189,11 @@ class Neo4jStore(Neo4jAccess):
 
     def read_answer(self, answer_id: str) -> Answer | None:
         found = self.reading(lambda work: work.rows("read_answer", namespace=self._namespace, answer_id=answer_id))
-        return rows.answer_of(found[0][0]) if found else None
+        return answer_of(self._namespace, found[0][0]) if found else None
 
     def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
         values = {"namespace": self._namespace, "source_id": source_id, "limit": limit}
-        return [rows.answer_of(row[0]) for row in self.reading(lambda work: work.rows("list_answers", **values))]
+        return [answer_of(self._namespace, row[0]) for row in self.reading(lambda work: work.rows("list_answers", **values))]
 
     def erase(self, source_ids: Sequence[str]) -> Erased:
         ids, first = sorted(set(source_ids)), Erased()
@@ -217,7 +218,7 @@ class Neo4jStore(Neo4jAccess):
 
     def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
         checks.check([after], self._namespace)
-        id_, first = before.query.id, None
+        id_, first = before.source_id, None
 
         def run(work: Work) -> Erased | None:
             nonlocal first
@@ -263,11 +264,7 @@ class Neo4jStore(Neo4jAccess):
                 yield {**link(type_, source, target, self._namespace), "properties": properties}
         for page in self._pages("records_answers"):
             for properties, source_ids, evidence_ids in page:
-                yield from answer_records(rows.answer_of(properties), source_ids, evidence_ids)
-        for page in self._pages("records_nodes"):
-            for id_, label, properties, targets in page:
-                yield node(label, id_, properties)
-                yield from (link("HAS_CHUNK", target, id_, self._namespace) for target in targets)
+                yield from answer_records(answer_of(self._namespace, properties), source_ids, evidence_ids)
         yield from self.concepts.records(vectors=vectors)
 
     def _pages(self, name: str, limit: int = 0) -> Iterator[list[list[Any]]]:
@@ -292,7 +289,7 @@ class _Saving:
         self._replace = replace
         self._subgraphs = subgraphs
         self._aggregation = aggregation
-        self._ids = sorted({subgraph.query.id for subgraph in subgraphs})
+        self._ids = sorted({subgraph.source_id for subgraph in subgraphs})
         self._outcomes: list[SaveOutcome] = []
         self.stored: dict[str, str] | None = None
         self.looks = len(subgraphs) > 1 or bool(replace)
@@ -302,13 +299,13 @@ class _Saving:
         """Write what is not there under its settings, and aggregate that, in the transaction of `work`."""
         looks = self.looks or work.perhaps_done
         self.stored = _hashes(work, "settings_hashes", self._namespace, self._ids) if looks else {}
-        outcomes, changed = self._plan(self.stored)
+        outcomes, changed = self._plan(work, self.stored)
         replaced = sorted(changed.keys() & self.stored.keys())
         if replaced:
             # Under the lock the truth may be another: someone else may have replaced or erased it in between.
             locked = _hashes(work, "lock_queries", self._namespace, replaced)
             self.stored = {id_: hash_ for id_, hash_ in self.stored.items() if id_ not in replaced} | locked
-            outcomes, changed = self._plan(self.stored)
+            outcomes, changed = self._plan(work, self.stored)
             replaced = sorted(changed.keys() & self.stored.keys())
         self.write(work, changed, replaced)
         if work.perhaps_done and self._outcomes:
@@ -318,52 +315,69 @@ class _Saving:
         self._outcomes = outcomes
         return outcomes
 
-    def _plan(self, stored: dict[str, str]) -> tuple[list[SaveOutcome], dict[str, Subgraph]]:
+    def _plan(self, work: Work, stored: dict[str, str]) -> tuple[list[SaveOutcome], dict[str, Subgraph]]:
         """Return each subgraph's outcome, and what is to be written, by query id (of two for one query the last)."""
         current = dict(stored)
         outcomes: list[SaveOutcome] = []
         changed: dict[str, Subgraph] = {}
         for subgraph in self._subgraphs:
-            id_ = subgraph.query.id
-            outcomes.append(checks.outcome_of(current.get(id_), subgraph, replace=self._replace))
-            if outcomes[-1] in ("created", "replaced"):
-                current[id_], changed[id_] = subgraph.settings_hash, subgraph
+            id_ = subgraph.source_id
+            outcome, made = checks.outcome_of(current.get(id_), subgraph, replace=self._replace), subgraph
+            if outcome == "added":
+                if id_ not in changed:
+                    (row,) = work.rows("read_subgraphs", namespace=self._namespace, source_ids=[id_])
+                    changed[id_] = rows.subgraph_of(row, self._namespace)
+                outcome, made = checks.added(changed.pop(id_), subgraph)
+            outcomes.append(outcome)
+            if outcome in ("created", "replaced", "added"):
+                current[id_], changed[id_] = made.settings_hash, made
         return outcomes, changed
 
     def write(self, work: Work, changed: dict[str, Subgraph], replaced: list[str]) -> None:
         """Write these subgraphs, those that are `replaced` in the place of what is stored, and aggregate them."""
         names = {"namespace": self._namespace}
         if replaced:
-            work.run("replace_queries", queries=[rows.query_properties(changed[id_]) for id_ in replaced])
+            work.run("replace_queries", queries=[rows.source_properties(changed[id_]) for id_ in replaced])
             touched = touched_concepts(work.records, self._namespace, replaced)
             work.rows("erase_subgraphs", **names, source_ids=replaced)
             recount_concepts(work.records, self._namespace, touched)
         there = set(replaced)
+        documents = {id_ for id_, subgraph in changed.items() if subgraph.document is not None}
         for ids in _chunks(sorted(changed), SUBGRAPHS_A_STATEMENT):
             written = [rows.subgraph_row(changed[id_], new=id_ not in there) for id_ in ids]
             work.run("save_subgraphs", **names, subgraphs=written)
         for ids in _chunks(sorted(changed), IDS_A_STATEMENT):
-            aggregate_subgraphs(work, self._namespace, ids, self._aggregation)
+            aggregate_subgraphs(work, self._namespace, ids, self._aggregation, documents)
         if replaced:
             work.run("relink_answers", **names, source_ids=replaced)
 
 
 def _hashes(work: Work, name: str, namespace: str, source_ids: list[str]) -> dict[str, str]:
-    return dict(work.rows(name, namespace=namespace, source_ids=source_ids)) if source_ids else {}
+    return {row[0]: row[1] for row in work.rows(name, namespace=namespace, source_ids=source_ids)} if source_ids else {}
 
 
-def aggregate_subgraphs(work: Work, namespace: str, source_ids: list[str], aggregation: Aggregation) -> None:
-    """Make the simple edges of queries that have none."""
-    work.run(
-        "aggregate",
-        namespace=namespace,
-        source_ids=source_ids,
-        strategy=aggregation.strategy,
-        merge=aggregation.merge,
-        threshold=aggregation.threshold,
-        top_k=aggregation.top_k,
-        statements=aggregation.statements,
-    )
+def aggregate_subgraphs(
+    work: Work, namespace: str, source_ids: list[str], aggregation: Aggregation, documents: Collection[str] | None = None
+) -> None:
+    """Make the simple edges of sources that have none. `documents` are those that are documents; None: the store is asked."""
+    if documents is None:
+        found = work.rows("settings_hashes", namespace=namespace, source_ids=source_ids)
+        documents = {id_ for id_, _, is_document in found if is_document}
+    for wanted, own in (
+        ([id_ for id_ in source_ids if id_ not in documents], aggregation),
+        ([id_ for id_ in source_ids if id_ in documents], aggregation.of_documents()),
+    ):
+        if wanted:
+            work.run(
+                "aggregate",
+                namespace=namespace,
+                source_ids=wanted,
+                strategy=own.strategy,
+                merge=own.merge,
+                threshold=own.threshold,
+                top_k=own.top_k,
+                statements=own.statements,
+            )
 
 
 def _chunks(items: Sequence[str], size: int) -> Iterator[list[str]]:

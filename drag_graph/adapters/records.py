@@ -3,28 +3,36 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from drag_graph.model import Answer, Subgraph, Value
+from drag_graph.model import Answer, Document, Subgraph, Value
 
-_OF_THE_QUERY = frozenset({"settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at"})
+_OF_THE_SOURCE = frozenset({"settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at"})
 _ENDS = frozenset({"subject_id", "subject", "object_id", "object"})
 
 
 def subgraph_records(subgraph: Subgraph) -> Iterator[dict[str, Any]]:
-    """Yield the nodes and edges of one query's subgraph, without its answers."""
-    query, namespace = subgraph.query, subgraph.query.namespace
-    own = subgraph.model_dump(mode="json", include=set(_OF_THE_QUERY))
-    # Metadata is JSON already, and pydantic would change keys with half a character in them.
-    head = {**query.model_dump(mode="json", exclude={"gold", "metadata"}), "metadata": query.metadata}
-    yield node("Query", query.id, {**head, **own})
+    """Yield the nodes and edges of one source's subgraph, without its answers."""
+    source, namespace = subgraph.source, subgraph.source.namespace
+    own = subgraph.model_dump(mode="json", include=set(_OF_THE_SOURCE))
+    if isinstance(source, Document):
+        yield node("Document", source.id, {**source.model_dump(mode="json"), **own})
+    else:
+        # Metadata is JSON already, and pydantic would change keys with half a character in them.
+        head = {**source.model_dump(mode="json", exclude={"gold", "metadata"}), "metadata": source.metadata}
+        yield node("Query", source.id, {**head, **own})
+    for chunk in subgraph.chunks:
+        yield node("Chunk", chunk.id, _properties(chunk, namespace))
+        yield link("HAS_CHUNK", source.id, chunk.id, namespace)
     for call in subgraph.calls:
         yield node("TeacherCall", call.id, _properties(call, namespace))
     for evidence in subgraph.evidence:
         yield node("Evidence", evidence.id, _properties(evidence, namespace))
-        yield link("HAS_EVIDENCE", query.id, evidence.id, namespace)
+        yield link("HAS_EVIDENCE", source.id, evidence.id, namespace)
         yield from (link("GENERATED_BY", evidence.id, call_id, namespace) for call_id in evidence.call_ids)
+        if evidence.chunk_id:
+            yield link("FROM_CHUNK", evidence.id, evidence.chunk_id, namespace)
     for entity in subgraph.entities:
         yield node("Entity", entity.id, _properties(entity, namespace))
-        yield link("MENTIONS", query.id, entity.id, namespace)
+        yield link("MENTIONS", source.id, entity.id, namespace)
     for triple in subgraph.triples:
         yield edge("TRIPLE", triple.id, triple.subject_id, triple.object_id, _properties(triple, namespace))
     for simple in subgraph.edges:

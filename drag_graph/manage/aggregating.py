@@ -68,7 +68,7 @@ def aggregate_anew(store: GraphStore, source_ids: Iterable[str], wanted: Callabl
             report.statements_dropped += known - len(fitting)
             same, ids = groups.setdefault((chosen.strategy, chosen.merge, chosen.threshold, chosen.top_k), (chosen, []))
             same.statements.update(fitting)
-            ids.append(subgraph.query.id)
+            ids.append(subgraph.source_id)
         for chosen, ids in groups.values():
             store.aggregate(ids, chosen)
         for subgraph in store.read([item.query.id for item in found]):

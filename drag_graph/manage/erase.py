@@ -46,17 +46,17 @@ class SourceFilter:
 
     def scope_in(self, subgraph: Subgraph) -> "Scope | None":
         """Return what is to be erased of a stored subgraph, or None."""
-        query = subgraph.query
+        query = None if subgraph.document else subgraph.query
         if (
-            self.domain not in ("", query.domain)
-            or self.input_id not in ("", query.input_id)
+            (self.domain and (query is None or self.domain != query.domain))
+            or (self.input_id and (query is None or self.input_id != query.input_id))
             or (self.created_before and not "" < subgraph.created_at < self.created_before)
         ):
             return None
         if not self.model:
-            return Scope(query.id)
+            return Scope(subgraph.source_id)
         calls = frozenset(call.id for call in subgraph.calls if call.model == self.model)
-        return Scope(query.id, calls) if calls else None
+        return Scope(subgraph.source_id, calls) if calls else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def scopes_where(store: GraphStore, wanted: SourceFilter) -> Iterator[Scope]:
 def scopes_of_call(store: GraphStore, prefix: str, limit: int = 10) -> list[Scope]:
     """Return the calls whose id begins with `prefix`, each as a scope of its own; it reads all sources."""
     found = (
-        Scope(subgraph.query.id, frozenset((call.id,)))
+        Scope(subgraph.source_id, frozenset((call.id,)))
         for subgraph in _subgraphs(store)
         for call in subgraph.calls
         if call.id.startswith(prefix)
@@ -154,7 +154,7 @@ def preview(store: GraphStore, scopes: Iterable[Scope]) -> Iterator[Erased]:
     """Yield what `erase` would erase; concepts are not counted."""
     stream = iter(scopes)
     while page := list(islice(stream, PAGE)):
-        graphs = {graph.query.id: graph for graph in store.read([scope.source_id for scope in page])}
+        graphs = {graph.source_id: graph for graph in store.read([scope.source_id for scope in page])}
         for scope in page:
             before = graphs.get(scope.source_id)
             before = before and with_statements(before)

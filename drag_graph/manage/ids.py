@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from drag_graph.identity import content_id, content_ids, query_id
+from drag_graph.identity import chunk_id, content_id, content_ids
 from drag_graph.model import Evidence, Subgraph
 from drag_graph.steps.surface import predicate_key
 
@@ -17,9 +17,12 @@ _key = lru_cache(maxsize=10_000)(predicate_key)
 
 def wrong_ids(subgraph: Subgraph) -> Iterator[tuple[str, str]]:
     """Yield (id, kind) of what is not what its id is the hash of. Of a teacher call only the form of its id can be checked."""
-    query, name, own = subgraph.query, subgraph.query.namespace, subgraph.query.id
-    if query_id(name, query.text, query.options) != own:
-        yield own, "query"
+    source, name, own = subgraph.source, subgraph.source.namespace, subgraph.source_id
+    if source.id_in(name) != own:
+        yield own, "document" if subgraph.document else "query"
+    for chunk in subgraph.chunks:
+        if chunk_id(name, own, chunk.position, chunk.text) != chunk.id:
+            yield chunk.id, "chunk"
     yield from ((call.id, "teacher call") for call in subgraph.calls if not _ID.fullmatch(call.id))
     for item in subgraph.evidence:
         if content_id(name, "evidence", own, item.text) != item.id and not repeat_of(item, name):
@@ -66,13 +69,14 @@ def moved(subgraph: Subgraph, namespace: str) -> Subgraph:
     The id of a teacher call hashes more than is kept: it is shifted by what tells the two sources apart, so that the way back,
     or by a third namespace, leads to the same. Ids must be right (`wrong_ids`).
     """
-    there, query = subgraph.query.namespace, subgraph.query
-    own = query_id(namespace, query.text, query.options)
-    shift = int(content_id(there, "call", query.id), 16) ^ int(content_id(namespace, "call", own), 16)
-    ids = {query.id: own}
+    there, source = subgraph.source.namespace, subgraph.source
+    own = source.id_in(namespace)
+    shift = int(content_id(there, "call", source.id), 16) ^ int(content_id(namespace, "call", own), 16)
+    ids = {source.id: own}
+    ids |= {chunk.id: chunk_id(namespace, own, chunk.position, chunk.text) for chunk in subgraph.chunks}
     ids |= {call.id: f"{int(call.id, 16) ^ shift:032x}" for call in subgraph.calls}
     for item in subgraph.evidence:
-        plain = content_id(there, "evidence", query.id, item.text) == item.id
+        plain = content_id(there, "evidence", source.id, item.text) == item.id
         ids[item.id] = content_id(namespace, "evidence", own, item.text, *(() if plain else repeat_of(item, there)))
     ids |= {entity.id: content_id(namespace, "entity", own, entity.name) for entity in subgraph.entities}
     hashed = content_ids(namespace, "triple", own)
@@ -80,11 +84,12 @@ def moved(subgraph: Subgraph, namespace: str) -> Subgraph:
         key = _key(triple.predicate)
         ids[triple.id] = hashed(ids[triple.subject_id], key, ids[triple.object_id], ids[triple.evidence_id])
     # Edges are left out: they are made anew. Ids are 32 hexadecimal digits, so that no other text is taken for one.
-    document = subgraph.model_dump(exclude={"edges": True, "query": {"metadata"}})
+    document = subgraph.model_dump(exclude={"edges": True, "source": {"metadata"}})
     new = Subgraph.model_validate(_renamed(document, ids))
+    metadata = {} if subgraph.document else {"metadata": subgraph.query.metadata}
     return new.model_copy(
         update={
-            "query": new.query.model_copy(update={"namespace": namespace, "metadata": query.metadata}),
+            "source": new.source.model_copy(update={"namespace": namespace, **metadata}),
             "calls": tuple(sorted(new.calls, key=lambda item: item.id)),
             "triples": tuple(sorted(new.triples, key=lambda item: (item.rank, item.id))),
         }

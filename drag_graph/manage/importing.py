@@ -93,7 +93,7 @@ class _Waiting:
 
     @property
     def id(self) -> str:
-        return self.subgraph.query.id
+        return self.subgraph.source_id
 
     @property
     def aggregation(self) -> Aggregation:
@@ -180,7 +180,7 @@ class Importer:
         if graph is None:
             self._tell(Result(line.number, "", "rejected", line.problem))
             return
-        if graph.query.namespace != self._store.namespace:
+        if graph.source.namespace != self._store.namespace:
             graph = moved(graph, self._store.namespace)
         item = _Waiting(line.number, graph)
         if item.id in self._on_their_way:
@@ -239,7 +239,7 @@ class Importer:
         self._done.put((items, results, fault))
 
     def _stored(self, items: list[_Waiting]) -> Iterator[Result]:
-        there = {found.query.id: found for found in self._store.read([one.id for one in items])}
+        there = {found.source_id: found for found in self._store.read([one.id for one in items])}
         new, changed = list[_Waiting](), list[_Waiting]()
         for item in items:
             reason = difference(there[item.id], item.subgraph) if item.id in there else ""

@@ -100,12 +100,13 @@ def lines_of(head: Head, subgraphs: Iterable[Subgraph]) -> Iterator[str]:
 def subgraph_line(subgraph: Subgraph) -> str:
     """Return the line of a subgraph. Raises StoreUnfit for a number that JSON has not (no store of ours takes one)."""
     whole = with_statements(subgraph)
-    document = whole.model_dump(exclude={"edges": True, "graph": True, "status": True, "query": {"gold", "metadata"}})
-    document["query"]["metadata"] = subgraph.query.metadata
+    document = whole.model_dump(exclude={"edges": True, "graph": True, "status": True, "source": {"gold", "metadata"}})
+    if subgraph.document is None:
+        document["source"]["metadata"] = subgraph.query.metadata
     try:
         return json_line(document)
     except ValueError as error:
-        said = f"query {subgraph.query.id} holds a number that JSON has not (NaN or infinite)"
+        said = f"source {subgraph.source_id} holds a number that JSON has not (NaN or infinite)"
         raise StoreUnfit(said, hint="Distil it again with --replace, or erase it.") from error
 
 
@@ -131,7 +132,7 @@ def difference(there: Subgraph, given: Subgraph) -> str:
     for name in Subgraph.model_fields.keys() - {"settings_hash", "status", "graph", "edges", "aggregation", *VOLATILE}:
         mine, theirs = getattr(there, name), getattr(given, name)
         if mine != theirs and _lasting(mine) != _lasting(theirs):
-            return f"another {name}" if name == "query" else f"other {name}"
+            return f"another {name}" if name == "source" else f"other {name}"
     if with_statements(there).aggregation != given.aggregation:
         return "its simple edges are made in another way"
     return ""
@@ -288,6 +289,7 @@ def subgraph_of(line: bytes, head: Head) -> Subgraph:
     graph = given.model_copy(
         update={
             "calls": tuple(sorted(given.calls, key=lambda item: item.id)),
+            "chunks": tuple(sorted(given.chunks, key=lambda item: (item.position, item.id))),
             "evidence": tuple(sorted(given.evidence, key=lambda item: (item.position, item.id))),
             "entities": tuple(sorted(given.entities, key=lambda item: (item.name, item.id))),
             "triples": tuple(sorted(given.triples, key=lambda item: (item.rank, item.id))),
@@ -336,7 +338,7 @@ def _check_given(item: Value, path: str) -> None:
 
 
 def _check_parts(graph: Subgraph) -> None:
-    if len(graph.query.options) > len(LABELS):
+    if graph.document is None and len(graph.query.options) > len(LABELS):
         raise QueryInvalid(f"query: {len(graph.query.options)} options; at most {len(LABELS)} can be labelled")
     names = {entity.id: entity.name for entity in graph.entities}
     for triple in graph.triples:
@@ -345,7 +347,7 @@ def _check_parts(graph: Subgraph) -> None:
     for item in graph.evidence:
         if item.position > MOST_STATEMENTS:
             raise QueryInvalid(f"evidence {item.id}: its position {item.position:,} is beyond {MOST_STATEMENTS:,}")
-    for part in (graph, graph.query, *graph.calls, *graph.evidence, *graph.entities, *graph.triples):
+    for part in (graph, graph.source, *graph.chunks, *graph.calls, *graph.evidence, *graph.entities, *graph.triples):
         for name, value in part:
             _check_value(name, value)
 

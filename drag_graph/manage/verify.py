@@ -142,7 +142,7 @@ def _edges(store: GraphStore) -> Iterator[Repair]:
             if broken and subgraph.aggregation is not None:
                 statements = (with_statements(subgraph).aggregation or subgraph.aggregation).statements
                 whole = {id_: text for id_, text in statements.items() if id_ not in broken}
-                store.aggregate([subgraph.query.id], subgraph.aggregation.model_copy(update={"statements": whole}))
+                store.aggregate([subgraph.source_id], subgraph.aggregation.model_copy(update={"statements": whole}))
                 number += len(broken)
     if number:
         yield Repair("dangling-id", number, "simple edges made anew")
@@ -152,7 +152,7 @@ def _vectors(
     store: GraphStore, ids: Sequence[str], make_embedder: Callable[[], Embedder], why: dict[str, str]
 ) -> Iterator[Repair]:
     """Mend vectors that are all zeros. Of those that stay so, `why` says the reason by id."""
-    questions = [graph.query.id for some in _chunks(ids) for graph in store.read(some)]
+    questions = [graph.source_id for some in _chunks(ids) for graph in store.read(some)]
     number = 0
     try:
         # So that a linker never judges a concept that has just lost its vector.
@@ -168,7 +168,7 @@ def _vectors(
         if questions:
             embedder = _of_the_store(store, make_embedder())
             for graph in (graph for some in _chunks(questions) for graph in store.read(some) if graph.lost_vector):
-                (vector,) = embedder.embed([graph.query.text])
+                (vector,) = embedder.embed([graph.title])
                 mended = with_statements(graph).model_copy(update={"embedding": tuple(vector.tolist())})
                 number += store.reduce(graph, mended, ()) is not None
     except (ConfigurationError, ModelError, StoreUnfit) as error:

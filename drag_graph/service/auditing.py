@@ -27,7 +27,7 @@ def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
         raise NotStored(f"answer {prefix!r} went away while it was read", hint="Ask again.")
     document = answer_document(answer)
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in document["lines"])))
-    stored = {graph.query.id: graph for graph in graphs}
+    stored = {graph.source_id: graph for graph in graphs}
     for line in document["lines"]:
         graph = stored.get(line["source_id"])
         line["live"] = _is_live(line, graph)
@@ -106,8 +106,9 @@ def _ids(calls: list[dict[str, Any]]) -> tuple[str, ...]:
 
 def subgraph_text(subgraph: Subgraph) -> str:
     """Return a subgraph as plain lines: the question, its evidence and its edges, best first."""
-    lines = [subgraph.query.text]
-    lines += [f"  {label}. {option}" for label, option in zip(LABELS, subgraph.query.options, strict=False)]
+    lines = [subgraph.title]
+    if subgraph.document is None:
+        lines += [f"  {label}. {option}" for label, option in zip(LABELS, subgraph.query.options, strict=False)]
     lines += ["", "EVIDENCE"]
     lines += [f"{number}. {item.text}" for number, item in enumerate(subgraph.kept_evidence, start=1)]
     lines += ["", f"KNOWLEDGE GRAPH ({subgraph.graph})"]

@@ -33,7 +33,7 @@ def graph_page(subgraph: Subgraph) -> str:
     edges = subgraph.usable_edges
     nodes, links = _entity_graph(subgraph, edges) if edges else _evidence_graph(subgraph)
     picture: str = VisualizationGraph(nodes=nodes, relationships=links).render(height="100vh").data
-    return whole_page(subgraph.query.text, picture)
+    return whole_page(subgraph.title, picture)
 
 
 def whole_page(title: str, picture: str) -> str:
@@ -93,11 +93,11 @@ def _texts(subgraph: Subgraph, edge: SimpleEdge) -> str:
 def _evidence_graph(subgraph: Subgraph) -> tuple[list[Any], list[Any]]:
     from neo4j_viz import Node, Relationship
 
-    query = subgraph.query
-    nodes = [Node(id=query.id, caption=query.text, size=30, color=_QUERY, properties={"question": query.text})]
+    id_, title = subgraph.source_id, subgraph.title
+    nodes = [Node(id=id_, caption=title, size=30, color=_QUERY, properties={"source": title})]
     links = []
     for item in subgraph.kept_evidence:
         shown = {"text": item.text, "framing": item.framing, "score": round(item.score, 3)}
         nodes.append(Node(id=item.id, caption=item.text, size=20, color=_EVIDENCE, properties=shown))
-        links.append(Relationship(source=query.id, target=item.id, caption="HAS_EVIDENCE"))
+        links.append(Relationship(source=id_, target=item.id, caption="HAS_EVIDENCE"))
     return nodes, links

@@ -60,7 +60,7 @@ class Claim:
 def aggregate(subgraph: Subgraph, aggregation: Aggregation) -> tuple[list[SimpleEdge], GraphKind]:
     """Return the simple edges of a subgraph's triples, best first, and what its graph is made of."""
     claims = claims_of(subgraph.triples, subgraph.evidence, subgraph.calls, aggregation.merge)
-    return edges_of(subgraph.query.id, claims, aggregation)
+    return edges_of(subgraph.source_id, claims, aggregation)
 
 
 def claims_of(

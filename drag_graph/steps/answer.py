@@ -53,9 +53,9 @@ def make_answer(
     the subgraphs were distilled under. So asking again with the same outcome from the same knowledge gives the same
     answer. It rests on the queries that gave a line, or on the first one where no line was shown.
     """
-    stored = [subgraph.query.id for subgraph in subgraphs]
+    stored = [subgraph.source_id for subgraph in subgraphs]
     source_ids = tuple(dict.fromkeys(line.source_id for line in prompt.lines)) or tuple(stored[:1])
-    provenance = [f"{subgraph.query.id}:{subgraph.settings_hash}" for subgraph in subgraphs]
+    provenance = [f"{subgraph.source_id}:{subgraph.settings_hash}" for subgraph in subgraphs]
     return Answer(
         id=_answer_id(query, student, mode, reply.text, *provenance, lines=prompt.lines),
         namespace=query.namespace,

@@ -55,7 +55,7 @@ def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph]
 
     Raises StoreUnfit when a line has no edge or evidence behind it (promise 4): such an answer must not be given.
     """
-    by_query = {subgraph.query.id: subgraph for subgraph in subgraphs}
+    by_query = {subgraph.source_id: subgraph for subgraph in subgraphs}
     return {
         "question": question,
         "lines": [_line(line, by_query.get(line.source_id)) for line in lines],
@@ -75,12 +75,12 @@ def _line(line: Line, subgraph: Subgraph | None) -> dict[str, Any]:
         if source is None:
             raise _unproven(line)
         made_by = _calls(source.call_ids, calls, line)
-        return {**head, "edge": None, "triples": [], "evidence": _evidence(source), "calls": made_by}
+        return {**head, "edge": None, "triples": [], "evidence": _evidence(source, subgraph), "calls": made_by}
     edge = next((item for item in subgraph.usable_edges if item.id == line.ref), None)
     if edge is None:
         raise _unproven(line)
     wanted = set(edge.triple_ids)
-    triples = [_triple(item, evidence, calls, line) for item in subgraph.triples if item.id in wanted]
+    triples = [_triple(item, evidence, calls, line, subgraph) for item in subgraph.triples if item.id in wanted]
     if len(triples) != len(wanted):
         raise _unproven(line)
     return {**head, "edge": _edge(edge), "triples": triples}
@@ -92,7 +92,7 @@ def unshown(edge: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str, Any]]
     evidence = {item.id: item for item in subgraph.evidence}
     ends = (edge["subject_id"], edge["object_id"])
     return [
-        {**_triple(item, evidence, calls, None), "why": _PRUNED if evidence[item.evidence_id].kept else _UNRANKED}
+        {**_triple(item, evidence, calls, None, subgraph), "why": _PRUNED if evidence[item.evidence_id].kept else _UNRANKED}
         for item in not_shown(subgraph)
         if (item.subject_id, item.object_id) == ends and item.evidence_id in evidence
     ]
@@ -111,12 +111,14 @@ def _edge(edge: SimpleEdge) -> dict[str, Any]:
     return edge.model_dump(mode="json", exclude={"source_id"})
 
 
-def _triple(triple: Triple, evidence: dict[str, Evidence], calls: dict[str, TeacherCall], line: Line | None) -> dict[str, Any]:
+def _triple(
+    triple: Triple, evidence: dict[str, Evidence], calls: dict[str, TeacherCall], line: Line | None, subgraph: Subgraph
+) -> dict[str, Any]:
     source = evidence.get(triple.evidence_id)
     if source is None:
         raise _unproven(line)
     fields = triple.model_dump(mode="json", include={"id", "subject", "predicate", "object", "confidence"})
-    found = {**_evidence(source), "calls": _calls(source.call_ids, calls, line)}
+    found = {**_evidence(source, subgraph), "calls": _calls(source.call_ids, calls, line)}
     return {**fields, "evidence": found, "calls": _calls(triple.call_ids, calls, line)}
 
 
@@ -128,8 +130,12 @@ def _calls(ids: Iterable[str], calls: dict[str, TeacherCall], line: Line | None)
     return [_call(call) for call in found if call]
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    return evidence.model_dump(mode="json", include={"id", "text", "framing", "rank", "cosine", "llm_score", "score"})
+def _evidence(evidence: Evidence, subgraph: Subgraph) -> dict[str, Any]:
+    found = evidence.model_dump(mode="json", include={"id", "text", "framing", "rank", "cosine", "llm_score", "score"})
+    document = subgraph.document
+    if document is not None and evidence.chunk_id:
+        found["document"] = {"id": document.id, "name": document.name, "start": evidence.start, "end": evidence.end}
+    return found
 
 
 def _call(call: TeacherCall) -> dict[str, Any]:

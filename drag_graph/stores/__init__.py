@@ -1,1 +1,1 @@
-"""What keeps the graph: the engines, and what they share."""
+"""The stores that graphs are kept in: what engines share, and the engines."""

@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from drag_graph.identity import content_id, query_id
+from drag_graph.identity import chunk_id, content_id, document_id, query_id
 from drag_graph.model import (
     FRAMINGS,
     Aggregation,
     Answer,
+    Chunk,
+    Document,
     Entity,
     Evidence,
     Line,
@@ -110,7 +112,7 @@ def make_subgraph(
         for index, spec in enumerate(triples)
     ]
     return Subgraph(
-        query=query,
+        source=query,
         settings_hash=settings_hash,
         blind=blind,
         embedding=tuple(embedding),
@@ -123,9 +125,60 @@ def make_subgraph(
     )
 
 
+def make_document(number: int | str = 0, *, namespace: str = "default") -> Document:
+    """Return a document whose name is made of `number`."""
+    uri = f"file:///library/report-{number}.txt"
+    return Document(
+        id=document_id(namespace, uri),
+        namespace=namespace,
+        name=f"Report {number}",
+        uri=uri,
+        sha256=content_id("", "bytes", uri) * 2,
+        media_type="text/plain",
+        modified_at=CREATED_AT,
+    )
+
+
+def make_document_subgraph(
+    number: int | str = 0, *, edges: int = 20, names: Sequence[str] = (), namespace: str = "default", **options: Any
+) -> Subgraph:
+    """Return a valid subgraph of a document, with more edges than a query keeps: one a chunk, read from its only passage.
+
+    `names` are those of the first entities. `options` are those of `make_subgraph` that evidence and triples leave open.
+    """
+    things = [*names, *(f"part {n} of {number}" for n in range(len(names), edges + 1))]
+    triples = [(things[n], "joins", things[n + 1], 0.9, n) for n in range(edges)]
+    texts = [f"{things[n]} joins {things[n + 1]}." for n in range(edges)]
+    made = make_subgraph(f"document {number}", namespace=namespace, triples=triples, evidence=texts, dropped=(), **options)
+    document = make_document(number, namespace=namespace)
+    entities = {item.id: content_id(namespace, "entity", document.id, item.name) for item in made.entities}
+    own, start, chunks, evidence = {"source_id": document.id}, 0, list[Chunk](), list[Evidence]()
+    for position, item in enumerate(made.evidence):
+        end, id_ = start + len(item.text), chunk_id(namespace, document.id, position, item.text)
+        chunks.append(Chunk(id=id_, source_id=document.id, position=position, start=start, end=end, text=item.text))
+        passage = {"call_ids": (), "chunk_id": id_, "start": start, "end": end, "framing": "unspecified", "llm_score": None}
+        evidence.append(item.model_copy(update={**own, **passage}))
+        start = end + 1
+    calls = [call.model_copy(update={**own, "model": "patterns/of-tests"}) for call in made.calls if call.stage == "triples"]
+    return made.model_copy(
+        update={
+            "source": document,
+            "expires_at": "",
+            "chunks": tuple(chunks),
+            "evidence": tuple(evidence),
+            "calls": tuple(calls),
+            "entities": tuple(item.model_copy(update={**own, "id": entities[item.id]}) for item in made.entities),
+            "triples": tuple(
+                item.model_copy(update={**own, "subject_id": entities[item.subject_id], "object_id": entities[item.object_id]})
+                for item in made.triples
+            ),
+        }
+    )
+
+
 def as_distilled(subgraph: Subgraph) -> Subgraph:
     """Return the subgraph with the ids that distilling gives: hashes of what it holds, so that equal triples are one."""
-    query, seen = subgraph.query, Counter[str]()
+    query, seen = subgraph.source, Counter[str]()
     evidence: dict[str, Evidence] = {}
     for item in subgraph.evidence:
         again = ("repeat", str(seen[item.text])) if seen[item.text] else ()
@@ -147,13 +200,15 @@ def expected(subgraph: Subgraph, aggregation: Aggregation) -> Subgraph:
     The evidence is ordered by position, entities by name, triples by (rank, id), edges by rank, calls by id. The right answer
     (`Query.gold`) is not stored.
     """
-    edges, kind = aggregate(subgraph, aggregation)
+    own = aggregation.of_documents() if subgraph.document else aggregation
+    edges, kind = aggregate(subgraph, own)
     return subgraph.model_copy(
         update={
-            "query": subgraph.query.model_copy(update={"gold": None}),
+            "source": subgraph.query.model_copy(update={"gold": None}) if subgraph.document is None else subgraph.source,
+            "chunks": tuple(sorted(subgraph.chunks, key=lambda item: (item.position, item.id))),
             "graph": kind,
             "edges": tuple(edges),
-            "aggregation": aggregation.model_copy(update={"statements": {}}),
+            "aggregation": own.model_copy(update={"statements": {}}),
             "evidence": tuple(sorted(subgraph.evidence, key=lambda item: (item.position, item.id))),
             "entities": tuple(sorted(subgraph.entities, key=lambda item: (item.name, item.id))),
             "triples": tuple(sorted(subgraph.triples, key=lambda item: (item.rank, item.id))),
@@ -177,19 +232,19 @@ def make_answer(
     """
     owner: dict[str, str] = {}
     for graph in subgraphs:
-        owner |= dict.fromkeys([item.id for item in graph.edges] + [item.id for item in graph.triples], graph.query.id)
-        owner |= dict.fromkeys([item.id for item in graph.evidence], graph.query.id)
+        owner |= dict.fromkeys([item.id for item in graph.edges] + [item.id for item in graph.triples], graph.source_id)
+        owner |= dict.fromkeys([item.id for item in graph.evidence], graph.source_id)
     lines = tuple(
         Line(n=n, kind=kind, text=f"line {n} of {number}", ref=ref, source_id=owner[ref], score=0.5 / n)
         for n, (kind, ref) in enumerate(refs, start=1)
     )
-    question = subgraphs[0].query.text if subgraphs else f"Something new ({number})?"
+    question = subgraphs[0].title if subgraphs else f"Something new ({number})?"
     values: dict[str, Any] = {
         "id": content_id(namespace, "answer", str(number), question, created_at),
         "namespace": namespace,
         "question": question,
         "options": ("one", "two"),
-        "source_ids": tuple(graph.query.id for graph in subgraphs),
+        "source_ids": tuple(graph.source_id for graph in subgraphs),
         "text": "mitosis }) DETACH DELETE n // 'ü'",
         "label": "A",
         "gold": "A",

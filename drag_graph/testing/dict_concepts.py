@@ -37,7 +37,7 @@ class Links:
         self, subgraph: Subgraph, gone: Collection[str], written: dict[str, Entity], *, keeps_orphans: bool = False
     ) -> None:
         """Take away what hangs on entities and evidence of a subgraph that go; `written` are the entities that are left."""
-        touched = self.touched(subgraph.entities, subgraph.query.namespace)
+        touched = self.touched(subgraph.entities, subgraph.source.namespace)
         for id_ in self.refers.keys() & gone:
             del self.refers[id_]
         for id_ in self.evidence.keys() & gone:
@@ -203,7 +203,7 @@ def written(content: Holding) -> dict[str, Entity]:
 
 def _unlinked(graph: Subgraph, links: Links) -> UnlinkedSource:
     return UnlinkedSource(
-        graph.query.id,
+        graph.source_id,
         tuple(sorted((item.id, item.name) for item in graph.entities if item.id not in links.refers)),
         tuple(sorted((item.id, item.text) for item in graph.kept_evidence if item.id not in links.evidence)),
     )

@@ -19,7 +19,7 @@ class DictSearch:
     def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
         del keys
         near = self._nearest(vector, k) if any(vector) else []
-        texts = {graph.query.id: graph.query.text for graph in self._read([id_ for id_, _ in near])}
+        texts = {graph.source_id: graph.query.text for graph in self._read([id_ for id_, _ in near])}
         hits = tuple(Hit(id_, cosine, texts[id_]) for id_, cosine in near if id_ in texts)
         return Candidates(own=bool(self._read([source_id])), queries=hits)
 
@@ -27,5 +27,5 @@ class DictSearch:
         del hops, limits
         queries = {seed.id: seed for seed in seeds if seed.kind == "query"}
         graphs = self._read(sorted(queries))
-        ways = {edge.id: [(0, graph.query.id)] for graph in graphs for edge in graph.edges}
+        ways = {edge.id: [(0, graph.source_id)] for graph in graphs for edge in graph.edges}
         return assemble_expansion(graphs, ways, seeds)

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from drag_graph import migrate
-from drag_graph.adapters.checks import check, check_answers, check_embedder, dropped, outcome_of, problem
+from drag_graph.adapters.checks import added, check, check_answers, check_embedder, dropped, outcome_of, problem
 from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.manage.erase import counts_gone, names_any
@@ -119,15 +119,17 @@ class DictStore:
 
     @staticmethod
     def _save_one(content: Content, subgraph: Subgraph, aggregation: Aggregation, *, replace: Replace) -> SaveOutcome:
-        there = content.subgraphs.get(subgraph.query.id)
+        there = content.subgraphs.get(subgraph.source_id)
         outcome = outcome_of(there.settings_hash if there else None, subgraph, replace=replace)
-        if outcome in ("created", "replaced"):
-            content.subgraphs[subgraph.query.id] = expected(subgraph, aggregation)
-            content.links.linked.discard(subgraph.query.id)
+        if there and outcome == "added":
+            outcome, subgraph = added(there, subgraph)
+        if outcome in ("created", "replaced", "added"):
+            content.subgraphs[subgraph.source_id] = expected(subgraph, aggregation)
+            content.links.linked.discard(subgraph.source_id)
             if there:
                 gone = {item.id for item in there.entities} | {item.id for item in there.evidence}
                 content.links.forget(there, gone, written(content), keeps_orphans=True)
-            content.aggregations[subgraph.query.id] = aggregation
+            content.aggregations[subgraph.source_id] = aggregation
         return outcome
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
@@ -142,7 +144,7 @@ class DictStore:
             return [content.subgraphs[id_] for id_ in source_ids if id_ in content.subgraphs]
 
     def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
-        return {subgraph.query.id: subgraph.settings_hash for subgraph in self.read(source_ids)}
+        return {subgraph.source_id: subgraph.settings_hash for subgraph in self.read(source_ids)}
 
     def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
         with self.content() as content:
@@ -151,11 +153,15 @@ class DictStore:
                 "failed": set(_failed(content)),
             }[reason]
             graphs = [content.subgraphs[id_] for id_ in sorted(stale) if id_ > after][:limit]
-        return [StaleQuery(graph.query.id, graph.created_at, graph.expires_at) for graph in graphs]
+        return [StaleQuery(graph.source_id, graph.created_at, graph.expires_at) for graph in graphs]
 
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
         with self.content() as content:
-            found = [(item.query.id, _cosine(vector, item.embedding)) for item in content.subgraphs.values() if item.embedding]
+            found = [
+                (item.source_id, _cosine(vector, item.embedding))
+                for item in content.subgraphs.values()
+                if item.embedding and item.document is None
+            ]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k] if len(vector) else []
 
     def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
@@ -203,7 +209,7 @@ class DictStore:
                 content.links.forget(
                     graph, {item.id for part in (graph.entities, graph.evidence) for item in part}, written(content)
                 )
-            ids = {graph.query.id for graph in going}
+            ids = {graph.source_id for graph in going}
             answers = frozenset(item.id for item in content.answers.values() if ids & set(item.source_ids))
             for id_ in answers:
                 del content.answers[id_]
@@ -212,7 +218,7 @@ class DictStore:
     def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
         check([after], self._namespace)
         with self.content() as content:
-            id_, concepts = before.query.id, len(content.links.concepts)
+            id_, concepts = before.source_id, len(content.links.concepts)
             if content.subgraphs.get(id_) != before:
                 return None
             content.subgraphs[id_] = expected(after, after.aggregation or Aggregation())
@@ -251,7 +257,7 @@ class DictStore:
             for subgraph in content.subgraphs.values():
                 problems.extend(_orphans(subgraph))
                 if subgraph.lost_vector:
-                    problems.append(problem("verify_vectors", subgraph.query.id, "question"))
+                    problems.append(problem("verify_vectors", subgraph.source_id, "question"))
             loose = (answer for answer in content.answers.values() if set(answer.source_ids) - content.subgraphs.keys())
             problems.extend(problem("verify_answers", answer.id) for answer in loose)
         return problems
@@ -274,7 +280,7 @@ class DictStore:
             subgraphs, answers = list(content.subgraphs.values()), list(content.answers.values())
         for subgraph in subgraphs:
             yield from subgraph_records(subgraph)
-        queries = {subgraph.query.id for subgraph in subgraphs}
+        queries = {subgraph.source_id for subgraph in subgraphs}
         evidence = {item.id for subgraph in subgraphs for item in subgraph.evidence}
         for answer in answers:
             used = dict.fromkeys(line.ref for line in answer.lines if line.kind == "evidence")
@@ -337,7 +343,7 @@ def _unproven(subgraph: Subgraph) -> list[str]:
 
 def _orphans(subgraph: Subgraph) -> Iterator[Problem]:
     for entity in subgraph.entities:
-        if entity.source_id != subgraph.query.id:
+        if entity.source_id != subgraph.source_id:
             yield problem("verify_orphans", entity.id, "Entity")
 
 

@@ -13,6 +13,7 @@ A test module makes a subclass and provides three fixtures:
 from drag_graph.testing.contract.aggregating import AggregationContract
 from drag_graph.testing.contract.answering import AnswerContract
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, OpenStore, Tamper
+from drag_graph.testing.contract.documents import DocumentContract, SecondTeacherContract
 from drag_graph.testing.contract.erasing import ErasingContract
 from drag_graph.testing.contract.exchanging import ExchangeContract
 from drag_graph.testing.contract.keeping import StoreContract
@@ -34,6 +35,8 @@ class GraphStoreContract(
     RefreshContract,
     ErasingContract,
     ExchangeContract,
+    DocumentContract,
+    SecondTeacherContract,
     StatisticsContract,
     StoreContract,
 ):

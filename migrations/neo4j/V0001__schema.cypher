@@ -36,10 +36,10 @@ CREATE INDEX source_linked IF NOT EXISTS FOR (n:Source) ON (n.namespace, n.linke
 CREATE INDEX concept_cluster IF NOT EXISTS FOR (n:Concept) ON (n.namespace, n.cluster);
 CREATE INDEX concept_namespace IF NOT EXISTS FOR (n:Concept) ON (n.namespace, n.id);
 
-// Nearest sources, evidence and concepts. No dimension is named: namespaces may have different embedders, and a vector is compared
-// only with those of its own length. Vectors of sources and concepts are not quantised: they are few, and a missed neighbour is a
+// Nearest queries, evidence and concepts. No dimension is named: namespaces may have different embedders, and a vector is compared
+// only with those of its own length. Vectors of queries and concepts are not quantised: they are few, and a missed neighbour is a
 // wrong answer.
-CREATE VECTOR INDEX source_embedding IF NOT EXISTS FOR (n:Source) ON (n.embedding)
+CREATE VECTOR INDEX query_embedding IF NOT EXISTS FOR (n:Query) ON (n.embedding)
 OPTIONS {indexConfig: {`vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}};
 CREATE VECTOR INDEX evidence_embedding IF NOT EXISTS FOR (n:Evidence) ON (n.embedding)
 OPTIONS {indexConfig: {`vector.similarity_function`: 'cosine'}};

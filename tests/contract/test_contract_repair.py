@@ -325,8 +325,8 @@ def test_what_has_no_words_has_lost_nothing(settings):
     with open_store(settings) as store:
         assert [item.check for item in (store.save([graph], Aggregation()), store.verify())[1]] == ["vector"]
         wordless = graph.query.model_copy(update={"text": "?! \n \u2026"})
-        store.save([graph.model_copy(update={"query": wordless, "settings_hash": "other"})], Aggregation())
+        store.save([graph.model_copy(update={"source": wordless, "settings_hash": "other"})], Aggregation())
         assert store.verify() == []
         wordless = graph.query.model_copy(update={"text": "?!\n\u6f22"})
-        store.save([graph.model_copy(update={"query": wordless, "settings_hash": "another"})], Aggregation())
+        store.save([graph.model_copy(update={"source": wordless, "settings_hash": "another"})], Aggregation())
         assert [item.check for item in store.verify()] == ["vector"]

@@ -19,7 +19,7 @@ from drag_graph.searching import Limits, Seed
 from drag_graph.service.auditing import audit_document
 from drag_graph.settings import Settings
 from drag_graph.steps.linking import concept_id, concept_key
-from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.builders import make_document_subgraph, make_subgraph
 
 PLANT = Path(__file__).parent / "plant"
 AGGREGATION = Aggregation(threshold=0.5)
@@ -105,6 +105,23 @@ class SearchContract:
         ]
         store.save(graphs, AGGREGATION)
         return store.read([graph.query.id for graph in graphs])
+
+    def test_a_document_is_reached_by_its_concepts_and_its_passages(self, store, plant):
+        document = make_document_subgraph(namespace=store.namespace, names=["mitosis"])
+        query = make_subgraph(namespace=store.namespace)
+        store.save([document, query], AGGREGATION)
+        plant(store, [document, query])
+        (concept,) = store.search.candidates((), ["mitosis"], 5).named
+        found = store.search.expand([Seed("concept", concept.cluster)], 2)
+        assert {graph.source_id for graph in found.subgraphs} == {document.source_id, query.source_id}
+        (part,) = [graph for graph in found.subgraphs if graph.document]
+        assert part.source == document.source
+        reached = {item.id: item for item in part.evidence}
+        assert reached
+        assert {item.chunk_id for item in reached.values()} <= {item.id for item in document.chunks}
+        own = store.search.expand([Seed("evidence", document.evidence[3].id, 1.0, document.source_id)], 1)
+        (edge,) = [edge for edge in store.read([document.source_id])[0].edges if document.evidence[3].id in edge.evidence_ids]
+        assert {item.ref for item in own.reached} == {document.evidence[3].id, edge.id}
 
     def test_a_store_without_concepts_has_its_queries(self, store, blood):
         found = store.search.candidates(direction(5), ["blood"], 3)

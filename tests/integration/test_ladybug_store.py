@@ -275,7 +275,7 @@ def test_a_text_that_is_not_unicode_is_refused_and_nothing_is_written(tmp_path, 
     graph = make_subgraph()
     bad = "lone \ud800 surrogate"
     if place == "question":
-        graph = graph.model_copy(update={"query": graph.query.model_copy(update={"text": bad})})
+        graph = graph.model_copy(update={"source": graph.query.model_copy(update={"text": bad})})
     elif place == "evidence":
         graph = graph.model_copy(update={"evidence": (graph.evidence[0].model_copy(update={"text": bad}), *graph.evidence[1:])})
     else:
@@ -320,7 +320,7 @@ def test_rows_of_any_shape_are_not_confused_by_cached_plans(shared, data):
     ]
     entities = [item.model_copy(update={"variants": data.draw(words)}) for item in graph.entities]
     query = graph.query.model_copy(update={"options": data.draw(words)})
-    parts = {"calls": tuple(calls), "evidence": tuple(evidence), "entities": tuple(entities), "query": query}
+    parts = {"calls": tuple(calls), "evidence": tuple(evidence), "entities": tuple(entities), "source": query}
     graph = graph.model_copy(update={**parts, "embedding": data.draw(st.sampled_from([(), (0.6, 0.8)]))})
     again = graph.model_copy(update={"settings_hash": "settings-2"})
     for version in (graph, again):

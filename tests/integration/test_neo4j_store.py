@@ -180,7 +180,7 @@ class TestBatches:
     def test_half_a_character_is_kept_in_metadata_and_refused_in_a_text(self, store):
         graph = make_subgraph(namespace=store.namespace)
         odd = graph.query.model_copy(update={"metadata": {"half": "a\ud83d", "whole": "\U0001f9ea"}})
-        store.save([graph.model_copy(update={"query": odd})], PLAIN)
+        store.save([graph.model_copy(update={"source": odd})], PLAIN)
         assert store.read([odd.id])[0].query.metadata == odd.metadata
         bad = make_subgraph("bad", namespace=store.namespace)
         broken = bad.evidence[0].model_copy(update={"text": "a\ud83d"})

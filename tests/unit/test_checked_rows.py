@@ -63,7 +63,7 @@ def test_what_the_model_refuses_is_refused(field, value):
 @pytest.mark.parametrize("width", [1, -1])
 def test_a_row_of_another_length_is_refused(width):
     row = row_of(make_subgraph().evidence[0], EVIDENCE)
-    with pytest.raises(ValidationError):
+    with pytest.raises(ValueError):
         CheckedRows(Evidence, EVIDENCE).of([row[:-1] if width < 0 else [*row, 1]], "q")
 
 

@@ -49,7 +49,7 @@ def test_a_changed_confidence_shows():
 def test_half_a_character_is_escaped_and_the_rest_stays_readable():
     odd = {"half \ud83d": "a\udc00", "whole": "\U0001f9ea ü"}
     subgraph = make_subgraph(1)
-    subgraph = subgraph.model_copy(update={"query": subgraph.query.model_copy(update={"metadata": odd})})
+    subgraph = subgraph.model_copy(update={"source": subgraph.query.model_copy(update={"metadata": odd})})
     with DictStore() as store:
         store.migrate()
         store.save([subgraph], Aggregation())

@@ -97,12 +97,12 @@ def put(value, *path):
         (put(["f" * 32], "evidence", 1, "call_ids"), "has no teacher call"),
         (put("f" * 32, "entities", 0, "id"), "has no (subject|object)|not what its id is the hash of"),
         (put("another text", "evidence", 0, "text"), "not what its id is the hash of"),
-        (put("another question?", "query", "text"), "the query .* is not what its id is the hash of"),
+        (put("another question?", "source", "text"), "the query .* is not what its id is the hash of"),
         (put(-1, "evidence", 0, "rank"), r"evidence\[0\].rank"),
         (put(2**63, "calls", 0, "tokens_in"), "too large a number"),
         (put("nobody", "evidence", 0, "framing"), r"evidence\[0\].framing"),
-        (put("many", "query", "options"), "query.options"),
-        (put(list("abcdefghijklmnopqrstuvwxyz1"), "query", "options"), "at most 26"),
+        (put("many", "source", "options"), "source.query.options"),
+        (put(list("abcdefghijklmnopqrstuvwxyz1"), "source", "options"), "at most 26"),
         (put({}, "evidence"), "^evidence: Input should be a valid array"),
         (put(["x"], "evidence"), r"^evidence\[0\]: Input should be an object"),
         (put([1.0, 0.0, 0.0], "embedding"), "has 3 numbers, and of-tests has 4"),
@@ -122,7 +122,7 @@ def put(value, *path):
         (put("3", "evidence", 0, "llm_score"), r"evidence\[0\].llm_score: .*valid number"),
         (put(True, "triples", 0, "confidence"), r"triples\[0\].confidence: .*valid number"),
         (put(1, "blind"), "blind: .*valid boolean"),
-        (put("0.5", "query", "complexity"), "query.complexity: .*valid number"),
+        (put("0.5", "source", "complexity"), "source.query.complexity: .*valid number"),
         (put("10", "aggregation", "top_k"), "aggregation.top_k: .*valid integer"),
         (put(10**30, "aggregation", "top_k"), "aggregation.top_k is too large"),
         (put(2**31, "aggregation", "top_k"), "aggregation.top_k is too large"),
@@ -205,7 +205,7 @@ def test_a_file_that_is_none_or_not_whole_is_refused_with_what_to_do(change, sai
     with pytest.raises(InputError, match=said):
         raise report.stopped
     read = [line for line in change(lines) if b'"triples"' in line and report.counts["new"]]
-    assert store.counts()["Query"] == len({json.loads(line)["query"]["id"] for line in read}), "what was read is stored"
+    assert store.counts()["Query"] == len({json.loads(line)["source"]["id"] for line in read}), "what was read is stored"
     load(store, lines)
     assert exported(store) == lines
 
@@ -281,7 +281,7 @@ def test_times_costs_and_vectors_are_no_other_content():
     [
         (put("another", "settings_hash"), "made under other settings"),
         (put(not make_subgraph().blind, "blind"), "other blind"),
-        (put("medical-1", "query", "input_id"), "another query"),
+        (put("medical-1", "source", "input_id"), "another source"),
         (put(0.1, "evidence", 0, "cosine"), "other evidence"),
         (put("thing", "entities", 0, "type"), "other entities"),
         (put(0.1, "triples", 0, "confidence"), "other triples"),
@@ -307,14 +307,14 @@ def test_a_number_that_json_has_not_is_refused_in_words():
 
 def test_half_a_character_is_refused_as_in_a_question():
     lines = exported(filled())
-    report = load(empty(), [lines[0], edited(lines[1], put({"half": "a\udc00"}, "query", "metadata")), *lines[2:]])
+    report = load(empty(), [lines[0], edited(lines[1], put({"half": "a\udc00"}, "source", "metadata")), *lines[2:]])
     assert [item.line for item in report.listed] == [2]
     assert report.counts["new"] == 2
 
 
 @pytest.mark.parametrize(
     "place",
-    [("query", "input_id"), ("calls", 0, "model"), ("evidence", 0, "reason"), ("settings_hash",)],
+    [("source", "input_id"), ("calls", 0, "model"), ("evidence", 0, "reason"), ("settings_hash",)],
 )
 @pytest.mark.parametrize("control", ["\x1b[2J", "\x9b", "\0", "\x7f"])
 def test_control_characters_are_refused(place, control):
@@ -485,7 +485,7 @@ def test_many_ways_of_making_edges_do_not_fill_the_memory():
 
 def test_what_a_store_refuses_alone_is_rejected_alone():
     lines = exported(filled(range(10)))
-    wrong = json.loads(lines[4])["query"]["id"]
+    wrong = json.loads(lines[4])["source"]["id"]
     store = empty(Counting)
 
     def refuse(subgraphs):

@@ -19,7 +19,6 @@ ENGINES_OWN = {
         "nearest_concepts",
         "nearest_concepts_exact",
         "ping",
-        "records_nodes",
     },
     # Its Cypher cannot make edges between collected nodes, nor read nodes of several tables at once.
     "ladybug": {

@@ -2,7 +2,7 @@
 // parameters: namespace, source_ids
 // returns: one row an entity: id (the concept's), entities (how many refer to it), entity, variants (the entity's other names)
 UNWIND $source_ids AS source_id
-MATCH (s:Query {id: source_id})-[:MENTIONS]->(e:Entity)-[:REFERS_TO]->(c:Concept)
+MATCH (s:Query|Document {id: source_id})-[:MENTIONS]->(e:Entity)-[:REFERS_TO]->(c:Concept)
 WHERE s.namespace = $namespace
 RETURN c.id AS id, c.entities AS entities, e.id AS entity, e.variants AS variants
 UNION ALL

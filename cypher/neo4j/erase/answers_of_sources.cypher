@@ -3,8 +3,8 @@
 // returns: one row an answer: id, line_json, snapshot
 UNWIND $source_ids AS source_id
 CALL (source_id) {
-  MATCH (a:Answer)-[:ANSWERS]->(q:Query {id: source_id})
-  USING INDEX SEEK q:Query(id)
+  MATCH (a:Answer)-[:ANSWERS]->(q:Source {id: source_id})
+  USING INDEX SEEK q:Source(id)
   RETURN a
   UNION
   MATCH (e:Evidence {namespace: $namespace, source_id: source_id})<-[:USED]-(a:Answer)

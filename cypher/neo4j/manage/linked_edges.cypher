@@ -2,8 +2,8 @@
 // parameters: namespace, after, limit
 // returns: one row a query, by id: id, edges (maps: id, source_id, source, source_name, target, target_name, statement,
 //     predicates, confidence, support)
-MATCH (q:Query)
-USING INDEX SEEK q:Query(namespace, id)
+MATCH (q:Source)
+USING INDEX SEEK q:Source(namespace, id)
 WHERE q.namespace = $namespace AND q.id > $after
 WITH q
 ORDER BY q.namespace, q.id

@@ -29,8 +29,8 @@ def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[
 
     Answers that name any of the ids `gone` are erased. What stays keeps its vectors and concepts.
     """
-    namespace = before.query.namespace
-    source_ids = [before.query.id]
+    namespace = before.source.namespace
+    source_ids = [before.source_id]
     resting = run("answers_of_sources", namespace=namespace, source_ids=source_ids)
     shown = [row["id"] for row in resting if any(id_ in text for text in (row["line_json"], row["snapshot"]) for id_ in gone)]
     answers = _erase_answers(run, namespace, shown)

@@ -255,7 +255,7 @@ class ErasingContract(Contract):
         graphs = [_made_by_two(make_subgraph(n, namespace=namespace))[0] for n in range(5)]
         odd = graphs[1].model_copy(
             update={
-                "query": graphs[1].query.model_copy(update={"domain": "technical"}),
+                "source": graphs[1].query.model_copy(update={"domain": "technical"}),
                 "created_at": "2025-06-01T00:00:00+00:00",
             }
         )

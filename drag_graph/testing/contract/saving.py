@@ -62,7 +62,7 @@ def _of_another_query(part: str) -> Flaw:
 
 
 def _with_a_number_that_is_none(graph: Subgraph) -> Subgraph:
-    return graph.model_copy(update={"query": graph.query.model_copy(update={"metadata": {"deep": [math.nan]}})})
+    return graph.model_copy(update={"source": graph.query.model_copy(update={"metadata": {"deep": [math.nan]}})})
 
 
 def _with_a_score_that_is_none(graph: Subgraph) -> Subgraph:
@@ -70,7 +70,7 @@ def _with_a_score_that_is_none(graph: Subgraph) -> Subgraph:
 
 
 def _elsewhere(graph: Subgraph) -> Subgraph:
-    return graph.model_copy(update={"query": graph.query.model_copy(update={"namespace": "somewhere-else"})})
+    return graph.model_copy(update={"source": graph.query.model_copy(update={"namespace": "somewhere-else"})})
 
 
 def _with_triple(graph: Subgraph, **change: Any) -> Subgraph:
@@ -120,7 +120,7 @@ class SavingContract(Contract):
         triples: list[Spec] = [(name, names[index - 2], names[index - 1], 0.9, index % 4) for index, name in enumerate(names)]
         graph = make_subgraph("hostile", namespace=namespace, triples=triples, evidence=names, dropped=())
         query = graph.query.model_copy(update={"options": tuple(names), "metadata": {name: name for name in names}})
-        graph = graph.model_copy(update={"query": query})
+        graph = graph.model_copy(update={"source": query})
         loose = Aggregation(top_k=100, threshold=0.0, strategy="predicate")
         store.save([bystander, graph], loose)
         assert_same(store.read([graph.query.id, bystander.query.id]), [expected(graph, loose), expected(bystander, loose)])
@@ -138,7 +138,7 @@ class SavingContract(Contract):
 
     def test_a_subgraph_with_nothing_in_it_is_evidence_only(self, store: GraphStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace, triples=(), evidence=0, dropped=())
-        graph = graph.model_copy(update={"calls": (), "query": graph.query.model_copy(update={"options": (), "metadata": {}})})
+        graph = graph.model_copy(update={"calls": (), "source": graph.query.model_copy(update={"options": (), "metadata": {}})})
         store.save([graph], PLAIN)
         (stored,) = store.read([graph.query.id])
         assert stored.graph == "evidence_only"
@@ -146,7 +146,7 @@ class SavingContract(Contract):
 
     def test_the_right_answer_is_not_stored(self, store: GraphStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace)
-        graph = graph.model_copy(update={"query": graph.query.model_copy(update={"gold": "the very secret answer"})})
+        graph = graph.model_copy(update={"source": graph.query.model_copy(update={"gold": "the very secret answer"})})
         store.save([graph], PLAIN)
         assert store.read([graph.query.id])[0].query.gold is None
         assert "the very secret answer" not in str(list(store.records()))

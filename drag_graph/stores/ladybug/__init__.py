@@ -1,0 +1,1 @@
+"""The embedded engine: Cypher in this process, on one file, by the `ladybug` package."""

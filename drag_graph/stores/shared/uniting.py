@@ -1,0 +1,85 @@
+"""What a second teacher says about a source, added to what is stored about it (no I/O)."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from drag_graph.model import Entity, Evidence, Subgraph, Triple, Value
+
+Item = TypeVar("Item", bound=Value)
+_AND = "+"
+
+
+def united_hash(*hashes: str) -> str:
+    """Return the settings hash of a subgraph that was made under several: the sorted set of them."""
+    return _AND.join(sorted({part for item in hashes for part in item.split(_AND)}))
+
+
+def united(stored: Subgraph, added: Subgraph) -> Subgraph:
+    """Return the subgraph that holds both: what both have is there once, made by the calls of both.
+
+    What is new comes behind what is stored, by position and rank. Of one triple the higher confidence stays: how the teachers'
+    confidences in a claim are merged is the aggregation's.
+    """
+    return stored.model_copy(
+        update={
+            "settings_hash": united_hash(stored.settings_hash, added.settings_hash),
+            "created_at": added.created_at,
+            "expires_at": added.expires_at,
+            "blind": stored.blind and added.blind,
+            "chunks": _union(stored.chunks, added.chunks),
+            "calls": _union(stored.calls, added.calls),
+            "evidence": _evidence(stored.evidence, added.evidence),
+            "entities": _entities(stored.entities, added.entities),
+            "triples": _triples(stored.triples, added.triples),
+        }
+    )
+
+
+def _union(ours: Sequence[Item], theirs: Sequence[Item]) -> tuple[Item, ...]:
+    return tuple({getattr(item, "id", ""): item for item in (*theirs, *ours)}.values())
+
+
+def _evidence(ours: Sequence[Evidence], theirs: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    found = {item.id: item for item in ours}
+    position, rank = _behind(item.position for item in ours), _behind(item.rank for item in ours)
+    for item in theirs:
+        there = found.get(item.id)
+        if there is None:
+            found[item.id] = item.model_copy(update={"position": position + item.position, "rank": rank + item.rank})
+        else:
+            found[item.id] = there.model_copy(update={"call_ids": _both(there.call_ids, item.call_ids)})
+    return tuple(found.values())
+
+
+def _triples(ours: Sequence[Triple], theirs: Sequence[Triple]) -> tuple[Triple, ...]:
+    found = {item.id: item for item in ours}
+    rank = _behind(item.rank for item in ours)
+    for item in theirs:
+        there = found.get(item.id)
+        if there is None:
+            found[item.id] = item.model_copy(update={"rank": rank + item.rank})
+        else:
+            made = {
+                "call_ids": _both(there.call_ids, item.call_ids),
+                "opposes": _both(there.opposes, item.opposes),
+                "confidence": max(there.confidence, item.confidence),
+            }
+            found[item.id] = there.model_copy(update=made)
+    return tuple(found.values())
+
+
+def _entities(ours: Sequence[Entity], theirs: Sequence[Entity]) -> tuple[Entity, ...]:
+    found = {item.id: item for item in ours}
+    for item in theirs:
+        there = found.get(item.id)
+        variants = _both(there.variants, item.variants) if there else item.variants
+        found[item.id] = (there or item).model_copy(update={"variants": variants})
+    return tuple(found.values())
+
+
+def _both(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({*ours, *theirs}))
+
+
+def _behind(numbers: Iterable[int]) -> int:
+    return max(numbers, default=-1) + 1

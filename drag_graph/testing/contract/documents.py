@@ -1,0 +1,178 @@
+"""A document is a source like a query: saved, read, linked, searched, asked, audited, exported, erased."""
+
+from typing import Any
+
+import pytest
+
+from drag_graph.errors import SubgraphRefused
+from drag_graph.linker import Linker
+from drag_graph.manage.export import canonical_lines
+from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
+from drag_graph.ports import GraphStore
+from drag_graph.service.auditing import audit_document, subgraph_text
+from drag_graph.steps.audit import snapshot
+from drag_graph.testing.builders import as_distilled, expected, make_answer, make_document_subgraph, make_subgraph
+from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
+from drag_graph.testing.contract.exchanging import in_memory, lines, load
+from drag_graph.testing.contract.linking import NOW, Angles
+
+PLAIN = Aggregation()
+EDGES = 20
+"""More than a query keeps."""
+
+
+class DocumentContract(Contract):
+    """A hand-made subgraph of a document through every part of a store."""
+
+    @pytest.fixture
+    def graph(self, namespace: str) -> Subgraph:
+        return make_document_subgraph(namespace=namespace, edges=EDGES)
+
+    def test_it_is_read_as_it_was_saved_with_all_its_edges(self, store: GraphStore, graph: Subgraph) -> None:
+        few = Aggregation(top_k=3)
+        assert store.save([graph], few) == ["created"]
+        wanted = expected(graph, few)
+        assert len(wanted.edges) == EDGES
+        assert_same(store.read([graph.source_id]), [wanted])
+        store.aggregate([graph.source_id], few)
+        assert_same(store.read([graph.source_id]), [wanted])
+        counts = store.counts()
+        sizes = {"Query": 0, "Document": 1, "Chunk": EDGES, "HAS_CHUNK": EDGES, "FROM_CHUNK": EDGES, "GENERATED_BY": 0}
+        assert {name: counts[name] for name in sizes} == sizes
+        assert store.settings_hashes([graph.source_id]) == {graph.source_id: graph.settings_hash}
+        assert store.save([graph], few) == ["unchanged"]
+        assert store.verify() == []
+
+    def test_a_later_state_replaces_it_whole(self, store: GraphStore, namespace: str, graph: Subgraph) -> None:
+        query = make_subgraph(namespace=namespace)
+        store.save([graph, query], PLAIN)
+        later = make_document_subgraph(namespace=namespace, edges=2, settings_hash="settings-2")
+        assert store.save([later], PLAIN) == ["replaced"]
+        assert_same(store.read([graph.source_id, query.source_id]), [expected(later, PLAIN), expected(query, PLAIN)])
+        assert store.counts()["Chunk"] == len(later.chunks)
+        assert store.verify() == []
+
+    @pytest.mark.parametrize("flaw", ["no origin", "two origins", "no chunk", "chunks of a query", "chunk of another"])
+    def test_evidence_needs_a_call_or_a_chunk(self, store: GraphStore, namespace: str, graph: Subgraph, flaw: str) -> None:
+        first, *rest = graph.evidence
+        calls = (graph.calls[0].id,)
+        changes: dict[str, dict[str, Any]] = {
+            "no origin": {"evidence": (first.model_copy(update={"chunk_id": ""}), *rest)},
+            "two origins": {"evidence": (first.model_copy(update={"call_ids": calls}), *rest)},
+            "no chunk": {"chunks": graph.chunks[1:]},
+            "chunks of a query": {"source": make_subgraph(namespace=namespace).query},
+            "chunk of another": {"chunks": (graph.chunks[0].model_copy(update={"source_id": "x"}), *graph.chunks[1:])},
+        }
+        with pytest.raises(SubgraphRefused):
+            store.save([graph.model_copy(update=changes[flaw])], PLAIN)
+        assert list(store.records()) == []
+
+    def test_it_is_linked_with_queries(self, store: GraphStore, namespace: str) -> None:
+        document = make_document_subgraph(namespace=namespace, names=["mitosis"])
+        query = make_subgraph(namespace=namespace)
+        store.save([document, query], PLAIN)
+        Linker(store.concepts, namespace, Angles(), lambda: NOW).run()
+        (concept,) = [item for item in store.concepts.all() if item.name == "mitosis"]
+        assert concept.entities == len([document, query])
+        assert store.counts()["REFERS_TO"] == len(document.entities) + len(query.entities)
+        assert store.verify() == []
+
+    def test_an_answer_rests_on_it_and_its_audit_names_the_passage(self, store: GraphStore, graph: Subgraph) -> None:
+        store.save([graph], PLAIN)
+        (there,) = store.read([graph.source_id])
+        answer = _answer(there)
+        assert store.save_answers([answer]) == frozenset()
+        audit = audit_document(store, answer.id)
+        evidence, edge = audit["lines"]
+        passage = there.evidence[0]
+        place = {"id": graph.source_id, "name": "Report 0", "start": passage.start, "end": passage.end}
+        assert (evidence["evidence"]["document"], evidence["calls"]) == (place, [])
+        (triple,) = edge["triples"]
+        assert triple["evidence"]["document"]["id"] == graph.source_id
+        assert triple["evidence"]["calls"] == []
+        assert [call["model"] for call in triple["calls"]] == ["patterns/of-tests"]
+        assert audit["source_ids"] == [graph.source_id]
+        assert all(line["live"] for line in audit["lines"])
+        assert [item.id for item in store.list_answers(graph.source_id)] == [answer.id]
+        assert "Report 0" in subgraph_text(there)
+
+    def test_it_is_exported_and_imported(self, open_store: OpenStore, namespace: str) -> None:
+        graph = as_distilled(make_document_subgraph(namespace=namespace))
+        with open_store(namespace) as store:
+            store.save([graph], PLAIN)
+            exported, canonical = lines(store), set(canonical_lines(store.records()))
+        with open_store(f"{namespace}-other") as other:
+            assert load(other, exported).counts["new"] == 1
+            back = lines(other)
+        with in_memory(namespace) as memory:
+            assert load(memory, back).counts["new"] == 1
+            assert set(canonical_lines(memory.records())) == canonical
+            assert lines(memory) == exported
+
+    def test_erased_it_leaves_nothing(self, store: GraphStore, namespace: str, graph: Subgraph) -> None:
+        query = make_subgraph(namespace=namespace)
+        store.save([query], PLAIN)
+        before = records_of(store)
+        store.save([graph], PLAIN)
+        (there,) = store.read([graph.source_id])
+        store.save_answers([_answer(there)])
+        assert len(store.erase([graph.source_id]).answer_ids) == 1
+        assert records_of(store) == before
+        assert store.verify() == []
+
+
+class SecondTeacherContract(Contract):
+    """A second teacher adds to a subgraph."""
+
+    def test_both_are_kept_with_the_calls_of_both(self, store: GraphStore, namespace: str) -> None:
+        first, second = _two_teachers(namespace)
+        store.save([first], PLAIN)
+        assert store.save([second], PLAIN, replace="add") == ["added"]
+        (there,) = store.read([first.source_id])
+        assert there.settings_hash == "settings-1+settings-2"
+        assert {call.model for call in there.calls} == {"teacher/of-tests", "teacher/second"}
+        shared = next(item for item in there.evidence if item.id == first.evidence[0].id)
+        assert set(shared.call_ids) == {*first.evidence[0].call_ids, *second.evidence[0].call_ids}
+        assert {item.text for item in there.evidence} == {item.text for item in (*first.evidence, *second.evidence)}
+        both = next(item for item in there.triples if item.id == first.triples[0].id)
+        assert set(both.call_ids) == {*first.triples[0].call_ids, *second.triples[0].call_ids}
+        assert_same([there], [expected(there, PLAIN)])
+        assert store.verify() == []
+        records = records_of(store)
+        assert store.save([second], PLAIN, replace="add") == ["unchanged"]
+        assert records_of(store) == records
+
+    def test_the_audit_names_both_calls(self, store: GraphStore, namespace: str) -> None:
+        first, second = _two_teachers(namespace)
+        store.save([first], PLAIN)
+        store.save([second], PLAIN, replace="add")
+        (there,) = store.read([first.source_id])
+        answer = _answer(there)
+        store.save_answers([answer])
+        evidence, edge = audit_document(store, answer.id)["lines"]
+        assert {call["model"] for call in evidence["calls"]} == {"teacher/of-tests", "teacher/second"}
+        assert {call["model"] for triple in edge["triples"] for call in triple["calls"]} == {
+            "teacher/of-tests",
+            "teacher/second",
+        }
+
+    def test_to_a_source_that_is_not_stored_it_is_the_first(self, store: GraphStore, namespace: str) -> None:
+        first, _ = _two_teachers(namespace)
+        assert store.save([first], PLAIN, replace="add") == ["created"]
+        assert_same(store.read([first.source_id]), [expected(first, PLAIN)])
+
+
+def _two_teachers(namespace: str) -> tuple[Subgraph, Subgraph]:
+    """Return what two teachers say about one query: the same first two statements, and others."""
+    first = as_distilled(make_subgraph(namespace=namespace))
+    texts = [*(item.text for item in first.evidence[:2]), "Only the second says so."]
+    second = as_distilled(make_subgraph(namespace=namespace, evidence=texts, dropped=(), settings_hash="settings-2"))
+    calls = tuple(call.model_copy(update={"model": "teacher/second"}) for call in second.calls)
+    return first, second.model_copy(update={"calls": calls})
+
+
+def _answer(there: Subgraph) -> Answer:
+    """Return an answer that was shown the first evidence and the first edge, with the snapshot of that moment."""
+    refs: list[tuple[LineKind, str]] = [("evidence", there.evidence[0].id), ("edge", there.usable_edges[0].id)]
+    made = make_answer(1, [there], namespace=there.source.namespace, refs=refs)
+    return made.model_copy(update={"snapshot": snapshot(made.question, made.lines, [there])})
