@@ -20,14 +20,17 @@ ENGINES_OWN = {
         "nearest_concepts_exact",
         "ping",
     },
-    # Its Cypher cannot make edges between collected nodes, nor read nodes of several tables at once.
+    # Its Cypher cannot make edges between collected nodes, and a pattern of two labels is a scan of both tables.
     "ladybug": {
         "mark_graphs",
-        "records_calls",
-        "records_edges",
-        "records_entities",
-        "records_evidence",
-        "records_triples",
+        "mark_graphs_documents",
+        "read_documents",
+        "read_documents_chunks",
+        "read_documents_edges",
+        "read_documents_entities",
+        "read_documents_evidence",
+        "read_documents_triples",
+        "replace_documents",
         "save_edges",
     },
 }
