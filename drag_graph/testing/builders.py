@@ -159,7 +159,11 @@ def make_document_subgraph(
         passage = {"call_ids": (), "chunk_id": id_, "start": start, "end": end, "framing": "unspecified", "llm_score": None}
         evidence.append(item.model_copy(update={**own, **passage}))
         start = end + 1
-    calls = [call.model_copy(update={**own, "model": "patterns/of-tests"}) for call in made.calls if call.stage == "triples"]
+    calls = [
+        call.model_copy(update={**own, "model": "patterns/of-tests", "follows": ""})
+        for call in made.calls
+        if call.stage == "triples"
+    ]
     return made.model_copy(
         update={
             "source": document,

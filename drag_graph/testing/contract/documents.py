@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from drag_graph.errors import SubgraphRefused
-from drag_graph.linker import Linker
+from drag_graph.link.run import Linker
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
 from drag_graph.ports import GraphStore
