@@ -19,6 +19,7 @@ from drag_graph.stores.shared.aggregation import aggregation_text
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
 from drag_graph.stores.shared.mend import mend
+from drag_graph.stores.shared.rows import answer_of, answer_row, evidence_again, source_row
 
 ERASURE = {
     "TRIPLE": "erase_subgraphs_triples",
@@ -29,7 +30,6 @@ ERASURE = {
     "Query": "erase_sources",
 }
 """What erases a source, by what each of these statements counts."""
-from drag_graph.stores.shared.rows import answer_of, answer_row, evidence_again, source_row
 
 SOURCES_A_PAGE = 100
 COUNTED = (
