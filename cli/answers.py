@@ -1,4 +1,4 @@
-"""`drag-graph ask | audit | show`."""
+"""`drag-graph ask | answers | audit | show`."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -40,6 +40,7 @@ class ShowFormat(StrEnum):
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(ask)
+    app.command()(answers)
     app.command()(audit)
     app.command()(show)
 
@@ -83,20 +84,7 @@ def ask(
 
     from . import render
 
-    del debug
-    flags = {
-        "student": student,
-        "student_base_url": student_base_url,
-        "mode": mode,
-        "line_format": line_format,
-        "token_budget": token_budget,
-        "relevance": relevance,
-        "embedder": embedder,
-        "store": store,
-        "namespace": namespace,
-        "log_json": log_json,
-    }
-    settings = options.settings_of(flags, verbose=verbose)
+    settings = options.settings_of(options.given(locals()), verbose=verbose)
     _one_source(text, file, query_id, option)
     if output is not None and not no_keep:
         raise ConfigurationError("-o belongs to --no-keep: an answer that is kept is in the store", hint="drag-graph audit ID")
@@ -113,8 +101,9 @@ def ask(
 
                 render.write(answers_text(one.answer for one in (report.answers if report else [asked]) if one))
     if report is None:
-        render.answer(cast("Asked", asked), as_json=json, explain=explain)
-        return
+        given = cast("Asked", asked)
+        render.answer(given, as_json=json, explain=explain)
+        raise typer.Exit(0 if given.answer.text.strip() else 1)
     render.answers(report, as_json=json)
     if report.stopped:
         raise report.stopped
@@ -127,7 +116,7 @@ def _ask_text(asker: "Asker", text: str, choices: list[str]) -> "Asked":
     try:
         return asker.ask_text(text, choices)
     except QueryInvalid as error:
-        raise ConfigurationError(f"the question cannot be used: {error}", hint="Give a plain text.") from error
+        raise ConfigurationError(f"the question cannot be used: {error}", hint="Mend the question or its options.") from error
 
 
 def _ask_file(asker: "Asker", settings: "Settings", file: Path, *, quiet: bool) -> "AnswersReport":
@@ -141,8 +130,37 @@ def _ask_file(asker: "Asker", settings: "Settings", file: Path, *, quiet: bool) 
         return asker.ask_all(lines, on_answer=show_one)
 
 
+def answers(
+    query_id: Annotated[str | None, typer.Option("--query-id", help="Only those that rest on this query.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Answers listed.")] = 50,
+    json: options.Json = False,
+    store: options.Store = None,
+    namespace: options.Namespace = None,
+    debug: options.Debug = False,
+) -> None:
+    """List the answers that are kept, the newest first.
+
+    \b
+    Examples:
+      drag-graph answers
+      drag-graph answers --query-id 9b1c --limit 5
+    """
+    from drag_graph.bootstrap import open_store
+    from drag_graph.lookup import full_id
+
+    from . import render
+
+    del debug
+    settings = options.settings_of({"store": store, "namespace": namespace})
+    with open_store(settings, create=False, read_only=True) as graph:
+        source_id = full_id(graph, "query", query_id) if query_id else ""
+        found = graph.list_answers(source_id, limit=limit + 1)
+        where = f"{graph.location}, namespace {graph.namespace}"
+    render.kept_answers(found[:limit], where, more=len(found) > limit, as_json=json)
+
+
 def audit(
-    answer_id: Annotated[str, typer.Argument(help="The answer's id, or how it begins; or a file of `ask --no-keep -o`.")],
+    answer_id: Annotated[str, typer.Argument(help="The answer's id, its beginning, its question's input id, or a file.")],
     answer: Annotated[str | None, typer.Option("--answer", help="Which answer of the file; its id, or how it begins.")] = None,
     format: Annotated[AuditFormat, typer.Option("--format", "-f", help="The form.")] = AuditFormat.table,  # noqa: A002
     output: Output = None,
@@ -181,11 +199,14 @@ def audit(
 
 
 def show(
-    query_id: Annotated[str | None, typer.Argument(help="The query's id, or how it begins; all queries without it.")] = None,
+    query_id: Annotated[
+        str | None, typer.Argument(help="The query's id, its beginning, or the input's own id; else all queries.")
+    ] = None,
     format: Annotated[ShowFormat, typer.Option("--format", "-f", help="The form.")] = ShowFormat.table,  # noqa: A002
     output: Output = None,
     force: Force = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Queries listed.")] = 50,
+    offset: Annotated[int, typer.Option("--offset", min=0, help="Queries passed over, the newest first.")] = 0,
     json: options.Json = False,
     store: options.Store = None,
     namespace: options.Namespace = None,
@@ -211,7 +232,8 @@ def show(
     with written(output, settings, force=force), open_store(settings, create=False, read_only=True) as graph:
         if query_id is None:
             where = f"{graph.location}, namespace {graph.namespace}"
-            render.listing(graph.list_queries(limit=limit), where, as_json=json or format is ShowFormat.json)
+            found, total = graph.list_queries(limit=limit, offset=offset), graph.counts().get("Query", 0)
+            render.listing(found, where, total, as_json=json or format is ShowFormat.json)
             return
         subgraph = stored_subgraph(graph, query_id)
         render.subgraph(subgraph, ShowFormat.json if json else format)

@@ -1,6 +1,7 @@
 """The root command, and how errors end: one sentence, a next step, the right exit code."""
 
 import errno
+import io
 import os
 import sys
 import traceback
@@ -21,9 +22,9 @@ UsageProblem: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__n
 app = typer.Typer(
     name="drag-graph",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
     help=(
         "Ask a large model once, offline, for evidence about each question; keep it as a graph with a confidence and a "
         "provenance on every edge; give a small local model the few lines it needs; trace every answer back.\n\n"
@@ -59,6 +60,9 @@ config.register(app)
 def main() -> None:
     """Run the command line and exit with its code; `--debug` shows the traceback of an error."""
     debug = "--debug" in sys.argv
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal of few characters gets escapes for the others, not an error
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(debug=debug)
         sys.stdout.flush()

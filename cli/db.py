@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
     help="The store: start and stop a Neo4j, look at it, migrate, check, erase.",
 )
 
@@ -50,8 +50,10 @@ def up(
     The password is NEO4J_PASSWORD, or one that is made, printed and kept in the server's folder. Then:
     --store bolt://127.0.0.1:7687
 
-    Example: NEO4J_PASSWORD=… drag-graph db up
-    Example for a large store: drag-graph db up --heap 4g --page-cache 8g
+    \b
+    Examples:
+      NEO4J_PASSWORD=… drag-graph db up
+      drag-graph db up --heap 4g --page-cache 8g
     """
     from drag_graph.service.server import server_up
 

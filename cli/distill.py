@@ -10,9 +10,7 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from drag_graph.bootstrap import Session
     from drag_graph.inputs import InputLine
-    from drag_graph.runs import RunReport
     from drag_graph.settings import Settings
 
 
@@ -28,13 +26,13 @@ def distill(
     teacher: options.Teacher = None,
     teacher_base_url: options.TeacherBaseUrl = None,
     plan: options.PlanFlag = None,
-    number: options.NumberOfEvidence = None,
+    number_of_evidence: options.NumberOfEvidence = None,
     blind: options.Blind = None,
     extractor: options.ExtractorFlag = None,
     workers: options.Workers = None,
     engine: options.EngineFlag = None,
-    address: options.Address = None,
-    processes: options.Processes = None,
+    ray_address: options.Address = None,
+    ray_processes: options.Processes = None,
     budget_usd: options.BudgetUsd = None,
     dry_run: options.DryRun = False,
     retry_quarantined: options.RetryQuarantined = False,
@@ -71,55 +69,48 @@ def distill(
       drag-graph distill -q "Why is the sky blue?" --teacher ollama/llama3.2
       drag-graph distill examples/questions.jsonl --teacher curated:examples/curated.jsonl
     """
-    from drag_graph.bootstrap import open_session
-    from drag_graph.threads import few_arenas
+    from drag_graph.bootstrap import check_teacher
 
-    from . import progress, render_runs
-
-    del debug
-    flags = {
-        "teacher": teacher,
-        "teacher_base_url": teacher_base_url,
-        "plan": plan,
-        "number_of_evidence": number,
-        "blind": blind,
-        "extractor": extractor,
-        "workers": workers,
-        "engine": engine,
-        "ray_address": address,
-        "ray_processes": processes,
-        "budget_usd": budget_usd,
-        "ledger": ledger,
-        "top_k": top_k,
-        "ranking": ranking,
-        "alpha": alpha,
-        "rank_relations": rank_relations,
-        "statements": statements,
-        "domain": domain,
-        "strategy": strategy,
-        "merge": merge,
-        "threshold": threshold,
-        "embedder": embedder,
-        "store": store,
-        "namespace": namespace,
-        "log_json": log_json,
-    }
-    settings = options.settings_of(flags, verbose=verbose)
-    options.check_engine(settings, address=address, processes=processes)
+    given = options.given(locals())
+    settings = options.settings_of(given, verbose=verbose)
+    check_teacher(settings)
+    options.check_engine(settings, given)
     _check_batch(settings, batch=batch, no_wait=no_wait, replace=replace)
     lines = _input(file, query, option or [], settings)
     if dry_run:
         _estimate(settings, lines, batch=batch, retry_quarantined=retry_quarantined, as_json=json)
         return
-    few_arenas()
+    how = {"batch": batch, "wait": not no_wait, "retry_quarantined": retry_quarantined, "replace": replace}
+    _run(settings, lines, file, query, **how, as_json=json)
+
+
+def _run(
+    settings: "Settings",
+    lines: "Iterator[InputLine]",
+    file: Path | None,
+    query: str | None,
+    *,
+    batch: bool,
+    wait: bool,
+    retry_quarantined: bool,
+    replace: bool,
+    as_json: bool,
+) -> None:
+    from drag_graph.bootstrap import open_session
+
+    from . import progress, render_runs
+
+    source = source_of(file, query)
     with open_session(settings) as session:
-        if batch:
-            report = _in_batches(session, lines, file, query, wait=not no_wait, retry_quarantined=retry_quarantined, quiet=json)
-        else:
-            with progress.progress(line_count(file), quiet=json) as show:
-                distiller = session.distiller(source_of(file, query), retry_quarantined=retry_quarantined, replaces=replace)
-                report = distiller.run(lines, on_result=show)
-        render_runs.run(report, as_json=json)
+        with progress.progress(line_count(file), quiet=as_json) as shown:
+            if batch:
+                rounds = session.batch_distiller(source, wait=wait, retry_quarantined=retry_quarantined)
+                report = rounds.run(lines, on_result=shown, on_wait=shown.wait)
+            else:
+                report = session.distiller(source, retry_quarantined=retry_quarantined, replaces=replace).run(
+                    lines, on_result=shown
+                )
+        render_runs.run(report, as_json=as_json)
     if report.stopped:
         raise report.stopped
     raise typer.Exit(report.exit_code)
@@ -140,23 +131,6 @@ def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool, replace: b
         from drag_graph.bootstrap import check_batches
 
         check_batches(settings)
-
-
-def _in_batches(
-    session: "Session",
-    lines: "Iterator[InputLine]",
-    file: Path | None,
-    query: str | None,
-    *,
-    wait: bool,
-    retry_quarantined: bool,
-    quiet: bool,
-) -> "RunReport":
-    from . import progress
-
-    with progress.progress(line_count(file), quiet=quiet) as shown:
-        rounds = session.batch_distiller(source_of(file, query), wait=wait, retry_quarantined=retry_quarantined)
-        return rounds.run(lines, on_result=shown, on_wait=shown.wait)
 
 
 def _estimate(
@@ -186,7 +160,8 @@ def _input(file: Path | None, query: str | None, choices: list[str], settings: "
     try:
         one = make_query(query, choices or None, domain=settings.domain, namespace=settings.namespace)
     except QueryInvalid as error:
-        raise ConfigurationError(f"the question cannot be used: {error}", hint="Give a question of plain text.") from error
+        hint = "Mend the question or its options."
+        raise ConfigurationError(f"the question cannot be used: {error}", hint=hint) from error
     return iter([InputLine(1, query=one)])
 
 

@@ -70,11 +70,9 @@ def _run(settings: "Settings", file: Path | None, *, replace: bool, as_json: boo
     from drag_graph.bootstrap import open_store
     from drag_graph.manage import transfer
     from drag_graph.manage.importing import Importer
-    from drag_graph.threads import few_arenas
 
     from . import progress
 
-    few_arenas()
     name = str(file) if file is not None else "standard input"
     parts = transfer.read(file, sys.stdin.buffer)
     first = next(parts)  # no store is made for what is no file of subgraphs

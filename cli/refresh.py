@@ -26,13 +26,13 @@ def refresh(
     teacher: options.Teacher = None,
     teacher_base_url: options.TeacherBaseUrl = None,
     plan: options.PlanFlag = None,
-    number: options.NumberOfEvidence = None,
+    number_of_evidence: options.NumberOfEvidence = None,
     blind: options.Blind = None,
     extractor: options.ExtractorFlag = None,
     workers: options.Workers = None,
     engine: options.EngineFlag = None,
-    address: options.Address = None,
-    processes: options.Processes = None,
+    ray_address: options.Address = None,
+    ray_processes: options.Processes = None,
     budget_usd: options.BudgetUsd = None,
     dry_run: options.DryRun = False,
     retry_quarantined: options.RetryQuarantined = False,
@@ -63,35 +63,12 @@ def refresh(
       drag-graph refresh --expired --dry-run
       drag-graph refresh --expired --failed --teacher gpt-4o-mini --budget-usd 5
     """
-    del debug
-    flags = {
-        "teacher": teacher,
-        "teacher_base_url": teacher_base_url,
-        "plan": plan,
-        "number_of_evidence": number,
-        "blind": blind,
-        "extractor": extractor,
-        "workers": workers,
-        "engine": engine,
-        "ray_address": address,
-        "ray_processes": processes,
-        "budget_usd": budget_usd,
-        "ledger": ledger,
-        "top_k": top_k,
-        "ranking": ranking,
-        "alpha": alpha,
-        "rank_relations": rank_relations,
-        "statements": statements,
-        "strategy": strategy,
-        "merge": merge,
-        "threshold": threshold,
-        "embedder": embedder,
-        "store": store,
-        "namespace": namespace,
-        "log_json": log_json,
-    }
-    settings = options.settings_of(flags, verbose=verbose)
-    options.check_engine(settings, address=address, processes=processes)
+    from drag_graph.bootstrap import check_teacher
+
+    given = options.given(locals())
+    settings = options.settings_of(given, verbose=verbose)
+    check_teacher(settings)
+    options.check_engine(settings, given)
     reasons = _reasons(expired=expired, failed=failed)
     if dry_run:
         _foretell(settings, reasons, limit, as_json=json)
@@ -128,11 +105,9 @@ def _run(
 ) -> None:
     from drag_graph.bootstrap import open_session
     from drag_graph.refreshing import lines
-    from drag_graph.threads import few_arenas
 
     from . import progress, render_runs
 
-    few_arenas()
     with open_session(settings, create=False) as session:
         total = sum(1 for _ in _due(session.store, reasons, limit))
         if not total and not as_json:

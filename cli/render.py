@@ -3,6 +3,7 @@
 import json as json_module
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -10,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.markup import escape as escape_markup
+from rich.table import Column, Table
+from rich.text import Text
 from rich.tree import Tree
 
 if TYPE_CHECKING:
     from drag_graph.asking import AnswersReport, Asked
-    from drag_graph.model import Subgraph
+    from drag_graph.model import Answer, Subgraph
     from drag_graph.ports import Problem, QuerySummary
 
     from .answers import AuditFormat, ShowFormat
@@ -26,8 +29,21 @@ SHORT = 12
 """Digits of an id in a table; every command takes a short id."""
 
 
+_TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn the direction of what follows."""
+LEAST_WRAPPED = 20
+"""Columns that a text which may wrap has at least."""
 PIPED_WIDTH = 120
 """Columns of a table that goes into a pipe or a file."""
+
+
+def escape(text: str) -> str:
+    """Return a text that a terminal shows as it is: no markup, and no characters that steer the terminal or the direction."""
+    shown = "".join(
+        f"\\u{ord(one):04x}" if one in _TURNING or (unicodedata.category(one) == "Cc" and one not in "\n\t") else one
+        for one in text
+    )
+    return escape_markup(shown)
 
 
 def console() -> Console:
@@ -44,6 +60,30 @@ def table_of(*columns: str, wrapped: str = "", title: str = "") -> Table:
     for name in columns:
         table.add_column(name, no_wrap=name != wrapped, overflow="fold")
     return table
+
+
+def put(table: Table) -> None:
+    """Print a table; one that is too wide for the terminal as a block a row, so that no number is cut."""
+    out = console()
+    least = sum(_least(column) for column in table.columns) + 3 * len(table.columns)
+    if least <= out.width or not table.row_count:
+        out.print(table)
+        return
+    if table.title:
+        out.print(table.title, style="italic")
+    names = [str(column.header) for column in table.columns]
+    widest = max(map(len, names))
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        for name, cell in zip(names, row, strict=True):
+            if str(cell):
+                out.print(f"[bold]{name:<{widest}}[/bold]  {cell}")
+        out.print()
+
+
+def _least(column: Column) -> int:
+    cells = [str(column.header), *(Text.from_markup(str(cell)).plain for cell in column.cells)]
+    longest = max(cell_len(cell) for cell in cells)
+    return longest if column.no_wrap else min(longest, LEAST_WRAPPED)
 
 
 def document(value: Any) -> None:
@@ -74,10 +114,19 @@ def fields(values: Mapping[str, Any], *, as_json: bool) -> None:
         return
     table = Table(show_header=False, box=None, pad_edge=False)
     for name, value in values.items():
-        shown = ", ".join(f"{key} {entry}" for key, entry in value.items()) if isinstance(value, Mapping) else value
-        shown = ", ".join(str(entry) for entry in shown) if isinstance(shown, list | tuple) else shown
-        table.add_row(f"[bold]{name}[/bold]", escape(str(shown if shown not in (None, "") else "-")))
-    console().print(table)
+        table.add_row(f"[bold]{name}[/bold]", escape(_plain(value)))
+    put(table)
+
+
+def _plain(value: Any) -> str:
+    """Return a value of a document in words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_plain(entry)}" for key, entry in value.items()) or "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain(entry) for entry in value) or "none"
+    return "-" if value in (None, "") else str(value)
 
 
 def settings(values: Mapping[str, Any], origins: Mapping[str, str], *, as_json: bool) -> None:
@@ -91,7 +140,7 @@ def settings(values: Mapping[str, Any], origins: Mapping[str, str], *, as_json: 
         origin = origins[name]
         style = "" if origin == "default" else "bold"
         table.add_row(name, escape("" if value is None else str(value)), origin, style=style)
-    console().print(table)
+    put(table)
 
 
 def _masked(value: Any) -> Any:
@@ -111,6 +160,8 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
         out.print(f"  {line.n}. {escape(line.text)}", soft_wrap=True)
     if explain:
         _explanation(out, asked)
+    if asked.reason:
+        out.print(f"[yellow]{escape(asked.reason[:1].upper() + asked.reason[1:])}.[/yellow]")
     if asked.kept_as:
         out.print(f"Trace it back: [bold]drag-graph audit {asked.kept_as[:SHORT]}[/bold]")
     elif asked.not_kept:
@@ -120,7 +171,7 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
 def _explanation(out: Console, asked: "Asked") -> None:
     out.print(f"found by: {asked.how}; {asked.context_tokens} tokens of lines, {asked.answer.prompt_tokens} of prompt")
     if asked.weighed:
-        out.print(_weights(asked))
+        put(_weights(asked))
     for option, probability in zip(asked.answer.options, asked.probabilities, strict=False):
         out.print(f"  {probability:6.3f}  {escape(option)}")
     for text, reason in asked.dropped:
@@ -153,21 +204,40 @@ def answers(report: "AnswersReport", *, as_json: bool) -> None:
         given = asked.answer
         verdict = {True: "[green]yes[/green]", False: "[red]no[/red]", None: ""}[given.correct]
         table.add_row(
-            "not kept" if asked.not_kept else given.id[:SHORT],
+            "not kept" if asked.not_kept else (asked.kept_as or "-")[:SHORT],
             escape(asked.input_id),
             given.label or "",
-            escape(given.text[:60]),
+            escape(given.text[:60] or asked.reason),
             f"{given.confidence:.2f}",
             verdict,
         )
-    console().print(table)
+    put(table)
     for number, problem in report.rejected:
         typer.echo(f"line {number}: {problem}", err=True)
     console().print(", ".join(f"{name} {value}" for name, value in report.totals().items()))
 
 
-def listing(queries: Sequence["QuerySummary"], where: str, *, as_json: bool) -> None:
-    """Print the stored queries; `where` names the store and namespace."""
+def kept_answers(found: Sequence["Answer"], where: str, *, more: bool, as_json: bool) -> None:
+    """Print answers; `where` names the store and namespace, `more` says that there are others."""
+    if as_json:
+        document([answer.model_dump(exclude={"snapshot"}) for answer in found])
+    elif not found:
+        console().print(f"No answer is kept in {escape(where)}.")
+    else:
+        table = table_of("answer", "when", "question", "text", "confidence", "student", wrapped="question")
+        for one in found:
+            said = escape((f"{one.label}. " if one.label else "") + one.text[:40])
+            question, student = escape(one.question), escape(one.student)
+            table.add_row(one.id[:SHORT], one.created_at, question, said, f"{one.confidence:.2f}", student)
+        put(table)
+    if more:
+        typer.echo(f"The newest {len(found)} are shown; --limit shows more.", err=True)
+
+
+def listing(queries: Sequence["QuerySummary"], where: str, total: int, *, as_json: bool) -> None:
+    """Print stored queries; `where` names the store and namespace, `total` says how many there are."""
+    if len(queries) < total:
+        typer.echo(f"{len(queries)} of {total} queries; --limit and --offset show others.", err=True)
     if as_json:
         document([asdict(query) for query in queries])
         return
@@ -178,7 +248,7 @@ def listing(queries: Sequence["QuerySummary"], where: str, *, as_json: bool) -> 
     for query in queries:
         counts = (str(query.evidence), str(query.triples), str(query.edges))
         table.add_row(query.id[:SHORT], escape(query.text), query.domain, query.graph, *counts)
-    console().print(table)
+    put(table)
 
 
 def problems(found: Sequence["Problem"], *, as_json: bool) -> None:
@@ -192,7 +262,7 @@ def problems(found: Sequence["Problem"], *, as_json: bool) -> None:
     table = Table("check", "id", "what is wrong", box=SIMPLE_HEAD)
     for problem in found:
         table.add_row(problem.check, problem.id, escape(problem.message))
-    console().print(table)
+    put(table)
 
 
 def audit(values: dict[str, Any], form: "AuditFormat") -> None:
@@ -241,7 +311,7 @@ def _evidence_branch(branch: Tree, evidence: Mapping[str, Any], calls: list[Mapp
 
 def _judged(evidence: Mapping[str, Any]) -> str:
     score = "" if evidence["llm_score"] is None else f", teacher's score {evidence['llm_score']:g}"
-    return f"rank {evidence['rank']}, cosine {evidence['cosine']:.2f}{score}"
+    return f"rank {evidence['rank'] + 1}, cosine {evidence['cosine']:.2f}{score}"
 
 
 def _calls(calls: list[Mapping[str, Any]]) -> str:
@@ -273,22 +343,27 @@ def _subgraph_tables(value: "Subgraph") -> None:
     for edge in value.usable_edges:
         words = (escape(edge.subject), escape(", ".join(edge.predicates)), escape(edge.object))
         disputed = "disputed" if edge.contradicts else ""
-        edges.add_row(str(edge.rank), *words, f"{edge.confidence:.2f}", str(edge.support), disputed)
+        edges.add_row(str(edge.rank + 1), *words, f"{edge.confidence:.2f}", str(edge.support), disputed)
     evidence = Table("rank", "evidence", "framing", "cosine", "score", "kept", title="Evidence", box=SIMPLE_HEAD)
     for item in sorted(value.evidence, key=lambda entry: entry.rank):
         judged = "" if item.llm_score is None else f"{item.llm_score:g}"
         kept = "yes" if item.kept else escape(f"no: {item.reason}")
-        evidence.add_row(str(item.rank), escape(item.text), item.framing, f"{item.cosine:.2f}", judged, kept)
+        evidence.add_row(str(item.rank + 1), escape(item.text), item.framing, f"{item.cosine:.2f}", judged, kept)
     calls = Table("stage", "model", "tokens in", "tokens out", "cost", "latency", title="Calls", box=SIMPLE_HEAD)
     for call in value.calls:
         numbers = (str(call.tokens_in), str(call.tokens_out), f"${call.cost_usd:.4f}", f"{call.latency_ms} ms")
         calls.add_row(call.stage, escape(call.model), *numbers)
     for table in (edges, evidence, calls):
-        out.print(table)
+        put(table)
 
 
 def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
     """Print what a distillation would take."""
+    rejected = [] if as_json else values.get("rejected_lines", ())
+    if not as_json:
+        values = {name: value for name, value in values.items() if name != "rejected_lines"}
+    for line in rejected:
+        typer.echo(f"line {line['line']} rejected: {line['reason']}", err=True)
     if not as_json and not values.get("price_known", True):
         values = {name: "unknown" if name.startswith("price_usd") else value for name, value in values.items()}
     fields(values, as_json=as_json)

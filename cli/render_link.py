@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
-from rich.markup import escape
 
-from .render import SHORT, console, document, table_of
+from .render import SHORT, console, document, escape, put, table_of
 
 if TYPE_CHECKING:
     from drag_graph.concepts import Merge
@@ -34,7 +33,7 @@ def report(done: "LinkReport", *, as_json: bool) -> None:
     table = table_of("what", "number")
     for name, number in rows:
         table.add_row(name, str(number))
-    console().print(table)
+    put(table)
     if done.merged:
         console().print("See them with [bold]drag-graph link --show[/bold]")
 
@@ -52,7 +51,7 @@ def merges(found: Sequence["Merge"], *, as_json: bool) -> None:
         item = merge.same_as
         names = escape(merge.left), escape(merge.right)
         table.add_row(item.id[:SHORT], *names, item.method, f"{item.score:.3f}", item.undone_at or "-")
-    console().print(table)
+    put(table)
 
 
 def _document(merge: "Merge") -> dict[str, object]:

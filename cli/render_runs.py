@@ -7,10 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
-from .render import SHORT, console, document, fields, table_of
+from .render import SHORT, console, document, escape, fields, put, table_of
 
 if TYPE_CHECKING:
     from drag_graph.refreshing import Due
@@ -64,7 +63,7 @@ def _results_table(report: "RunReport") -> None:
     for result in report.results():
         if result.status != "pending":
             _result_row(table, result)
-    console().print(table)
+    put(table)
 
 
 def _result_row(table: Table, result: "QueryResult") -> None:
@@ -83,7 +82,7 @@ def due(stale: "Sequence[Due]", foreseen: Mapping[str, Any], *, as_json: bool) -
         table = table_of("query", "why", "made", "expires")
         for item in stale:
             table.add_row(item.query.id[:SHORT], ", ".join(item.reasons), item.query.created_at, item.query.expires_at)
-        console().print(table)
+        put(table)
     fields(foreseen, as_json=False)
 
 
@@ -104,7 +103,7 @@ def runs(found: Sequence[tuple["Run", "RunState", Mapping[str, int], float]], *,
         source = run.source.rsplit("/", 1)[-1] if run.source.startswith("/") else run.source
         row = (run.id[:SHORT], run.kind, run.started_at, _ended(run, state), *numbers, f"${cost:.4f}", escape(source))
         table.add_row(*row)
-    console().print(table)
+    put(table)
 
 
 def run_shown(
@@ -134,7 +133,7 @@ def run_shown(
         calls, paid = str(result.calls), f"${result.cost_usd:.4f}"
         ids = (str(result.line), result.id[:SHORT], escape(f"{result.input_id} {question}".strip()[:32]))
         table.add_row(*ids, f"[{_COLOURS[result.status]}]{result.status}[/]", calls, paid, escape(why))
-    console().print(table)
+    put(table)
     if counts["quarantined"]:
         console().print("Asked again by the same command with [bold]--retry-quarantined[/bold].")
 

@@ -6,7 +6,9 @@ import typer
 
 from . import options
 
-app = typer.Typer(no_args_is_help=False, rich_markup_mode=None, help="List runs, or show one: complete, pending, quarantined.")
+app = typer.Typer(
+    no_args_is_help=False, rich_markup_mode="rich", help="List runs, or show one: complete, pending, quarantined."
+)
 
 
 @app.callback(invoke_without_command=True)

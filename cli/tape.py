@@ -10,7 +10,7 @@ import typer
 from . import options
 from .output import Force, Output, written
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Export or import recorded replies; see unusable ones.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Export or import recorded replies; see unusable ones.")
 
 
 @app.command("export")

@@ -51,6 +51,18 @@ class Asked:
         """The id that the answer is stored under, or None where it was not kept."""
         return self.answer.id if self.answer.source_ids and not self.not_kept else None
 
+    @property
+    def reason(self) -> str:
+        """Why there is no answer, or one that rests on no line; '' where there is one."""
+        if self.problem or self.how == "nothing":
+            return self.problem
+        if not self.answer.lines and self.answer.mode != "none":
+            why = "; ".join(dict.fromkeys(reason for _, reason in self.dropped))
+            return f"no line was shown to the student ({why or 'none was found'})"
+        if self.answer.options and self.answer.label is None:
+            return "the student's reply names none of the options"
+        return "" if self.answer.text.strip() else "the student's reply is empty"
+
     def document(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document (design, section 6); `explain` adds scores, probabilities and what was dropped.
 
@@ -84,6 +96,7 @@ class Asked:
             "lines": lines,
             "prompt_tokens": given.prompt_tokens,
             "latency_ms": given.latency_ms,
+            **({"reason": self.reason} if self.reason else {}),
             **(extra if explain else {}),
         }
 

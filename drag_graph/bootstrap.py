@@ -260,8 +260,19 @@ def recorded_requests(settings: Settings) -> Iterator[Callable[[str], dict[str, 
         yield ledger.tape.sent
 
 
+def check_teacher(settings: Settings) -> None:
+    """Raise ConfigurationError where no teacher is chosen: a question must not go to a paid model unasked."""
+    if not settings.teacher:
+        raise ConfigurationError(
+            "no teacher is chosen",
+            hint="--teacher gpt-4o-mini asks a paid model (any that LiteLLM knows), --teacher ollama/llama3.2 one of your own, "
+            "--teacher curated:FILE reads evidence that people wrote. DRAG_GRAPH_TEACHER or drag-graph.toml set it for good.",
+        )
+
+
 def make_teacher(settings: Settings, run: Run, interruption: Interruption, ledger: Ledger) -> Teacher:
     """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the run's budget."""
+    check_teacher(settings)
     if settings.teacher.startswith(_FILES):
         return _file_teacher(settings)
     from drag_graph.adapters.litellm_client import price_of

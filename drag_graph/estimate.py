@@ -37,6 +37,8 @@ LOW, HIGH = 0.6, 1.6
 ENOUGH = 5
 """Recorded replies of a stage from which their lengths are used instead of the assumed ones."""
 WINDOW = 64
+MOST_REJECTED = 100
+"""Rejected lines that an estimate lists."""
 _TOTALS = ("queries", "stored", "quarantined", "rejected", "calls", "recorded_calls", "tokens_in", "tokens_out")
 _STAGES = ("evidence", "scores", "triples", "relations", "statements")
 
@@ -110,9 +112,12 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
     counting = _Counting(settings, pricing, known)
     totals = Counter(dict.fromkeys(_TOTALS, 0))
     seen: set[str] = set()
+    rejected: list[dict[str, Any]] = []
     stream = iter(lines)
     while window := list(islice(stream, WINDOW)):
-        totals["rejected"] += sum(line.query is None for line in window)
+        bad = [line for line in window if line.query is None]
+        totals["rejected"] += len(bad)
+        rejected += [{"line": line.number, "reason": line.problem} for line in bad][: MOST_REJECTED - len(rejected)]
         found = {line.query.id: line for line in window if line.query is not None and line.query.id not in seen}
         seen |= found.keys()
         stored = known.stored([id_ for id_, line in found.items() if not line.edition])
@@ -127,7 +132,14 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
                 totals["quarantined"] += 1
             else:
                 totals.update(counting.of(entry.query, *_followed(distillation, entry.query, entry.edition, known.tape)))
-    return {"teacher": settings.teacher, **counting.plan(), **totals, **counting.price(totals), "how": counting.how()}
+    return {
+        "teacher": settings.teacher,
+        **counting.plan(),
+        **totals,
+        **counting.price(totals),
+        "how": counting.how(),
+        "rejected_lines": rejected,
+    }
 
 
 def _followed(distillation: Distillation, query: Query, edition: str, tape: Recorded | None) -> tuple[str, int]:

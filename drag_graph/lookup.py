@@ -12,14 +12,24 @@ _SHOWN = 10
 
 
 def full_id(store: GraphStore, kind: Literal["query", "answer"], prefix: str) -> str:
-    """Return the one stored id that begins with `prefix`.
+    """Return the one stored id that begins with `prefix`, or that of the query which the input named exactly so.
 
-    Raises NotStored when there is none, ConfigurationError when several begin so.
+    Of answers, it is the newest one that rests on that query. Raises NotStored when there is none, ConfigurationError when
+    several begin so, or when several queries have that name.
     """
+    named = store.match_ids("input", prefix.strip(), limit=_SHOWN) if prefix.strip() else []
+    if len(named) > 1:
+        raise ConfigurationError(
+            f"{len(named)} or more queries have the input id {prefix.strip()!r}", hint="Give an id of ours."
+        )
+    if named:
+        found = named if kind == "query" else [answer.id for answer in store.list_answers(named[0], limit=1)]
+        if found:
+            return found[0]
     prefix = prefix.strip().lower()
     found = store.match_ids(kind, prefix, limit=_SHOWN) if prefix else []
     if not found:
-        listing = "`drag-graph show` lists the queries." if kind == "query" else "`drag-graph ask` prints the id of its answer."
+        listing = f"`drag-graph {'show' if kind == 'query' else 'answers'}` lists them."
         raise NotStored(f"no {kind} {prefix!r} in namespace {store.namespace!r} of {store.location}", hint=listing)
     if len(found) > 1 and prefix not in found:
         raise ConfigurationError(f"{prefix!r} begins {len(found)} or more {kind} ids", hint="Give more digits of the id.")

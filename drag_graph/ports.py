@@ -22,6 +22,8 @@ SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
 Replace = bool | Literal["never", "always", "add"]
 """What `GraphStore.save` may do with a query that is stored: see there."""
 Staleness = Literal["expired", "failed"]
+IdKind = Literal["query", "answer", "input"]
+"""What an id is of: `input` is the id that a line of the input had, which is matched as a whole."""
 
 
 class Embedder(Protocol):
@@ -322,11 +324,14 @@ class GraphStore(Protocol):
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
         """Return up to `k` (query id, cosine) pairs, nearest first."""
 
-    def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
-        """Return ids of that kind that begin with `prefix`, sorted (so that people can type a short id)."""
+    def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
+        """Return ids that begin with `prefix`, sorted (so that people can type a short id).
+
+        Of kind `input`: the ids of queries whose line of the input had exactly this id.
+        """
 
     def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
-        """Return stored queries, sorted by id."""
+        """Return stored queries, the newest first."""
 
     def counts(self) -> dict[str, int]:
         """Return how many of each label and relationship type there are: keys as in the design, section 3, all present."""

@@ -6,6 +6,7 @@ that over the defaults. `origins` tells where each value came from.
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -80,7 +81,7 @@ class Settings(BaseSettings):
     embedder_api_key: SecretStr = SecretStr("")
 
     # The teacher
-    teacher: str = Field("gpt-4o-mini", min_length=1, description="A LiteLLM model name, curated:FILE or tape:FILE.")
+    teacher: str = Field("", description="A LiteLLM model name, curated:FILE or tape:FILE; none by default.")
     teacher_base_url: BaseUrl = ""
     teacher_api_key: SecretStr = SecretStr("")
     teacher_timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds a call may take.")
@@ -195,13 +196,25 @@ def load_settings(flags: Mapping[str, Any] | None = None) -> Settings:
     Raises ConfigurationError that names the setting and what is wrong with it; a secret's value is never in the message.
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
+    for variable in os.environ:
+        if variable.upper().startswith(PREFIX) and variable.upper().removeprefix(PREFIX).lower() not in Settings.model_fields:
+            raise _unknown(variable, "the environment")
     try:
         return Settings(**given)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])
+        if first["loc"][0] not in Settings.model_fields:
+            raise _unknown(name, CONFIG_FILE) from error
         hint = f"See `drag-graph config`; a value can come from a flag, {PREFIX}{name.upper()} or {CONFIG_FILE}."
-        raise ConfigurationError(f"setting {name!r}: {first['msg']}", hint=hint) from error
+        raise ConfigurationError(f"setting {name!r}: {first['msg'].removeprefix('Value error, ')}", hint=hint) from error
+
+
+def _unknown(name: str, where: str) -> ConfigurationError:
+    own = name.upper().removeprefix(PREFIX).lower()
+    near = get_close_matches(own, Settings.model_fields, n=1)
+    meant = f"; did you mean {name[: len(name) - len(own)]}{near[0].upper() if name.isupper() else near[0]}?" if near else ""
+    return ConfigurationError(f"{where} has {name}, which is no setting{meant}", hint="`drag-graph config` lists the settings.")
 
 
 def origins(flags: Mapping[str, Any] | None = None) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """The threads of a run, and how they take turns."""
 
-import ctypes
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -9,10 +8,6 @@ from queue import SimpleQueue
 
 LONG_TURN = 0.05
 """Seconds; Python's own is 0.005."""
-
-ARENAS = 2
-_M_ARENA_MAX = -8
-"""The number of that setting of glibc's `mallopt`."""
 _lock = threading.Lock()
 _open: list[float] = []
 
@@ -37,16 +32,6 @@ def long_turns() -> Iterator[None]:
             _open.pop()
             if not _open:
                 sys.setswitchinterval(before)
-
-
-def few_arenas() -> bool:
-    """Let the process's threads share `ARENAS` regions of memory, and return whether it is one with glibc, which has them.
-
-    Otherwise each thread gets a region of its own, whose gaps no other thread fills: a run of 20,000 lines took 1.7 times the
-    memory of one of 2,000 (docs/performance.md). For a whole process that one command owns, before it has threads.
-    """
-    libc = ctypes.CDLL(None)
-    return hasattr(libc, "gnu_get_libc_version") and bool(libc.mallopt(_M_ARENA_MAX, ARENAS))
 
 
 class Workers:

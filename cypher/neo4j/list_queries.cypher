@@ -1,10 +1,10 @@
 // what: lists the queries of the namespace with the sizes of their subgraphs
 // parameters: namespace, limit, offset
-// returns: one row a query, by id: the fields of drag_graph.ports.QuerySummary
+// returns: one row a query, the newest first: the fields of drag_graph.ports.QuerySummary
 MATCH (q:Query)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL
 WITH q
-ORDER BY q.id
+ORDER BY q.created_at DESC, q.id
 SKIP $offset
 LIMIT $limit
 RETURN q.id AS id, q.text AS text, q.options AS options, q.domain AS domain, q.graph AS graph, q.status AS status,
@@ -19,4 +19,4 @@ RETURN q.id AS id, q.text AS text, q.options AS options, q.domain AS domain, q.g
     USING INDEX SEEK r:RELATED(namespace, source_id)
   } AS edges,
   q.created_at AS created_at
-ORDER BY id
+ORDER BY created_at DESC, id

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
@@ -12,7 +12,7 @@ from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.adapters.ladybug_search import LadybugSearch
 from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Erased, LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import Erased, IdKind, LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.steps.audit import proof_of
 from drag_graph.stores.ladybug.read import read_subgraphs
 from drag_graph.stores.shared.aggregation import aggregation_text
@@ -168,10 +168,10 @@ class LadybugStore(LadybugAccess):
     def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
         return self.search.nearest("queries", vector, k)
 
-    def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
+    def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
         if limit < 1:
             return []
-        name = "match_query_ids" if kind == "query" else "match_answer_ids"
+        name = {"query": "match_query_ids", "answer": "match_answer_ids", "input": "match_input_ids"}[kind]
         with self.reading() as session:
             return [row["id"] for row in session.run(name, namespace=self._namespace, prefix=prefix, limit=limit)]
 

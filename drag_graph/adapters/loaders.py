@@ -1,25 +1,93 @@
-"""Reading input files (design, section 6): JSON lines, streamed."""
+"""Reading input files: JSON lines or CSV with a header, streamed."""
 
+import csv
+import itertools
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from drag_graph.errors import InputError
 from drag_graph.inputs import LINE_LIMIT, InputLine, parse_lines
 from drag_graph.model import DEFAULT_NAMESPACE, Domain
 
+_OPTION = re.compile(r"[a-j]|(?:option|choice)[ _]?(?:[a-j]|\d+)")
+
 
 def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Domain | None = None) -> Iterator[InputLine]:
-    """Yield the lines of a JSONL file as queries, in order; blank lines are passed over.
+    """Yield the lines of a JSONL or CSV file as queries, in order; blank lines are passed over.
 
-    `domain` is for lines that name none. Raises InputError when the file cannot be opened or is no text at all.
+    `domain` is for lines that name none. Raises InputError when the file cannot be opened, or is JSON of another form.
     """
     try:
         with path.open("rb") as file:
-            yield from parse_lines(_bounded_lines(file), namespace=namespace, domain=domain)
+            first = next(_bounded_lines(file), b"")
+            head = first.removeprefix(b"\xef\xbb\xbf").strip()
+            _check_form(path, head)
+            rest = _bounded_lines(file)
+            lines = _rows(path, first, rest) if _is_header(head) else itertools.chain([first], rest)
+            yield from parse_lines(lines, namespace=namespace, domain=domain)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InputError(f"{path} cannot be read: {reason}", hint="Give the path of a JSONL file.") from error
+        raise InputError(f"{path} cannot be read: {reason}", hint="Give the path of a JSONL or CSV file.") from error
+
+
+def _check_form(path: Path, head: bytes) -> None:
+    """Raise InputError for JSON that is not one object a line, once for the file instead of once a line."""
+    if head.startswith(b"["):
+        raise InputError(f"{path} is a JSON array, not one object a line", hint=f"jq -c '.[]' {path} > questions.jsonl")
+    if path.suffix.lower() in {".csv", ".tsv"} and not _is_header(head):
+        raise InputError(
+            f"{path} has no column `question`", hint="Its first line names columns: id, question, options, answer."
+        )
+    if head == b"{":
+        raise InputError(f"{path} is JSON over several lines, not one object a line", hint=f"jq -c . {path} > questions.jsonl")
+
+
+def _is_header(head: bytes) -> bool:
+    return not head.startswith(b"{") and "question" in (name.strip().lower() for name in _cells(head))
+
+
+def _cells(line: bytes) -> list[str]:
+    return next(csv.reader([line.decode("utf-8", "replace")], delimiter=_delimiter(line)), [])
+
+
+def _delimiter(head: bytes) -> str:
+    return max(",;\t", key=head.decode("utf-8", "replace").count)
+
+
+def _rows(path: Path, first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the header as a blank line, and each row of a CSV file as a line of JSON, so that numbers stay those of the rows.
+
+    Options are in a column `options`, as a JSON list or between `|`, or in columns `A`, `B`, ... or `option1`, `option2`, ...
+    """
+    names = [name.strip().lower() for name in _cells(first.removeprefix(b"\xef\xbb\xbf"))]
+    try:
+        text = (line.decode("utf-8") for line in rest)
+        yield b"\n"
+        for row in csv.reader(text, delimiter=_delimiter(first), strict=True):
+            yield json.dumps(_document(dict(zip(names, row, strict=False))), ensure_ascii=False).encode() if row else b"\n"
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} is no CSV file in UTF-8: {error}", hint="Save it as CSV in UTF-8.") from error
+
+
+def _document(row: dict[str, str]) -> dict[str, Any]:
+    """Return a row as a line of JSON has it; empty cells are left out."""
+    row = {name: value for name, value in row.items() if value.strip()}
+    options: Any = [row.pop(name) for name in list(row) if _OPTION.fullmatch(name)]
+    if "options" in row:
+        given = row.pop("options")
+        options = _listed(given) or [part.strip() for part in given.split("|")]
+    return {**row, **({"options": options} if options else {})}
+
+
+def _listed(cell: str) -> list[Any]:
+    try:
+        found = json.loads(cell)
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []
 
 
 def _bounded_lines(file: IO[bytes]) -> Iterator[bytes]:

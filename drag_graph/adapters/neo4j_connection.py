@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from drag_graph.adapters.neo4j_errors import CREDENTIALS, TIMED_OUT, explain, is_passing, may_have_come_through
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
-from drag_graph.log import event
+from drag_graph.log import event, slow
 from drag_graph.queries import load
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Neo4jConnection:
             if self._driver is None:
                 self._driver = self._make_driver()
             try:
-                with self._explained():
+                with slow(f"waiting for Neo4j at {self._uri}, up to {self._timeout:g} s"), self._explained():
                     agent = self._first_answer()
                 _check_version(agent, self.location)
             except BaseException:

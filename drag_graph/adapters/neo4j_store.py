@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from drag_graph.adapters import checks
 from drag_graph.adapters import neo4j_rows as rows
@@ -13,7 +13,7 @@ from drag_graph.adapters.neo4j_search import LEAST_CANDIDATES, Neo4jSearch
 from drag_graph.adapters.records import answer_records, link, subgraph_records
 from drag_graph.coalescing import RequestCoalescer
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Erased, LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import Erased, IdKind, LinkedEdge, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
 from drag_graph.stores.shared.mend import mend
@@ -161,8 +161,8 @@ class Neo4jStore(Neo4jAccess):
 
         return [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in self.reading(run)]
 
-    def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
-        name = "match_query_ids" if kind == "query" else "match_answer_ids"
+    def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
+        name = {"query": "match_query_ids", "answer": "match_answer_ids", "input": "match_input_ids"}[kind]
         found = self.reading(lambda work: work.rows(name, namespace=self._namespace, prefix=prefix, limit=limit))
         return [row[0] for row in found]
 

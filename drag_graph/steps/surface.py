@@ -20,11 +20,11 @@ PREPOSITIONS = frozenset(
 )
 
 _SPACE = re.compile(r"\s+")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060\ufeff\ufffd]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff\ufffd]")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[+\u00b0%]")
 _DOTTED = re.compile(r"\b(?:[A-Za-z]\.){2,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_EDGE_MARKS = " \t\n\"'`.,;:!?*_~|\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_EDGE_MARKS = " \t\n\"'`.,;:!?*_~|\u201c\u201d\u2018\u2019\u00ab\u00bb\u200c\u200d"
 _BRITISH = tuple(
     (re.compile(pattern), instead)
     for pattern, instead in (

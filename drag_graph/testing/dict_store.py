@@ -8,7 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,7 +18,18 @@ from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.manage.erase import counts_gone, names_any
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Erased, LinkedEdge, Migration, Problem, QuerySummary, Replace, SaveOutcome, Staleness, StaleQuery
+from drag_graph.ports import (
+    Erased,
+    IdKind,
+    LinkedEdge,
+    Migration,
+    Problem,
+    QuerySummary,
+    Replace,
+    SaveOutcome,
+    Staleness,
+    StaleQuery,
+)
 from drag_graph.steps.audit import proof_of
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
@@ -164,14 +175,17 @@ class DictStore:
             ]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k] if len(vector) else []
 
-    def match_ids(self, kind: Literal["query", "answer"], prefix: str, limit: int = 10) -> list[str]:
+    def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
         with self.content() as content:
+            if kind == "input":
+                return sorted(id_ for id_, one in content.subgraphs.items() if one.query.input_id == prefix)[:limit]
             ids = content.subgraphs.keys() if kind == "query" else content.answers.keys()
             return sorted(id_ for id_ in ids if id_.startswith(prefix))[:limit]
 
     def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
         with self.content() as content:
             rows = [_summary(subgraph) for _, subgraph in sorted(content.subgraphs.items())]
+        rows.sort(key=lambda row: row.created_at, reverse=True)
         return rows[offset : offset + limit]
 
     def counts(self) -> dict[str, int]:

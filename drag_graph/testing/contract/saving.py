@@ -281,14 +281,26 @@ class SavingContract(Contract):
         assert store.settings_hashes([two.query.id, "missing"]) == {two.query.id: "b"}
         assert store.settings_hashes([one.query.id, two.query.id]) == {one.query.id: "a", two.query.id: "b"}
 
-    def test_listing_is_by_id_in_pages(self, store: GraphStore, namespace: str) -> None:
+    def test_listing_is_the_newest_first_in_pages(self, store: GraphStore, namespace: str) -> None:
         graphs = [expected(graph, PLAIN) for graph in random_subgraphs(7, namespace=namespace, seed=4)]
         store.save(graphs, PLAIN)
         rows = sorted((_row(graph) for graph in graphs), key=lambda row: row.id)
+        rows.sort(key=lambda row: row.created_at, reverse=True)
         assert store.list_queries() == rows
         assert store.list_queries(limit=3) == rows[:3]
         assert store.list_queries(limit=3, offset=5) == rows[5:]
         assert store.list_queries(offset=7) == []
+
+    def test_the_id_of_an_input_line_finds_its_queries(self, store: GraphStore, namespace: str) -> None:
+        graphs = random_subgraphs(3, namespace=namespace, seed=6)
+        named = [
+            graph.model_copy(update={"query": graph.query.model_copy(update={"input_id": name})})
+            for graph, name in zip(graphs, ("q-1", "q-1", "q-10"), strict=True)
+        ]
+        store.save(named, PLAIN)
+        assert store.match_ids("input", "q-1") == sorted(graph.query.id for graph in named[:2])
+        assert store.match_ids("input", "q-1", limit=1) == sorted(graph.query.id for graph in named[:2])[:1]
+        assert store.match_ids("input", "q") == []
 
     def test_a_short_id_finds_what_begins_with_it(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(20, namespace=namespace, seed=6)
