@@ -73,10 +73,10 @@ def distill(
 
     given = options.given(locals())
     settings = options.settings_of(given, verbose=verbose)
-    check_teacher(settings)
     options.check_engine(settings, given)
     _check_batch(settings, batch=batch, no_wait=no_wait, replace=replace)
     lines = _input(file, query, option or [], settings)
+    check_teacher(settings)
     if dry_run:
         _estimate(settings, lines, batch=batch, retry_quarantined=retry_quarantined, as_json=json)
         return

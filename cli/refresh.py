@@ -67,9 +67,9 @@ def refresh(
 
     given = options.given(locals())
     settings = options.settings_of(given, verbose=verbose)
-    check_teacher(settings)
     options.check_engine(settings, given)
     reasons = _reasons(expired=expired, failed=failed)
+    check_teacher(settings)
     if dry_run:
         _foretell(settings, reasons, limit, as_json=json)
     else:

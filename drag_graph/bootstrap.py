@@ -307,6 +307,7 @@ def _file_teacher(settings: Settings) -> Teacher:
 
 def check_batches(settings: Settings) -> None:
     """Raise ConfigurationError where the teacher that the settings name cannot be asked in batches; makes no call."""
+    check_teacher(settings)
     if settings.teacher.startswith(_FILES):
         raise ConfigurationError("a file as teacher has no batch API", hint="Leave --batch out, or give a model as --teacher.")
     from drag_graph.adapters.litellm_batches import check_support

@@ -22,10 +22,11 @@ def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Doma
     """
     try:
         with path.open("rb") as file:
-            first = next(_bounded_lines(file), b"")
+            bounded = _bounded_lines(file)
+            first, second = next(bounded, b""), next(bounded, b"")
             head = first.removeprefix(b"\xef\xbb\xbf").strip()
-            _check_form(path, head)
-            rest = _bounded_lines(file)
+            _check_form(path, head, second.strip())
+            rest = itertools.chain([second], bounded)
             lines = _rows(path, first, rest) if _is_header(head) else itertools.chain([first], rest)
             yield from parse_lines(lines, namespace=namespace, domain=domain)
     except OSError as error:
@@ -33,7 +34,7 @@ def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Doma
         raise InputError(f"{path} cannot be read: {reason}", hint="Give the path of a JSONL or CSV file.") from error
 
 
-def _check_form(path: Path, head: bytes) -> None:
+def _check_form(path: Path, head: bytes, second: bytes) -> None:
     """Raise InputError for JSON that is not one object a line, once for the file instead of once a line."""
     if head.startswith(b"["):
         raise InputError(f"{path} is a JSON array, not one object a line", hint=f"jq -c '.[]' {path} > questions.jsonl")
@@ -41,7 +42,7 @@ def _check_form(path: Path, head: bytes) -> None:
         raise InputError(
             f"{path} has no column `question`", hint="Its first line names columns: id, question, options, answer."
         )
-    if head == b"{":
+    if head == b"{" and second.startswith(b'"'):
         raise InputError(f"{path} is JSON over several lines, not one object a line", hint=f"jq -c . {path} > questions.jsonl")
 
 
