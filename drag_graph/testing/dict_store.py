@@ -178,7 +178,9 @@ class DictStore:
     def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
         with self.content() as content:
             if kind == "input":
-                return sorted(id_ for id_, one in content.subgraphs.items() if one.query.input_id == prefix)[:limit]
+                return sorted(
+                    id_ for id_, one in content.subgraphs.items() if one.document is None and one.query.input_id == prefix
+                )[:limit]
             ids = content.subgraphs.keys() if kind == "query" else content.answers.keys()
             return sorted(id_ for id_ in ids if id_.startswith(prefix))[:limit]
 

@@ -33,9 +33,9 @@ def test_no_teacher_is_asked_that_was_not_chosen(cli, monkeypatch):
 
 def test_the_id_of_the_input_is_an_id(cli, filled):
     shown = cli("show", "kidney", "--json", *filled)
-    assert shown.json["query"]["input_id"] == "kidney"
+    assert shown.json["source"]["input_id"] == "kidney"
     asked = cli("ask", "--query-id", "kidney", "--json", *filled).json
-    assert asked["source_ids"] == [shown.json["query"]["id"]]
+    assert asked["source_ids"] == [shown.json["source"]["id"]]
     assert cli("audit", "kidney", "--json", *filled).json["answer_id"] == asked["answer_id"]
     missing = cli("show", "Kidney", *filled)
     assert (missing.code, "no query 'kidney'" in missing.err) == (3, True)

@@ -179,7 +179,7 @@ def test_each_edition_is_asked_anew_and_its_tape_replays_it(cli, embedded, serve
 def test_a_refresh_without_a_reason_or_a_store_is_refused_in_words(cli, embedded):
     assert "--expired" in cli("refresh").err
     assert cli("refresh").code == 2
-    assert cli("refresh", "--expired", "--store", embedded).code == 3
+    assert cli("refresh", "--expired", "--teacher", "tape:none", "--store", embedded).code == 3
     assert not embedded.exists()
 
 

@@ -294,7 +294,7 @@ class SavingContract(Contract):
     def test_the_id_of_an_input_line_finds_its_queries(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(3, namespace=namespace, seed=6)
         named = [
-            graph.model_copy(update={"query": graph.query.model_copy(update={"input_id": name})})
+            graph.model_copy(update={"source": graph.query.model_copy(update={"input_id": name})})
             for graph, name in zip(graphs, ("q-1", "q-1", "q-10"), strict=True)
         ]
         store.save(named, PLAIN)
