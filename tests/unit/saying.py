@@ -29,7 +29,7 @@ class SayingTeacher:
         for word, error in self.failing.items():
             if word in request.query.text and request.stage == "evidence":
                 raise error
-        evidence = [f"{request.query.text} fact {number} is about thing {number}." for number in range(5)]
+        evidence = [f"{request.query.text} Fact {number} causes thing {number}." for number in range(5)]
         triple = {"subject": "thing", "predicate": "has", "object": "fact", "confidence": 0.9, "evidence": [0, 1]}
         document = {
             "evidence": {"evidence": evidence},
