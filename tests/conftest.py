@@ -167,4 +167,4 @@ def _no_settings_of_the_developer(monkeypatch, tmp_path_factory):
 
 def pytest_unconfigure():
     """Model libraries leave connections to servers of the tests for the end of the process to close; that is not news."""
-    warnings.simplefilter("ignore", ResourceWarning)
+    warnings.filterwarnings("ignore", "unclosed <socket", ResourceWarning)
