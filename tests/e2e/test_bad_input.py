@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from drag_graph.testing import plausible
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 
 GOOD = {"question": "What mainly causes the tides of the oceans on Earth?", "options": ["The wind", "The gravity of the Moon"]}
@@ -216,6 +217,16 @@ def test_useless_evidence_is_quarantined_and_the_next_run_completes(cli, teacher
     assert cli("db", "verify", "--store", "g.lbug").code == 0
 
 
+def say_in_evidence(teacher, words):
+    """Let the teacher end each evidence with these words: what is in none of them is no end of a triple."""
+
+    def reply(request):
+        found = plausible.evidence(request.prompt)["evidence"]
+        return {"evidence": [{**item, "text": f"{item['text']} {words}"} for item in found]}
+
+    teacher.always("evidence", reply)
+
+
 def test_useless_triples_are_dropped_and_the_rest_is_kept(cli, teacher):
     good = {"subject": "the Moon", "predicate": "pulls", "object": "the oceans", "confidence": 0.9, "evidence": [0]}
     bad = [
@@ -228,6 +239,7 @@ def test_useless_triples_are_dropped_and_the_rest_is_kept(cli, teacher):
         {**good, "evidence": []},
     ]
     hostile = {**good, "predicate": "`]->() DETACH DELETE n //", "object": "x'}) MATCH (n) DETACH DELETE n //"}
+    say_in_evidence(teacher, f"The Moon pulls the oceans and {hostile['object']}.")
     teacher.script("triples", Say({"triples": [*bad, good, hostile]}))
     done = distil(cli, teacher)
     assert done.code == 0, done.err
@@ -277,6 +289,7 @@ def test_an_address_that_is_none_is_refused_at_once(cli, flag):
 
 def test_discarded_triples_and_fall_backs_are_noted(cli, teacher):
     good = {"subject": "the Moon", "predicate": "pulls", "object": "the oceans", "confidence": 0.9, "evidence": [0]}
+    say_in_evidence(teacher, "The Moon pulls the oceans.")
     teacher.script("triples", Say({"triples": [good, {**good, "confidence": 7}]}))
     (query,) = distil(cli, teacher).json["queries"]
     assert len(query["notes"]) == 1
