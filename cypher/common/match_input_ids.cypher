@@ -2,7 +2,7 @@
 // parameters: namespace, prefix, limit
 // returns: one row a query, by id: id
 MATCH (q:Query)
-WHERE q.namespace = $namespace AND q.input_id = $prefix
+WHERE q.namespace = $namespace AND q.id IS NOT NULL AND q.input_id = $prefix
 RETURN q.id AS id
 ORDER BY id
 LIMIT $limit

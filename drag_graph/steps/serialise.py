@@ -16,6 +16,7 @@ from typing import Literal
 from drag_graph.identity import canonical_text
 from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
 from drag_graph.steps.aggregate import joined_statement
+from drag_graph.steps.inflection import noun, verb
 
 LineFormat = Literal["arrow", "sentence"]
 DropReason = Literal["duplicate", "redundant", "too long", "token budget", "context window"]
@@ -231,13 +232,4 @@ def _one_line(text: str) -> str:
 
 
 def _content_words(text: str) -> frozenset[str]:
-    return frozenset(_stem(word) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)
-
-
-def _stem(word: str) -> str:
-    """Cut the commonest endings, so that `causes`, `caused` and `cause` are one word; rough, and meant only for comparing."""
-    for ending, stays in (("ies", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:  # noqa: PLR2004 - shorter stems are other words
-            word = word.removesuffix(ending) + stays
-            break
-    return word.removesuffix("e")
+    return frozenset(verb(noun(word)) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)
