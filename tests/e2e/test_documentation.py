@@ -16,6 +16,7 @@ COMMANDS = [
     "refresh",
     "link",
     "ask",
+    "answers",
     "audit",
     "show",
     "export",
