@@ -17,7 +17,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,19 @@ from drag_graph.adapters import ladybug_snapshot as snapshot
 from drag_graph.adapters.ladybug_errors import COMMITTED, WRITE_FAILURE, translate
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.queries import load
+from drag_graph.stores.ladybug import compact as compacting
 
 Row = dict[str, Any]
 
+COMPACTING_ROOM = 2
+"""Times the size of the file that must be free: the tables as files, and the new file."""
+READ_PATIENCE = 30.0
+"""Seconds that a compaction waits for what other threads of this process read."""
+
 _engines: dict[str, "Engine"] = {}
-_engines_lock = threading.Lock()
+_places: dict[str, threading.Lock] = {}
+"""A lock for each file: who waits for another process to let go of one file keeps nobody from another."""
+_places_lock = threading.Lock()
 
 
 class Session:
@@ -69,6 +77,8 @@ class Engine:
         self._write_lock = threading.RLock()
         self._idle: list[Any] = []
         self._idle_lock = threading.Lock()
+        self._reading = threading.Condition()
+        self._readers = 0
         self._writer: Any = None
         self._failure = ""
 
@@ -84,18 +94,16 @@ class Engine:
 
         It waits for a write that is under way in another thread.
         """
-        with _engines_lock:
+        with _place_of(self._key):
             if self._users > 1:
                 self._users -= 1
                 return
-        with self._write_lock, _engines_lock:
+        with self._write_lock, _place_of(self._key):
             self._users -= 1
             if self._users:
                 return
             del _engines[self._key]
-            with self._idle_lock:
-                connections = [*self._idle, *([self._writer] if self._writer else [])]
-                self._idle, self._writer = [], None
+            connections = self._taken()
             if self._failure or (not self.read_only and self._lacking_space()):
                 _leak(self._database, *connections)
                 return
@@ -103,9 +111,71 @@ class Engine:
                 connection.close()
             self._database.close()
 
-    def alone(self) -> AbstractContextManager[Any]:
-        """Keep this process's other writers out, over several transactions of this thread."""
-        return self._write_lock
+    def _taken(self) -> list[Any]:
+        """Take all connections that nobody uses."""
+        with self._idle_lock:
+            connections = [*self._idle, *([self._writer] if self._writer else [])]
+            self._idle, self._writer = [], None
+        return connections
+
+    def compact(self, patience: float = READ_PATIENCE) -> None:
+        """Put a new file with what is live in the place of this one: what was deleted is in no file then.
+
+        It waits for what this process reads, and keeps other writers out. Killed at any instant, the old file or the new one is
+        there. Raises StoreLocked where this process reads for longer than `patience` seconds, or another one took the file in
+        between; StoreUnavailable where there is no room for a second file.
+        """
+        if self.read_only:
+            raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
+        with self._write_lock, self._without_readers(patience):
+            self._require_writable()
+            path = Path(self.location)
+            if self.free_bytes() < COMPACTING_ROOM * path.stat().st_size + files.SPARE_BYTES:
+                raise StoreUnavailable(f"there is no room for a second file beside {path}", hint="Free some disk space.")
+            with files.draft_beside(path) as draft:
+                self._write_draft(draft)
+                for connection in self._taken():
+                    connection.close()
+                self._database.close()
+                self._failure = "its file could not be opened again"
+                try:
+                    with files.put_in_place(draft, path):
+                        self._reopen(path, patience)
+                except StoreError:
+                    if self._failure:
+                        self._reopen(path, patience)
+                    raise
+
+    def _reopen(self, path: Path, patience: float) -> None:
+        self._database, _ = files.open_database(path, read_only=False, timeout=patience)
+        self._failure = ""
+        self.version += 1
+
+    def _write_draft(self, draft: Path) -> None:
+        import ladybug
+
+        connection = self._connect()
+        try:
+            loads = compacting.write_tables(Session(connection, self.location).execute, draft.parent)
+        finally:
+            connection.close()
+        database = ladybug.Database(str(draft), compression=files.COMPRESSION)
+        try:
+            connection = ladybug.Connection(database)
+            compacting.read_tables(Session(connection, str(draft)).execute, loads)
+        except BaseException:
+            _leak(database, connection)  # a COPY that failed has broken its memory
+            raise
+        connection.close()
+        database.close()
+
+    @contextmanager
+    def _without_readers(self, patience: float) -> Iterator[None]:
+        """Run the block while nobody in this process reads. Raises StoreLocked."""
+        with self._reading:
+            if not self._reading.wait_for(lambda: self._readers == 0, patience):
+                raise StoreLocked(f"{self.location} is read by this process", hint="Let the reading end, then run it again.")
+            yield
 
     @contextmanager
     def writing(self, *, keeps_vectors: bool = False) -> Iterator[Session]:
@@ -148,12 +218,14 @@ class Engine:
     @contextmanager
     def _borrowed(self) -> Iterator[Any]:
         """Lend an idle reading connection, or a new one. One that met an error is not lent again."""
-        with self._idle_lock:
-            connection = self._idle.pop() if self._idle else None
-        if connection is None:
-            connection = self._connect()
-        usable = False
+        with self._reading:
+            self._readers += 1
+        usable, connection = False, None
         try:
+            with self._idle_lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                connection = self._connect()
             yield connection
             usable = True
         except GeneratorExit:
@@ -163,8 +235,11 @@ class Engine:
             if usable:
                 with self._idle_lock:
                     self._idle.append(connection)
-            else:
+            elif connection is not None:
                 connection.close()
+            with self._reading:
+                self._readers -= 1
+                self._reading.notify_all()
 
     def _connect(self) -> Any:
         import ladybug
@@ -202,6 +277,7 @@ class Engine:
             session.execute("BEGIN TRANSACTION")
             yield
             session.execute("COMMIT")
+            files.protect(self._log, Path(self.location))
         except StoreError as error:
             if WRITE_FAILURE.search(str(error.__cause__)):
                 self._failure = str(error)
@@ -234,7 +310,7 @@ def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
     """
     files.require_file(path, read_only=read_only)
     key = os.path.realpath(path)
-    with _engines_lock:
+    with _place_of(key):
         engine = _engines.get(key)
         if engine is not None:
             return engine.share(read_only=read_only)
@@ -260,12 +336,17 @@ def rows_of(
                 yield row
         finally:
             result.close()
-    except (RuntimeError, IndexError, UnicodeError) as error:
+    except (RuntimeError, ValueError, LookupError, OverflowError, MemoryError) as error:
         if check:
             check()
         raise translate(str(error), location) from error
     if check:
         check()
+
+
+def _place_of(key: str) -> threading.Lock:
+    with _places_lock:
+        return _places.setdefault(key, threading.Lock())
 
 
 def _leak(*objects: Any) -> None:

@@ -97,5 +97,5 @@ def translate(message: str, location: str) -> StoreError:
     for pattern, error, meaning, hint in _MEANINGS:
         if pattern.search(message):
             return error(f"{location} {meaning}", hint=hint.replace(_MIGRATE, migrate.command(location)))
-    first = message.strip().splitlines()[0][:300] if message.strip() else "no reason given"
-    return StoreError(f"the embedded store {location} failed: {first}", hint="Run again with --debug for the whole message.")
+    # The engine's own words may quote what is stored: they are the cause of the error, and no part of its text.
+    return StoreError(f"the embedded store {location} refused a statement", hint="Run again with --debug for its reason.")

@@ -4,12 +4,14 @@ import logging
 import os
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from drag_graph.adapters import ladybug_snapshot as snapshot
 from drag_graph.adapters.ladybug_errors import BROKEN_RECORD, CHECKPOINT_RACE, LOCK, RECOVERY_PENDING, TORN_LOG, translate
-from drag_graph.errors import StoreUnavailable, StoreUnfit
+from drag_graph.errors import StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.log import event
 
 SPARE_BYTES = 8 * 1024 * 1024
@@ -18,6 +20,8 @@ COMPRESSION = False
 """ladybug 0.22 loses lists of numbers when it compresses: where a column holds vectors that are mostly zeros, and another one
 is added later, that is all zeros after the checkpoint. What decides is how the
 table was made."""
+DRAFT = ".compacting"
+"""How the folder ends that a compaction works in; one that was killed has left it."""
 LENIENT = "throw_on_wal_replay_failure"
 _RIGHTS = "Check its permissions; `drag-graph ask --no-keep` needs no right to write."
 FIRST_PAUSE = 0.02
@@ -35,14 +39,16 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
     while True:
         try:
             if not read_only:
-                return ladybug.Database(str(path), **options), None
+                database = ladybug.Database(str(path), **options)
+                shutil.rmtree(path.with_name(f".{path.name}{DRAFT}"), ignore_errors=True)  # nobody else compacts now
+                return database, None
             with snapshot.readable(path, timeout) as (place, mark):
                 return ladybug.Database(str(place), read_only=True, **options), mark
         except RuntimeError as error:
             message, cause = str(error), error
         except OSError as error:
             raise StoreUnfit(f"{path} may not be read: {error.strerror}", hint="Check its permissions.") from error
-        except (ValueError, IndexError, OverflowError) as error:
+        except (ValueError, LookupError, OverflowError, MemoryError) as error:
             # What the engine's own reading of a broken file runs into.
             raise StoreUnfit(f"{path} is damaged", hint="Restore it from a backup, or name another file by --store.") from error
         waited = time.monotonic() - start
@@ -77,7 +83,8 @@ def require_file(path: Path, *, read_only: bool) -> None:
         elif read_only:
             raise StoreUnfit(f"there is no store at {path}", hint="`drag-graph distill` makes one.")
         if not read_only:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            # Questions may be private: a folder that is made here, and the files in it, are for their owner.
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _require_folder(path.parent)
     except OSError as error:
         raise StoreUnfit(f"{path} cannot be a store: {error.strerror}", hint="Name another file by --store.") from error
@@ -109,6 +116,7 @@ def create(path: Path) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         ladybug.Database(str(draft), compression=COMPRESSION).close()
+        draft.chmod(0o600)
         try:
             os.link(draft, path)
         except FileExistsError:
@@ -119,6 +127,48 @@ def create(path: Path) -> None:
         raise translate(str(error), str(path)) from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+def protect(log: Path, path: Path) -> None:
+    """Give a log the rights of its file: the engine makes it with those that the process has for new files."""
+    with suppress(FileNotFoundError):
+        mode = path.stat().st_mode & 0o777
+        if log.stat().st_mode & 0o777 & ~mode:
+            log.chmod(mode)
+
+
+@contextmanager
+def draft_beside(path: Path) -> Iterator[Path]:
+    """Give the name of a file in a folder of its own beside `path`; the folder is removed at the end of the block."""
+    folder = path.with_name(f".{path.name}{DRAFT}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder / path.name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def put_in_place(draft: Path, path: Path) -> Iterator[None]:
+    """Put a closed file in the place of another, which is closed, too, and run the block, which opens it.
+
+    The old file stays locked till the end of the block: a process that opened it a moment before does not get it. Raises
+    StoreLocked when another process has taken it already.
+    """
+    with path.open("rb+") as old:
+        if not snapshot.lock(old) or Path(f"{path}.wal").exists():
+            raise StoreLocked(f"another process took {path} before it was compacted", hint="Run it again when that is done.")
+        draft.chmod(path.stat().st_mode & 0o777)
+        with draft.open("rb") as new:
+            os.fsync(new.fileno())
+        draft.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        yield
 
 
 def _keep_torn_log(path: Path, *, read_only: bool) -> None:

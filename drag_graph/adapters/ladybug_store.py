@@ -8,7 +8,7 @@ from drag_graph.adapters import checks
 from drag_graph.adapters import ladybug_rows as rows
 from drag_graph.adapters.ladybug_access import LadybugAccess
 from drag_graph.adapters.ladybug_concepts import LadybugConcepts
-from drag_graph.adapters.ladybug_engine import Row, Session
+from drag_graph.adapters.ladybug_engine import READ_PATIENCE, Row, Session
 from drag_graph.adapters.ladybug_search import LadybugSearch
 from drag_graph.adapters.records import answer_records, subgraph_records
 from drag_graph.model import Aggregation, Answer, Subgraph
@@ -66,6 +66,10 @@ class LadybugStore(LadybugAccess):
     def _release(self) -> None:
         self._search = None
         super()._release()
+
+    def compact(self, patience: float = READ_PATIENCE) -> None:
+        """Put a new file with what is live in the place of this one (`Engine.compact`): what was erased is in no file then."""
+        self.ready().compact(patience)
 
     @property
     def search(self) -> LadybugSearch:

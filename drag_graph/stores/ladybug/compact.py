@@ -1,0 +1,61 @@
+"""A new file with what is live in a store: the engine keeps deleted text in its file, so it is gone only with that.
+
+The engine writes each table to a file beside the store and reads it into a database that was made for it. COPY is safe there:
+if it fails, that database is thrown away, and the store is as it was.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from drag_graph import migrate
+from drag_graph.queries import load
+
+Execute = Callable[[str], list[dict[str, Any]]]
+"""Executes a text and returns its rows."""
+
+
+def write_tables(execute: Execute, folder: Path) -> list[str]:
+    """Write every table of a store to a file in `folder`; return the texts that read them again, nodes first."""
+    loads = []
+    tables = execute(_text("compact_tables"))
+    for table in sorted(tables, key=lambda row: (row["type"] != "NODE", row["name"])):
+        name = table["name"]
+        if table["type"] == "NODE":
+            file = _quoted(folder / f"{name}.parquet")
+            execute(_text("compact_nodes", table=name, file=file))
+            loads.append(_text("compact_load", table=name, file=file))
+        else:
+            loads += _write_relationships(execute, folder, name)
+    return loads
+
+
+def _write_relationships(execute: Execute, folder: Path, name: str) -> Iterator[str]:
+    properties = ", ".join(f"r.`{row['name']}`" for row in execute(_text("compact_properties", table=name)))
+    for row in execute(_text("compact_ends", table=name)):
+        first, second, *_ = row.values()
+        file = _quoted(folder / f"{name}-{first}-{second}.parquet")
+        ends = {"from": first, "to": second}
+        execute(_text("compact_relationships", table=name, properties=properties, file=file, **ends))
+        yield _text("compact_load_between", table=name, file=file, **ends)
+
+
+def read_tables(execute: Execute, loads: list[str]) -> None:
+    """Make the schema in an empty database and read the tables into it, the history of migrations among them."""
+    for _, statements in migrate.known("ladybug"):
+        for text in statements:
+            execute(text)
+    for text in loads:
+        execute(text)
+
+
+def _text(statement: str, **names: str) -> str:
+    """Return a statement with names put in, which cannot be parameters: those of tables, and a file's."""
+    text, _ = load(statement, "ladybug").bind()
+    for key, value in names.items():
+        text = text.replace(f"<{key}>", value)
+    return text
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace("'", "\\'")
