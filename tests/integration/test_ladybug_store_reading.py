@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -149,6 +148,7 @@ def test_a_log_that_may_not_be_read_is_named():
         fill(path)
         fill(warm)
         warm.chmod(0o444)
+        path.chmod(0o644)
         Path(f"{path}.wal").write_bytes(b"")
         Path(f"{path}.wal").chmod(0)
         done = subprocess.run(
@@ -235,7 +235,7 @@ def test_a_copy_for_which_there_is_no_room_is_refused_in_words(tmp_path, write, 
     def fail(source, target):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), target)
 
-    monkeypatch.setattr(shutil, "copyfile", fail)
+    monkeypatch.setattr(ladybug_snapshot, "_copy_file", fail)
     with pytest.raises(StoreUnavailable, match="No space left") as caught:
         LadybugStore(path, read_only=True, timeout=5).list_queries()
     assert "Free some space" in caught.value.hint
