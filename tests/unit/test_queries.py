@@ -20,8 +20,16 @@ ENGINES_OWN = {
         "nearest_concepts_exact",
         "ping",
     },
-    # Its Cypher cannot make edges between collected nodes, and a pattern of two labels is a scan of both tables.
+    # Its Cypher cannot make edges between collected nodes, and a pattern of two labels is a scan of both tables. A file
+    # that keeps what was deleted is made anew.
     "ladybug": {
+        "compact_ends",
+        "compact_load",
+        "compact_load_between",
+        "compact_nodes",
+        "compact_properties",
+        "compact_relationships",
+        "compact_tables",
         "mark_graphs",
         "mark_graphs_documents",
         "read_documents",
