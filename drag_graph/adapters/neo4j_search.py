@@ -71,8 +71,8 @@ class Neo4jSearch:
         namespace = self._access.namespace
         found = self._access.reading(lambda work: work.rows("search_expand", namespace=namespace, **values))
         subgraphs, ways = [], dict[str, list[tuple[int, str]]]()
-        for query, calls, evidence, triples, edges, led in sorted(found, key=lambda row: str(row[0][0])):
-            subgraphs.append(rows.subgraph_of([query, calls, evidence, [], triples, edges], namespace))
+        for head, calls, chunks, evidence, triples, edges, led in sorted(found, key=lambda row: str(row[0]["id"])):
+            subgraphs.append(rows.subgraph_of([head, calls, chunks, evidence, [], triples, edges], namespace))
             ways |= {edge[0]: [(hop, seed) for hop, seed in way] for edge, way in zip(edges, led, strict=True)}
         return assemble_expansion(subgraphs, ways, seeds)
 
