@@ -289,11 +289,17 @@ class Parts:
 
 
 def places() -> list[tuple[str, Any, str]]:
-    from drag_graph import distilling, pipeline
-    from drag_graph.adapters import embedders, ladybug_store, litellm_client, litellm_teacher, neo4j_store
+    from drag_graph import embedders
+    from drag_graph.distil import evidence, extract, rank
+    from drag_graph.distil import query as distilling
+    from drag_graph.distil import run as pipeline
+    from drag_graph.distil.canonical import build as canonical
     from drag_graph.ledger.journal import Journal
     from drag_graph.ledger.tape import Tape
-    from drag_graph.steps import canonical, evidence, extract, rank
+    from drag_graph.providers import client as litellm_client
+    from drag_graph.stores.ladybug import store as ladybug_store
+    from drag_graph.stores.neo4j import store as neo4j_store
+    from drag_graph.teachers.litellm import teacher as litellm_teacher
 
     litellm = litellm_client.load_litellm()
     return [
@@ -480,13 +486,13 @@ def _asked(plan: str, statements: list[str], options: argparse.Namespace) -> dic
 
 def tokens(text: str) -> int:
     """Return the tokens of a text by the tokenizer that LiteLLM carries."""
-    from drag_graph.adapters.litellm_client import load_litellm
+    from drag_graph.providers.client import load_litellm
 
     return len(load_litellm().encoding.encode(text))
 
 
 def _prompt_tokens(body: dict[str, Any]) -> int:
-    from drag_graph.adapters.litellm_client import count_tokens
+    from drag_graph.providers.client import count_tokens
 
     return count_tokens(MODEL, body["messages"])
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from drag_graph.adapters.embedders import make_embedder
-from drag_graph.ports import Embedder, Vectors
+from drag_graph.distil.canonical.merge import merge_entities, merge_predicates, predicate_text, thresholds_for
+from drag_graph.embedders import make_embedder
+from drag_graph.ports.store import Embedder, Vectors
 from drag_graph.settings import Settings
-from drag_graph.steps.merging import merge_entities, merge_predicates, predicate_text, thresholds_for
 
 HERE = Path(__file__).resolve().parent
 THRESHOLDS = [round(0.50 + 0.025 * step, 3) for step in range(20)] + [1.01]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.evaluation.extraction import MATCHINGS, Matching, Triple, clean, coverage, matches, score
-from drag_graph.steps.patterns.reader import ExtractedTriple, extract
+from drag_graph.extractors.patterns.reader import ExtractedTriple, extract
 
 SYSTEMS = ("patterns", "patterns>=0.7", "vicuna-13b", "alpaca-lora-13b")
 FLOOR = 0.7

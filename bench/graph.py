@@ -28,7 +28,7 @@ from graph_raw import Raw, load_from_cached, row_of
 from graph_workload import shape, subgraphs
 
 from drag_graph import __version__
-from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.stores.neo4j.store import Neo4jStore
 
 EMBEDDED, SEARCH = "embedded", "search"
 

@@ -12,9 +12,9 @@ from typing import Any
 from graph_measures import Bench, Row, in_turn, seconds
 from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs
 
-from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug.read import PARTS
+from drag_graph.stores.ladybug.store import LadybugStore
 
 BLOCK = 500
 """Queries a `save`, which is one transaction."""

@@ -12,7 +12,7 @@ from graph_raw import Raw, row_of
 from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs, vector_of
 
 from drag_graph.model import Subgraph
-from drag_graph.ports import GraphStore, SaveOutcome
+from drag_graph.ports.store import GraphStore, SaveOutcome
 
 BATCH = 50
 """Queries a transaction of the bulk write."""

@@ -31,8 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from graph import erase
 from graph_workload import AGGREGATION, TRIPLES, subgraphs
 
-from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.model import Subgraph
+from drag_graph.stores.neo4j.store import Neo4jStore
 
 BATCH = 50
 

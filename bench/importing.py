@@ -32,7 +32,7 @@ from drag_graph.files import write_lines
 from drag_graph.manage.importing import BATCH, Importer
 from drag_graph.manage.transfer import Embedder, Head, lines_of, read_lines, stored_lines
 from drag_graph.model import Subgraph
-from drag_graph.ports import GraphStore
+from drag_graph.ports.store import GraphStore
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import as_distilled
 

@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
-from drag_graph.adapters.embedders import make_embedder
-from drag_graph.adapters.students.nearest import TEMPERATURES, NearestStudent, softmax, support
+from drag_graph.ask.lines import Candidate, arrow, plain_words, select_lines
+from drag_graph.embedders import make_embedder
 from drag_graph.model import Line, LineKind
-from drag_graph.ports import Embedder, Prompt
+from drag_graph.ports.store import Embedder, Prompt
 from drag_graph.settings import Settings
-from drag_graph.steps.serialise import Candidate, arrow, plain_words, select_lines
+from drag_graph.students.nearest import TEMPERATURES, NearestStudent, softmax, support
 
 SETS = (("qasc", "evidence_llm"), ("qasc", "evidence"), ("entailmentbank_arc", "evidence"), ("commonsense_qa", "evidence_llm"))
 VERBS = frozenset(

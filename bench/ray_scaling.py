@@ -19,13 +19,13 @@ from typing import Any
 from distill import CALLS, Server, questions, settings_for
 
 from drag_graph import __version__
-from drag_graph.adapters.ray_engine import RayDistillation
 from drag_graph.bootstrap import make_embedder, make_teacher, open_store
-from drag_graph.distilling import Distillation
-from drag_graph.interruption import Interruption
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.distil.query import Distillation
+from drag_graph.distil.run import Distiller
+from drag_graph.engines.ray import RayDistillation
 from drag_graph.ledger import Ledger
-from drag_graph.pipeline import Distiller
-from drag_graph.runs import Run, start_run
+from drag_graph.ports.runs import Run, start_run
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINES = (("local", 0), ("ray", 1), ("ray", 2))
@@ -70,7 +70,7 @@ def measure(where: tuple[str, int], number: int, turns: int, settings: Any, file
 
     run = new_run()
     if engine == "ray":
-        from drag_graph.adapters.ray_engine import distillation
+        from drag_graph.engines.ray import distillation
 
         def make(*given: Any) -> Any:
             return Burning(distillation.make_teacher(*given), turns)

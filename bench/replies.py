@@ -33,13 +33,13 @@ from typing import Any
 
 import json_repair
 
-from drag_graph.adapters.replies import Unreadable, fit, read
-from drag_graph.adapters.reply_json import documents
-from drag_graph.adapters.students.parsing import parse_label
+from drag_graph.distil.extract import unusable
 from drag_graph.model import Query
-from drag_graph.ports import TeacherRequest
-from drag_graph.steps.extract import unusable
-from drag_graph.wire import TriplesReply
+from drag_graph.ports.replies import TriplesReply
+from drag_graph.ports.store import TeacherRequest
+from drag_graph.students.parsing import parse_label
+from drag_graph.teachers.replies.json import documents
+from drag_graph.teachers.replies.replies import Unreadable, fit, read
 
 _FOREIGN = re.compile(r'[\n{}]|<\||"\s*:')
 _LONGEST = 200

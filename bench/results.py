@@ -13,12 +13,11 @@ import time
 from pathlib import Path
 
 from drag_graph import __version__
-from drag_graph.adapters.loaders import read_queries
 from drag_graph.bootstrap import Session, open_session
-from drag_graph.evaluation import converters
+from drag_graph.distil.loaders import read_queries
+from drag_graph.evaluation import converters, leakage
 from drag_graph.model import MODES
 from drag_graph.settings import load_settings
-from drag_graph.steps import leakage
 
 
 def main() -> None:

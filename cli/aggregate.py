@@ -44,8 +44,8 @@ def aggregate(
     """
     from drag_graph.bootstrap import open_store
     from drag_graph.distil.plans import plan_settings
-    from drag_graph.lookup import full_id
     from drag_graph.manage.aggregating import aggregate_anew
+    from drag_graph.manage.resolve_id import full_id
 
     from . import render
 

@@ -10,7 +10,7 @@ from . import options
 from .output import Force, Output, written
 
 if TYPE_CHECKING:
-    from drag_graph.asking import AnswersReport, Asked, Asker
+    from drag_graph.ask.ask import AnswersReport, Asked, Asker
     from drag_graph.settings import Settings
 
 AnswerFile = Annotated[
@@ -120,7 +120,7 @@ def _ask_text(asker: "Asker", text: str, choices: list[str]) -> "Asked":
 
 
 def _ask_file(asker: "Asker", settings: "Settings", file: Path, *, quiet: bool) -> "AnswersReport":
-    from drag_graph.adapters.loaders import read_queries
+    from drag_graph.distil.loaders import read_queries
 
     from . import progress
     from .distill import line_count, some
@@ -146,7 +146,7 @@ def answers(
       drag-graph answers --query-id 9b1c --limit 5
     """
     from drag_graph.bootstrap import open_store
-    from drag_graph.lookup import full_id
+    from drag_graph.manage.resolve_id import full_id
 
     from . import render
 
@@ -179,7 +179,7 @@ def audit(
       drag-graph audit answers.json --answer 3f2a
     """
     from drag_graph.bootstrap import open_store, recorded_requests
-    from drag_graph.service.auditing import answer_document, audit_document, seen_by_teacher
+    from drag_graph.report.auditing import answer_document, audit_document, seen_by_teacher
 
     from . import render
 
@@ -221,7 +221,7 @@ def show(
     """
     from drag_graph.bootstrap import open_store
     from drag_graph.errors import ConfigurationError
-    from drag_graph.lookup import stored_subgraph
+    from drag_graph.manage.resolve_id import stored_subgraph
 
     from . import render
 

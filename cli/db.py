@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from drag_graph.manage.erase import Scope, SourceFilter
-    from drag_graph.ports import GraphStore
+    from drag_graph.ports.store import GraphStore
     from drag_graph.settings import Settings
 
 app = typer.Typer(
@@ -55,7 +55,7 @@ def up(
       NEO4J_PASSWORD=… drag-graph db up
       drag-graph db up --heap 4g --page-cache 8g
     """
-    from drag_graph.service.server import server_up
+    from drag_graph.stores.neo4j.server.commands import server_up
 
     from . import render
 
@@ -81,7 +81,7 @@ def down(home: Home = None, json: options.Json = False, debug: options.Debug = F
 
     Example: drag-graph db down
     """
-    from drag_graph.service.server import server_down
+    from drag_graph.stores.neo4j.server.commands import server_down
 
     from . import render
 
@@ -103,7 +103,7 @@ def status(
     """
     from drag_graph.bootstrap import open_store
     from drag_graph.errors import StoreError
-    from drag_graph.service.server import server_state
+    from drag_graph.stores.neo4j.server.commands import server_state
 
     from . import render
 
@@ -123,7 +123,7 @@ def status(
 
 def _contents(graph: "GraphStore", store: str) -> dict[str, Any]:
     """Return what the store, which `--store` names so, says of itself."""
-    from drag_graph.migrate import command
+    from drag_graph.stores.shared.migrate import command
 
     migrations = graph.migrations()
     pending = [item for item in migrations if not item.applied_at]
@@ -341,8 +341,8 @@ def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "S
 
 def _scopes(graph: "GraphStore", query_id: str, call_id: str, where: "SourceFilter | None") -> tuple[str, "Iterable[Scope]"]:
     """Return what is wanted, in words and as scopes. Raises NotStored, and ConfigurationError where digits fit several ids."""
-    from drag_graph.lookup import full_call, full_id
     from drag_graph.manage.erase import Scope, scopes_where
+    from drag_graph.manage.resolve_id import full_call, full_id
 
     if where is not None:
         kind = "what these calls said" if where.model else "all queries"

@@ -137,7 +137,7 @@ def _estimate(
     settings: "Settings", lines: "Iterator[InputLine]", *, batch: bool, retry_quarantined: bool, as_json: bool
 ) -> None:
     from drag_graph.bootstrap import known_to_estimate, make_pricing
-    from drag_graph.estimate import estimate
+    from drag_graph.distil.estimate import estimate
 
     from . import render
 
@@ -147,7 +147,7 @@ def _estimate(
 
 
 def _input(file: Path | None, query: str | None, choices: list[str], settings: "Settings") -> "Iterator[InputLine]":
-    from drag_graph.adapters.loaders import read_queries
+    from drag_graph.distil.loaders import read_queries
     from drag_graph.errors import ConfigurationError, QueryInvalid
     from drag_graph.inputs import InputLine, make_query
 

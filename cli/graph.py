@@ -195,7 +195,7 @@ def _groups(
 
     from drag_graph.bootstrap import open_store
     from drag_graph.manage.statistics import links, names_of
-    from drag_graph.service.groups_page import groups_page, shown_groups
+    from drag_graph.report.groups_page import groups_page, shown_groups
 
     from . import render
 

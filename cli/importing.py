@@ -9,7 +9,7 @@ from . import options
 
 if TYPE_CHECKING:
     from drag_graph.manage.importing import ImportReport
-    from drag_graph.ports import GraphStore
+    from drag_graph.ports.store import GraphStore
     from drag_graph.settings import Settings
 
 STDIN = Path("-")

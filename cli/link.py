@@ -7,8 +7,8 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from drag_graph.concepts import Merge
-    from drag_graph.ports import GraphStore
+    from drag_graph.ports.concepts import Merge
+    from drag_graph.ports.store import GraphStore
     from drag_graph.settings import Settings
 
 MERGES_SHOWN = 100

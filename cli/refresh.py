@@ -9,8 +9,8 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from drag_graph.ports import GraphStore, Staleness
-    from drag_graph.refreshing import Due
+    from drag_graph.distil.refresh import Due
+    from drag_graph.ports.store import GraphStore, Staleness
     from drag_graph.settings import Settings
 
 
@@ -89,8 +89,8 @@ def _reasons(*, expired: bool, failed: bool) -> "list[Staleness]":
 def _foretell(settings: "Settings", reasons: "list[Staleness]", limit: int | None, *, as_json: bool) -> None:
     """List what is stale and what its refresh would take."""
     from drag_graph.bootstrap import known_to_estimate, make_pricing, open_store
-    from drag_graph.estimate import estimate
-    from drag_graph.refreshing import lines
+    from drag_graph.distil.estimate import estimate
+    from drag_graph.distil.refresh import lines
 
     from . import render_runs
 
@@ -104,7 +104,7 @@ def _run(
     settings: "Settings", reasons: "list[Staleness]", limit: int | None, *, retry_quarantined: bool, as_json: bool
 ) -> None:
     from drag_graph.bootstrap import open_session
-    from drag_graph.refreshing import lines
+    from drag_graph.distil.refresh import lines
 
     from . import progress, render_runs
 
@@ -126,6 +126,6 @@ def _due(store: "GraphStore", reasons: "list[Staleness]", limit: int | None) -> 
     from datetime import UTC, datetime
     from itertools import islice
 
-    from drag_graph.refreshing import due
+    from drag_graph.distil.refresh import due
 
     return islice(due(store, reasons, datetime.now(UTC).isoformat(timespec="seconds")), limit)

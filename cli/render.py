@@ -19,9 +19,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 if TYPE_CHECKING:
-    from drag_graph.asking import AnswersReport, Asked
+    from drag_graph.ask.ask import AnswersReport, Asked
     from drag_graph.model import Answer, Subgraph
-    from drag_graph.ports import Problem, QuerySummary
+    from drag_graph.ports.store import Problem, QuerySummary
 
     from .answers import AuditFormat, ShowFormat
 
@@ -270,11 +270,11 @@ def audit(values: dict[str, Any], form: "AuditFormat") -> None:
     if form == "json":
         write(json_module.dumps(values, ensure_ascii=False, indent=2))
     elif form == "prov":
-        from drag_graph.service.prov import prov_document
+        from drag_graph.report.prov import prov_document
 
         write(json_module.dumps(prov_document(values), ensure_ascii=False, indent=2))
     elif form == "html":
-        from drag_graph.service.audit_page import audit_page
+        from drag_graph.report.audit_page import audit_page
 
         write(audit_page(values))
     else:
@@ -324,11 +324,11 @@ def subgraph(value: "Subgraph", form: "ShowFormat") -> None:
     if form == "json":
         write(value.model_dump_json(indent=2))
     elif form == "html":
-        from drag_graph.service.graph_page import graph_page
+        from drag_graph.report.graph_page import graph_page
 
         write(graph_page(value))
     elif form == "text":
-        from drag_graph.service.auditing import subgraph_text
+        from drag_graph.report.auditing import subgraph_text
 
         write(subgraph_text(value))
     else:

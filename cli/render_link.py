@@ -8,8 +8,8 @@ import typer
 from .render import SHORT, console, document, escape, put, table_of
 
 if TYPE_CHECKING:
-    from drag_graph.concepts import Merge
     from drag_graph.link.run import LinkReport
+    from drag_graph.ports.concepts import Merge
 
 
 def report(done: "LinkReport", *, as_json: bool) -> None:

@@ -12,8 +12,8 @@ from rich.table import Table
 from .render import SHORT, console, document, escape, fields, put, table_of
 
 if TYPE_CHECKING:
-    from drag_graph.refreshing import Due
-    from drag_graph.runs import QueryResult, Run, RunReport, RunState
+    from drag_graph.distil.refresh import Due
+    from drag_graph.ports.runs import QueryResult, Run, RunReport, RunState
 
 SHOWN_RESULTS = 60
 """Results of a run up to which each is printed."""

@@ -71,7 +71,7 @@ def show(
       drag-graph distill questions.jsonl --retry-quarantined
     """
     from drag_graph.bootstrap import open_ledger
-    from drag_graph.runs import STATUSES
+    from drag_graph.ports.runs import STATUSES
 
     from . import render_runs
 

@@ -7,23 +7,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from drag_graph.asking import Asker
-from drag_graph.batching import Rounds
-from drag_graph.distilling import Distillation
+from drag_graph.ask.ask import Asker
+from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
+from drag_graph.distil.batch import Rounds
+from drag_graph.distil.estimate import Known, Pricing
+from drag_graph.distil.query import Distillation
+from drag_graph.distil.refresh import KIND, source_of
+from drag_graph.distil.run import Distiller, Distils
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
-from drag_graph.estimate import Known, Pricing
-from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.ledger import Ledger
 from drag_graph.link.run import Linker, OnProgress
-from drag_graph.pipeline import Distiller, Distils
-from drag_graph.ports import Embedder, GraphStore, Staleness, Student, Teacher
-from drag_graph.refreshing import KIND, source_of
-from drag_graph.runs import Run, start_run
+from drag_graph.ports.runs import Run, start_run
+from drag_graph.ports.store import Embedder, GraphStore, Staleness, Student, Teacher
 from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
-    from drag_graph.adapters.batch_teacher import BatchTeacher
-    from drag_graph.adapters.ray_engine import RayDistillation
+    from drag_graph.engines.ray import RayDistillation
+    from drag_graph.teachers.batch.teacher import BatchTeacher
 
 _FILES = ("curated:", "tape:")
 RUNS_LOOKED_AT = 50
@@ -83,7 +83,7 @@ class Session:
     def refresher(
         self, reasons: Sequence[Staleness], *, teacher: Teacher | None = None, retry_quarantined: bool = False
     ) -> Distiller:
-        """Return one run for the lines of what is stale for these reasons (`drag_graph.refreshing`), else as `distiller`."""
+        """Return one run for what is stale for these reasons (`drag_graph.distil.refresh`), else as `distiller`."""
         earlier = [
             run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RUNS_LOOKED_AT) if run.store == self._place
         ]
@@ -139,7 +139,7 @@ class Session:
         if by_others:
             hint = "Leave --engine ray out, or --batch."
             raise ConfigurationError("--engine ray asks the teacher of the settings, call by call", hint=hint)
-        from drag_graph.adapters.ray_engine import RayDistillation
+        from drag_graph.engines.ray import RayDistillation
 
         distils = self._ray = RayDistillation(self.settings, self.embedder, run)
         self._opened.callback(distils.close)
@@ -200,7 +200,7 @@ def open_store(settings: Settings, *, create: bool = True, migrate: bool = True,
 
 
 def _neo4j(settings: Settings, *, read_only: bool) -> GraphStore:
-    from drag_graph.adapters.neo4j_store import Neo4jStore
+    from drag_graph.stores.neo4j.store import Neo4jStore
 
     return Neo4jStore(
         settings.store,
@@ -219,21 +219,21 @@ def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStor
         raise StoreUnavailable(
             f"there is no store at {path}", hint="Run `drag-graph distill` first, or name another with --store."
         )
-    from drag_graph.adapters.ladybug_store import LadybugStore
+    from drag_graph.stores.ladybug.store import LadybugStore
 
     return LadybugStore(path, namespace=settings.namespace, read_only=read_only, timeout=settings.store_timeout)
 
 
 def make_embedder(settings: Settings) -> Embedder:
     """Return the embedder that the settings name; its weights are loaded when it is first used."""
-    from drag_graph.adapters import embedders
+    from drag_graph import embedders
 
     return embedders.make_embedder(settings)
 
 
 def make_student(settings: Settings, embedder: Embedder) -> Student:
     """Return the student that the settings name."""
-    from drag_graph.adapters import students
+    from drag_graph import students
 
     return students.make_student(settings, embedder)
 
@@ -275,10 +275,10 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption, ledge
     check_teacher(settings)
     if settings.teacher.startswith(_FILES):
         return _file_teacher(settings)
-    from drag_graph.adapters.litellm_client import price_of
-    from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
     from drag_graph.ledger.budget import Budget
     from drag_graph.ledger.prices import unpriced
+    from drag_graph.providers.client import price_of
+    from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 
     if settings.budget_usd is not None and price_of(settings.teacher, 0, 0) is None:
         raise unpriced(settings.teacher)
@@ -297,7 +297,7 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption, ledge
 def _file_teacher(settings: Settings) -> Teacher:
     kind, _, place = settings.teacher.partition(":")
     if kind == "curated":
-        from drag_graph.adapters.curated import CuratedTeacher
+        from drag_graph.teachers.curated import CuratedTeacher
 
         return CuratedTeacher(Path(place).expanduser())
     from drag_graph.ledger.transfer import TapeTeacher
@@ -310,7 +310,7 @@ def check_batches(settings: Settings) -> None:
     check_teacher(settings)
     if settings.teacher.startswith(_FILES):
         raise ConfigurationError("a file as teacher has no batch API", hint="Leave --batch out, or give a model as --teacher.")
-    from drag_graph.adapters.litellm_batches import check_support
+    from drag_graph.teachers.litellm.batches import check_support
 
     check_support(settings.teacher, settings.teacher_base_url)
 
@@ -318,9 +318,9 @@ def check_batches(settings: Settings) -> None:
 def make_batch_teacher(settings: Settings, run: Run, interruption: Interruption, ledger: Ledger) -> "BatchTeacher":
     """Return the model that the settings name, asked in batches of the run's job. Raises ConfigurationError, StoreLocked."""
     check_batches(settings)
-    from drag_graph.adapters.batch_teacher import BatchTeacher
-    from drag_graph.adapters.litellm_batches import BatchApi
-    from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
+    from drag_graph.teachers.batch.teacher import BatchTeacher
+    from drag_graph.teachers.litellm.batches import BatchApi
+    from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 
     inner = cast("LiteLLMTeacher", make_teacher(settings, run, interruption, ledger))
     api = BatchApi(
@@ -371,7 +371,7 @@ def make_pricing(settings: Settings, *, batch: bool = False) -> Pricing | None:
     """Return how the teacher's tokens are counted and paid (in a `batch`), or None for a teacher that is a file."""
     if settings.teacher.startswith(_FILES):
         return None
-    from drag_graph.adapters.litellm_batches import batch_price_of
-    from drag_graph.adapters.litellm_client import count_tokens, price_of
+    from drag_graph.providers.client import count_tokens, price_of
+    from drag_graph.teachers.litellm.batches import batch_price_of
 
     return Pricing(count_tokens, batch_price_of if batch else price_of)

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.neo4j_server import start_server, stop_server
-from drag_graph.adapters.neo4j_server.java import find_java
-from drag_graph.adapters.neo4j_server.releases import release_of
 from drag_graph.errors import ConfigurationError
+from drag_graph.stores.neo4j.server import start_server, stop_server
+from drag_graph.stores.neo4j.server.java import find_java
+from drag_graph.stores.neo4j.server.releases import release_of
 
 PASSWORD = "a-password-for-tests"
 EXAMPLES = Path(__file__).parents[1] / "examples"

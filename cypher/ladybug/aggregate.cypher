@@ -1,6 +1,6 @@
 // what: merges the triples of a source whose evidence was kept into claims, one an ordered pair and predicate key. A claim's
 //     confidence merges what each teacher says (an evidence counts once a teacher) and then the teachers; merge is max, mean or
-//     noisy-or. The engine knows no conditions on lists and cannot number rows: drag_graph/steps/aggregate.py makes the edges
+//     noisy-or. The engine knows no conditions on lists and cannot number rows: drag_graph/graph/aggregate.py makes the edges
 // parameters: namespace, source_id, merge
 // returns: one row a claim: subject_id, subject, object_id, object, key, confidence, opposes (a list a triple), triples (maps of
 //     rank, id, predicate, evidence_id; lists of lists, in no order, a triple once a teacher)

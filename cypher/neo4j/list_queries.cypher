@@ -1,6 +1,6 @@
 // what: lists the queries of the namespace with the sizes of their subgraphs
 // parameters: namespace, limit, offset
-// returns: one row a query, the newest first: the fields of drag_graph.ports.QuerySummary
+// returns: one row a query, the newest first: the fields of drag_graph.ports.store.QuerySummary
 MATCH (q:Query)
 WHERE q.namespace = $namespace AND q.id IS NOT NULL
 WITH q

@@ -1,6 +1,6 @@
 // what: makes sources with all that hangs on them; where another writer was faster with one, the uniqueness of its id makes
 //     this fail. Each subgraph is a list: the source's properties as a map (null: it is there, and bare), its id, calls,
-//     evidence, entities, triples, chunks, and whether it is a document. Items of these are lists in the order of drag_graph/adapters/neo4j_rows.py; an evidence ends with
+//     evidence, entities, triples, chunks, and whether it is a document. Items of these are lists in the order of drag_graph/stores/neo4j/rows.py; an evidence ends with
 //     the positions of its calls, a triple with the positions of its subject and object, so that no relationship needs a look-up
 // parameters: namespace, subgraphs
 // returns: nothing

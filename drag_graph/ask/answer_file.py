@@ -30,7 +30,7 @@ def answers_text(answers: Iterable[Answer]) -> str:
 def read_answer(path: Path, prefix: str = "") -> Answer:
     """Return the answer of a file whose id begins with `prefix`; without one, the only answer of the file.
 
-    Raises InputError for a file that is none of ours, NotStored and ConfigurationError as `drag_graph.lookup.full_id` does.
+    Raises InputError for a file that is none of ours; NotStored and ConfigurationError as `full_id` does.
     """
     hint = "Give a file that `drag-graph ask --no-keep -o FILE` wrote, or the id of a stored answer."
     try:

@@ -7,8 +7,8 @@ teacher makes up, or proves by an evidence about something else, does not.
 import re
 from functools import cached_property
 
-from drag_graph.steps.inflection import noun, verb
-from drag_graph.steps.surface import ARTICLES, AUXILIARIES, PREPOSITIONS, abbreviates, entity_key, fold, spelling, tokens
+from drag_graph.graph.inflection import noun, verb
+from drag_graph.graph.surface import ARTICLES, AUXILIARIES, PREPOSITIONS, abbreviates, entity_key, fold, spelling, tokens
 
 TOLERANCE = 0.5
 """The share of an end's content words that must occur; measured by `bench/grounding.py` (docs/replies.md)."""

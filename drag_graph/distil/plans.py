@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Literal
 
+from drag_graph.distil.complexity import complexity
+from drag_graph.distil.messages import Plan
 from drag_graph.model import Aggregation, Domain, Merge, Query, Strategy
 from drag_graph.settings import Settings
-from drag_graph.steps.complexity import complexity
-from drag_graph.steps.messages import Plan
 
 Ranking = Literal["weighted", "rank-sum"]
 Statements = Literal["joined", "teacher"]

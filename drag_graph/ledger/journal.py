@@ -8,7 +8,7 @@ from typing import Any
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.ledger.database import Database
-from drag_graph.runs import STATUSES, Entry, QueryResult, Run, RunState, Status
+from drag_graph.ports.runs import STATUSES, Entry, QueryResult, Run, RunState, Status
 
 PAGE = 500
 """Results that are read at once."""

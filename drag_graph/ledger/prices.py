@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from drag_graph.adapters.litellm_client import count_tokens
 from drag_graph.errors import ConfigurationError
+from drag_graph.providers.client import count_tokens
 
 Price: TypeAlias = Callable[[str, int, int], float | None]
 """Takes a model, the tokens in and the tokens out, and returns US dollars; None where the model has no price."""

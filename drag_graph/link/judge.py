@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from drag_graph.concepts import Concept, Method
-from drag_graph.steps.guards import entities_differ
-from drag_graph.steps.linking import concept_id, concept_key, stronger_key
-from drag_graph.steps.surface import abbreviates
+from drag_graph.graph.names import concept_id, concept_key, stronger_key
+from drag_graph.graph.surface import abbreviates
+from drag_graph.graph.vetoes import entities_differ
+from drag_graph.ports.concepts import Concept, Method
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
+from drag_graph.graph.aggregate import aggregate
 from drag_graph.manage.transfer import PAGE, with_statements
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports import GraphStore
-from drag_graph.steps.aggregate import aggregate
+from drag_graph.ports.store import GraphStore
 
 
 @dataclass(slots=True)

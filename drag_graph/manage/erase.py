@@ -13,7 +13,7 @@ from itertools import islice
 from drag_graph.errors import ConfigurationError, StoreUnfit
 from drag_graph.manage.transfer import with_statements
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import Erased, GraphStore
+from drag_graph.ports.store import Erased, GraphStore
 
 PAGE = 50
 """Sources that are erased in one transaction, or read in one round trip."""

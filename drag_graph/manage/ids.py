@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from drag_graph.graph.surface import predicate_key
 from drag_graph.identity import chunk_id, content_id, content_ids
 from drag_graph.model import Evidence, Subgraph
-from drag_graph.steps.surface import predicate_key
 
 MOST_REPEATS = 1000
 """Earlier statements of the same text that one is looked for to repeat, at most."""
@@ -56,7 +56,7 @@ def wrong_keys(subgraph: Subgraph) -> Iterator[str]:
 def repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
     """Return what an exact repeat's id hashes besides the text; nothing for what is no repeat, or not the hash of anything.
 
-    The first statement of a text has a plain id, each later one its number (drag_graph/steps/evidence.py); some may be erased.
+    The first statement of a text has a plain id, each later one its number (drag_graph/distil/evidence.py); some may be erased.
     """
     hashed = content_ids(namespace, "evidence", item.source_id, item.text)
     numbers = (str(number) for number in range(1, min(item.position, MOST_REPEATS) + 1))

@@ -12,13 +12,13 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Literal
 
+from drag_graph.concurrency.interruption import interrupted, on_ctrl_c
+from drag_graph.concurrency.threads import Workers, long_turns
 from drag_graph.errors import DragGraphError, SubgraphRefused
-from drag_graph.interruption import interrupted, on_ctrl_c
 from drag_graph.manage.ids import moved
 from drag_graph.manage.transfer import Head, SubgraphLine, difference
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports import GraphStore, Replace
-from drag_graph.threads import Workers, long_turns
+from drag_graph.ports.store import GraphStore, Replace
 
 BATCH = 50
 """Subgraphs a transaction."""

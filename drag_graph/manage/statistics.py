@@ -13,8 +13,8 @@ from heapq import nsmallest
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from drag_graph.ports import LinkedEdge
-from drag_graph.steps.guards import predicates_contradict
+from drag_graph.graph.vetoes import predicates_contradict
+from drag_graph.ports.store import LinkedEdge
 
 if TYPE_CHECKING:
     import igraph

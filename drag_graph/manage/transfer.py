@@ -17,14 +17,14 @@ from typing import Annotated, Any, BinaryIO, Literal, TypeVar, cast
 
 from pydantic import Field, ValidationError
 
-from drag_graph.adapters import checks
 from drag_graph.errors import InputError, QueryInvalid, StoreError, StoreUnfit
+from drag_graph.graph.aggregate import aggregate, edge_ids
 from drag_graph.inputs import json_object
 from drag_graph.manage.export import VOLATILE, json_line
 from drag_graph.manage.ids import wrong_ids, wrong_keys
 from drag_graph.model import LABELS, Subgraph, Value
-from drag_graph.ports import GraphStore
-from drag_graph.steps.aggregate import aggregate, edge_ids
+from drag_graph.ports import checks
+from drag_graph.ports.store import GraphStore
 
 LINE_LIMIT = 64_000_000
 """Bytes of a line."""

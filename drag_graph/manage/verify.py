@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from drag_graph.concepts import Changes, Concept
 from drag_graph.errors import ConfigurationError, DragGraphError, ModelError, StoreLocked, StoreUnfit
 from drag_graph.manage.ids import wrong_ids
 from drag_graph.manage.statistics import components
 from drag_graph.manage.transfer import with_statements
 from drag_graph.model import Subgraph
-from drag_graph.ports import Embedder, GraphStore, Problem
+from drag_graph.ports.concepts import Changes, Concept
+from drag_graph.ports.store import Embedder, GraphStore, Problem
 
 PAGE = 100
 """Sources, or ids, that are worked on in one round trip."""

@@ -5,6 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from drag_graph.distil.canonical.build import with_opposition
+from drag_graph.graph.aggregate import aggregate
+from drag_graph.graph.surface import predicate_key
 from drag_graph.identity import chunk_id, content_id, document_id, query_id
 from drag_graph.model import (
     FRAMINGS,
@@ -22,9 +25,6 @@ from drag_graph.model import (
     TeacherCall,
     Triple,
 )
-from drag_graph.steps.aggregate import aggregate
-from drag_graph.steps.canonical import with_opposition
-from drag_graph.steps.surface import predicate_key
 
 Spec = tuple[str, str, str, float, int]
 """(subject, predicate, object, confidence, position of its evidence): one triple of `make_subgraph`."""

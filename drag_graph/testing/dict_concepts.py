@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from drag_graph.adapters.records import link, node, same_as_record
-from drag_graph.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.errors import StoreLocked
+from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Entity, Subgraph
-from drag_graph.ports import Vectors
-from drag_graph.steps.linking import concept_id, concept_key
+from drag_graph.ports.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
+from drag_graph.ports.store import Vectors
+from drag_graph.stores.shared.records import link, node, same_as_record
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from drag_graph.model import Subgraph
-from drag_graph.searching import LIMITS, Candidates, Expansion, Hit, Limits, Seed, assemble_expansion
+from drag_graph.ports.search import LIMITS, Candidates, Expansion, Hit, Limits, Seed, assemble_expansion
 
 Nearest = Callable[[Sequence[float], int], list[tuple[str, float]]]
 Read = Callable[[Sequence[str]], list[Subgraph]]

@@ -12,13 +12,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from drag_graph import migrate
-from drag_graph.adapters.checks import added, check, check_answers, check_embedder, dropped, outcome_of, problem
-from drag_graph.adapters.records import answer_records, subgraph_records
+from drag_graph.ask.audit import proof_of
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.manage.erase import counts_gone, names_any
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports import (
+from drag_graph.ports.checks import added, check, check_answers, check_embedder, dropped, outcome_of, problem
+from drag_graph.ports.store import (
     Erased,
     IdKind,
     LinkedEdge,
@@ -30,7 +29,8 @@ from drag_graph.ports import (
     Staleness,
     StaleQuery,
 )
-from drag_graph.steps.audit import proof_of
+from drag_graph.stores.shared import migrate
+from drag_graph.stores.shared.records import answer_records, subgraph_records
 from drag_graph.testing.builders import expected
 from drag_graph.testing.contract.schema import LABELS, TYPES
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written

@@ -40,4 +40,4 @@ class GraphStoreContract(
     StatisticsContract,
     StoreContract,
 ):
-    """Every promise of `drag_graph.ports.GraphStore`."""
+    """Every promise of `drag_graph.ports.store.GraphStore`."""

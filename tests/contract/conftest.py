@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def open_ladybug(tmp_path):
     """Open stores of any namespace on one embedded file."""
-    from drag_graph.adapters.ladybug_store import LadybugStore
+    from drag_graph.stores.ladybug.store import LadybugStore
 
     with _opening(lambda namespace: LadybugStore(tmp_path / "graph.lbug", namespace=namespace)) as (open_, _):
         yield open_
@@ -31,7 +31,7 @@ def open_ladybug(tmp_path):
 @pytest.fixture
 def open_neo4j(neo4j_address):
     """Open stores of any namespace on the server; what is in these namespaces is gone afterwards."""
-    from drag_graph.adapters.neo4j_store import Neo4jStore
+    from drag_graph.stores.neo4j.store import Neo4jStore
 
     uri, username, password = neo4j_address
     login = {"username": username, "password": password}

@@ -5,11 +5,11 @@ import secrets
 import pytest
 from tampering import statement
 
-from drag_graph.adapters.ladybug_store import LadybugStore
-from drag_graph.adapters.neo4j_store import Neo4jStore
-from drag_graph.concepts import Changes, Concept
 from drag_graph.manage.statistics import communities, components, links, names_of, shared, statistics
 from drag_graph.model import Aggregation
+from drag_graph.ports.concepts import Changes, Concept
+from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.testing.builders import make_subgraph
 
 PLAIN = Aggregation()

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from tampering import statement
 
-from drag_graph.adapters.embedders.lexical import LexicalEmbedder
-from drag_graph.adapters.loaders import read_queries
 from drag_graph.bootstrap import open_session, open_store
-from drag_graph.concepts import Changes, Concept
+from drag_graph.distil.loaders import read_queries
+from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.manage.verify import problems, repair
 from drag_graph.model import Aggregation
+from drag_graph.ports.concepts import Changes, Concept
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.base import records_of

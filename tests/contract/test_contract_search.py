@@ -1,4 +1,4 @@
-"""Both stores keep what `drag_graph.searching.GraphSearch` promises, and questions are asked through it."""
+"""Both stores keep what `drag_graph.ports.search.GraphSearch` promises, and questions are asked through it."""
 
 import logging
 import math
@@ -10,15 +10,15 @@ import neo4j
 import numpy as np
 import pytest
 
-from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.adapters.students import make_student
-from drag_graph.asking import Asker
+from drag_graph.ask.ask import Asker
+from drag_graph.embedders import LexicalEmbedder
+from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Aggregation
-from drag_graph.queries import load, load_from
-from drag_graph.searching import Limits, Seed
-from drag_graph.service.auditing import audit_document
+from drag_graph.ports.search import Limits, Seed
+from drag_graph.report.auditing import audit_document
 from drag_graph.settings import Settings
-from drag_graph.steps.linking import concept_id, concept_key
+from drag_graph.stores.shared.statements import load, load_from
+from drag_graph.students import make_student
 from drag_graph.testing.builders import make_document_subgraph, make_subgraph
 
 PLANT = Path(__file__).parent / "plant"

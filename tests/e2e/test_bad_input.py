@@ -129,7 +129,7 @@ def test_a_store_that_another_process_holds(cli, tmp_path, monkeypatch):
     questions = write(tmp_path / "q.jsonl", GOOD)
     assert cli("distill", questions, "--teacher", teacher, "--store", "g.lbug").code == 0
     code = (
-        "import sys, pathlib\nfrom drag_graph.adapters.ladybug_store import LadybugStore\n"
+        "import sys, pathlib\nfrom drag_graph.stores.ladybug.store import LadybugStore\n"
         "store = LadybugStore(pathlib.Path('g.lbug')); store.migrate(); print('open', flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -180,7 +180,7 @@ def test_a_model_teacher_by_its_address(cli, teacher):
 
 
 def test_a_teacher_that_is_down(cli, teacher, monkeypatch):
-    monkeypatch.setattr("drag_graph.adapters.litellm_client.RETRIES_UNREACHABLE", 0)
+    monkeypatch.setattr("drag_graph.providers.client.RETRIES_UNREACHABLE", 0)
     done = cli("distill", "-q", "What?", "--store", "g.lbug", "--teacher", "m", "--teacher-base-url", "http://127.0.0.1:1/v1")
     assert done.code == 4
     assert "Error: " in done.err
@@ -249,7 +249,7 @@ def test_useless_triples_are_dropped_and_the_rest_is_kept(cli, teacher):
 
 
 def test_a_teacher_that_stumbles_is_asked_again(cli, teacher, monkeypatch):
-    monkeypatch.setattr("drag_graph.adapters.litellm_client.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("drag_graph.providers.client.time.sleep", lambda _seconds: None)
     teacher.script("evidence", Fault(status=500))
     done = distil(cli, teacher)
     assert done.code == 0, done.err

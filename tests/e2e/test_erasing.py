@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.ladybug_store import LadybugStore
-from drag_graph.adapters.neo4j_store import Neo4jStore
-from drag_graph.queries import load_from
+from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.shared.statements import load_from
 
 SECRET = "The lazarus beetle lives only on Mount Obscure."
 QUESTIONS = [

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.ladybug_store import LadybugStore
-from drag_graph.queries import load_from
+from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.shared.statements import load_from
 
 TAMPER = Path(__file__).parents[1] / "contract" / "tamper"
 

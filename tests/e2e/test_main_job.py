@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from drag_graph.steps.answer import NOTHING_RELEVANT
+from drag_graph.ask.answer import NOTHING_RELEVANT
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from drag_graph.adapters.litellm_client import load_litellm
+from drag_graph.providers.client import load_litellm
 from drag_graph.testing.server import Say, ScriptedServer
 
 QUESTIONS = [{"id": name, "question": f"Why does {name} happen?"} for name in ("rain", "snow", "wind")]

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 import pytest
 
 from drag_graph.__main__ import main
-from drag_graph.adapters import litellm_client
-from drag_graph.adapters.litellm_batches import batch_price_of, check_support
 from drag_graph.errors import ConfigurationError
 from drag_graph.ledger import Ledger
+from drag_graph.providers import client as litellm_client
+from drag_graph.teachers.litellm.batches import batch_price_of, check_support
 from drag_graph.testing import plausible
 from drag_graph.testing.batches import Course
 from drag_graph.testing.server import BATCHES, Fault, Say, ScriptedServer, half

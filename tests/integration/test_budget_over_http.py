@@ -16,9 +16,7 @@ from pathlib import Path
 import litellm
 import pytest
 
-from drag_graph.adapters.ladybug_store import LadybugStore
-from drag_graph.adapters.litellm_client import load_litellm
-from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
+from drag_graph.distil import evidence
 from drag_graph.errors import BudgetReached, ModelUnavailable, ReplyError
 from drag_graph.identity import query_id
 from drag_graph.ledger import Ledger
@@ -26,7 +24,9 @@ from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.database import Database
 from drag_graph.ledger.spending import Account
 from drag_graph.model import Query
-from drag_graph.steps import evidence
+from drag_graph.providers.client import load_litellm
+from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 from drag_graph.testing.plausible import DEFAULTS, plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 

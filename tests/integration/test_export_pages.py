@@ -6,14 +6,14 @@ import neo4j
 import numpy as np
 import pytest
 
-from drag_graph.adapters import neo4j_store
-from drag_graph.adapters.neo4j_connection import Work
-from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.link.run import Linker
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation
-from drag_graph.queries import load
+from drag_graph.stores.neo4j import store as neo4j_store
+from drag_graph.stores.neo4j.connection import Work
+from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.stores.shared import concepts
+from drag_graph.stores.shared.statements import load
 from drag_graph.testing.builders import make_answer, make_subgraph
 
 pytestmark = pytest.mark.neo4j

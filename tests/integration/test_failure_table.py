@@ -11,16 +11,16 @@ from email.utils import format_datetime
 
 import pytest
 
-from drag_graph.adapters.embedders import LiteLLMEmbedder
-from drag_graph.adapters.litellm_client import complete
-from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
-from drag_graph.adapters.students.litellm import LiteLLMStudent
+from drag_graph.embedders import LiteLLMEmbedder
 from drag_graph.errors import MalformedReply, ModelAccessDenied, ModelUnavailable, RefusedReply, TruncatedReply, UnknownModel
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.transfer import TapeTeacher
-from drag_graph.ports import Prompt
+from drag_graph.ports.replies import EvidenceReply, TriplesReply
+from drag_graph.ports.store import Prompt
+from drag_graph.providers.client import complete
+from drag_graph.students.litellm import LiteLLMStudent
+from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 from drag_graph.testing.server import EMBEDDINGS, STUDENT, Fault, Say, ScriptedServer, fenced, half
-from drag_graph.wire import EvidenceReply, TriplesReply
 from tests.integration.teacher_requests import FACTS, TEXTS, TRIPLE, evidence_request, request_for
 
 GOOD = {"evidence": FACTS}
@@ -213,7 +213,7 @@ class TestOneRetryLoop:
         def patient(*arguments, **named):
             return complete(*arguments, **named, sleep=waits.append)
 
-        monkeypatch.setattr("drag_graph.adapters.students.litellm.complete", patient)
+        monkeypatch.setattr("drag_graph.students.litellm.complete", patient)
         with pytest.raises(ModelUnavailable):
             LiteLLMStudent("any", base_url=server.url).answer(PROMPT)
         assert (len(server.requests), len(waits)) == (6, 5)

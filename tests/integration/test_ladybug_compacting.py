@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.errors import StoreLocked, StoreUnavailable
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_answer, make_document_subgraph, make_query, make_subgraph
@@ -75,8 +75,8 @@ def test_what_was_erased_is_in_no_file(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from drag_graph.adapters import ladybug_files, ladybug_engine
-from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.stores.ladybug import files as ladybug_files, engine as ladybug_engine
+from drag_graph.stores.ladybug.store import LadybugStore
 
 def kill(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -138,8 +138,8 @@ def test_without_room_for_a_second_file_nothing_is_done(tmp_path, monkeypatch):
     before = filled(path)
     with LadybugStore(path) as store:
         size = path.stat().st_size
-        monkeypatch.setattr("drag_graph.adapters.ladybug_engine.Engine.free_bytes", lambda _: size + 16_000_000)
-        monkeypatch.setattr("drag_graph.adapters.ladybug_engine.COMPACTING_ROOM", 1_000_000)
+        monkeypatch.setattr("drag_graph.stores.ladybug.engine.Engine.free_bytes", lambda _: size + 16_000_000)
+        monkeypatch.setattr("drag_graph.stores.ladybug.engine.COMPACTING_ROOM", 1_000_000)
         with pytest.raises(StoreUnavailable, match="no room"):
             store.compact()
         assert sorted(map(repr, store.records())) == before

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from drag_graph import migrate
-from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_subgraph
@@ -19,8 +19,8 @@ UPGRADE = """
 import os, signal, sys
 from pathlib import Path
 from drag_graph import migrate
-from drag_graph.adapters import ladybug_engine
-from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.stores.ladybug import engine as ladybug_engine
+from drag_graph.stores.ladybug.store import LadybugStore
 
 known, root = migrate.known, Path(sys.argv[2])
 migrate.known = lambda dialect: known(dialect, root)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph import migrate
-from drag_graph.adapters import ladybug_snapshot
-from drag_graph.adapters.ladybug_store import LadybugStore
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug import snapshot as ladybug_snapshot
+from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.shared import migrate
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ WRITER = """
 import sys
 import time
 from pathlib import Path
-from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_subgraph
 
@@ -45,7 +45,7 @@ with LadybugStore(path) as store:
 READER = """
 import os, sys
 from pathlib import Path
-from drag_graph.adapters.ladybug_store import LadybugStore
+from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.errors import StoreError
 
 def everything(path):

@@ -1,15 +1,15 @@
 """Vectors that are mostly zeros, as the built-in embedder makes them, are the same after any number of closings.
 
-The engine's compression of lists loses them (`drag_graph.adapters.ladybug_files.COMPRESSION`).
+The engine's compression of lists loses them (`drag_graph.stores.ladybug.files.COMPRESSION`).
 """
 
 import random
 
 import pytest
 
-from drag_graph.adapters.ladybug_store import LadybugStore
-from drag_graph.concepts import Changes
 from drag_graph.model import Aggregation
+from drag_graph.ports.concepts import Changes
+from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.testing.builders import make_subgraph
 
 DIMENSION = 1024

@@ -5,17 +5,17 @@ from datetime import UTC, datetime
 
 import pytest
 
-from drag_graph.adapters.litellm_errors import RequestRejected
-from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
 from drag_graph.errors import (
     MalformedReply,
     RefusedReply,
     TruncatedReply,
 )
 from drag_graph.identity import query_id
+from drag_graph.ports.replies import EvidenceReply, ScoresReply, TriplesReply
+from drag_graph.providers.errors import RequestRejected
+from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 from drag_graph.testing.plausible import plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer, fenced, half
-from drag_graph.wire import EvidenceReply, ScoresReply, TriplesReply
 from tests.integration.teacher_requests import FACTS, QUESTION, SECRET, TEXTS, TRIPLE, evidence_request, request_for
 
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 import pytest
 
 from drag_graph import log
-from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
 from drag_graph.errors import (
     BudgetReached,
     ConfigurationError,
@@ -22,6 +21,7 @@ from drag_graph.errors import (
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.transfer import TapeTeacher
+from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 from drag_graph.testing.plausible import plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, SECRET, evidence_request, request_for

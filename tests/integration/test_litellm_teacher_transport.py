@@ -9,14 +9,14 @@ from itertools import pairwise
 
 import pytest
 
-from drag_graph.adapters.litellm_client import complete
-from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
 from drag_graph.errors import (
     ContextOverflow,
     ModelAccessDenied,
     ModelUnavailable,
     UnknownModel,
 )
+from drag_graph.providers.client import complete
+from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, QUESTION, SECRET, evidence_request
 

@@ -13,11 +13,11 @@ import neo4j
 import pytest
 from neo4j.exceptions import AuthError
 
-from drag_graph.adapters.neo4j_server import process, running_server, server_status, start_server, stop_server
-from drag_graph.adapters.neo4j_server.java import find_java
-from drag_graph.adapters.neo4j_server.libraries import default_cache, is_complete
-from drag_graph.adapters.neo4j_server.releases import RELEASES
 from drag_graph.errors import ConfigurationError, StoreUnavailable
+from drag_graph.stores.neo4j.server import process, running_server, server_status, start_server, stop_server
+from drag_graph.stores.neo4j.server.java import find_java
+from drag_graph.stores.neo4j.server.libraries import default_cache, is_complete
+from drag_graph.stores.neo4j.server.releases import RELEASES
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 
@@ -129,7 +129,7 @@ def test_its_ports_are_refused_to_a_second_one(server, tmp_path):
 def test_a_server_of_a_test_never_outlives_it(tmp_path):
     code = (
         "import os, pathlib, sys, time\n"
-        "from drag_graph.adapters.neo4j_server import running_server\n"
+        "from drag_graph.stores.neo4j.server import running_server\n"
         "with running_server(sys.argv[1], pathlib.Path(sys.argv[2]), environment=dict(os.environ)) as server:\n"
         "    print(server.pid, flush=True)\n"
         "    time.sleep(600)\n"
@@ -148,7 +148,7 @@ def test_a_server_of_a_test_never_outlives_it(tmp_path):
 def test_a_server_whose_starter_dies_while_it_starts_ends_too(tmp_path, tie):
     code = (
         "import os, pathlib, sys\n"
-        "from drag_graph.adapters.neo4j_server import start_server\n"
+        "from drag_graph.stores.neo4j.server import start_server\n"
         "home = pathlib.Path(sys.argv[2])\n"
         "options = dict(password='a-password-for-this-test', bolt_port=0, http_port=0, environment=dict(os.environ))\n"
         f"start_server(sys.argv[1], home, {tie}, **options)\n"

@@ -9,11 +9,11 @@ import neo4j
 import numpy as np
 import pytest
 
-from drag_graph.adapters.neo4j_connection import IdTaken, _check_version
-from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
-from drag_graph.queries import load
+from drag_graph.stores.neo4j.connection import IdTaken, _check_version
+from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.shared.statements import load
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import assert_same, walk
 
@@ -230,7 +230,7 @@ class TestUse:
         uri, username, password = neo4j_address
         namespace = f"silent-{random.randrange(10**9)}"
         code = f"""
-from drag_graph.adapters.neo4j_store import Neo4jStore
+from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.errors import StoreUnavailable
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_answer, make_subgraph

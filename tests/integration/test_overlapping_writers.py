@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
-from drag_graph.adapters.ladybug_store import LadybugStore
-from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.testing.builders import expected, make_subgraph
 
 PLAIN = Aggregation()

@@ -9,11 +9,12 @@ from dataclasses import asdict
 import neo4j
 import pytest
 
-from drag_graph.adapters import checks, neo4j_rows
-from drag_graph.adapters.neo4j_store import Neo4jStore
 from drag_graph.model import Aggregation
-from drag_graph.queries import load
-from drag_graph.searching import LIMITS
+from drag_graph.ports import checks
+from drag_graph.ports.search import LIMITS
+from drag_graph.stores.neo4j import rows as neo4j_rows
+from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.shared.statements import load
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
 
 pytestmark = pytest.mark.neo4j

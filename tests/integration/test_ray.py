@@ -18,14 +18,14 @@ from pathlib import Path
 import pytest
 
 from drag_graph import log
-from drag_graph.adapters.litellm_client import price_of
-from drag_graph.adapters.ray_engine import cluster, distillation
 from drag_graph.bootstrap import open_session
+from drag_graph.engines.ray import cluster, distillation
 from drag_graph.errors import BudgetReached, ConfigurationError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.spending import dollars
 from drag_graph.manage.export import canonical_lines
+from drag_graph.providers.client import price_of
 from drag_graph.settings import load_settings
 from drag_graph.testing.plausible import DEFAULTS, evidence, plausible_tokens
 from drag_graph.testing.server import Say, ScriptedServer

@@ -2,8 +2,8 @@
 
 import pytest
 
-from drag_graph.adapters.embedders import LexicalEmbedder
 from drag_graph.bootstrap import open_session
+from drag_graph.embedders import LexicalEmbedder
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.settings import load_settings
 from drag_graph.testing.server import Say, ScriptedServer

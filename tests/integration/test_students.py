@@ -6,8 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from drag_graph.adapters.students.litellm import DEFAULT_CONTEXT_WINDOW, LiteLLMStudent
-from drag_graph.adapters.students.transformers import TransformersStudent
 from drag_graph.errors import (
     ContextOverflow,
     MalformedReply,
@@ -18,6 +16,8 @@ from drag_graph.errors import (
     UnknownModel,
 )
 from drag_graph.model import LABELS
+from drag_graph.students.litellm import DEFAULT_CONTEXT_WINDOW, LiteLLMStudent
+from drag_graph.students.transformers import TransformersStudent
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from drag_graph.testing.students import LINES, OPTIONS, StudentContract, make_prompt
 
@@ -334,7 +334,7 @@ class Memory:
 
 @pytest.mark.parametrize("options", [OPTIONS, ()])
 def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkeypatch, caplog, options):
-    from drag_graph.adapters.students import transformers as module
+    from drag_graph.students import transformers as module
 
     memory = Memory(module._load, "none", "8bit")
     monkeypatch.setattr(module, "_load", memory)
@@ -349,7 +349,7 @@ def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkey
 
 
 def test_out_of_memory_everywhere_is_an_error_in_words(plain_model, monkeypatch):
-    from drag_graph.adapters.students import transformers as module
+    from drag_graph.students import transformers as module
 
     memory = Memory(module._load, "none", "cpu")
     monkeypatch.setattr(module, "_load", memory)

@@ -8,9 +8,9 @@ import time
 import pytest
 from neo4j.exceptions import Neo4jError
 
-from drag_graph.adapters.neo4j_connection import Neo4jConnection
-from drag_graph.adapters.neo4j_errors import VANISHED
 from drag_graph.errors import StoreError, StoreUnavailable
+from drag_graph.stores.neo4j.connection import Neo4jConnection
+from drag_graph.stores.neo4j.errors import VANISHED
 
 pytestmark = pytest.mark.neo4j
 

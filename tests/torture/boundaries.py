@@ -15,7 +15,7 @@ import signal
 import threading
 from importlib import import_module
 
-_ADAPTERS = "drag_graph.adapters"
+_STORES = "drag_graph.stores"
 
 
 class _Counter:
@@ -101,7 +101,7 @@ def _wrap_ledger(passed):
 
 
 def _wrap_ladybug(passed):
-    engine = import_module(f"{_ADAPTERS}.ladybug_engine")
+    engine = import_module(f"{_STORES}.ladybug.engine")
     execute, close = engine.Session.execute, engine.Engine.close
     of_thread = threading.local()
 
@@ -127,7 +127,7 @@ def _wrap_ladybug(passed):
 
 
 def _wrap_neo4j(passed):
-    connection = import_module(f"{_ADAPTERS}.neo4j_connection")
+    connection = import_module(f"{_STORES}.neo4j.connection")
     transact = connection.Neo4jConnection._transaction
 
     def transaction(self, work, attempts):

@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from drag_graph.adapters.neo4j_connection import Neo4jConnection
-from drag_graph.queries import load_from
+from drag_graph.stores.neo4j.connection import Neo4jConnection
+from drag_graph.stores.shared.statements import load_from
 from drag_graph.testing import plausible
 from drag_graph.testing.server import EMBEDDINGS, STUDENT, Say, ScriptedServer
 

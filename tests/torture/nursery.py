@@ -31,11 +31,11 @@ MODULES = (
     "neo4j",
     "ladybug",
     "drag_graph.bootstrap",
-    "drag_graph.pipeline",
-    "drag_graph.adapters.ladybug_store",
-    "drag_graph.adapters.neo4j_store",
-    "drag_graph.adapters.litellm_teacher",
-    "drag_graph.adapters.loaders",
+    "drag_graph.distil.run",
+    "drag_graph.stores.ladybug.store",
+    "drag_graph.stores.neo4j.store",
+    "drag_graph.teachers.litellm.teacher",
+    "drag_graph.distil.loaders",
 )
 
 _AT_FIRST = dict(os.environ)

@@ -7,7 +7,7 @@ import signal
 import socket
 import time
 
-from drag_graph.adapters.neo4j_server import server_status, start_server, stop_server
+from drag_graph.stores.neo4j.server import server_status, start_server, stop_server
 
 PASSWORD = "a-password-for-torture"
 LONGEST = 60.0

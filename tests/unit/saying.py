@@ -2,15 +2,15 @@
 
 import threading
 
-from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.distilling import Distillation
+from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
+from drag_graph.distil.query import Distillation
+from drag_graph.distil.run import Distiller
+from drag_graph.embedders import LexicalEmbedder
 from drag_graph.identity import content_id
-from drag_graph.interruption import InterruptibleTeacher, Interruption
 from drag_graph.ledger import Ledger
 from drag_graph.model import TeacherCall
-from drag_graph.pipeline import Distiller
-from drag_graph.ports import TeacherReply
-from drag_graph.runs import start_run
+from drag_graph.ports.runs import start_run
+from drag_graph.ports.store import TeacherReply
 from drag_graph.settings import load_settings
 
 

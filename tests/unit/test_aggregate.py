@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drag_graph.graph.aggregate import TOLERANCE, aggregate, claims_of, distinct, joined_statement, merge_confidence
 from drag_graph.model import Aggregation
-from drag_graph.steps.aggregate import TOLERANCE, aggregate, claims_of, distinct, joined_statement, merge_confidence
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.contract.strategies import aggregations, subgraphs
 

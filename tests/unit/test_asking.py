@@ -1,11 +1,11 @@
-"""What becomes of an answer whose ground is taken away while it is given (`drag_graph.asking`)."""
+"""What becomes of an answer whose ground is taken away while it is given (`drag_graph.ask.ask`)."""
 
 import pytest
 
 from cli import render
-from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.asking import GONE, Asker
+from drag_graph.ask.ask import GONE, Asker
 from drag_graph.bootstrap import make_student
+from drag_graph.embedders import LexicalEmbedder
 from drag_graph.inputs import InputLine
 from drag_graph.model import Aggregation
 from drag_graph.settings import Settings

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from drag_graph.adapters import call_threads
+from drag_graph.providers import call_threads
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drag_graph.adapters.embedders import LexicalEmbedder, LocalEmbedder
-from drag_graph.steps import canonical
-from drag_graph.steps.extract import RawTriple
-from drag_graph.steps.guards import entities_differ, predicates_differ
-from drag_graph.steps.merging import Thresholds, merge_entities, merge_predicates, predicate_text, thresholds_for
-from drag_graph.steps.surface import entity_key, predicate_key
+from drag_graph.distil.canonical import build as canonical
+from drag_graph.distil.canonical.merge import Thresholds, merge_entities, merge_predicates, predicate_text, thresholds_for
+from drag_graph.distil.extract import RawTriple
+from drag_graph.embedders import LexicalEmbedder, LocalEmbedder
+from drag_graph.graph.surface import entity_key, predicate_key
+from drag_graph.graph.vetoes import entities_differ, predicates_differ
 from tests.unit.step_builders import query
 
 LEXICAL = LexicalEmbedder()

@@ -6,8 +6,8 @@ import pickle
 import pytest
 from pydantic import ValidationError
 
-from drag_graph.adapters.checked_rows import CheckedRows
 from drag_graph.model import Entity, Evidence, Triple
+from drag_graph.stores.shared.checked_rows import CheckedRows
 from drag_graph.testing.builders import make_subgraph
 
 EVIDENCE = [name for name in Evidence.model_fields if name != "source_id"]

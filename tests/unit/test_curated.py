@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from drag_graph.adapters.curated import CuratedTeacher
 from drag_graph.errors import InputError, ReplyError
 from drag_graph.identity import query_id
 from drag_graph.model import Query
-from drag_graph.ports import TeacherRequest
-from drag_graph.wire import REPLIES
+from drag_graph.ports.replies import REPLIES
+from drag_graph.ports.store import TeacherRequest
+from drag_graph.teachers.curated import CuratedTeacher
 
 LINE = {
     "question": "What makes tides?",

@@ -8,13 +8,12 @@ from dataclasses import asdict
 import pytest
 
 import drag_graph.distil
-import drag_graph.steps
-from drag_graph.adapters.embedders import LexicalEmbedder
+import drag_graph.graph
 from drag_graph.distil.plans import choose_k, chosen, plan_settings
-from drag_graph.distilling import Distillation
+from drag_graph.distil.query import Distillation
+from drag_graph.embedders import LexicalEmbedder
 from drag_graph.inputs import make_query
 from drag_graph.settings import load_settings
-from drag_graph.steps import linking
 from tests.unit.saying import SayingTeacher
 
 SIMPLE = make_query("Why?")
@@ -127,12 +126,12 @@ def versions():
     """Yield each prompt version of the steps of a distillation: its module, the name of its constant, and its plan."""
     modules = [
         importlib.import_module(found.name)
-        for package in (drag_graph.steps, drag_graph.distil)
+        for package in (drag_graph.distil, drag_graph.graph)
         for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
     ]
     for module in modules:
         for name, value in inspect.getmembers(module):
-            if "PROMPT_VERSION" in name and module is not linking:  # linking asks about what is stored, after the hash
+            if "PROMPT_VERSION" in name:
                 yield from ((module, name, plan) for plan in (value if isinstance(value, dict) else ("paper",)))
 
 

@@ -10,14 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drag_graph.adapters import embedders
-from drag_graph.adapters.embedders import (
-    MINILM,
-    LexicalEmbedder,
-    LiteLLMEmbedder,
-    LocalEmbedder,
-    make_embedder,
-)
+from drag_graph import embedders
+from drag_graph.embedders import MINILM, LexicalEmbedder, LiteLLMEmbedder, LocalEmbedder, make_embedder
 from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelUnavailable, UnknownModel
 from drag_graph.settings import Settings, load_settings
 from drag_graph.testing.server import EMBEDDINGS, Fault, Say, ScriptedServer, embeddings
@@ -102,9 +96,7 @@ def test_a_name_is_its_own(embedder):
 
 
 def test_lexical_vectors_are_the_same_in_another_process():
-    code = (
-        "from drag_graph.adapters.embedders import LexicalEmbedder as E; print(E(16).embed(['Zürich cells']).tobytes().hex())"
-    )
+    code = "from drag_graph.embedders import LexicalEmbedder as E; print(E(16).embed(['Zürich cells']).tobytes().hex())"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -148,7 +140,7 @@ def test_minilm_has_its_public_name_and_counts_without_its_model():
 
 def test_embedding_loads_neither_torch_nor_transformers():
     code = (
-        "import sys; from drag_graph.adapters.embedders import LocalEmbedder; LocalEmbedder().embed(['a text']);"
+        "import sys; from drag_graph.embedders import LocalEmbedder; LocalEmbedder().embed(['a text']);"
         "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'huggingface_hub', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": "."})
@@ -250,7 +242,7 @@ def test_a_folder_in_the_setting_is_a_local_model(tmp_path):
 
 def test_choosing_imports_nothing_heavy():
     code = (
-        "import sys; from drag_graph.adapters.embedders import make_embedder; from drag_graph.settings import Settings;"
+        "import sys; from drag_graph.embedders import make_embedder; from drag_graph.settings import Settings;"
         "make_embedder(Settings(embedder='auto')); make_embedder(Settings(embedder='a-model'));"
         "print([m for m in ('torch', 'transformers', 'tokenizers', 'safetensors', 'litellm') if m in sys.modules])"
     )

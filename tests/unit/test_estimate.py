@@ -2,14 +2,14 @@
 
 import pytest
 
-from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.adapters.litellm_teacher import LiteLLMTeacher
-from drag_graph.distilling import Distillation, Usage
+from drag_graph.distil.estimate import ENOUGH, HIGH, LOW, Known, Pricing, estimate
+from drag_graph.distil.query import Distillation, Usage
+from drag_graph.embedders import LexicalEmbedder
 from drag_graph.errors import ModelAccessDenied
-from drag_graph.estimate import ENOUGH, HIGH, LOW, Known, Pricing, estimate
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
 from drag_graph.settings import load_settings
+from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 from drag_graph.testing.server import Fault, ScriptedServer
 
 PRICING = Pricing(

@@ -1,8 +1,8 @@
 import pytest
 
-from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.steps import evidence as step
-from drag_graph.steps import extract, rank, statements
+from drag_graph.distil import evidence as step
+from drag_graph.distil import extract, rank, statements
+from drag_graph.embedders import LexicalEmbedder
 from tests.unit.step_builders import evidence, query, reply
 
 EMBED = LexicalEmbedder().embed

@@ -1,9 +1,9 @@
 import pytest
 
+from drag_graph.distil import extract as step
+from drag_graph.distil import statements
 from drag_graph.model import SimpleEdge
-from drag_graph.steps import extract as step
-from drag_graph.steps import statements
-from drag_graph.wire import TriplesReply
+from drag_graph.ports.replies import TriplesReply
 from tests.unit.step_builders import evidence, query, reply
 
 

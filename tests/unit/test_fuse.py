@@ -2,19 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drag_graph.ask.fuse import Way, Weighed, best_ways, by_weight, fuse, reciprocal, share, with_list, without_repetitions
+from drag_graph.ask.lines import Candidate
 from drag_graph.model import SimpleEdge
-from drag_graph.steps.fuse import (
-    Way,
-    Weighed,
-    best_ways,
-    by_weight,
-    fuse,
-    reciprocal,
-    share,
-    with_list,
-    without_repetitions,
-)
-from drag_graph.steps.serialise import Candidate
 
 LISTS = ("query", "evidence", "concept", "similar concept", "line")
 RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True), max_size=5)

@@ -11,18 +11,18 @@ import signal
 import numpy as np
 import pytest
 
+from drag_graph.distil.canonical import build as canonical
+from drag_graph.distil.canonical.merge import Thresholds
+from drag_graph.distil.extract import RawTriple
 from drag_graph.errors import InputError, StoreUnavailable, StoreUnfit, SubgraphRefused
 from drag_graph.files import write_lines
+from drag_graph.graph.surface import predicate_key
 from drag_graph.manage import transfer
 from drag_graph.manage.export import sorted_lines
 from drag_graph.manage.ids import wrong_ids, wrong_keys
 from drag_graph.manage.importing import BATCH, OPEN, Importer
 from drag_graph.manage.transfer import iter_subgraphs, read_lines, stored_lines, subgraph_line
 from drag_graph.model import Aggregation
-from drag_graph.steps import canonical
-from drag_graph.steps.extract import RawTriple
-from drag_graph.steps.merging import Thresholds
-from drag_graph.steps.surface import predicate_key
 from drag_graph.testing.builders import as_distilled, make_subgraph
 from drag_graph.testing.dict_store import DictStore
 

@@ -1,6 +1,6 @@
 import pytest
 
-from drag_graph.steps import leakage
+from drag_graph.evaluation import leakage
 from tests.unit.step_builders import evidence, query
 
 QUERY = query(gold=1)

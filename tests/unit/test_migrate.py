@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from drag_graph import migrate
 from drag_graph.errors import ConfigurationError, StoreUnfit
-from drag_graph.queries import DIALECTS
+from drag_graph.stores.shared import migrate
+from drag_graph.stores.shared.statements import DIALECTS
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.adapters.students import make_student
-from drag_graph.adapters.students.nearest import PASSAGE_TOKENS, NearestStudent, softmax, support
+from drag_graph.embedders import LexicalEmbedder
 from drag_graph.errors import ConfigurationError
 from drag_graph.settings import Settings
+from drag_graph.students import make_student
+from drag_graph.students.nearest import PASSAGE_TOKENS, NearestStudent, softmax, support
 from drag_graph.testing.students import StudentContract, make_prompt
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.adapters.neo4j_server import process, server_status, start_server, stop_server
-from drag_graph.adapters.neo4j_server.bolt import check_password
-from drag_graph.adapters.neo4j_server.configuration import Memory, write_configuration
-from drag_graph.adapters.neo4j_server.java import find_java, find_maven, java_version
-from drag_graph.adapters.neo4j_server.libraries import MARKER, default_cache, libraries
-from drag_graph.adapters.neo4j_server.releases import RELEASES, release_of
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
+from drag_graph.stores.neo4j.server import process, server_status, start_server, stop_server
+from drag_graph.stores.neo4j.server.bolt import check_password
+from drag_graph.stores.neo4j.server.configuration import Memory, write_configuration
+from drag_graph.stores.neo4j.server.java import find_java, find_maven, java_version
+from drag_graph.stores.neo4j.server.libraries import MARKER, default_cache, libraries
+from drag_graph.stores.neo4j.server.releases import RELEASES, release_of
 
 LTS, CURRENT = RELEASES
 PASSWORD = "a-password-for-tests"
@@ -169,8 +169,8 @@ def test_incomplete_libraries_are_fetched_again(tmp_path, damage):
 
 def test_an_interrupted_fetch_leaves_nothing_that_counts(tmp_path):
     maven(tmp_path, then="{ kill -9 $PPID; sleep 5; }")
-    code = "import sys, pathlib; from drag_graph.adapters.neo4j_server.libraries import libraries\n"
-    code += "from drag_graph.adapters.neo4j_server.releases import RELEASES\n"
+    code = "import sys, pathlib; from drag_graph.stores.neo4j.server.libraries import libraries\n"
+    code += "from drag_graph.stores.neo4j.server.releases import RELEASES\n"
     code += f"libraries(RELEASES[0], pathlib.Path({str(tmp_path / 'cache')!r}), {environment(tmp_path)!r})"
     killed = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2])
     assert killed.returncode == -9

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.adapters.students.parsing import parse_label, without_thoughts
 from drag_graph.model import LABELS
+from drag_graph.students.parsing import parse_label, without_thoughts
 
 OPTIONS = ("iron", "water", "salt water", "air")
 LETTERS = st.sampled_from("ABCD")

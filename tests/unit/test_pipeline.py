@@ -18,8 +18,8 @@ from drag_graph.errors import (
 )
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
+from drag_graph.ports.replies import TriplesReply
 from drag_graph.testing.dict_store import DictStore
-from drag_graph.wire import TriplesReply
 from tests.unit.saying import SayingTeacher, distiller
 
 

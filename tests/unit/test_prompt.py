@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drag_graph.ask.prompt import as_messages, assemble, render
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import Line
-from drag_graph.steps.prompt import as_messages, assemble, render
 
 QUESTION = "What is wet?"
 OPTIONS = ("sand", "water")

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from drag_graph.adapters.embedders import LexicalEmbedder, LiteLLMEmbedder
-from drag_graph.adapters.litellm_client import load_litellm
-from drag_graph.adapters.ray_engine.distillation import _secrets
+from drag_graph.embedders import LexicalEmbedder, LiteLLMEmbedder
+from drag_graph.engines.ray.distillation import _secrets
+from drag_graph.providers.client import load_litellm
 from drag_graph.settings import load_settings, provider_variables
 
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drag_graph.distil import rank as step
 from drag_graph.distil.plans import plan_settings
 from drag_graph.model import Triple
 from drag_graph.settings import load_settings
-from drag_graph.steps import rank as step
 from tests.unit.step_builders import evidence, query, reply
 
 ITEMS = st.lists(

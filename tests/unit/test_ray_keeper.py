@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from drag_graph import log
-from drag_graph.adapters.ray_engine.keeper import Custody, Keeper
-from drag_graph.adapters.ray_engine.messages import Token
+from drag_graph.engines.ray.keeper import Custody, Keeper
+from drag_graph.engines.ray.messages import Token
 from drag_graph.errors import Interrupted
 
 

@@ -4,17 +4,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from drag_graph import refreshing
-from drag_graph.adapters.embedders import LexicalEmbedder
-from drag_graph.distilling import Distillation, Usage
+from drag_graph.distil import refresh as refreshing
+from drag_graph.distil.query import Distillation, Usage
+from drag_graph.distil.refresh import READ, UNDATED, due, lines, source_of
+from drag_graph.distil.run import Distiller
+from drag_graph.embedders import LexicalEmbedder
 from drag_graph.errors import MalformedReply, Spent
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
-from drag_graph.pipeline import Distiller
-from drag_graph.ports import TeacherReply
-from drag_graph.refreshing import READ, UNDATED, due, lines, source_of
-from drag_graph.runs import Run, start_run
+from drag_graph.ports.runs import Run, start_run
+from drag_graph.ports.store import TeacherReply
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.dict_store import DictStore

@@ -6,19 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.adapters.replies import (
-    CutOff,
-    Refused,
-    Unreadable,
-    fit,
-    is_refusal,
-    join,
-    read,
-)
-from drag_graph.adapters.reply_json import documents, looks_cut_off, strict_documents
 from drag_graph.model import Query
-from drag_graph.ports import TeacherRequest
-from drag_graph.wire import Ambiguous, EvidenceReply, ScoresReply, StatementsReply, TriplesReply
+from drag_graph.ports.replies import Ambiguous, EvidenceReply, ScoresReply, StatementsReply, TriplesReply
+from drag_graph.ports.store import TeacherRequest
+from drag_graph.teachers.replies.json import documents, looks_cut_off, strict_documents
+from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, is_refusal, join, read
 
 FACTS = [{"text": f'Fact {i} has {{braces}}, [brackets] and "quotes".', "framing": "causal"} for i in range(3)]
 TEXT = json.dumps({"evidence": FACTS})

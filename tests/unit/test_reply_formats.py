@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.adapters.replies import Refused, Unreadable, fit, read
-from drag_graph.adapters.reply_formats import RELATED, Holding
 from drag_graph.model import Query
-from drag_graph.ports import TeacherRequest
-from drag_graph.wire import UNSTATED_CONFIDENCE, TripleItem, TriplesReply
+from drag_graph.ports.replies import UNSTATED_CONFIDENCE, TripleItem, TriplesReply
+from drag_graph.ports.store import TeacherRequest
+from drag_graph.teachers.replies.formats import RELATED, Holding
+from drag_graph.teachers.replies.replies import Refused, Unreadable, fit, read
 
 TEXTS = (
     "The Moon pulls the sea, and so it causes the tides.",

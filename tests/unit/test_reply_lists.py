@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.adapters.replies import Refused, Unreadable, read
-from drag_graph.wire import EvidenceReply, ScoresReply, TriplesReply
+from drag_graph.ports.replies import EvidenceReply, ScoresReply, TriplesReply
+from drag_graph.teachers.replies.replies import Refused, Unreadable, read
 
 FACTS = ["The Moon pulls the sea.", "Wind makes waves on open water.", "Tides rise twice a day at most coasts."]
 NUMBERED = "\n".join(f"{place}. {fact}" for place, fact in enumerate(FACTS, 1))

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.model import Aggregation, SimpleEdge
-from drag_graph.steps.serialise import (
+from drag_graph.ask.lines import (
     Candidate,
     adds_words,
     arrow,
@@ -17,6 +16,7 @@ from drag_graph.steps.serialise import (
     scored,
     select_lines,
 )
+from drag_graph.model import Aggregation, SimpleEdge
 from drag_graph.testing.builders import expected, make_subgraph
 
 WORDS = st.text(string.ascii_lowercase + "  ", min_size=1, max_size=30).map(str.strip).filter(bool)

@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drag_graph.adapters.embedders import LiteLLMEmbedder, LocalEmbedder, encoder, remembering, remote
-from drag_graph.adapters.embedders.sharing import SharedCalls
-from drag_graph.adapters.litellm_errors import RequestRejected
+from drag_graph.embedders import LiteLLMEmbedder, LocalEmbedder, encoder, remembering, remote
+from drag_graph.embedders.sharing import SharedCalls
 from drag_graph.errors import ModelAccessDenied, ModelUnavailable, UnknownModel
+from drag_graph.providers.errors import RequestRejected
 from drag_graph.testing.server import EMBEDDINGS, Fault, Say, ScriptedServer, embeddings
 
 WORDS = "plants take in carbon dioxide and water to make sugar while light gives energy that green leaves need".split()  # noqa: SIM905

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.manage.statistics import communities, components, contradictions, names_of, shared, statistics
-from drag_graph.ports import LinkedEdge
+from drag_graph.ports.store import LinkedEdge
 
 EDGES = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh"), st.floats(0.1, 1.0)), max_size=15)
 

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from drag_graph.model import ENTITY_TYPES
-from drag_graph.wire import REPLIES, EvidenceReply, RewriteReply, ScoresReply, TriplesReply
+from drag_graph.ports.replies import REPLIES, EvidenceReply, RewriteReply, ScoresReply, TriplesReply
 
 TRIPLE = {"subject": "a", "predicate": "b", "object": "c", "confidence": 0.5, "evidence": [0]}
 EXAMPLES = {

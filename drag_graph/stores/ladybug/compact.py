@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph import migrate
-from drag_graph.queries import load
+from drag_graph.stores.shared.statements import load
 
 Execute = Callable[[str], list[dict[str, Any]]]
 """Executes a text and returns its rows."""

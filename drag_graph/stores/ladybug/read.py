@@ -6,8 +6,8 @@ A source is read by its primary key. A pattern of both labels would be a scan of
 from collections.abc import Iterable
 from typing import Literal
 
-from drag_graph.adapters.ladybug_engine import Row, Session
 from drag_graph.model import Subgraph
+from drag_graph.stores.ladybug.engine import Row, Session
 from drag_graph.stores.shared.rows import subgraph_of
 
 PARTS = ("evidence", "entities", "triples", "edges")

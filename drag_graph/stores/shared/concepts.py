@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from drag_graph.adapters.records import node, same_as_record
-from drag_graph.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
-from drag_graph.ports import Vectors
-from drag_graph.steps.linking import concept_id, concept_key
+from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.ports.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
+from drag_graph.ports.store import Vectors
+from drag_graph.stores.shared.records import node, same_as_record
 
 Row = dict[str, Any]
 Run = Callable[..., list[Row]]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from drag_graph.model import Subgraph
-from drag_graph.ports import Erased
+from drag_graph.ports.store import Erased
 from drag_graph.stores.shared.concepts import remove_orphan_concepts, touched_concepts
 
 Run = Callable[..., list[dict[str, Any]]]

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Value
-from drag_graph.ports import GraphStore
-from drag_graph.service.auditing import Rest, stands_on
+from drag_graph.ports.store import GraphStore
+from drag_graph.report.auditing import Rest, stands_on
 
 OpenStore = Callable[[str], GraphStore]
 """Fixture `open_store`: open the test's database, migrated, with a namespace. The suite closes one before it opens the next."""

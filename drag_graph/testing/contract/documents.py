@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from drag_graph.ask.audit import snapshot
 from drag_graph.errors import SubgraphRefused
 from drag_graph.link.run import Linker
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
-from drag_graph.ports import GraphStore
-from drag_graph.service.auditing import audit_document, subgraph_text
-from drag_graph.steps.audit import snapshot
+from drag_graph.ports.store import GraphStore
+from drag_graph.report.auditing import audit_document, subgraph_text
 from drag_graph.testing.builders import as_distilled, expected, make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.contract.exchanging import in_memory, lines, load

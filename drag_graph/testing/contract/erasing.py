@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from drag_graph.ask.audit import snapshot
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import content_id
 from drag_graph.manage.erase import (
@@ -23,8 +24,7 @@ from drag_graph.manage.erase import (
 )
 from drag_graph.manage.transfer import with_statements
 from drag_graph.model import Aggregation, Answer, LineKind, Stage, Subgraph, TeacherCall
-from drag_graph.ports import Erased, GraphStore
-from drag_graph.steps.audit import snapshot
+from drag_graph.ports.store import Erased, GraphStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 

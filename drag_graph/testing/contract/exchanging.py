@@ -7,7 +7,7 @@ from drag_graph.manage.export import canonical_lines
 from drag_graph.manage.importing import BATCH, Importer, ImportReport
 from drag_graph.manage.transfer import MOST_EDGES, iter_subgraphs, read_lines, stored_lines
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports import GraphStore
+from drag_graph.ports.store import GraphStore
 from drag_graph.testing.builders import as_distilled, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.dict_store import DictDatabase, DictStore

@@ -10,7 +10,7 @@ import pytest
 from drag_graph.errors import StoreError, StoreUnfit
 from drag_graph.manage.verify import problems
 from drag_graph.model import Aggregation, LineKind
-from drag_graph.ports import GraphStore
+from drag_graph.ports.store import GraphStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, Contract, OpenStore, Tamper, assert_same, records_of
 from drag_graph.testing.contract.schema import EDGES, LABELS, LINKS, NODES

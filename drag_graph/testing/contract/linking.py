@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drag_graph.concepts import Changes, Concept, Merge, SameAs, Waiting, Written
 from drag_graph.errors import StoreError
+from drag_graph.graph.names import concept_id
 from drag_graph.link import run as linking
 from drag_graph.link.run import Linker, LinkReport
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports import GraphStore, Vectors
-from drag_graph.steps.linking import concept_id
+from drag_graph.ports.concepts import Changes, Concept, Merge, SameAs, Waiting, Written
+from drag_graph.ports.store import GraphStore, Vectors
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, records_of
 from drag_graph.testing.dict_store import DictStore

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from drag_graph.manage.statistics import communities, components, links, names_of, shared, statistics
 from drag_graph.model import Aggregation
-from drag_graph.ports import GraphStore
+from drag_graph.ports.store import GraphStore
 from drag_graph.testing.builders import make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, assert_same
 from drag_graph.testing.dict_store import DictStore

@@ -9,7 +9,7 @@ import pytest
 
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
-from drag_graph.ports import GraphStore, StaleQuery
+from drag_graph.ports.store import GraphStore, StaleQuery
 from drag_graph.testing.builders import Spec, expected, make_answer, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of, walk
 

@@ -10,7 +10,7 @@ import pytest
 
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports import GraphStore, QuerySummary, SaveOutcome
+from drag_graph.ports.store import GraphStore, QuerySummary, SaveOutcome
 from drag_graph.testing.builders import HOSTILE_NAMES, Spec, expected, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.contract.schema import LABELS, TYPES

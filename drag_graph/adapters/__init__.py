@@ -1,1 +1,0 @@
-"""Everything that does I/O: stores, models, files."""

@@ -1,0 +1,142 @@
+"""The audit: from an answer back to its lines, edges, evidence and teacher calls (design, sections 2 and 6).
+
+`snapshot` is taken when the answer is given and stored with it, so that a later refresh never falsifies an old audit.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from drag_graph.errors import StoreUnfit
+from drag_graph.graph.aggregate import not_shown
+from drag_graph.model import Answer, Evidence, Line, SimpleEdge, Subgraph, TeacherCall, Triple
+
+NO_FILTER = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What an answer says by the lines that it was shown, by id: an answer is stored only while all of it is."""
+
+    evidence_ids: frozenset[str]
+    triple_ids: frozenset[str]
+    call_ids: frozenset[str]
+
+
+def proof_of(answer: Answer) -> Proof:
+    """Return what the answer's lines rest on, by its snapshot: what `drag_graph.manage.erase.names_any` looks for.
+
+    An edge rests on its triples, not on its own id: it is made anew whenever its query is aggregated. Of the calls those that
+    merged sentences are named, where such an edge was shown: what the others made is evidence and triples.
+    """
+    evidence = {line.ref for line in answer.lines if line.kind == "evidence"}
+    triples, merged = set[str](), False
+    for line in _objects(answer.snapshot.get("lines")):
+        shown = list(_objects(line.get("triples")))
+        triples |= _ids(shown)
+        evidence |= _ids(triple.get("evidence") for triple in shown)
+        merged |= len(shown) > 1
+    calls = (call for call in _objects(answer.snapshot.get("calls")) if call.get("stage") == "statements")
+    return Proof(frozenset(evidence), frozenset(triples), frozenset(_ids(calls) if merged else ()))
+
+
+def _ids(items: Iterable[Any]) -> set[str]:
+    return {item["id"] for item in _objects(items) if isinstance(item.get("id"), str)}
+
+
+def _objects(items: Any) -> Iterator[dict[str, Any]]:
+    """Yield those of the items that are objects: a snapshot may have come from anywhere."""
+    if isinstance(items, Iterable) and not isinstance(items, str):
+        yield from (item for item in items if isinstance(item, dict))
+
+
+def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph]) -> dict[str, Any]:
+    """Return everything that the audit of an answer needs, as a JSON document (see `audit --json` in the design).
+
+    Raises StoreUnfit when a line has no edge or evidence behind it (promise 4): such an answer must not be given.
+    """
+    by_query = {subgraph.source_id: subgraph for subgraph in subgraphs}
+    return {
+        "question": question,
+        "lines": [_line(line, by_query.get(line.source_id)) for line in lines],
+        "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
+        "privacy": {"filter": NO_FILTER},
+    }
+
+
+def _line(line: Line, subgraph: Subgraph | None) -> dict[str, Any]:
+    head: dict[str, Any] = {"n": line.n, "kind": line.kind, "text": line.text, "ref": line.ref, "source_id": line.source_id}
+    if subgraph is None:
+        raise _unproven(line)
+    calls = {call.id: call for call in subgraph.calls}
+    evidence = {item.id: item for item in subgraph.evidence}
+    if line.kind == "evidence":
+        source = evidence.get(line.ref)
+        if source is None:
+            raise _unproven(line)
+        made_by = _calls(source.call_ids, calls, line)
+        return {**head, "edge": None, "triples": [], "evidence": _evidence(source, subgraph), "calls": made_by}
+    edge = next((item for item in subgraph.usable_edges if item.id == line.ref), None)
+    if edge is None:
+        raise _unproven(line)
+    wanted = set(edge.triple_ids)
+    triples = [_triple(item, evidence, calls, line, subgraph) for item in subgraph.triples if item.id in wanted]
+    if len(triples) != len(wanted):
+        raise _unproven(line)
+    return {**head, "edge": _edge(edge), "triples": triples}
+
+
+def unshown(edge: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str, Any]]:
+    """Return the triples of an edge's pair that are in no edge, as a line's `triples` are, each with `why`."""
+    calls = {call.id: call for call in subgraph.calls}
+    evidence = {item.id: item for item in subgraph.evidence}
+    ends = (edge["subject_id"], edge["object_id"])
+    return [
+        {**_triple(item, evidence, calls, None, subgraph), "why": _PRUNED if evidence[item.evidence_id].kept else _UNRANKED}
+        for item in not_shown(subgraph)
+        if (item.subject_id, item.object_id) == ends and item.evidence_id in evidence
+    ]
+
+
+_PRUNED = "its claim is below the threshold, or its edge not among the best"
+_UNRANKED = "its evidence was not kept"
+
+
+def _unproven(line: Line | None) -> StoreUnfit:
+    what = f"line {line.n}" if line else "a triple"
+    return StoreUnfit(f"{what} has nothing behind it in the store", hint="Run `drag-graph db verify`.")
+
+
+def _edge(edge: SimpleEdge) -> dict[str, Any]:
+    return edge.model_dump(mode="json", exclude={"source_id"})
+
+
+def _triple(
+    triple: Triple, evidence: dict[str, Evidence], calls: dict[str, TeacherCall], line: Line | None, subgraph: Subgraph
+) -> dict[str, Any]:
+    source = evidence.get(triple.evidence_id)
+    if source is None:
+        raise _unproven(line)
+    fields = triple.model_dump(mode="json", include={"id", "subject", "predicate", "object", "confidence"})
+    found = {**_evidence(source, subgraph), "calls": _calls(source.call_ids, calls, line)}
+    return {**fields, "evidence": found, "calls": _calls(triple.call_ids, calls, line)}
+
+
+def _calls(ids: Iterable[str], calls: dict[str, TeacherCall], line: Line | None) -> list[dict[str, Any]]:
+    """Return the calls of these ids. Raises StoreUnfit where one is missing."""
+    found = [calls.get(id_) for id_ in ids]
+    if None in found:
+        raise _unproven(line)
+    return [_call(call) for call in found if call]
+
+
+def _evidence(evidence: Evidence, subgraph: Subgraph) -> dict[str, Any]:
+    found = evidence.model_dump(mode="json", include={"id", "text", "framing", "rank", "cosine", "llm_score", "score"})
+    document = subgraph.document
+    if document is not None and evidence.chunk_id:
+        found["document"] = {"id": document.id, "name": document.name, "start": evidence.start, "end": evidence.end}
+    return found
+
+
+def _call(call: TeacherCall) -> dict[str, Any]:
+    return call.model_dump(mode="json", exclude={"source_id", "response_sha256"})

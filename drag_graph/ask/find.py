@@ -1,0 +1,121 @@
+"""Finding the lines for a question: its own subgraph, else the best lines of all subgraphs together (docs/asking.md).
+
+The order of the steps, without I/O of its own: the store and the embedder come in by their ports.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from drag_graph.ask import retrieve
+from drag_graph.ask.fuse import Weighed, by_weight, with_list, without_repetitions
+from drag_graph.ask.lines import Candidate, candidate_lines, scored
+from drag_graph.model import Query, Subgraph
+from drag_graph.ports.store import Embedder, GraphStore
+from drag_graph.settings import Settings
+
+How = Literal["by id", "same question", "same words", "nearest", "search", "no context", "nothing"]
+
+LOOKED_AT = 128
+"""Lines that are compared with the question one by one, the heaviest by what led to them."""
+SHOWN = 16
+"""Lines of evidence, and edges, that are left to the token budget: about what one subgraph has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The lines that may be shown, and how they were found. `weighed` has, by ref, what a searched line weighs and why.
+
+    `subgraphs` hold at least what the audit of these lines needs. `dropped` are (text, reason) pairs.
+    """
+
+    how: How
+    subgraphs: tuple[Subgraph, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    weighed: Mapping[str, Weighed] = field(default_factory=dict)
+    dropped: tuple[tuple[str, str], ...] = ()
+
+
+class Finder:
+    """Finds lines in one store. Not thread-safe; use one for each thread."""
+
+    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder) -> None:
+        self._settings = settings
+        self._store = store
+        self._embedder = embedder
+
+    def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> Found:
+        """Return what the mode allows of these subgraphs, in the order of the stored ranks."""
+        lines = candidate_lines(subgraphs, self._settings.mode, self._settings.line_format)
+        return Found(how, tuple(subgraphs), tuple(lines))
+
+    def find(self, query: Query) -> Found:
+        """Return the lines for a question, in at most two statements of the store where it is Neo4j."""
+        if self._settings.mode == "none":
+            return self._of_stored([query.id], "same question") or Found("no context")
+        return self.search(query)
+
+    def search(self, query: Query) -> Found:
+        """Return the lines for a question whose own subgraph is not at hand, from all subgraphs together."""
+        if self._settings.mode == "none":
+            return Found("no context")
+        vector = [float(value) for value in self._embedder.embed([query.text])[0]]
+        keys = retrieve.question_keys(query.text)
+        near = self._store.search.candidates(vector, keys, retrieve.NEAREST, source_id=query.id)
+        if near.own and (own := self._of_stored([query.id], "same question")):
+            return own
+        same = retrieve.same_question(near.queries, query.text)
+        if same and (found := self._of_stored(same, "same words")):
+            return found
+        name, override = self._embedder.name, self._settings.relevance
+        query_threshold, text_threshold = (
+            retrieve.relevance_threshold(name, override),
+            retrieve.line_threshold(name, override),
+        )
+        seeds = retrieve.seeds_of(near, query_threshold, text_threshold)
+        if not seeds.seeds:
+            return Found("nothing")
+        return self._expanded(query, seeds, text_threshold)
+
+    def _of_stored(self, source_ids: Sequence[str], how: How) -> Found | None:
+        """Return the lines of stored queries, or None where they are stored no more."""
+        subgraphs = self._store.read(source_ids)
+        return self.of_subgraphs(subgraphs, how) if subgraphs else None
+
+    def _expanded(self, query: Query, seeds: retrieve.Seeds, threshold: float) -> Found:
+        expansion = self._store.search.expand(seeds.seeds, retrieve.HOPS)
+        every = by_weight(
+            retrieve.weighed_lines(expansion, seeds, self._settings.mode, self._settings.line_format),
+        )
+        looked_at, rest = every[:LOOKED_AT], [line.candidate for line in every[LOOKED_AT:]]
+        cosines = self._cosines(query.text, [line.candidate for line in looked_at])
+        relevant, others = retrieve.relevant_lines(looked_at, cosines, threshold)
+        if not relevant:
+            return Found("nothing")
+        ranking = retrieve.by_cosine({line.candidate.ref: cosines[line.candidate.ref] for line in relevant})
+        edges = {edge.id: edge for graph in expansion.subgraphs for edge in graph.usable_edges}
+        kept, repeated = without_repetitions(with_list(relevant, "line", ranking), edges)
+        chosen = _best_of_each_kind(kept)
+        weighed = {line.candidate.ref: line for line in chosen}
+        scores = {ref: round(line.weight, 6) for ref, line in weighed.items()}
+        dropped = [(item.text, "not relevant") for item in others]
+        dropped += [(item.text, "duplicate") for item, _ in repeated]
+        dropped += [(line.candidate.text, "less relevant") for line in kept if line.candidate.ref not in weighed]
+        dropped += [(item.text, "less relevant") for item in rest]
+        return Found(
+            "nearest" if seeds.only_queries else "search",
+            expansion.subgraphs,
+            tuple(scored((line.candidate for line in chosen), scores)),
+            weighed,
+            tuple(dropped),
+        )
+
+    def _cosines(self, question: str, candidates: Sequence[Candidate]) -> dict[str, float]:
+        vectors = self._embedder.embed([question, *(item.plain for item in candidates)])
+        cosines = vectors[1:] @ vectors[0]
+        return {item.ref: round(float(cosine), 6) for item, cosine in zip(candidates, cosines, strict=True)}
+
+
+def _best_of_each_kind(lines: Sequence[Weighed]) -> list[Weighed]:
+    """Return the heaviest lines of each kind, of lines in the order of their weights."""
+    return [line for kind in ("evidence", "edge") for line in [item for item in lines if item.candidate.kind == kind][:SHOWN]]

@@ -1,0 +1,235 @@
+"""From subgraphs to the lines that a student is shown (design, section 5; paper, section "Simplified graph to text").
+
+Three pure steps: `candidate_lines` takes what the mode allows out of the subgraphs, `scored` gives each candidate its
+relevance, and `select_lines` orders, removes repetitions and cuts to the token budget. Every line keeps the id of
+the evidence or edge behind it (promise 4), every discard has its reason.
+
+A line is one physical line of text: line ends inside an evidence or a name become spaces, so that a text can neither
+begin a section of the prompt nor pass for another line.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from drag_graph.graph.aggregate import joined_statement
+from drag_graph.graph.inflection import noun, verb
+from drag_graph.identity import canonical_text
+from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
+
+LineFormat = Literal["arrow", "sentence"]
+DropReason = Literal["duplicate", "redundant", "too long", "token budget", "context window"]
+CountTokens = Callable[[str], int]
+
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W_]+")
+_ARROW = re.compile(r"\[(?P<subject>[^\[\]]*)\] --(?P<predicate>.*?)--> \[(?P<object>[^\[\]]*)\](?: \((?P<statement>.*)\))?")
+_BRACKETS = str.maketrans("[]", "()")
+DISPUTED = " (disputed)"
+"""Behind a line whose edge contradicts another one of its subgraph, shown or not."""
+_LINKING_WORDS = frozenset(
+    """
+    a an and are as at be been by for from has have in into is it its of on or than that the their this to was were which with
+    """.split()  # noqa: SIM905 - a word list reads better as words
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A line that may be shown. `plain` are its words without decoration; `score` orders it, `rank` breaks ties (0 is best)."""
+
+    kind: LineKind
+    ref: str
+    source_id: str
+    text: str
+    plain: str
+    rank: int
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedLine:
+    """A line that is not shown, and why."""
+
+    kind: LineKind
+    ref: str
+    text: str
+    reason: DropReason
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The lines to show, numbered from 1, evidence before edges; what was left out; the tokens of `block(lines)`."""
+
+    lines: tuple[Line, ...]
+    dropped: tuple[DroppedLine, ...]
+    tokens: int
+
+
+def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: LineFormat = "arrow") -> list[Candidate]:
+    """Return what `mode` allows of `subgraphs`, evidence before edges, each in the order of the stored ranks.
+
+    A subgraph without any triple has only evidence to give, so it gives that in mode `graph` too (the evidence-only
+    fall-back). Of several subgraphs, equal ranks come in the order of the subgraphs.
+    """
+    evidence: list[Candidate] = []
+    edges: list[Candidate] = []
+    for graph in subgraphs:
+        if mode in {"evidence", "combined"} or (mode == "graph" and graph.graph == "evidence_only"):
+            evidence += [_of_evidence(item, rank) for rank, item in enumerate(graph.kept_evidence)]
+        if mode in {"graph", "combined"}:
+            edges += [_of_edge(edge, rank, line_format) for rank, edge in enumerate(graph.usable_edges)]
+    return sorted(evidence, key=lambda item: item.rank) + sorted(edges, key=lambda item: item.rank)
+
+
+def scored(candidates: Iterable[Candidate], scores: Mapping[str, float]) -> list[Candidate]:
+    """Return the candidates with the scores that are given by `ref` (a cosine to the question, say); others keep theirs."""
+    return [replace(item, score=scores.get(item.ref, item.score)) for item in candidates]
+
+
+def select_lines(
+    candidates: Sequence[Candidate],
+    *,
+    count_tokens: CountTokens,
+    token_budget: int,
+    drop_redundant: bool = False,
+) -> Selection:
+    """Choose, order and number the lines that fit into `token_budget` tokens of `block(lines)`.
+
+    Within each section the highest score comes first, then the lowest rank; candidates without a score come last.
+    Over budget, the lowest evidence goes first, and only when all evidence is gone the lowest edges. A line that is alone
+    longer than the budget is never shown, not even as the only one: the budget holds always. Of lines with the same
+    words, the better one stays. `drop_redundant` also drops edges all of whose words a chosen evidence line has.
+    """
+    dropped: list[DroppedLine] = []
+    chosen = _without_duplicates(sorted(candidates, key=_order), dropped)
+    evidence = _short_enough([item for item in chosen if item.kind == "evidence"], count_tokens, token_budget, dropped)
+    edges = [item for item in chosen if item.kind == "edge"]
+    if drop_redundant:
+        edges = _without_redundant(evidence, edges, dropped)
+    edges = _short_enough(edges, count_tokens, token_budget, dropped)
+    lines = numbered([*evidence, *edges])
+    while (tokens := count_tokens(block(lines)) if lines else 0) > token_budget:
+        victim = lowest(lines)
+        dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, "token budget"))
+        lines = renumbered(line for line in lines if line is not victim)
+    return Selection(lines, tuple(dropped), tokens)
+
+
+def numbered(candidates: Iterable[Candidate]) -> tuple[Line, ...]:
+    """Return candidates as lines 1 to n; one without a score gets 0."""
+    return tuple(
+        Line(n=n, kind=item.kind, text=item.text, ref=item.ref, source_id=item.source_id, score=item.score or 0.0)
+        for n, item in enumerate(candidates, start=1)
+    )
+
+
+def renumbered(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Return the lines with the numbers 1 to n in their order."""
+    return tuple(line if line.n == n else line.model_copy(update={"n": n}) for n, line in enumerate(lines, start=1))
+
+
+def lowest(lines: Sequence[Line]) -> Line:
+    """Return the line that goes first when there is no room: the last evidence, or the last edge if no evidence is left."""
+    evidence = [line for line in lines if line.kind == "evidence"]
+    return (evidence or list(lines))[-1]
+
+
+def block(lines: Iterable[Line]) -> str:
+    """Return lines as a section of the prompt shows them: one a row, each with its number."""
+    return "\n".join(f"{line.n}. {line.text}" for line in lines)
+
+
+def arrow(subject: str, predicate: str, object_: str, statement: str = "") -> str:
+    """Return `[subject] --predicate--> [object] (statement)`; the parentheses only where there is a statement.
+
+    Square brackets in names become round ones, and arrow heads in the predicate are taken out, so that `parse_arrow` gets back
+    what was put in.
+    """
+    told = _one_line(predicate.replace("-->", " ")).strip("- ") or "-"
+    ends = [_one_line(end).translate(_BRACKETS) for end in (subject, object_)]
+    text = f"[{ends[0]}] --{told}--> [{ends[1]}]"
+    return f"{text} ({_one_line(statement)})" if statement.strip() else text
+
+
+def parse_arrow(text: str) -> tuple[str, str, str, str] | None:
+    """Return (subject, predicate, object, statement) of a line in arrow format, or None for any other text."""
+    found = _ARROW.fullmatch(text.removesuffix(DISPUTED))
+    return (found["subject"], found["predicate"], found["object"], found["statement"] or "") if found else None
+
+
+def plain_words(text: str) -> str:
+    """Return a line without decoration: of the arrow format its statement, else one clause a predicate."""
+    parsed = parse_arrow(text)
+    if parsed is None:
+        return text.removesuffix(DISPUTED)
+    subject, predicate, object_, statement = parsed
+    return statement or joined_statement(subject, predicate.split(" / "), object_)
+
+
+def adds_words(text: str, *others: str) -> bool:
+    """Return whether `text` has a word that `others` lack; endings and linking words (of, the, is ...) do not count."""
+    return bool(_content_words(text).difference(*(_content_words(other) for other in others)))
+
+
+def _of_evidence(item: Evidence, rank: int) -> Candidate:
+    text = _one_line(item.text)
+    return Candidate("evidence", item.id, item.source_id, text, text, rank)
+
+
+def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
+    """Return an edge as a line: a teacher's statement where it adds words, else one clause a claim."""
+    clauses = joined_statement(edge.subject, edge.predicates, edge.object)
+    statement = _one_line(edge.statement) if adds_words(edge.statement, clauses) else ""
+    plain = statement or _one_line(clauses)
+    text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement) if line_format == "arrow" else plain
+    return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
+
+
+def _order(item: Candidate) -> tuple[bool, float, int, str]:
+    return (item.score is None, -(item.score or 0.0), item.rank, item.ref)
+
+
+def _without_duplicates(candidates: Iterable[Candidate], dropped: list[DroppedLine]) -> list[Candidate]:
+    kept: dict[tuple[LineKind, str], Candidate] = {}
+    for item in candidates:
+        key = (item.kind, canonical_text(item.text).rstrip(".!"))
+        if key in kept:
+            dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
+        else:
+            kept[key] = item
+    return list(kept.values())
+
+
+def _without_redundant(
+    evidence: Iterable[Candidate], edges: Iterable[Candidate], dropped: list[DroppedLine]
+) -> list[Candidate]:
+    said = [_content_words(item.plain) for item in evidence]
+    kept: list[Candidate] = []
+    for edge in edges:
+        if any(_content_words(edge.plain) <= words for words in said):
+            dropped.append(DroppedLine("edge", edge.ref, edge.text, "redundant"))
+        else:
+            kept.append(edge)
+    return kept
+
+
+def _short_enough(
+    candidates: Sequence[Candidate], count_tokens: CountTokens, token_budget: int, dropped: list[DroppedLine]
+) -> list[Candidate]:
+    kept: list[Candidate] = []
+    for item in candidates:
+        if count_tokens(f"1. {item.text}") > token_budget:
+            dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
+        else:
+            kept.append(item)
+    return kept
+
+
+def _one_line(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(verb(noun(word)) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)

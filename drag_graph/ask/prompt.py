@@ -1,0 +1,96 @@
+"""From lines to a student's prompt (design, section 5; sections and open trigger as in the architecture document).
+
+    [SYSTEM]  [EVIDENCE]  [KNOWLEDGE GRAPH]  [QUESTION]  [OPTIONS]  [ANSWER]
+
+Evidence stands before the graph, each under its own header. A section with nothing in it is left out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from drag_graph.ask.lines import CountTokens, DroppedLine, block, lowest, renumbered
+from drag_graph.errors import ContextOverflow, QueryInvalid
+from drag_graph.model import LABELS, Line
+from drag_graph.ports.store import Prompt
+
+ANSWER_TOKENS = 64
+"""Tokens of the context window that are kept free for the student's answer."""
+GROUNDED = (
+    "Answer the question from the numbered lines below. "
+    "Where they do not settle it, use what you know. Do not fabricate information."
+)
+UNAIDED = "Answer the question from what you know. Do not fabricate information."
+CHOOSE = "Answer with the letter of one option."
+CHOICE_TRIGGER = "[ANSWER] The letter of the best option is"
+
+_SYSTEM_HEADER = "[SYSTEM]\n"
+_GAP = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """The prompt, and the lines that had to go because the context window is too small for them."""
+
+    prompt: Prompt
+    dropped: tuple[DroppedLine, ...]
+
+
+def assemble(
+    question: str,
+    options: Sequence[str],
+    lines: Sequence[Line],
+    *,
+    count_tokens: CountTokens,
+    context_window: int,
+    reserve: int = ANSWER_TOKENS,
+) -> Assembly:
+    """Put the prompt together and make it fit: at most `context_window - reserve` tokens of `count_tokens`.
+
+    Too long, the lowest evidence goes first, then the lowest edges; lines that stay are numbered anew. Raises
+    ContextOverflow when question and options alone do not fit, QueryInvalid for more than 26 options.
+    """
+    if len(options) > len(LABELS):
+        raise QueryInvalid(f"{len(options)} options are too many: there are letters for {len(LABELS)}")
+    room = context_window - reserve
+    bare = count_tokens(render(question, options, ()))
+    if bare > room:
+        message = f"question and options take {bare} tokens, the student has room for {max(room, 0)}"
+        raise ContextOverflow(message, hint="Shorten the question, or choose a student with a longer context.")
+    kept, dropped = renumbered(lines), []
+    text = render(question, options, kept)
+    while (tokens := count_tokens(text)) > room and kept:
+        victim = lowest(kept)
+        dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, "context window"))
+        kept = renumbered(line for line in kept if line is not victim)
+        text = render(question, options, kept)
+    return Assembly(Prompt(question, tuple(options), kept, text, tokens), tuple(dropped))
+
+
+def render(question: str, options: Sequence[str], lines: Sequence[Line]) -> str:
+    """Return the whole text of a prompt."""
+    evidence = [line for line in lines if line.kind == "evidence"]
+    edges = [line for line in lines if line.kind == "edge"]
+    sections = [_SYSTEM_HEADER + (GROUNDED if lines else UNAIDED) + (f" {CHOOSE}" if options else "")]
+    if evidence:
+        sections.append(f"[EVIDENCE]\n{block(evidence)}")
+    if edges:
+        sections.append(f"[KNOWLEDGE GRAPH]\n{block(edges)}")
+    sections.append(f"[QUESTION]\n{question.strip()}")
+    if options:
+        rows = (f"{label}. {' '.join(option.split())}" for label, option in zip(LABELS, options, strict=False))
+        sections.append("[OPTIONS]\n" + "\n".join(rows))
+        sections.append(CHOICE_TRIGGER)
+    else:
+        sections.append(_open_trigger(bool(evidence), bool(edges)))
+    return _GAP.join(sections)
+
+
+def as_messages(prompt: Prompt) -> tuple[dict[str, str], ...]:
+    """Return the prompt for a chat model: the SYSTEM section as the system message, all others as the user's."""
+    system, _, rest = prompt.text.partition(_GAP)
+    return ({"role": "system", "content": system.removeprefix(_SYSTEM_HEADER)}, {"role": "user", "content": rest})
+
+
+def _open_trigger(evidence: bool, edges: bool) -> str:
+    given = [name for name, there in (("evidence", evidence), ("graph", edges)) if there]
+    return f"[ANSWER] Based on the {' and '.join(given)}:" if given else "[ANSWER]"

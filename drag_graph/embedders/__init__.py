@@ -1,0 +1,41 @@
+"""The embedders: texts to unit vectors.
+
+`lexical` needs nothing but numpy, MiniLM and its relatives run in this process, and any other name goes to LiteLLM. A run that
+is interrupted and resumed must store the same numbers as one that is not, so a text's vector does not depend on the texts
+beside it; so vectors can be remembered by text.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from drag_graph.embedders.lexical import LexicalEmbedder
+from drag_graph.embedders.local import MINILM, MINILM_PACKAGE, PACKAGES, LocalEmbedder
+from drag_graph.embedders.remote import LiteLLMEmbedder
+from drag_graph.errors import ConfigurationError
+from drag_graph.ports.store import Embedder
+from drag_graph.settings import Settings
+
+LOCAL_PREFIX = "sentence-transformers/"
+
+__all__ = ["MINILM", "LexicalEmbedder", "LiteLLMEmbedder", "LocalEmbedder", "make_embedder"]
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """Return the embedder that `settings.embedder` names: auto, lexical, minilm, a folder, a hub name, or a LiteLLM name.
+
+    `auto` is MiniLM where its packages and weights are installed (nothing is imported to find out), else `lexical`. Raises
+    MissingExtra when an in-process model is asked for and its packages are not installed.
+    """
+    chosen = settings.embedder.strip()
+    if not chosen:
+        raise ConfigurationError("no embedder is named", hint="Use auto, lexical, minilm, a folder, or a LiteLLM name.")
+    if chosen == "auto":
+        chosen = "minilm" if all(find_spec(package) for package in (*PACKAGES, MINILM_PACKAGE)) else "lexical"
+    if chosen == "lexical":
+        return LexicalEmbedder()
+    if chosen == "minilm":
+        return LocalEmbedder(MINILM)
+    if chosen.startswith(LOCAL_PREFIX) or Path(chosen).expanduser().is_dir():
+        return LocalEmbedder(chosen)
+    api_key = settings.embedder_api_key.get_secret_value()
+    return LiteLLMEmbedder(chosen, base_url=settings.embedder_base_url, api_key=api_key)

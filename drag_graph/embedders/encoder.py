@@ -1,0 +1,236 @@
+"""The forward pass of a BERT sentence encoder in numpy: MiniLM and its relatives, without torch.
+
+The texts of a call are packed one after the other into a single matrix, and only attention looks at each text by itself. A
+matrix product must not make a text's numbers depend on what is packed beside it (docs/adr/0009). Whether it does depends on the
+processor: some libraries treat the last rows otherwise. So each text begins at a multiple of as many rows as loading finds out.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from drag_graph.ports.store import Vectors
+
+TOKENS_A_PASS = 1024
+"""Tokens packed together; more are not quicker and take 12 MB a thousand."""
+LEAST_ROWS = 16
+"""Rows of the smallest matrix: a still smaller one may be multiplied in another way."""
+ROW_STEPS = (1, 12, 16, 48)
+"""What is tried: the heights of the blocks that matrix libraries work in, and a common multiple."""
+_MORE = (0, 1, 2, 3, 5, 7, 11, 14)
+GELU_ROWS = 16
+"""Rows whose activation is worked out at once, so that they stay in the processor's cache."""
+
+# erf(x) on [-4, 4] as a quotient of two polynomials of x squared, highest power first; good to one unit of float32.
+_ABOVE = [
+    np.float32(factor)
+    for factor in (
+        -2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04,
+        -2.95459980854025e-03, -1.60960333262415e-02,
+    )
+]  # fmt: skip
+_BELOW = [
+    np.float32(factor)
+    for factor in (
+        -1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02,
+    )
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """A layer's matrices, transposed so that rows of tokens are multiplied from the left, and the biases and scales."""
+
+    attend: tuple[Vectors, Vectors]
+    attended: tuple[Vectors, Vectors]
+    attended_norm: tuple[Vectors, Vectors]
+    widen: tuple[Vectors, Vectors]
+    narrow: tuple[Vectors, Vectors]
+    narrow_norm: tuple[Vectors, Vectors]
+
+
+class Encoder:
+    """A sentence encoder of the BERT family with mean or first-token pooling, read from a model's folder.
+
+    Raises OSError, ValueError, KeyError or SafetensorError when the folder has no such model.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from safetensors.numpy import load_file
+        from threadpoolctl import threadpool_limits
+
+        # For good: on a busy machine the threads of a matrix library wait for each other by spinning, which
+        # made it 20 times slower. What runs beside each other is a run's workers.
+        threadpool_limits(1, user_api="blas")
+        config = _json(folder / "config.json")
+        if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
+            raise ValueError(f"a model of the kind {config.get('model_type')!r} cannot be run here, only BERT with GELU")
+        _check_parts(folder)
+        arrays = load_file(folder / "model.safetensors")
+        weights = {name.removeprefix("bert."): array.astype(np.float32, copy=False) for name, array in arrays.items()}
+        self.dimension = int(config["hidden_size"])
+        self.longest = _longest(folder, int(config["max_position_embeddings"]))
+        self._heads = int(config["num_attention_heads"])
+        self._epsilon = np.float32(config.get("layer_norm_eps", 1e-12))
+        self._first_token = _pools_first_token(folder)
+        self._words = weights["embeddings.word_embeddings.weight"]
+        self._places = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+        self._norm = _norm(weights, "embeddings")
+        self._layers = [_layer(weights, f"encoder.layer.{number}") for number in range(int(config["num_hidden_layers"]))]
+        self._row_step = row_step([self._layers[0].attend[0], self._layers[0].narrow[0]])
+
+    def encode(self, texts: list[list[int]]) -> Vectors:
+        """Return a row for each text, which is given as its tokens' numbers."""
+        parts: list[Vectors] = []
+        waiting: list[list[int]] = []
+        size = 0
+        for text in texts:
+            if waiting and (size + len(text) > TOKENS_A_PASS or not self._row_step):
+                parts.append(self._pass(waiting))
+                waiting, size = [], 0
+            waiting.append(text)
+            size += len(text)
+        return np.concatenate([*parts, self._pass(waiting)])
+
+    def _pass(self, texts: list[list[int]]) -> Vectors:
+        spans, end = [], 0
+        for text in texts:
+            spans.append(slice(end, end + len(text)))
+            end += _raised(len(text), self._row_step or 1)
+        rows = np.zeros((max(_raised(LEAST_ROWS, self._row_step or 1), end), self.dimension), dtype=np.float32)
+        for text, span in zip(texts, spans, strict=True):
+            rows[span] = self._words[text] + self._places[: len(text)]
+        rows = self._normal(rows, self._norm)
+        for layer in self._layers:
+            rows = self._normal(_times(self._attention(rows, layer, spans), layer.attended) + rows, layer.attended_norm)
+            rows = self._normal(_times(_gelu(_times(rows, layer.widen)), layer.narrow) + rows, layer.narrow_norm)
+        return np.stack([rows[span.start] if self._first_token else rows[span].mean(axis=0) for span in spans])
+
+    def _attention(self, rows: Vectors, layer: _Layer, spans: list[slice]) -> Vectors:
+        found = np.zeros_like(rows)
+        attending = _times(rows, layer.attend)
+        size = self.dimension // self._heads
+        for span in spans:
+            queries, keys, values = attending[span].reshape(-1, 3, self._heads, size).transpose(1, 2, 0, 3)
+            scores = queries @ keys.transpose(0, 2, 1)
+            scores *= np.float32(size**-0.5)
+            scores -= scores.max(axis=-1, keepdims=True)
+            np.exp(scores, out=scores)
+            scores /= scores.sum(axis=-1, keepdims=True)
+            found[span] = (scores @ values).transpose(1, 0, 2).reshape(-1, self.dimension)
+        return found
+
+    def _normal(self, rows: Vectors, norm: tuple[Vectors, Vectors]) -> Vectors:
+        rows = rows - rows.mean(axis=-1, keepdims=True)
+        rows /= np.sqrt((rows * rows).mean(axis=-1, keepdims=True) + self._epsilon)
+        rows *= norm[0]
+        rows += norm[1]
+        return rows
+
+
+def row_step(matrices: list[Vectors]) -> int:
+    """Return at multiples of how many rows a text may begin so that its products do not depend on other rows; 0 for none."""
+    chosen = np.random.default_rng(0)
+    for step in ROW_STEPS:
+        least = _raised(LEAST_ROWS, step)
+        probes = [
+            (start, count) for start in (0, step, 5 * step) for count in (*(least + more * step for more in _MORE), 9 * least)
+        ]
+        if all(
+            _alike(matrix, probes, chosen.standard_normal((15 * least, len(matrix)), dtype=np.float32)) for matrix in matrices
+        ):
+            return step
+    return 0
+
+
+def _alike(matrix: Vectors, probes: list[tuple[int, int]], rows: Vectors) -> bool:
+    whole = rows @ matrix
+    return all(np.array_equal(rows[start : start + count] @ matrix, whole[start : start + count]) for start, count in probes)
+
+
+def _raised(number: int, step: int) -> int:
+    return -(-number // step) * step
+
+
+def _times(rows: Vectors, dense: tuple[Vectors, Vectors]) -> Vectors:
+    found = rows @ dense[0]
+    found += dense[1]
+    return found
+
+
+def _gelu(rows: Vectors) -> Vectors:
+    for start in range(0, len(rows), GELU_ROWS):
+        part = rows[start : start + GELU_ROWS]
+        place = np.clip(part * np.float32(0.5**0.5), -4, 4)
+        square = place * place
+        above = _polynomial(_ABOVE, square)
+        above *= place
+        above /= _polynomial(_BELOW, square)
+        above += 1
+        above *= np.float32(0.5)
+        part *= above
+    return rows
+
+
+def _polynomial(factors: list[Any], at: Vectors) -> Vectors:
+    value: Vectors = at * factors[0]
+    value += factors[1]
+    for factor in factors[2:]:
+        value *= at
+        value += factor
+    return value
+
+
+def _layer(weights: dict[str, Vectors], prefix: str) -> _Layer:
+    three = [_dense(weights, f"{prefix}.attention.self.{name}") for name in ("query", "key", "value")]
+    attend = np.concatenate([matrix for matrix, _ in three], axis=1), np.concatenate([bias for _, bias in three])
+    return _Layer(
+        attend,
+        _dense(weights, f"{prefix}.attention.output.dense"),
+        _norm(weights, f"{prefix}.attention.output"),
+        _dense(weights, f"{prefix}.intermediate.dense"),
+        _dense(weights, f"{prefix}.output.dense"),
+        _norm(weights, f"{prefix}.output"),
+    )
+
+
+def _dense(weights: dict[str, Vectors], name: str) -> tuple[Vectors, Vectors]:
+    return np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]
+
+
+def _norm(weights: dict[str, Vectors], name: str) -> tuple[Vectors, Vectors]:
+    return weights[f"{name}.LayerNorm.weight"], weights[f"{name}.LayerNorm.bias"]
+
+
+def _longest(folder: Path, positions: int) -> int:
+    """Return how many tokens of a text are read."""
+    return min(positions, int(_json(folder / "sentence_bert_config.json", {}).get("max_seq_length") or positions))
+
+
+def _check_parts(folder: Path) -> None:
+    """Raise ValueError for a model that does more than encoding, pooling and normalising."""
+    parts = [str(part.get("type", "")).rpartition(".")[2] for part in _json(folder / "modules.json", [])]
+    if other := set(parts) - {"Transformer", "Pooling", "Normalize"}:
+        raise ValueError(f"a model with the part {min(other)} cannot be run here")
+    if _json(folder / "config_sentence_transformers.json", {}).get("default_prompt_name"):
+        raise ValueError("a model with a prompt of its own cannot be run here")
+
+
+def _pools_first_token(folder: Path) -> bool:
+    pooling = _json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
+    chosen = {name for name, value in pooling.items() if name.startswith("pooling_mode_") and value is True}
+    if chosen not in ({"pooling_mode_mean_tokens"}, {"pooling_mode_cls_token"}):
+        raise ValueError(f"vectors pooled by {', '.join(sorted(chosen)) or 'nothing'} cannot be made here")
+    return chosen == {"pooling_mode_cls_token"}
+
+
+def _json(path: Path, default: Any = None) -> Any:
+    if default is not None and not path.is_file():
+        return default
+    document: Any = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(document, list if path.name == "modules.json" else dict):
+        raise ValueError(f"{path.name} has another form")  # noqa: TRY004 - one kind of error for all that is wrong with a model
+    return document

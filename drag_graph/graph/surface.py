@@ -1,0 +1,196 @@
+"""Surface forms to comparable keys: cleaning, word endings, acronyms.
+
+English rules of this project's own making; a word that no rule knows stays as it is. Nothing here needs a model.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from drag_graph.graph.inflection import noun, verb
+
+ARTICLES = frozenset({"a", "an", "the"})
+REMEMBERED = 4_096
+"""Texts whose forms are remembered: those of one subgraph are looked at again and again."""
+AUXILIARIES = frozenset({"be", "have", "do"})
+PREPOSITIONS = frozenset(
+    """about above across after against along among around as at before behind below beneath beside between beyond by during for
+    from in inside into like near of off on onto out outside over per through throughout to toward towards under until up upon
+    via with within without""".split()  # noqa: SIM905 - a word list reads better as words
+)
+
+_SPACE = re.compile(r"\s+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff\ufffd]")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[+\u00b0%]")
+_DOTTED = re.compile(r"\b(?:[A-Za-z]\.){2,}")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_EDGE_MARKS = " \t\n\"'`.,;:!?*_~|\u201c\u201d\u2018\u2019\u00ab\u00bb\u200c\u200d"
+_BRITISH = tuple(
+    (re.compile(pattern), instead)
+    for pattern, instead in (
+        (r"(?<=[aeiou][a-z])our(?=s?$|ed$|ing$|less$|ful$|hood$|ite$|al$)|(?<=[bdlnptv])our(?=s?$|able$|al$)", "or"),
+        (r"(?<=[iet])tre(s?)$", r"ter\1"),
+        (r"ibre(s?)$", r"iber\1"),
+        (r"haem", "hem"),
+        (r"sulph", "sulf"),
+        (r"^oe(?=[ds])", "e"),
+        (r"isation(s?)$", r"ization\1"),
+        (r"^leuco", "leuko"),
+        (r"paed", "ped"),
+        (r"ageing$", "aging"),
+    )
+)
+_SPELT = {
+    "aeroplane": "airplane", "contour": "contour", "detour": "detour", "doughnut": "donut", "flour": "flour", "grey": "gray",
+    "hour": "hour", "hours": "hours", "four": "four", "pour": "pour", "sceptic": "skeptic", "tour": "tour", "your": "your",
+}  # fmt: skip
+_ASIDE = re.compile(r"^(?P<outer>[^()]+?)\s*\((?P<inner>[^()]+)\)$")
+_ACRONYM = re.compile(r"^(?:[A-Z][a-z]?\.?){1,7}[0-9]?s?$")
+
+
+@lru_cache(REMEMBERED)
+def clean(text: str) -> str:
+    """Return a name for people: NFKC, no control characters, single spaces, no quotes or full stops around it."""
+    folded = _CONTROL.sub(" ", unicodedata.normalize("NFKC", text)).replace("\u2019", "'").replace("\u2018", "'")
+    stripped = _SPACE.sub(" ", folded).strip(_EDGE_MARKS)
+    # An abbreviation keeps its last full stop: "U.S." is not "U.S".
+    return f"{stripped}." if re.search(r"\b[A-Z]\.[A-Z]$", stripped) else stripped
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words and numbers of a text as they are written; hyphens, slashes and underscores separate."""
+    return list(_tokens(text))
+
+
+@lru_cache(REMEMBERED)
+def _tokens(text: str) -> tuple[str, ...]:
+    words = clean(text).replace("'s ", " ").removesuffix("'s").replace("_", " ")
+    joined = _DOTTED.sub(lambda match: match.group().replace(".", ""), words)
+    return tuple(_TOKEN.findall(joined))
+
+
+@lru_cache(REMEMBERED)
+def fold(word: str) -> str:
+    """Return a word in lower case without accents."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFD", word.casefold())
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+@lru_cache(REMEMBERED)
+def spelling(word: str) -> str:
+    """Return a lower-case word in American spelling, as far as a few regular differences go."""
+    if word in _SPELT:
+        return _SPELT[word]
+    for pattern, instead in _BRITISH:
+        word = pattern.sub(instead, word)
+    return word
+
+
+def entity_words(text: str, common: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Return the comparable words of an entity's name: folded, singular, without articles, "A of B" as "B A".
+
+    A capitalised word keeps its ending ("Williams" is not "William") unless `common` has it or its singular: the words that are
+    written in lower case somewhere in the same graph.
+    """
+    written = tokens(text)
+    while len(written) > 1 and written[0].casefold() in ARTICLES:
+        written = written[1:]
+    words = []
+    for word in written:
+        folded = spelling(fold(word))
+        singular = noun(folded)
+        named = word[:1].isupper() and not (folded in common or singular in common)
+        words.append(folded if named else singular)
+    kept = [word for word in words if word not in ARTICLES] or words
+    if kept.count("of") == 1 and 0 < kept.index("of") < len(kept) - 1:
+        middle = kept.index("of")
+        kept = kept[middle + 1 :] + kept[:middle]
+    return tuple(kept)
+
+
+def entity_key(text: str, common: frozenset[str] = frozenset()) -> str:
+    """Return the key under which two names are the same without any model; spaces and hyphens within words do not matter."""
+    joined = ""
+    for word in entity_words(text, common):
+        # Two numbers must not run together: "1 2" is not "12".
+        joined += f" {word}" if joined and joined[-1].isdigit() and word[0].isdigit() else word
+    return joined or fold(clean(text))
+
+
+def spaced(predicate: str) -> str:
+    """Return a predicate as plain words: "locatedIn" and "located_in" are "located in"."""
+    return _CAMEL.sub(" ", clean(predicate)).replace("_", " ").lower()
+
+
+@lru_cache(REMEMBERED)
+def predicate_words(text: str) -> tuple[str, ...]:
+    """Return the plain forms of a predicate's words, without articles; "is located in" and "located in" are the same.
+
+    A passive keeps its preposition, so "causes" and "is caused by" stay apart (`cause`, `cause_by`).
+    """
+    folded = [fold(word) for word in tokens(spaced(text).replace("n't", " not").replace("cannot", "can not"))]
+    plain = [spelling(verb(word)) for word in folded if word not in ARTICLES]
+    while len(plain) > 2 and plain[0] in AUXILIARIES and plain[-1] in PREPOSITIONS and folded[-2] != plain[-2]:  # noqa: PLR2004
+        plain = plain[1:]
+    if len(plain) > 1 and plain[0] == "have" and (plain[1] == "be" or _is_participle(folded[1], plain[1])):
+        plain = plain[1:]
+    if len(plain) > 1 and plain[0] == "do" and plain[1] == "not":
+        plain = plain[1:]
+    return tuple(plain)
+
+
+def _is_participle(written: str, plain: str) -> bool:
+    return written != plain and not written.endswith(("s", "ing"))
+
+
+def predicate_key(text: str) -> str:
+    """Return a predicate in snake case with its words in their plain forms, such as `transition_directly_into`."""
+    return "_".join(predicate_words(text)) or "relate_to"
+
+
+def acronym_aside(text: str) -> tuple[str, str] | None:
+    """Return (long form, acronym) of a name like "deoxyribonucleic acid (DNA)", in either order, else None."""
+    match = _ASIDE.match(clean(text))
+    if match is None:
+        return None
+    outer, inner = match["outer"].strip(), match["inner"].strip()
+    if abbreviates(inner, outer):
+        return outer, inner
+    if abbreviates(outer, inner):
+        return inner, outer
+    return None
+
+
+def abbreviates(short: str, long: str) -> bool:
+    """Whether `short` is an acronym of `long`: each word of `long` gives its first letter, in order, and none is left over.
+
+    A letter may also come from inside a word when the acronym has three letters or more ("DNA", "ATP").
+    """
+    letters = re.sub(r"[^a-z0-9]", "", fold(short.removesuffix("s") if short[:-1].isupper() else short))
+    words = [fold(word) for word in tokens(long)]
+    words = [word for word in words if word not in ARTICLES and word not in {"of", "and", "for", "in"}] or words
+    if not _ACRONYM.match(short) or len(letters) < 2 or len(words) < 2:  # noqa: PLR2004
+        return False
+    if letters == "".join(word[0] for word in words):
+        return True
+    return len(letters) > 2 and _spells(letters, words)  # noqa: PLR2004
+
+
+def _spells(letters: str, words: list[str]) -> bool:
+    """Whether the letters run through the words in order, with every word's first letter among them."""
+    if not words:
+        return not letters
+    if not letters or letters[0] != words[0][0]:
+        return False
+    # The first word takes its first letter and any number of letters that follow in it.
+    rest, inside = letters[1:], words[0][1:]
+    if _spells(rest, words[1:]):
+        return True
+    while rest and rest[0] in inside:
+        inside = inside[inside.index(rest[0]) + 1 :]
+        rest = rest[1:]
+        if _spells(rest, words[1:]):
+            return True
+    return False

@@ -1,0 +1,388 @@
+"""What the pipeline asks of the outside world (design, sections 3 to 5). Adapters implement these; nothing here does I/O.
+
+Every adapter of a port passes the port's contract suite (`drag_graph.testing`).
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, TeacherCall
+from drag_graph.ports.replies import Reply
+from drag_graph.ports.search import GraphSearch
+
+if TYPE_CHECKING:
+    from drag_graph.ports.concepts import ConceptStore
+
+Vectors = NDArray[np.float32]
+SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
+Replace = bool | Literal["never", "always", "add"]
+"""What `GraphStore.save` may do with a query that is stored: see there."""
+Staleness = Literal["expired", "failed"]
+IdKind = Literal["query", "answer", "input"]
+"""What an id is of: `input` is the id that a line of the input had, which is matched as a whole."""
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors."""
+
+    @property
+    def name(self) -> str:
+        """The identity that the store records: two embedders of one name give the same vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return a float32 array of shape (len(texts), dimension), rows of length 1 (all zero for an empty text)."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of `text` under this embedder's tokenizer."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeacherRequest:
+    """One thing asked of a teacher.
+
+    `schema` is the class of the reply (design, section 7; it knows its name on the wire), `simpler` holds the
+    messages of the second re-ask. `count` is how many items the reply should have, or 0 where that is open.
+    """
+
+    query: Query
+    stage: Stage
+    schema: type[Reply]
+    messages: tuple[Mapping[str, str], ...]
+    prompt_version: str
+    simpler: tuple[Mapping[str, str], ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    count: int = 0
+    texts: tuple[str, ...] = ()
+    """The evidence texts that the indices of the reply refer to (for teachers that are no models)."""
+    edition: str = ""
+    """Tells a request from the same one asked for an earlier edition of the subgraph (docs/adr/0010). It is never sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeacherReply:
+    """A validated reply with the record of its call.
+
+    `call` is the one whose reply was used; `earlier` are those before it, in order, where a model had to be asked again.
+    `cached` is true when it came from the tape (and so cost nothing). `requests` is how many of the calls, the last ones, are
+    paid for now: 0 for a reply from the tape.
+    """
+
+    payload: Reply
+    call: TeacherCall
+    cached: bool = False
+    requests: int = 1
+    earlier: tuple[TeacherCall, ...] = ()
+
+    @property
+    def calls(self) -> tuple[TeacherCall, ...]:
+        """All calls of the exchange, in order."""
+        return (*self.earlier, self.call)
+
+
+class Teacher(Protocol):
+    """The large model, a recorded tape of one, or a file that people wrote."""
+
+    @property
+    def name(self) -> str:
+        """What a call's `model` records."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What the settings hash is made of: the name, and for a file the hash of its content."""
+
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a model, live or recorded, that gives as many items as it is asked for; not what people wrote."""
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        """Return a validated reply. Thread-safe.
+
+        Raises ModelError when the model cannot be used at all, ReplyError when this one reply is unusable, and
+        BudgetReached before a call that could pass the budget.
+        """
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a student is given. `text` is the whole assembled prompt; the parts are there for students that read no prose."""
+
+    question: str
+    options: tuple[str, ...]
+    lines: tuple[Line, ...]
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class StudentReply:
+    """What a student said. `probabilities` has one entry an option, summing to 1, or is empty where none are offered."""
+
+    text: str
+    label: str | None
+    confidence: float
+    probabilities: tuple[float, ...] = ()
+
+
+class Student(Protocol):
+    """The small local model."""
+
+    @property
+    def name(self) -> str:
+        """What an answer's `student` records."""
+
+    @property
+    def context_window(self) -> int:
+        """The most tokens that a prompt may have."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of `text` under the student's own tokenizer."""
+
+    def answer(self, prompt: Prompt) -> StudentReply:
+        """Answer one prompt. Raises ModelError when the model cannot be used, ReplyError when this reply is unusable."""
+
+
+@runtime_checkable
+class PrivacyFilter(Protocol):
+    """Takes out of a text what must not leave the machine."""
+
+    def clean(self, text: str) -> str:
+        """Return `text` without private data. Raises DragGraphError when it cannot; then nothing is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A numbered schema change: its version, name, the SHA-256 of its text, and when it was applied ('' if it was not)."""
+
+    version: int
+    name: str
+    checksum: str
+    applied_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySummary:
+    """One row of a listing."""
+
+    id: str
+    text: str
+    options: tuple[str, ...]
+    domain: str
+    graph: str
+    status: str
+    settings_hash: str
+    evidence: int
+    triples: int
+    edges: int
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class StaleQuery:
+    """A query whose subgraph is due to be distilled again, and when that subgraph was made and when it expires."""
+
+    id: str
+    created_at: str
+    expires_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that `db verify` found: the check's name, the id of the thing, and a sentence."""
+
+    check: str
+    id: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """How many of each label and relationship type went, but for the answers, which are named."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    answer_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedEdge:
+    """A simple edge between things: an end is a cluster of concepts, else a concept, else (not linked) the entity itself.
+
+    The names are those of the entities at its ends.
+    """
+
+    id: str
+    source_id: str
+    source: str
+    source_name: str
+    target: str
+    target_name: str
+    statement: str
+    predicates: tuple[str, ...]
+    confidence: float
+    support: int
+
+
+class GraphStore(Protocol):
+    """The graph of one namespace, in Neo4j or embedded. A context manager; methods are thread-safe.
+
+    Every method raises StoreUnavailable, StoreLocked or StoreUnfit (`drag_graph.errors`) where the store cannot serve, and
+    then nothing was half-written.
+    """
+
+    @property
+    def location(self) -> str:
+        """Where the store is, for people (never with a password)."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that every method is confined to."""
+
+    @property
+    def concepts(self) -> "ConceptStore":
+        """What joins the queries of the namespace."""
+
+    @property
+    def search(self) -> GraphSearch:
+        """Searching all subgraphs of the namespace together."""
+
+    def __enter__(self) -> Self:
+        """Open the store."""
+
+    def __exit__(self, *exc: object) -> None:
+        """Close it."""
+
+    def close(self) -> None:
+        """Release the store; a second call does nothing."""
+
+    def migrations(self) -> list[Migration]:
+        """Return all migrations that the code knows, in order, with `applied_at` where they were applied.
+
+        Raises StoreUnfit when the store has one that the code does not know or one whose checksum differs.
+        """
+
+    def migrate(self) -> list[Migration]:
+        """Apply what is pending, in order, and return it."""
+
+    def embedder(self) -> tuple[str, int] | None:
+        """Return the name and dimension of the embedder that filled this namespace, or None when nothing has."""
+
+    def claim_embedder(self, name: str, dimension: int) -> None:
+        """Record the embedder. Raises StoreUnfit, in words, when another one filled the namespace.
+
+        It writes even where nothing changes, so that a store that may only be read is refused before a model is asked; opened
+        for reading only, it compares alone.
+
+        While no query is stored, another may claim the namespace; then it is the first `save` of this store that raises.
+        """
+
+    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
+        """Write whole subgraphs and aggregate them, all in one transaction.
+
+        A query that is there under the same settings hash is left alone (`unchanged`); under another, its subgraph is replaced
+        (`replaced`) and its answers stay. `Subgraph.edges` and `Subgraph.graph` of the input are ignored: the aggregation
+        makes them. Refuses (StoreError) a triple without evidence or call.
+
+        With `replace` these are new editions of stored subgraphs: each is replaced whatever its settings hash, and one whose
+        query is not stored (any more) is not written (`gone`), because what was erased must not come back with it.
+
+        With "add" a second teacher adds to what is stored: evidence and triples that both have are there once, with the calls
+        of both (`added`; `unchanged` where nothing is new).
+
+        With "never" only what is not stored is written: a query that is there is left alone (`unchanged`) whatever its hash.
+        With "always" all is written: what is there is replaced, whatever its hash.
+        """
+
+    def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
+        """Make the simple edges of stored queries anew, in one transaction. Triples are not touched."""
+
+    def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
+        """Return the stored subgraphs in the given order, in one round trip; ids that are not stored are left out."""
+
+    def source_ids(self) -> Iterator[str]:
+        """Yield the ids of all stored sources, sorted; streams."""
+
+    def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
+        """Return the settings hash of each of these queries that is complete."""
+
+    def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
+        """Return up to `limit` queries to refresh, sorted by id, from the first id behind `after` on.
+
+        `expired`: the subgraph has a time to live that ended before `now` (UTC, ISO 8601). `failed`: since it was made, a
+        student that was shown it gave a wrong answer (docs/adr/0010).
+        """
+
+    def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
+        """Return up to `k` (query id, cosine) pairs, nearest first."""
+
+    def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
+        """Return ids that begin with `prefix`, sorted (so that people can type a short id).
+
+        Of kind `input`: the ids of queries whose line of the input had exactly this id.
+        """
+
+    def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
+        """Return stored queries, the newest first."""
+
+    def counts(self) -> dict[str, int]:
+        """Return how many of each label and relationship type there are: keys as in the design, section 3, all present."""
+
+    def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
+        """Write answers with their links in one transaction; an answer that is there already stays as it is.
+
+        What was erased must not come back with an answer. So one to a query that is not stored (any more) is not kept, nor one
+        that was shown what is not stored (any more; `drag_graph.ask.audit.proof_of`). Return the ids of those.
+        """
+
+    def read_answer(self, answer_id: str) -> Answer | None:
+        """Return the answer with its snapshot, or None."""
+
+    def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
+        """Return answers (of one query), newest first, without their snapshots."""
+
+    def erase(self, source_ids: Sequence[str]) -> Erased:
+        """Erase sources, their subgraphs, every answer that rests on one, and concepts that no entity refers to any more.
+
+        All in one transaction. What is not stored is left out.
+        """
+
+    def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
+        """Put `after`, which is less of a stored subgraph, in the place of `before`, in one transaction.
+
+        `before` is as `read` gave it; where something else is stored by now, nothing is written, and None is returned. The
+        simple edges are made by `after.aggregation`. Answers to it that name any of the ids `gone` go, and concepts (with their
+        judgements) that no entity refers to any more. What stays keeps its vectors and concepts. Only concepts
+        are counted.
+        """
+
+    def linked_edges(self) -> Iterator[LinkedEdge]:
+        """Yield the simple edges of the namespace between things; streams. One that lacks something (damage) is left out."""
+
+    def verify(self) -> list[Problem]:
+        """Return what only the database can tell is wrong; subgraphs are checked by reading them (`drag_graph.manage.verify`).
+
+        Unproven triples, orphans, answers without their source, wrong sizes and counts, lost vectors, duplicates.
+        """
+
+    def mend(self, check: str, ids: Sequence[str]) -> int:
+        """Remove what `verify` names so, as far as it is (still) wrong, in one transaction; return how many.
+
+        `orphan`: entities, evidence and calls. `dangling-answer`: answers. `vector`: those of evidence and concepts that are
+        all zeros; the clusters of such concepts are open then.
+        """
+
+    def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
+        """Yield every node and edge of the namespace as a JSON-able record, for `export` (`drag_graph.manage.export`).
+
+        Nodes: {"kind": "node", "label", "id", "properties"}. Edges: {"kind": "edge", "type", "id", "source", "target",
+        "properties"}. Order is not promised. Streams. Without `vectors`, a store may leave vectors out.
+        """

@@ -1,0 +1,119 @@
+"""The audit document of an answer, and a subgraph as text."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from drag_graph.ask.audit import unshown
+from drag_graph.errors import NotStored
+from drag_graph.manage.resolve_id import full_id
+from drag_graph.model import LABELS, Answer, Subgraph
+from drag_graph.ports.store import GraphStore
+
+Sent = Callable[[str], Mapping[str, Any] | None]
+"""Returns what a call sent, by the hash of it, or None where that is not recorded."""
+Rest = tuple[str, str, str, tuple[str, ...]]
+"""The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the ids of the teacher calls."""
+
+
+def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
+    """Return the audit of the answer whose id begins with `prefix`: what was recorded when the answer was given.
+
+    `live` says for each shown line whether the graph still rests it on the same triples, evidence texts and teacher calls:
+    `true`, or `false` after a refresh or tampering. Where it does, `not_shown` has the triples of the edge's pair that are in
+    no edge, as the store has them now. Raises as `full_id` does.
+    """
+    answer = store.read_answer(full_id(store, "answer", prefix))
+    if answer is None:
+        raise NotStored(f"answer {prefix!r} went away while it was read", hint="Ask again.")
+    document = answer_document(answer)
+    graphs = store.read(list(dict.fromkeys(line["source_id"] for line in document["lines"])))
+    stored = {graph.source_id: graph for graph in graphs}
+    for line in document["lines"]:
+        graph = stored.get(line["source_id"])
+        line["live"] = _is_live(line, graph)
+        line["not_shown"] = unshown(line["edge"], graph) if graph and line["live"] and line["edge"] else []
+    return document
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    """Return the audit of an answer as far as the answer itself knows it: `live` is null."""
+    calls = answer.snapshot.get("calls", [])
+    return {
+        "answer_id": answer.id,
+        "answer": answer.text,
+        **_facts(answer),
+        "question": answer.question,
+        "options": list(answer.options),
+        "student": answer.student,
+        "lines": [{**line, "live": None, "not_shown": []} for line in answer.snapshot.get("lines", [])],
+        "calls": calls,
+        "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
+        "privacy": answer.snapshot.get("privacy", {}),
+    }
+
+
+def seen_by_teacher(
+    calls: Iterable[Mapping[str, Any]], sent: Callable[[str], Mapping[str, Any] | None]
+) -> list[dict[str, Any]]:
+    """Return what each call sent, by `sent` (a ledger's, by hash); None where only the hash of it is known."""
+    return [
+        {
+            "call_id": call["id"],
+            "model": call["model"],
+            "stage": call["stage"],
+            "request_sha256": call["request_sha256"],
+            "messages": (sent(call["request_sha256"]) or {}).get("messages"),
+        }
+        for call in calls
+    ]
+
+
+def _facts(answer: Answer) -> dict[str, Any]:
+    fields = {"label", "confidence", "mode", "gold", "correct", "source_ids", "prompt_tokens", "latency_ms", "created_at"}
+    return answer.model_dump(mode="json", include=fields)
+
+
+def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:
+    """Return what a shown line rests on in a stored subgraph: nothing where it is gone or has lost its proof."""
+    calls = {call.id for call in subgraph.calls}
+    evidence = {item.id: item for item in subgraph.evidence if calls.issuperset(item.call_ids)}
+    if kind == "evidence":
+        return {("", ref, evidence[ref].text, evidence[ref].call_ids)} if ref in evidence else set()
+    triple_ids = next((edge.triple_ids for edge in subgraph.edges if edge.id == ref), (ref,))
+    return {
+        (item.id, item.evidence_id, evidence[item.evidence_id].text, item.call_ids)
+        for item in subgraph.triples
+        if item.id in triple_ids and item.evidence_id in evidence and calls.issuperset(item.call_ids)
+    }
+
+
+def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:
+    if subgraph is None:
+        return False
+    if line["kind"] == "evidence":
+        wanted = {("", line["evidence"]["id"], line["evidence"]["text"], _ids(line["calls"]))}
+    else:
+        wanted = {
+            (triple["id"], triple["evidence"]["id"], triple["evidence"]["text"], _ids(triple["calls"]))
+            for triple in line["triples"]
+        }
+    return stands_on(line["kind"], line["ref"], subgraph) == wanted
+
+
+def _ids(calls: list[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(sorted(call["id"] for call in calls))
+
+
+def subgraph_text(subgraph: Subgraph) -> str:
+    """Return a subgraph as plain lines: the question, its evidence and its edges, best first."""
+    lines = [subgraph.title]
+    if subgraph.document is None:
+        lines += [f"  {label}. {option}" for label, option in zip(LABELS, subgraph.query.options, strict=False)]
+    lines += ["", "EVIDENCE"]
+    lines += [f"{number}. {item.text}" for number, item in enumerate(subgraph.kept_evidence, start=1)]
+    lines += ["", f"KNOWLEDGE GRAPH ({subgraph.graph})"]
+    for edge in subgraph.usable_edges:
+        disputed = ", disputed" if edge.contradicts else ""
+        weight = f"({edge.confidence:.2f}, {edge.support}x{disputed})"
+        lines.append(f"[{edge.subject}] --{', '.join(edge.predicates)}--> [{edge.object}] {weight}")
+    return "\n".join(lines)

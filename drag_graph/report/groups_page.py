@@ -1,0 +1,57 @@
+"""`graph components|communities --format html`: the largest groups as a picture in one file that opens offline (ADR 5)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+
+from drag_graph.errors import MissingExtra
+from drag_graph.manage.statistics import Group
+
+MOST = 400
+"""Things in a picture; more of them are a ball of wool."""
+_COLOURS = ("#4C8EDA", "#FFC454", "#DA7194", "#8DCC93", "#F79767", "#57C7E3", "#C990C0", "#D9C8AE", "#569480", "#604A0E")
+
+
+def shown_groups(groups: Sequence[Group]) -> list[Group]:
+    """Return the largest groups that fit into a picture together, at least one; a group that is too large is cut."""
+    shown: list[Group] = []
+    room = MOST
+    for group in groups:
+        if len(group.members) > room and shown:
+            break
+        shown.append(Group(group.members[:room], group.edges))
+        room -= len(shown[-1].members)
+    return shown
+
+
+def groups_page(title: str, groups: Sequence[Group], edges: Iterable[tuple[str, str, float]], names: Mapping[str, str]) -> str:
+    """Return a self-contained HTML page of these groups, each in its colour, with the simple edges between their members.
+
+    Raises MissingExtra when neo4j-viz is not installed.
+    """
+    if find_spec("neo4j_viz") is None:
+        hint = "pip install 'drag-graph[picture]' (in a checkout: pip install '.[picture]')"
+        raise MissingExtra("the picture needs the package neo4j-viz", hint=hint)
+    from neo4j_viz import Node, Relationship, VisualizationGraph
+
+    group_of = {member: number for number, group in enumerate(groups) for member in group.members}
+    nodes = [
+        Node(
+            id=thing,
+            caption=names.get(thing, thing),
+            size=18,
+            color=_COLOURS[number % len(_COLOURS)],
+            properties={"name": names.get(thing, thing), "group": number + 1},
+        )
+        for thing, number in group_of.items()
+    ]
+    best: dict[tuple[str, str], float] = {}
+    for source, target, confidence in edges:
+        if source in group_of and target in group_of:
+            best[source, target] = max(confidence, best.get((source, target), 0.0))
+    links = [
+        Relationship(source=source, target=target, properties={"confidence": round(confidence, 3)}, width=1 + 4 * confidence)
+        for (source, target), confidence in sorted(best.items())
+    ]
+    from drag_graph.report.graph_page import whole_page
+
+    return whole_page(title, VisualizationGraph(nodes=nodes, relationships=links).render(height="100vh").data)

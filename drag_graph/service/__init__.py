@@ -1,1 +1,0 @@
-"""What is shown to people and programs beyond the command line: audit documents, pages, pictures."""

@@ -1,0 +1,354 @@
+"""The embedded engine below `LadybugStore`: one shared database a file, its connections, transactions and errors.
+
+What was measured of ladybug 0.22 and is held to here:
+
+- Its lock on the file is the process's (POSIX): a second database on the same file in this process would be let in, and closing
+  it would drop the lock. So stores of one file share one `Engine`, and nothing else here opens that file.
+- One transaction writes at a time; a second writing connection crashes the engine. So there is one, behind a lock. Reading
+  connections see committed data only and are safe beside it, each for one thread at a time.
+- After a write that failed (a full disk) the engine aborts the whole process when it is closed. So such an engine is never
+  closed: it takes no further writes, and its log is cut back to the end of the last transaction.
+- A reader takes no lock, and a checkpoint of another process changes the file under it: see `ladybug_snapshot`.
+- A log whose end is torn (a kill between two pages) is refused, unless the engine is told to replay it up to there. It is told
+  so: nobody heard that the torn transaction is stored. A copy of the log is kept, should the damage be another one.
+"""
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
+from drag_graph.stores.ladybug import compact as compacting
+from drag_graph.stores.ladybug import files, snapshot
+from drag_graph.stores.ladybug.errors import COMMITTED, WRITE_FAILURE, translate
+from drag_graph.stores.shared.statements import load
+
+Row = dict[str, Any]
+
+COMPACTING_ROOM = 2
+"""Times the size of the file that must be free: the tables as files, and the new file."""
+READ_PATIENCE = 30.0
+"""Seconds that a compaction waits for what other threads of this process read."""
+
+_engines: dict[str, "Engine"] = {}
+_places: dict[str, threading.Lock] = {}
+"""A lock for each file: who waits for another process to let go of one file keeps nobody from another."""
+_places_lock = threading.Lock()
+
+
+class Session:
+    """A connection with a transaction open on it. `check` is called before any row is given out."""
+
+    def __init__(self, connection: Any, location: str, check: Callable[[], None] | None = None) -> None:
+        self._connection = connection
+        self._location = location
+        self._check = check
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Execute the statement of that name (`cypher/ladybug`, `cypher/common`) and return its rows. Raises StoreError."""
+        return self.execute(*load(name, "ladybug").bind(**parameters))
+
+    def execute(self, text: str, parameters: dict[str, Any] | None = None) -> list[Row]:
+        """Execute a text that a file or the engine's own transaction control gave, and return its rows. Raises StoreError."""
+        return list(rows_of(self._connection, text, parameters, self._location, self._check))
+
+
+class Engine:
+    """An open database file, shared by all stores of this process that are on it (see `open_engine`)."""
+
+    def __init__(self, key: str, location: str, database: Any, *, read_only: bool, mark: snapshot.Mark | None = None) -> None:
+        self.location = location
+        self.read_only = read_only
+        self.version = 0
+        """Grows with every write of this process that may change a vector: what a cache of vectors is checked against."""
+        self.upgrading = threading.Lock()
+        """Held by the one of this process's stores that migrates the file; other processes are kept out by the file's lock."""
+        self._key = key
+        self._log = Path(f"{location}.wal")
+        self._database = database
+        self._mark = mark
+        self._check = None if mark is None else self._require_unchanged
+        self._users = 1
+        self._write_lock = threading.RLock()
+        self._idle: list[Any] = []
+        self._idle_lock = threading.Lock()
+        self._reading = threading.Condition()
+        self._readers = 0
+        self._writer: Any = None
+        self._failure = ""
+
+    def share(self, *, read_only: bool) -> "Engine":
+        """Return the engine for one more use. Raises StoreLocked when it was opened for reading and is wanted for writing."""
+        if self.read_only and not read_only:
+            raise StoreLocked(f"{self.location} is open in this process for reading only", hint="Close it there first.")
+        self._users += 1
+        return self
+
+    def close(self) -> None:
+        """Release one use; the last one closes the connections and the file (which checkpoints it).
+
+        It waits for a write that is under way in another thread.
+        """
+        with _place_of(self._key):
+            if self._users > 1:
+                self._users -= 1
+                return
+        with self._write_lock, _place_of(self._key):
+            self._users -= 1
+            if self._users:
+                return
+            del _engines[self._key]
+            connections = self._taken()
+            if self._failure or (not self.read_only and self._lacking_space()):
+                _leak(self._database, *connections)
+                return
+            for connection in connections:
+                connection.close()
+            self._database.close()
+
+    def _taken(self) -> list[Any]:
+        """Take all connections that nobody uses."""
+        with self._idle_lock:
+            connections = [*self._idle, *([self._writer] if self._writer else [])]
+            self._idle, self._writer = [], None
+        return connections
+
+    def compact(self, patience: float = READ_PATIENCE) -> None:
+        """Put a new file with what is live in the place of this one: what was deleted is in no file then.
+
+        It waits for what this process reads, and keeps other writers out. Killed at any instant, the old file or the new one is
+        there. Raises StoreLocked where this process reads for longer than `patience` seconds, or another one took the file in
+        between; StoreUnavailable where there is no room for a second file.
+        """
+        if self.read_only:
+            raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
+        with self._write_lock, self._without_readers(patience):
+            self._require_writable()
+            path = Path(self.location)
+            if self.free_bytes() < COMPACTING_ROOM * path.stat().st_size + files.SPARE_BYTES:
+                raise StoreUnavailable(f"there is no room for a second file beside {path}", hint="Free some disk space.")
+            with files.draft_beside(path) as draft:
+                self._write_draft(draft)
+                for connection in self._taken():
+                    connection.close()
+                self._database.close()
+                self._failure = "its file could not be opened again"
+                try:
+                    with files.put_in_place(draft, path):
+                        self._reopen(path, patience)
+                except StoreError:
+                    if self._failure:
+                        self._reopen(path, patience)
+                    raise
+
+    def _reopen(self, path: Path, patience: float) -> None:
+        self._database, _ = files.open_database(path, read_only=False, timeout=patience)
+        self._failure = ""
+        self.version += 1
+
+    def _write_draft(self, draft: Path) -> None:
+        import ladybug
+
+        connection = self._connect()
+        try:
+            loads = compacting.write_tables(Session(connection, self.location).execute, draft.parent)
+        finally:
+            connection.close()
+        database = ladybug.Database(str(draft), compression=files.COMPRESSION)
+        try:
+            connection = ladybug.Connection(database)
+            compacting.read_tables(Session(connection, str(draft)).execute, loads)
+        except BaseException:
+            _leak(database, connection)  # a COPY that failed has broken its memory
+            raise
+        connection.close()
+        database.close()
+
+    @contextmanager
+    def _without_readers(self, patience: float) -> Iterator[None]:
+        """Run the block while nobody in this process reads. Raises StoreLocked."""
+        with self._reading:
+            if not self._reading.wait_for(lambda: self._readers == 0, patience):
+                raise StoreLocked(f"{self.location} is read by this process", hint="Let the reading end, then run it again.")
+            yield
+
+    @contextmanager
+    def writing(self, *, keeps_vectors: bool = False) -> Iterator[Session]:
+        """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError.
+
+        `keeps_vectors` says that what is written neither adds, changes nor takes away a vector.
+        """
+        if self.read_only:
+            raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
+        with self._write_lock:
+            self._require_writable()
+            if self._writer is None:
+                self._writer = self._connect()
+            session = Session(self._writer, self.location)
+            committed = False
+            try:
+                with self._committed(session):
+                    yield session
+                committed = True
+            finally:
+                self.version += not keeps_vectors
+                if not committed:
+                    self._roll_back()
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Open a read-only transaction on a connection of its own: all its statements see one state. Raises StoreError."""
+        with self._borrowed() as connection:
+            session = Session(connection, self.location, self._check)
+            session.execute("BEGIN TRANSACTION READ ONLY")
+            yield session
+            session.execute("COMMIT")
+
+    def stream(self, name: str, /, **parameters: Any) -> Iterator[Row]:
+        """Yield the rows of one reading statement one by one, from one state of the store. Raises StoreError."""
+        text, bound = load(name, "ladybug").bind(**parameters)
+        with self._borrowed() as connection:
+            yield from rows_of(connection, text, bound, self.location, self._check)
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Any]:
+        """Lend an idle reading connection, or a new one. One that met an error is not lent again."""
+        with self._reading:
+            self._readers += 1
+        usable, connection = False, None
+        try:
+            with self._idle_lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                connection = self._connect()
+            yield connection
+            usable = True
+        except GeneratorExit:
+            usable = True
+            raise
+        finally:
+            if usable:
+                with self._idle_lock:
+                    self._idle.append(connection)
+            elif connection is not None:
+                connection.close()
+            with self._reading:
+                self._readers -= 1
+                self._reading.notify_all()
+
+    def _connect(self) -> Any:
+        import ladybug
+
+        try:
+            # The statements are small: sharing one out among threads costs more than it saves.
+            return ladybug.Connection(self._database, num_threads=1)
+        except RuntimeError as error:
+            raise translate(str(error), self.location) from error
+
+    def _require_unchanged(self) -> None:
+        """Refuse to read on in a file that a writer has come to and checkpointed since. Raises StoreUnavailable."""
+        path = Path(self.location)
+        try:
+            changed = snapshot.mark_of(path) != self._mark
+        except OSError:
+            changed = False  # Its name is gone, or its folder may no longer be looked into; the open file is what it was.
+        if changed:
+            raise StoreUnavailable(f"{path} was written to while it was being read", hint=snapshot.AGAIN)
+
+    def _require_writable(self) -> None:
+        if self._failure:
+            raise StoreUnavailable(f"{self.location} took no more writes after: {self._failure}", hint="Start again.")
+        if self._lacking_space():
+            raise StoreUnavailable(f"the disk of {self.location} is full", hint="Free some space and run the same again.")
+
+    @contextmanager
+    def _committed(self, session: Session) -> Iterator[None]:
+        """Begin a transaction and commit it at the end of the block; what is to be done where it fails is the caller's.
+
+        After a failure to write nothing more is written, and the log is cut back to its size before.
+        """
+        log_size = self._log_size()
+        try:
+            session.execute("BEGIN TRANSACTION")
+            yield
+            session.execute("COMMIT")
+            files.protect(self._log, Path(self.location))
+        except StoreError as error:
+            if WRITE_FAILURE.search(str(error.__cause__)):
+                self._failure = str(error)
+                if not COMMITTED.search(str(error.__cause__)) and self._log_size() > log_size:
+                    os.truncate(self._log, log_size)
+            raise
+
+    def _lacking_space(self) -> bool:
+        return self.free_bytes() < files.SPARE_BYTES + 4 * self._log_size()
+
+    def free_bytes(self) -> int:
+        """Return how many bytes may still be written to the disk of the file."""
+        folder = os.statvfs(Path(self.location).parent)
+        return folder.f_bavail * folder.f_frsize
+
+    def _log_size(self) -> int:
+        return self._log.stat().st_size if self._log.exists() else 0
+
+    def _roll_back(self) -> None:
+        # The engine has rolled back by itself where a statement failed; then there is nothing left to roll back.
+        with suppress(StoreError):
+            Session(self._writer, self.location).execute("ROLLBACK")
+
+
+def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
+    """Return the engine on `path`, which is made with its folder unless `read_only`; every call wants one `close`.
+
+    Waits up to `timeout` seconds for a lock that another process holds, then raises StoreLocked. Raises StoreUnfit for what
+    is no store or may not be used, StoreUnavailable for a full disk.
+    """
+    files.require_file(path, read_only=read_only)
+    key = os.path.realpath(path)
+    with _place_of(key):
+        engine = _engines.get(key)
+        if engine is not None:
+            return engine.share(read_only=read_only)
+        if not read_only and not path.exists():
+            files.create(path)
+        database, mark = files.open_database(path, read_only=read_only, timeout=timeout)
+        engine = _engines[key] = Engine(key, str(path), database, read_only=read_only, mark=mark)
+        return engine
+
+
+def rows_of(
+    connection: Any, text: str, parameters: dict[str, Any] | None, location: str, check: Callable[[], None] | None = None
+) -> Iterator[Row]:
+    """Execute a text and yield its rows as dictionaries, each after a `check`. Raises StoreError, never the engine's own."""
+    try:
+        result = connection.execute(text, parameters or {})
+        try:
+            names = result.get_column_names()
+            while result.has_next():
+                row = dict(zip(names, result.get_next(), strict=True))
+                if check:
+                    check()
+                yield row
+        finally:
+            result.close()
+    except (RuntimeError, ValueError, LookupError, OverflowError, MemoryError) as error:
+        if check:
+            check()
+        raise translate(str(error), location) from error
+    if check:
+        check()
+
+
+def _place_of(key: str) -> threading.Lock:
+    with _places_lock:
+        return _places.setdefault(key, threading.Lock())
+
+
+def _leak(*objects: Any) -> None:
+    """Keep objects alive past the interpreter's end: their destructors would abort the process."""
+    for item in objects:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(item))

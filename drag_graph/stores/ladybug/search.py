@@ -1,0 +1,169 @@
+"""Searching all subgraphs of a namespace of an embedded store: `drag_graph.ports.search.GraphSearch`.
+
+The engine has no vector index without a download, so vectors are compared here, all at once, in single precision; they are read
+again only after a write that may have changed them. An expansion is a few statements of one reading transaction.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from drag_graph.model import Subgraph
+from drag_graph.ports.search import LIMITS, Candidates, Expansion, Hit, Limits, Seed, Step, Walk, concept_ids, ranked
+from drag_graph.stores.ladybug.access import LadybugAccess
+from drag_graph.stores.ladybug.engine import Row, Session
+from drag_graph.stores.ladybug.read import read_edges, read_subgraphs
+from drag_graph.stores.ladybug.vectors import VectorIndex
+
+IDS_AT_ONCE = 32
+"""As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""
+_VECTORS = {
+    "queries": "nearest_queries",
+    "evidence": "search_candidates_evidence_vectors",
+    "similar": "search_candidates_concept_vectors",
+}
+_TEXTS = {
+    "queries": "search_candidates_queries",
+    "evidence": "search_candidates_evidence",
+    "similar": "search_candidates",
+}
+
+
+class LadybugSearch:
+    """The `GraphSearch` port on an embedded store; see there for what each method promises."""
+
+    def __init__(self, access: LadybugAccess) -> None:
+        self._access = access
+        self._indexes: dict[str, VectorIndex] = {}
+
+    def forget(self) -> None:
+        """Drop the vectors that were read."""
+        self._indexes = {}
+
+    def nearest(self, kind: str, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
+        """Return up to `k` (id, cosine) pairs of the `queries`, the `evidence` or the `similar` concepts, nearest first."""
+        engine, index = self._access.ready(), self._indexes.get(kind)
+        if index is None or index.version != engine.version:
+            # The version is taken before the vectors, so that a write in between only makes the next call read again.
+            version = engine.version
+            index = VectorIndex.of(version, engine.stream(_VECTORS[kind], namespace=self._access.namespace))
+            self._indexes[kind] = index
+        return index.nearest(vector, k)
+
+    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
+        pairs = {kind: self.nearest(kind, vector, k) if any(vector) else [] for kind in _VECTORS}
+        ids = concept_ids(self._access.namespace, keys)
+        with self._access.reading() as session:
+            own = session.run("settings_hashes", namespace=self._access.namespace, source_ids=[source_id])
+            ranks = {kind: ranked(self._hits(session, _TEXTS[kind], dict(found)), k) for kind, found in pairs.items()}
+            named = {hit.id: hit for hit in self._hits(session, "search_candidates", dict.fromkeys(ids, 1.0))}
+        return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
+
+    def _hits(self, session: Session, name: str, scores: dict[str, float]) -> list[Hit]:
+        found = [row for some in _chunks(list(scores)) for row in session.run(name, namespace=self._access.namespace, ids=some)]
+        return [
+            Hit(
+                row["id"],
+                scores[row["id"]],
+                row["text"],
+                row.get("source_id", ""),
+                (row["cluster"] or row["id"]) if "cluster" in row else "",
+                row.get("entities") or 0,
+            )
+            for row in found
+        ]
+
+    def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
+        walk = Walk()
+        named = [seed for seed in seeds if seed.kind == "concept"]
+        with self._access.reading() as session:
+            for seed in seeds:
+                walk.steps += self._told(session, seed)
+            walk.steps += self._named(session, named, limits)
+            if hops > 1:
+                walk.steps += self._far(session, walk, limits)
+            graphs = self._subgraphs(session, walk.source_ids(seeds))
+        return walk.expansion(graphs, seeds)
+
+    def _named(self, session: Session, seeds: Sequence[Seed], limits: Limits) -> list[Step]:
+        """Return the edges that clusters lead to."""
+        members = self._members(session, [seed.id for seed in seeds])
+        found: list[Step] = []
+        for seed in seeds:
+            entities = self._entities(session, members[seed.id], limits.entities)
+            rows = sorted(self._edges(session, entities), key=lambda row: (-row["confidence"], row["id"]))[: limits.edges]
+            found += [_step(row, 1, seed.id, seed.score) for row in rows]
+        return sorted(found, key=lambda step: (-step.score * step.confidence, step.edge_id, step.seed))[: limits.near]
+
+    def _told(self, session: Session, seed: Seed) -> list[Step]:
+        """Return the edges that a query or an evidence leads to."""
+        if seed.kind == "concept":
+            return []
+        if not session.run("settings_hashes", namespace=self._access.namespace, source_ids=[seed.source_id or seed.id]):
+            return []
+        source_id = seed.id if seed.kind == "query" else seed.source_id
+        edges = [{**row, "source_id": source_id} for row in read_edges(session, source_id)]
+        if seed.kind == "query":
+            return [_step(row, 0, seed.id, seed.score) for row in edges]
+        return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]
+
+    def _far(self, session: Session, walk: Walk, limits: Limits) -> list[Step]:
+        there = {step.edge_id for step in walk.steps}
+        found: list[tuple[float, Step]] = []
+        frontier = walk.frontier(limits.frontier)
+        called: dict[str, list[Row]] = {entity: [] for entity, _ in frontier}
+        for some in _chunks(list(called)):
+            for row in session.run("search_expand_concepts", entities=some):
+                called[row["entity"]].append(row)
+        members = self._members(session, [row["cluster"] for names in called.values() for row in names if row["cluster"]])
+        for entity, way in frontier:
+            others = self._entities(session, [row["id"] for row in called[entity]], limits.beyond)
+            clusters = [row["cluster"] for row in called[entity] if row["cluster"]]
+            others += self._entities(session, [id_ for cluster in clusters for id_ in members[cluster]], limits.beyond)
+            strength = way.score * way.confidence
+            found += [
+                (strength * row["confidence"], _step(row, way.hop + 1, way.seed, way.score))
+                for row in self._edges(session, list(dict.fromkeys([entity, *others])))
+                if row["id"] not in there
+            ]
+        found.sort(key=lambda pair: (-pair[0], pair[1].edge_id))
+        return list(dict.fromkeys(step for _, step in found))[: limits.far]
+
+    def _subgraphs(self, session: Session, source_ids: Sequence[str]) -> list[Subgraph]:
+        found = [subgraph for some in _chunks(source_ids) for subgraph in read_subgraphs(session, self._access.namespace, some)]
+        return sorted(found, key=lambda subgraph: subgraph.source_id)
+
+    def _members(self, session: Session, clusters: Sequence[str]) -> dict[str, list[str]]:
+        """Return the concepts of each cluster, the one that stands for it first: that is there even where a cluster is open.
+
+        One statement for all, because it looks at every concept of the namespace.
+        """
+        members = {cluster: {cluster: None} for cluster in clusters}
+        if members:
+            found = session.run("search_expand", namespace=self._access.namespace, clusters=list(members))
+            for row in sorted(found, key=lambda row: str(row["id"])):
+                members[row["cluster"]][row["id"]] = None
+        return {cluster: list(ids) for cluster, ids in members.items()}
+
+    @staticmethod
+    def _entities(session: Session, concepts: Sequence[str], limit: int) -> list[str]:
+        found: list[str] = []
+        for some in _chunks(concepts):
+            if len(found) < limit:
+                rows = session.run("search_expand_entities", concepts=some, limit=limit - len(found))
+                found += [row["id"] for row in rows]
+        return found
+
+    @staticmethod
+    def _edges(session: Session, entities: Sequence[str]) -> list[Row]:
+        found: dict[str, Row] = {}
+        for some in _chunks(entities):
+            for name in ("search_expand_outgoing", "search_expand_incoming"):
+                found |= {row["id"]: row for row in session.run(name, entities=some)}
+        return list(found.values())
+
+
+def _step(row: Row, hop: int, seed: str, score: float) -> Step:
+    return Step(row["id"], row["source_id"], row["confidence"], (row["subject_id"], row["object_id"]), hop, seed, score)
+
+
+def _chunks(ids: Sequence[str]) -> Iterable[list[str]]:
+    return (list(ids[start : start + IDS_AT_ONCE]) for start in range(0, len(ids), IDS_AT_ONCE))

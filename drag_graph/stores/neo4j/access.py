@@ -1,0 +1,147 @@
+"""A namespace of a Neo4j: its connection, its schema, and transactions on it."""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Self, TypeVar
+
+from drag_graph.errors import StoreUnfit
+from drag_graph.log import event
+from drag_graph.model import DEFAULT_NAMESPACE
+from drag_graph.ports.store import Migration
+from drag_graph.stores.neo4j.connection import Neo4jConnection, Work
+from drag_graph.stores.shared import migrate
+from drag_graph.stores.shared.statements import load
+
+Result = TypeVar("Result")
+
+PATIENCE = 600.0
+"""Seconds for which an upgrader waits for another one."""
+_MADE = re.compile(r"\b(?:INDEX|CONSTRAINT) (\w+) IF NOT EXISTS")
+_TELL_EVERY = 30.0
+_LONGEST_LOOK = 1.0
+
+
+class Neo4jAccess:
+    """One namespace of a Neo4j whose schema is this version's: what everything that is kept there works through.
+
+    `timeout` is in seconds: how long a server that is away or restarting is waited for. `password` may be empty for a server
+    without authentication. A store that is `read_only` is not upgraded by `migrate`. Nothing is sent before the first use.
+    Raises ConfigurationError for an address that is none.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        username: str = "neo4j",
+        password: str = "",
+        database: str | None = None,
+        namespace: str = DEFAULT_NAMESPACE,
+        timeout: float = 30.0,
+        read_only: bool = False,
+    ) -> None:
+        self._connection = Neo4jConnection(uri, username=username, password=password, database=database, timeout=timeout)
+        self._uri = uri
+        self._namespace = namespace
+        self._timeout = timeout
+        self._read_only = read_only
+        self._migrated = False
+
+    @property
+    def location(self) -> str:
+        return self._connection.location
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    def __enter__(self) -> Self:
+        self._connection.open()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    # ---- the schema
+
+    def migrations(self) -> list[Migration]:
+        return migrate.status("neo4j", self._history)
+
+    def migrate(self) -> list[Migration]:
+        if self._read_only:
+            self._require_schema()
+            return []
+        done: list[Migration] = []
+        if migrate.plan(migrate.known("neo4j"), self._history()):
+            self._connection.change_schema(load("lock_migrations_schema", "neo4j").bind()[0])
+            with self._connection.locked("lock_migrations", PATIENCE) as held:
+                done = migrate.run("neo4j", self._history_now, partial(self._apply, held))
+        self._migrated = True
+        return done
+
+    def _history(self) -> list[Migration]:
+        return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"))]
+
+    def _history_now(self) -> list[Migration]:
+        """Read what another upgrader has just done, too."""
+        return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"), current=True)]
+
+    def _apply(self, held: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
+        """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS.
+
+        `held` raises where others are no longer kept out.
+        """
+        for text in statements:
+            held()
+            self._connection.change_schema(text)
+        self._await_indexes([name for text in statements for name in _MADE.findall(text)])
+        held()
+        values = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
+        self._connection.write(lambda work: work.run("record_migration", **values, applied_at=migration.applied_at))
+
+    def _await_indexes(self, names: list[str]) -> None:
+        """Wait until these indexes are filled, however long it takes in a large store. Raises StoreUnfit if one cannot."""
+        told, pause = time.monotonic(), 0.05
+        while True:
+            open_ = self._connection.read(lambda work: work.rows("await_indexes", names=names), current=True)
+            failed = [name for name, state, _ in open_ if state == "FAILED"]
+            if failed:
+                raise StoreUnfit(
+                    f"the server could not fill the index {failed[0]} of {self.location}",
+                    hint=f"See its logs; then DROP INDEX {failed[0]} and run `drag-graph db migrate` again.",
+                )
+            if not open_:
+                return
+            if time.monotonic() - told >= _TELL_EVERY:
+                told = time.monotonic()
+                name, _, percent = open_[0]
+                event("the server fills an index", level=logging.WARNING, index=name, percent=round(percent or 0.0, 1))
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_LOOK)
+
+    def _require_schema(self) -> None:
+        if self._migrated:
+            return
+        if migrate.plan(migrate.known("neo4j"), self._history()):
+            # A replica may not have heard yet of an upgrade.
+            migrate.require("neo4j", self._history_now, f"the store at {self.location}", self._uri)
+        self._migrated = True
+
+    def reading(self, work: Callable[[Work], Result], *, current: bool = False) -> Result:
+        """Return what `work` returns of a reading transaction; it may be called again. Raises StoreError.
+
+        On a cluster, what another process has just written is seen for certain only where `current` is true.
+        """
+        self._require_schema()
+        return self._connection.read(work, current=current)
+
+    def writing(self, work: Callable[[Work], Result]) -> Result:
+        """Return what `work` returns of a writing transaction; it may be called again. Raises StoreError."""
+        self._require_schema()
+        return self._connection.write(work)

@@ -1,0 +1,362 @@
+"""A connection to Neo4j (design, section 4): transactions that are repeated within a deadline, bookmarks, errors in words."""
+
+import logging
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.log import event, slow
+from drag_graph.stores.neo4j.errors import CREDENTIALS, TIMED_OUT, explain, is_passing, may_have_come_through
+from drag_graph.stores.shared.statements import load
+
+if TYPE_CHECKING:
+    import neo4j
+
+SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+ROUTED = "neo4j"
+"""How the address of a cluster begins; all others are of one server."""
+OLDEST = (5, 26)
+_SCHEMA_TRIES = 3
+_FIRST_PAUSE = 0.25
+_LONGEST_PAUSE = 2.0
+_PROBE = 2.0
+"""Seconds for which a lock is waited for by one transaction; the server looks at the time about once a second."""
+_HELD_AT_MOST = 86_400.0
+"""Seconds after which the server lets go of a lock although it has not heard that its holder ended."""
+
+Result = TypeVar("Result")
+
+
+class IdTaken(StoreError):  # noqa: N818 - reads as what happened
+    """A uniqueness constraint refused a write: another writer was faster, or an id is not unique."""
+
+
+class _Unspoken(list[Any]):
+    """A list whose text is its length.
+
+    The driver makes a text of all parameters for its log, whether it logs or not (6.4.1): of a batch that took three times as
+    long as sending it, and where somebody does log, the log held it.
+    """
+
+    def __repr__(self) -> str:
+        return f"[{len(self)} items]"
+
+
+class Work:
+    """The statements of one transaction, by name; of a reading work, each is a transaction of its own.
+
+    `perhaps_done` is true when the same work was committed before and nobody heard of its end: it may have come through.
+    """
+
+    def __init__(self, transaction: "neo4j.Transaction | neo4j.Session", *, perhaps_done: bool = False) -> None:
+        self._transaction = transaction
+        self.perhaps_done = perhaps_done
+
+    def rows(self, name: str, /, **parameters: Any) -> list[list[Any]]:
+        """Execute the statement and return all its rows."""
+        return self._result(name, parameters).values()
+
+    def records(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        """Execute the statement and return all its rows, as the embedded engine does: by the names of their columns."""
+        return [dict(record) for record in self._result(name, parameters)]
+
+    def run(self, name: str, /, **parameters: Any) -> None:
+        """Execute a statement that returns nothing, to its end."""
+        self._result(name, parameters).consume()
+
+    def _result(self, name: str, parameters: dict[str, Any]) -> "neo4j.Result":
+        text, bound = load(name, "neo4j").bind(**parameters)
+        sent = {key: _Unspoken(value) if isinstance(value, list) else value for key, value in bound.items()}
+        return self._transaction.run(text, sent)
+
+    def agent(self) -> str:
+        """Ask for a sign of life, and return the name and version of the server that gave it."""
+        text, bound = load("ping", "neo4j").bind()
+        return str(self._transaction.run(text, bound).consume().server.agent)
+
+    def migrate(self, text: str) -> None:
+        """Execute one statement of a migration."""
+        self._transaction.run(text).consume()
+
+
+@dataclass
+class _Attempts:
+    """What is known of the earlier attempts at one write."""
+
+    perhaps_done: bool = False
+
+
+class Neo4jConnection:
+    """A driver and how it is used. Thread-safe; nothing is sent before the first `read`, `write` or `open`."""
+
+    def __init__(self, uri: str, *, username: str, password: str, database: str | None, timeout: float) -> None:
+        check_uri(uri)
+        self._uri = uri
+        self._is_routed = urlsplit(uri).scheme.startswith(ROUTED)
+        self._auth = (username, password)
+        self._database = database
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._driver: neo4j.Driver | None = None
+        self._opened = self._closed = False
+
+    @property
+    def location(self) -> str:
+        """The address and, where one is named, the database; the password is no part of an address."""
+        return f"{self._uri} (database {self._database})" if self._database else self._uri
+
+    def open(self) -> None:
+        """Wait, within the deadline, until the server answers. Raises StoreUnavailable or StoreUnfit."""
+        with self._lock:
+            if self._opened:
+                return
+            if self._closed:
+                raise StoreUnavailable(f"the connection to {self.location} is closed")
+            if self._driver is None:
+                self._driver = self._make_driver()
+            try:
+                with slow(f"waiting for Neo4j at {self._uri}, up to {self._timeout:g} s"), self._explained():
+                    agent = self._first_answer()
+                _check_version(agent, self.location)
+            except BaseException:
+                self._driver.close()
+                self._driver = None
+                raise
+            self._opened = True
+
+    def close(self) -> None:
+        """Release all connections; a second call does nothing."""
+        with self._lock:
+            driver, self._driver = self._driver, None
+            self._opened, self._closed = False, True
+        if driver is not None:
+            driver.close()
+
+    def read(self, work: Callable[[Work], Result], *, current: bool = False) -> Result:
+        """Run `work`, which only reads. Repeated, like `write`, while the server is away.
+
+        On a cluster a replica is asked, which has what this process wrote, but may not have heard yet of what another did;
+        for what must be `current`, the leader is.
+        Each statement commits itself: one round trip instead of three. Nothing is lost by it, as one transaction of Neo4j sees
+        what others commit meanwhile just as two do.
+        """
+        self.open()
+        with self._explained():
+            return self._repeated(lambda: self._statements(work, "WRITE" if current else "READ"))
+
+    def write(self, work: Callable[[Work], Result]) -> Result:
+        """Run `work` in one write transaction, and again after a failure that passes; it must leave the same when run twice.
+
+        A commit whose end was not heard of is repeated, too: every write here may be. Raises IdTaken when a uniqueness
+        constraint refused the write.
+        """
+        from neo4j.exceptions import ConstraintError
+
+        attempts = _Attempts()
+        self.open()
+        with self._explained():
+            try:
+                return self._repeated(lambda: self._transaction(work, attempts))
+            except ConstraintError as error:
+                raise IdTaken(str(explain(error, self.location, self._timeout))) from error
+
+    def change_schema(self, text: str) -> None:
+        """Execute one statement of a migration, which says IF NOT EXISTS.
+
+        Of two processes that migrate at once, both may find it missing; the slower one is told so, and its next try finds it.
+        """
+        for _ in range(_SCHEMA_TRIES):
+            try:
+                return self.write(lambda work: work.migrate(text))
+            except StoreError as error:
+                if not str(getattr(error.__cause__, "code", "")).endswith("AlreadyExists"):
+                    raise
+        return self.write(lambda work: work.migrate(text))
+
+    @contextmanager
+    def locked(self, name: str, patience: float) -> Iterator[Callable[[], None]]:
+        """Run the block while a transaction of its own holds what the statement of that name locks; nothing of it is kept.
+
+        Waits up to `patience` seconds for another holder, and says so. However long the block takes, the lock is held: the
+        server ends it when it hears that this process has ended, and only where it hears nothing more at all after a day.
+        Yields what raises StoreUnavailable once it is lost (somebody ended the transaction, or the server was restarted).
+        Raises StoreUnavailable when the lock is not had in time.
+        """
+        from neo4j.exceptions import DriverError, Neo4jError
+
+        self.open()
+        driver = self._driver
+        if driver is None:
+            raise StoreUnavailable(f"the connection to {self.location} is closed")
+        with self._explained(), driver.session(database=self._database, default_access_mode="WRITE") as session:
+            self._wait_for(session, name, patience)
+            transaction = self._repeated(lambda: _lock_by(session, name, _HELD_AT_MOST))
+
+            def held() -> None:
+                try:
+                    Work(transaction).agent()
+                except (DriverError, Neo4jError) as error:
+                    raise StoreUnavailable(
+                        f"Neo4j at {self.location} has ended the transaction that keeps others out of the upgrade",
+                        hint="Run `drag-graph db migrate` again: it goes on where it was.",
+                    ) from error
+
+            try:
+                yield held
+            finally:
+                # A server that is away has let go of it.
+                with suppress(DriverError, Neo4jError):
+                    transaction.close()
+
+    def _wait_for(self, session: "neo4j.Session", name: str, patience: float) -> None:
+        """Wait until nobody holds the lock. A transaction's time runs while it waits, so the one that waits cannot be kept."""
+        from neo4j.exceptions import Neo4jError
+
+        deadline = time.monotonic() + patience
+        told = False
+        while True:
+            try:
+                self._repeated(lambda: _lock_by(session, name, _PROBE)).close()
+            except Neo4jError as error:
+                if error.code not in TIMED_OUT:
+                    raise
+                if not told:
+                    said = "another process upgrades the store; waiting for it"
+                    event(said, level=logging.WARNING, location=self.location, seconds=patience)
+                told = True
+                if time.monotonic() > deadline:
+                    raise StoreUnavailable(
+                        f"another process has been upgrading {self.location} for {patience:g} s",
+                        hint="Wait until it is done. If there is none, end its transaction (SHOW TRANSACTIONS YIELD metaData).",
+                    ) from error
+            else:
+                return
+
+    def _transaction(self, work: Callable[[Work], Result], attempts: "_Attempts") -> Result:
+        """Run `work` in one writing transaction and commit it, once.
+
+        Not by the driver's `execute_write`. That doubles its pauses without bound: a server that is back after ten seconds is
+        tried again after thirty. And when a statement fails, it gives the connection back before it ends the transaction;
+        where another thread has taken it by then, what is raised is not the statement's error (driver 6.4.1). So after an
+        error of the driver the transaction, which is rolled back by then, is left alone.
+        """
+        from neo4j.exceptions import DriverError, Neo4jError
+
+        with self._session("WRITE") as session:
+            transaction = session.begin_transaction()
+            try:
+                result = work(Work(transaction, perhaps_done=attempts.perhaps_done))
+            except (DriverError, Neo4jError):
+                raise
+            except BaseException:
+                transaction.close()
+                raise
+            try:
+                transaction.commit()
+            except (DriverError, Neo4jError) as error:
+                attempts.perhaps_done |= may_have_come_through(error)
+                raise
+            return result
+
+    def _statements(self, work: Callable[[Work], Result], access: str = "READ") -> Result:
+        """Run `work`, whose statements are transactions of their own, once."""
+        with self._session(access) as session:
+            return work(Work(session))
+
+    def _session(self, access: str) -> "neo4j.Session":
+        driver = self._driver
+        if driver is None:
+            raise StoreUnavailable(f"the connection to {self.location} is closed")
+        # One bookmark manager for all sessions: on a cluster, too, every read sees this process's earlier writes. One server
+        # shows them anyway, and by bookmarks each of several writers waits for what the others are committing at the moment.
+        bookmarks = driver.execute_query_bookmark_manager if self._is_routed else None
+        return driver.session(database=self._database, bookmark_manager=bookmarks, default_access_mode=access)
+
+    def _repeated(self, once: Callable[[], Result]) -> Result:
+        """Return what `once` returns; repeat it, within the deadline, after failures that pass."""
+        from neo4j.exceptions import DriverError, Neo4jError
+
+        deadline = time.monotonic() + self._timeout
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return once()
+            except (DriverError, Neo4jError) as error:
+                if not is_passing(error) or time.monotonic() + pause > deadline:
+                    raise
+                status = str(getattr(error, "code", None) or type(error).__name__)
+                event("store_repeats", status=status, pause_ms=round(1000 * pause))
+            # Writers that ran into each other must not do so again in step.
+            time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _make_driver(self) -> "neo4j.Driver":
+        import neo4j
+
+        # Without a handler of its own, the driver's logger would print its warnings on stderr.
+        logging.getLogger("neo4j").addHandler(logging.NullHandler())
+        username, password = self._auth
+        with self._explained():
+            return neo4j.GraphDatabase.driver(
+                self._uri,
+                auth=(username, password) if password else None,
+                connection_timeout=self._timeout,
+                connection_acquisition_timeout=self._timeout,
+                notifications_min_severity="OFF",
+                telemetry_disabled=True,
+                user_agent="drag-graph",
+            )
+
+    def _first_answer(self) -> str:
+        """Return the name and version of the server as soon as it answers a statement."""
+        return self._repeated(lambda: self._statements(lambda work: work.agent()))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+        try:
+            yield
+        except (DriverError, Neo4jError, OSError, UnicodeError, OverflowError) as error:
+            if isinstance(error, AuthError) and not self._auth[1]:
+                raise StoreUnavailable(
+                    f"Neo4j at {self.location} asks for a password, and none is set", hint=f"Set NEO4J_PASSWORD. {CREDENTIALS}"
+                ) from error
+            raise explain(error, self.location, self._timeout) from error
+
+
+def _lock_by(session: "neo4j.Session", name: str, seconds: float) -> "neo4j.Transaction":
+    transaction = session.begin_transaction(timeout=seconds, metadata={"drag-graph": name})
+    Work(transaction).run(name)
+    return transaction
+
+
+def check_uri(uri: str) -> None:
+    """Raise ConfigurationError unless `uri` is the address of a Neo4j, without a password in it."""
+    try:
+        parts = urlsplit(uri)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port, parts = None, None, urlsplit("")
+    if parts.username or parts.password:
+        raise ConfigurationError(
+            "a store's address must not hold a user name or password", hint="Set NEO4J_USERNAME and NEO4J_PASSWORD instead."
+        )
+    if parts.scheme not in SCHEMES or not host or port == 0:
+        raise ConfigurationError(
+            f"{uri!r} is not the address of a Neo4j", hint="Use bolt://HOST:PORT or neo4j://HOST:PORT (7687 by default)."
+        )
+
+
+def _check_version(agent: str, location: str) -> None:
+    product, _, version = agent.partition("/")
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if product != "Neo4j" or numbers is None or (int(numbers[1]), int(numbers[2])) < OLDEST:
+        raise StoreUnfit(f"{location} runs {agent or 'an unknown server'}", hint="Use Neo4j 5.26 or newer.")

@@ -1,0 +1,185 @@
+"""A student behind LiteLLM: any OpenAI-compatible server (Ollama, llama.cpp, vLLM) or a cloud model (design, section 5)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from drag_graph.ask.prompt import as_messages
+from drag_graph.errors import MalformedReply, RefusedReply, TruncatedReply
+from drag_graph.model import LABELS
+from drag_graph.ports.store import Prompt, StudentReply
+from drag_graph.providers.client import Completion, complete, load_litellm
+from drag_graph.providers.errors import RequestRejected
+from drag_graph.students.parsing import parse_label, without_thoughts
+
+DEFAULT_CONTEXT_WINDOW = 4096
+"""Tokens; for models that LiteLLM's local map does not know, such as one behind an address of one's own."""
+UNMEASURED = 0.5
+"""The confidence of an answer that came without log-probabilities."""
+MAX_TOKENS = 1024
+TOP_LOGPROBS = 20
+LETTER_ONLY = "Answer with the letter of one option only, and nothing else."
+KEY_VARIABLE = "DRAG_GRAPH_STUDENT_API_KEY"
+
+_MARKS = " \t\n([{\"'*_`.):]}\u2581\u0120"
+
+
+class LiteLLMStudent:
+    """Asks a chat model at temperature 0. Thread-safe.
+
+    Of a multiple-choice question it takes the option whose letter has the highest log-probability at the place of the
+    answer, where the server gives log-probabilities; else the letter that the reply names (`parsing.parse_label`). Where
+    there is none, it asks once more for the letter only; where there still is none, the label is None.
+
+    Confidence, in [0, 1]. With log-probabilities: the probability of the chosen letter, renormalised over the options'
+    letters (one that the server did not list counts 0); for an open question the geometric mean of the tokens'
+    probabilities. Without: 0.5, which says only that nothing was measured. Without a label where one was asked for: 0.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = "",
+        api_key: str = "",
+        timeout: float = 120.0,
+        deadline: float | None = None,
+        context_window: int | None = None,
+        max_tokens: int = MAX_TOKENS,
+    ) -> None:
+        """`timeout` is that of one attempt and `deadline` that of all together, in seconds."""
+        self._model = model
+        self._request: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "deadline": deadline}
+        self._context_window = context_window
+        self._max_tokens = max_tokens
+        self._asks_logprobs = True
+
+    @property
+    def name(self) -> str:
+        return self._model
+
+    @cached_property
+    def context_window(self) -> int:
+        """What was given, else what LiteLLM's local map says, else 4096 tokens."""
+        if self._context_window is not None:
+            return self._context_window
+        known = load_litellm().model_cost
+        entry = known.get(self._model) or known.get(self._model.split("/", 1)[-1]) or {}
+        return int(entry.get("max_input_tokens") or entry.get("max_tokens") or DEFAULT_CONTEXT_WINDOW)
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of `text` by the tokenizer that LiteLLM carries: exact for OpenAI's models, near for others."""
+        return int(load_litellm().token_counter(model=self._model, text=text))
+
+    def answer(self, prompt: Prompt) -> StudentReply:
+        messages = as_messages(prompt)
+        completion = self._complete(messages)
+        if prompt.options:
+            return self._choice(prompt, messages, completion)
+        text = without_thoughts(completion.text)
+        if not text:
+            raise _unusable(self._model, completion)
+        return StudentReply(text=text, label=None, confidence=_mean_probability(_tokens(completion.logprobs)))
+
+    def _choice(self, prompt: Prompt, messages: Sequence[Mapping[str, str]], completion: Completion) -> StudentReply:
+        reply = _read_choice(prompt.options, completion)
+        if reply is not None:
+            return reply
+        _check_refusal(self._model, completion)
+        said = without_thoughts(completion.text)
+        again = [
+            *messages,
+            *([{"role": "assistant", "content": said}] if said else []),
+            {"role": "user", "content": LETTER_ONLY},
+        ]
+        if not said:  # two turns of the user in a row are not accepted everywhere
+            again = [*messages[:-1], {"role": "user", "content": f"{messages[-1]['content']}\n\n{LETTER_ONLY}"}]
+        second = self._complete(again)
+        reply = _read_choice(prompt.options, second)
+        if reply is not None:
+            return reply
+        _check_refusal(self._model, second)
+        return StudentReply(text=said or without_thoughts(second.text), label=None, confidence=0.0)
+
+    def _complete(self, messages: Sequence[Mapping[str, str]]) -> Completion:
+        parameters: dict[str, Any] = {"temperature": 0.0, "max_tokens": self._max_tokens, "key_variable": KEY_VARIABLE}
+        if self._asks_logprobs:
+            try:
+                return complete(self._model, messages, **self._request, **parameters, logprobs=True, top_logprobs=TOP_LOGPROBS)
+            except RequestRejected:
+                self._asks_logprobs = False  # some servers reject what they do not offer; asked without, they answer
+        return complete(self._model, messages, **self._request, **parameters)
+
+
+def _read_choice(options: Sequence[str], completion: Completion) -> StudentReply | None:
+    """Return the choice that a completion makes, by log-probability or by its words, or None."""
+    label = parse_label(completion.text, options)
+    tokens = _tokens(completion.logprobs)
+    probabilities = option_probabilities(tokens, len(options), label)
+    if probabilities:
+        best = max(range(len(options)), key=lambda index: probabilities[index])
+        return StudentReply(options[best], LABELS[best], probabilities[best], probabilities)
+    if label is None:
+        return None
+    return StudentReply(options[LABELS.index(label)], label, UNMEASURED)
+
+
+def option_probabilities(tokens: Sequence[Mapping[str, Any]], count: int, label: str | None) -> tuple[float, ...]:
+    """Return the probabilities of the first `count` letters where the answer's letter stands, summing to 1, or ().
+
+    `tokens` is the `content` of OpenAI's `logprobs`, `label` the letter that the whole reply was read as. The letter
+    stands in the token that is this letter and where all letters together have the most probability (elsewhere an `A` is an
+    article, and other words compete with it). Space and punctuation around a letter do not matter.
+    """
+    letters = LABELS[:count]
+    best: dict[str, float] = {}
+    for token in tokens:
+        if label is not None and _letter(token, letters) == label:
+            mass = _letter_mass(token, letters)
+            if math.fsum(mass.values()) > math.fsum(best.values()):
+                best = mass
+    total = math.fsum(best.values())
+    return tuple(value / total for value in best.values())
+
+
+def _letter_mass(token: Mapping[str, Any], letters: str) -> dict[str, float]:
+    mass = dict.fromkeys(letters, 0.0)
+    for entry in _alternatives(token):
+        letter = _letter(entry, letters)
+        if letter:
+            mass[letter] += math.exp(min(0.0, float(entry.get("logprob", -math.inf))))
+    return mass
+
+
+def _alternatives(token: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the alternatives at a token's place, itself among them once."""
+    found = list(token.get("top_logprobs") or [])
+    return found if any(entry.get("token") == token.get("token") for entry in found) else [*found, token]
+
+
+def _letter(token: Mapping[str, Any], letters: str) -> str:
+    word = str(token.get("token", "")).strip(_MARKS)
+    return word if len(word) == 1 and word in letters else ""
+
+
+def _tokens(logprobs: Any) -> list[Mapping[str, Any]]:
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    return [token for token in content or [] if isinstance(token, Mapping)]
+
+
+def _mean_probability(tokens: Sequence[Mapping[str, Any]]) -> float:
+    values = [min(0.0, float(token["logprob"])) for token in tokens if token.get("logprob") is not None]
+    return math.exp(math.fsum(values) / len(values)) if values else UNMEASURED
+
+
+def _check_refusal(model: str, completion: Completion) -> None:
+    if completion.refusal or completion.finish_reason == "content_filter":
+        raise RefusedReply(f"the student {model!r} declined to answer", raw=completion.text or completion.refusal)
+
+
+def _unusable(model: str, completion: Completion) -> Exception:
+    _check_refusal(model, completion)
+    if completion.finish_reason == "length":
+        return TruncatedReply(f"the student {model!r} was cut off before its answer", raw=completion.text)
+    return MalformedReply(f"the student {model!r} answered nothing", raw=completion.text)
