@@ -20,7 +20,8 @@ import numpy as np
 
 from drag_graph.distil.canonical.merge import merge_entities, merge_predicates, predicate_text, thresholds_for
 from drag_graph.embedders import make_embedder
-from drag_graph.ports.store import Embedder, Vectors
+from drag_graph.ports.store import Embedder
+from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import Settings
 
 HERE = Path(__file__).resolve().parent

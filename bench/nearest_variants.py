@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from drag_graph.ask.lines import Candidate, arrow, plain_words, select_lines
+from drag_graph.ask.lines import Candidate, select_lines
 from drag_graph.embedders import make_embedder
+from drag_graph.graph.arrow import arrow, plain_words
 from drag_graph.model import Line, LineKind
 from drag_graph.ports.store import Embedder, Prompt
 from drag_graph.settings import Settings

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from drag_graph.graph.aggregate import joined_statement
+from drag_graph.graph.arrow import DISPUTED, arrow, one_line
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.identity import canonical_text
 from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
@@ -22,12 +23,7 @@ LineFormat = Literal["arrow", "sentence"]
 DropReason = Literal["duplicate", "redundant", "too long", "token budget", "context window"]
 CountTokens = Callable[[str], int]
 
-_SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+")
-_ARROW = re.compile(r"\[(?P<subject>[^\[\]]*)\] --(?P<predicate>.*?)--> \[(?P<object>[^\[\]]*)\](?: \((?P<statement>.*)\))?")
-_BRACKETS = str.maketrans("[]", "()")
-DISPUTED = " (disputed)"
-"""Behind a line whose edge contradicts another one of its subgraph, shown or not."""
 _LINKING_WORDS = frozenset(
     """
     a an and are as at be been by for from has have in into is it its of on or than that the their this to was were which with
@@ -141,48 +137,21 @@ def block(lines: Iterable[Line]) -> str:
     return "\n".join(f"{line.n}. {line.text}" for line in lines)
 
 
-def arrow(subject: str, predicate: str, object_: str, statement: str = "") -> str:
-    """Return `[subject] --predicate--> [object] (statement)`; the parentheses only where there is a statement.
-
-    Square brackets in names become round ones, and arrow heads in the predicate are taken out, so that `parse_arrow` gets back
-    what was put in.
-    """
-    told = _one_line(predicate.replace("-->", " ")).strip("- ") or "-"
-    ends = [_one_line(end).translate(_BRACKETS) for end in (subject, object_)]
-    text = f"[{ends[0]}] --{told}--> [{ends[1]}]"
-    return f"{text} ({_one_line(statement)})" if statement.strip() else text
-
-
-def parse_arrow(text: str) -> tuple[str, str, str, str] | None:
-    """Return (subject, predicate, object, statement) of a line in arrow format, or None for any other text."""
-    found = _ARROW.fullmatch(text.removesuffix(DISPUTED))
-    return (found["subject"], found["predicate"], found["object"], found["statement"] or "") if found else None
-
-
-def plain_words(text: str) -> str:
-    """Return a line without decoration: of the arrow format its statement, else one clause a predicate."""
-    parsed = parse_arrow(text)
-    if parsed is None:
-        return text.removesuffix(DISPUTED)
-    subject, predicate, object_, statement = parsed
-    return statement or joined_statement(subject, predicate.split(" / "), object_)
-
-
 def adds_words(text: str, *others: str) -> bool:
     """Return whether `text` has a word that `others` lack; endings and linking words (of, the, is ...) do not count."""
     return bool(_content_words(text).difference(*(_content_words(other) for other in others)))
 
 
 def _of_evidence(item: Evidence, rank: int) -> Candidate:
-    text = _one_line(item.text)
+    text = one_line(item.text)
     return Candidate("evidence", item.id, item.source_id, text, text, rank)
 
 
 def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
     """Return an edge as a line: a teacher's statement where it adds words, else one clause a claim."""
     clauses = joined_statement(edge.subject, edge.predicates, edge.object)
-    statement = _one_line(edge.statement) if adds_words(edge.statement, clauses) else ""
-    plain = statement or _one_line(clauses)
+    statement = one_line(edge.statement) if adds_words(edge.statement, clauses) else ""
+    plain = statement or one_line(clauses)
     text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement) if line_format == "arrow" else plain
     return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
 
@@ -225,10 +194,6 @@ def _short_enough(
         else:
             kept.append(item)
     return kept
-
-
-def _one_line(text: str) -> str:
-    return _SPACE.sub(" ", text).strip()
 
 
 def _content_words(text: str) -> frozenset[str]:

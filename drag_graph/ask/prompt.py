@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from drag_graph.ask.lines import CountTokens, DroppedLine, block, lowest, renumbered
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import LABELS, Line
-from drag_graph.ports.store import Prompt
+from drag_graph.ports.store import SECTION_GAP, SYSTEM_HEADER, Prompt
 
 ANSWER_TOKENS = 64
 """Tokens of the context window that are kept free for the student's answer."""
@@ -22,9 +22,6 @@ GROUNDED = (
 UNAIDED = "Answer the question from what you know. Do not fabricate information."
 CHOOSE = "Answer with the letter of one option."
 CHOICE_TRIGGER = "[ANSWER] The letter of the best option is"
-
-_SYSTEM_HEADER = "[SYSTEM]\n"
-_GAP = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,7 @@ def render(question: str, options: Sequence[str], lines: Sequence[Line]) -> str:
     """Return the whole text of a prompt."""
     evidence = [line for line in lines if line.kind == "evidence"]
     edges = [line for line in lines if line.kind == "edge"]
-    sections = [_SYSTEM_HEADER + (GROUNDED if lines else UNAIDED) + (f" {CHOOSE}" if options else "")]
+    sections = [SYSTEM_HEADER + (GROUNDED if lines else UNAIDED) + (f" {CHOOSE}" if options else "")]
     if evidence:
         sections.append(f"[EVIDENCE]\n{block(evidence)}")
     if edges:
@@ -82,13 +79,7 @@ def render(question: str, options: Sequence[str], lines: Sequence[Line]) -> str:
         sections.append(CHOICE_TRIGGER)
     else:
         sections.append(_open_trigger(bool(evidence), bool(edges)))
-    return _GAP.join(sections)
-
-
-def as_messages(prompt: Prompt) -> tuple[dict[str, str], ...]:
-    """Return the prompt for a chat model: the SYSTEM section as the system message, all others as the user's."""
-    system, _, rest = prompt.text.partition(_GAP)
-    return ({"role": "system", "content": system.removeprefix(_SYSTEM_HEADER)}, {"role": "user", "content": rest})
+    return SECTION_GAP.join(sections)
 
 
 def _open_trigger(evidence: bool, edges: bool) -> str:

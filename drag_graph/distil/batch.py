@@ -8,71 +8,20 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from dataclasses import replace
 
 from drag_graph.distil.run import Distiller
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
+from drag_graph.ports.batches import Batches, Progress
 from drag_graph.ports.runs import QueryResult, RunReport
 
 FIRST_WAIT = 5.0
 PATIENCE = 1800.0
 """Seconds for which a provider may be out of reach while its batches are waited for."""
-LATE = timedelta(hours=2)
-"""How long after the provider's own term a batch is still waited for."""
 _IN_MEMORY = 8_000_000
 _SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out")
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Where a batch stands: `since` when it was made, `until` when the provider gives it up.
-
-    `batch` is its id; `way_out` what the user can do where its replies never come.
-    """
-
-    ended: bool
-    status: str
-    completed: int
-    failed: int
-    total: int
-    since: datetime
-    until: datetime
-    batch: str = ""
-    way_out: str = ""
-
-    @property
-    def awaited(self) -> bool:
-        """Whether it has not ended and the provider may still end it."""
-        return not self.ended and datetime.now(UTC) < self.until + LATE
-
-
-class Batches(Protocol):
-    """The provider's side of a teacher that is asked in batches; see `BatchTeacher`."""
-
-    def recover(self) -> None:
-        """Adopt or make the batches whose creation was cut short."""
-
-    def submit(self) -> BudgetReached | None:
-        """Make batches of what was noted; return the error for what the budget does not reach."""
-
-    def look(self) -> list[Progress]:
-        """Ask where the batches stand that are not collected."""
-
-    def waiting(self) -> list[Progress]:
-        """Return the same without asking, as it was known last."""
-
-    def collect(self) -> int:
-        """Collect the batches that have ended; return how many."""
-
-    def book(self, *, whole: bool = True) -> None:
-        """Keep that a pass has used what was collected before it; without `whole`, only that which its queries came to."""
-
-    def end(self) -> None:
-        """Forget what is done."""
 
 
 class Rounds:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 
 TOKENS_A_PASS = 1024
 """Tokens packed together; more are not quicker and take 12 MB a thousand."""

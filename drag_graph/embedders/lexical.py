@@ -11,7 +11,7 @@ import numpy as np
 
 from drag_graph.embedders.remembering import Remembering
 from drag_graph.errors import ConfigurationError
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 _ENDING = re.compile(r"(?<=\w{3})(?:ies|(?<=[sxzh])es|(?<![sui])s|ing|ed|y)$")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drag_graph.embedders.remembering import Remembering
 from drag_graph.errors import MissingExtra, UnknownModel
 from drag_graph.log import slow
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import prepare_libraries
 
 if TYPE_CHECKING:

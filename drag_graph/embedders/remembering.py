@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 
 REMEMBERED_BYTES = 8_000_000
 REMEMBERED_COUNTS = 4_096

@@ -9,7 +9,7 @@ import numpy as np
 from drag_graph.embedders.remembering import Remembering
 from drag_graph.embedders.sharing import SharedCalls
 from drag_graph.errors import ModelUnavailable, UnknownModel
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 from drag_graph.providers.errors import RequestRejected
 
 

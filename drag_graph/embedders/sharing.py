@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from drag_graph.concurrency.coalesce import RequestCoalescer
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 from drag_graph.providers.errors import RequestRejected
 
 

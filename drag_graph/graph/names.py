@@ -1,7 +1,10 @@
-"""The normal names that concepts stand for, and the ids made of them (docs/linking.md)."""
+"""What an entity is called among its variants, and the normal names that concepts stand for (docs/linking.md)."""
+
+from collections import Counter
 
 from drag_graph.graph.inflection import noun
-from drag_graph.graph.surface import entity_key, entity_words
+from drag_graph.graph.surface import ARTICLES, abbreviates, acronym_aside, entity_key, entity_words
+from drag_graph.graph.vetoes import family_name_of
 from drag_graph.identity import content_id
 
 
@@ -23,3 +26,28 @@ def same_as_id(namespace: str, one: str, other: str) -> str:
 def stronger_key(name: str) -> str:
     """Return the normal name with every word in the singular, capitalised ones too ("Cells" is "cell")."""
     return " ".join(noun(word) for word in entity_words(name))
+
+
+def canonical_name(counts: dict[str, int]) -> str:
+    """Return the name of an entity: a full name before its acronym or family name, then the most frequent, then the shortest.
+
+    A leading article goes, unless it belongs to a proper name ("The Beatles"), and so does an acronym in brackets.
+    """
+    plain: Counter[str] = Counter()
+    for name, count in counts.items():
+        plain[_bare(name)] += count
+    names = sorted(plain)
+
+    def order(name: str) -> tuple[bool, int, int, bool, str]:
+        part = any(other != name and (abbreviates(name, other) or family_name_of(name, other)) for other in names)
+        return (part, -plain[name], len(name), name[:1].isupper(), name)
+
+    return min(names, key=order)
+
+
+def _bare(name: str) -> str:
+    aside = acronym_aside(name)
+    words = (aside[0] if aside else name).split()
+    if len(words) > 1 and words[0].casefold() in ARTICLES and not words[1][0].isupper():
+        words = words[1:]
+    return " ".join(words)

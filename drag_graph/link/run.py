@@ -7,8 +7,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from drag_graph.distil.canonical.build import canonical_name
-from drag_graph.graph.names import concept_id, concept_key, same_as_id
+from drag_graph.graph.names import canonical_name, concept_id, concept_key, same_as_id
 from drag_graph.link.judge import DIGITS, Names, clusters, cosine, operating_point, pair, verdict
 from drag_graph.ports.concepts import METHODS, Changes, Concept, ConceptStore, Merge, Method, SameAs, UnlinkedSource
 from drag_graph.ports.store import Embedder

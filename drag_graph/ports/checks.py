@@ -9,7 +9,6 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from drag_graph.embedders import MINILM
 from drag_graph.errors import StoreUnfit, SubgraphRefused
 from drag_graph.graph.unite import united
 from drag_graph.log import event
@@ -103,7 +102,7 @@ def _flag(name: str) -> str:
     """Return the value of --embedder that selects the embedder of that name."""
     if name.startswith("lexical"):
         return "lexical"
-    return "minilm" if name == MINILM else name
+    return "minilm" if name.endswith("/all-MiniLM-L6-v2") else name
 
 
 def dropped(answers: Iterable[Answer], kept: Collection[str]) -> frozenset[str]:

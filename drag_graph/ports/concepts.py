@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 
 Method = Literal["alias", "name", "embedding"]
 METHODS: tuple[Method, ...] = ("name", "alias", "embedding")

@@ -7,17 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from drag_graph.model import Aggregation, Answer, Line, Query, Stage, Subgraph, TeacherCall
 from drag_graph.ports.replies import Reply
 from drag_graph.ports.search import GraphSearch
+from drag_graph.ports.vectors import Vectors
 
 if TYPE_CHECKING:
     from drag_graph.ports.concepts import ConceptStore
 
-Vectors = NDArray[np.float32]
 SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
 Replace = bool | Literal["never", "always", "add"]
 """What `GraphStore.save` may do with a query that is stored: see there."""
@@ -113,6 +110,10 @@ class Teacher(Protocol):
         """Release files and connections."""
 
 
+SYSTEM_HEADER = "[SYSTEM]\n"
+SECTION_GAP = "\n\n"
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What a student is given. `text` is the whole assembled prompt; the parts are there for students that read no prose."""
@@ -122,6 +123,11 @@ class Prompt:
     lines: tuple[Line, ...]
     text: str
     tokens: int
+
+    def messages(self) -> tuple[dict[str, str], ...]:
+        """Return the prompt for a chat model: the SYSTEM section as the system message, all others as the user's."""
+        system, _, rest = self.text.partition(SECTION_GAP)
+        return ({"role": "system", "content": system.removeprefix(SYSTEM_HEADER)}, {"role": "user", "content": rest})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from drag_graph.ask.prompt import as_messages
 from drag_graph.errors import MalformedReply, RefusedReply, TruncatedReply
 from drag_graph.model import LABELS
 from drag_graph.ports.store import Prompt, StudentReply
@@ -73,7 +72,7 @@ class LiteLLMStudent:
         return int(load_litellm().token_counter(model=self._model, text=text))
 
     def answer(self, prompt: Prompt) -> StudentReply:
-        messages = as_messages(prompt)
+        messages = prompt.messages()
         completion = self._complete(messages)
         if prompt.options:
             return self._choice(prompt, messages, completion)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from drag_graph.ask.lines import plain_words
+from drag_graph.graph.arrow import plain_words
 from drag_graph.model import LABELS
 from drag_graph.ports.store import Embedder, Prompt, StudentReply
 

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from drag_graph.ask.prompt import as_messages
 from drag_graph.errors import ContextOverflow, MalformedReply, MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.model import LABELS
 from drag_graph.ports.store import Prompt, StudentReply
@@ -189,7 +188,7 @@ class TransformersStudent:
         from jinja2.exceptions import TemplateError
 
         settings: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
-        messages = list(as_messages(prompt))
+        messages = list(prompt.messages())
         try:
             return str(tokenizer.apply_chat_template(messages, **settings)), True
         except TemplateError:  # some templates know no system role

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from drag_graph.ask.audit import proof_of
 from drag_graph.errors import StoreUnavailable, StoreUnfit
+from drag_graph.graph.proof import proof_of
 from drag_graph.manage.erase import counts_gone, names_any
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.checks import added, check, check_answers, check_embedder, dropped, outcome_of, problem

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.ask.prompt import as_messages, assemble, render
+from drag_graph.ask.prompt import assemble, render
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import Line
 
@@ -107,7 +107,7 @@ def test_an_option_is_one_line():
 
 def test_chat_messages_hold_the_whole_prompt():
     prompt = put_together(question="First\n\nthen?").prompt
-    system, user = as_messages(prompt)
+    system, user = prompt.messages()
     assert system["role"] == "system"
     assert user["role"] == "user"
     assert f"[SYSTEM]\n{system['content']}\n\n{user['content']}" == prompt.text

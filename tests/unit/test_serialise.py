@@ -5,17 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.ask.lines import (
-    Candidate,
-    adds_words,
-    arrow,
-    block,
-    candidate_lines,
-    parse_arrow,
-    plain_words,
-    scored,
-    select_lines,
-)
+from drag_graph.ask.lines import Candidate, adds_words, block, candidate_lines, scored, select_lines
+from drag_graph.graph.arrow import arrow, parse_arrow, plain_words
 from drag_graph.model import Aggregation, SimpleEdge
 from drag_graph.testing.builders import expected, make_subgraph
 

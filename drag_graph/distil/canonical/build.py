@@ -12,11 +12,12 @@ from drag_graph.distil.canonical.merge import Thresholds, merge_entities, merge_
 from drag_graph.distil.extract import RawTriple
 from drag_graph.distil.rank import cosines
 from drag_graph.graph.inflection import noun
-from drag_graph.graph.surface import ARTICLES, abbreviates, acronym_aside, clean, fold, predicate_key, spaced, tokens
-from drag_graph.graph.vetoes import family_name_of, pointed_at, predicates_contradict, sounds_like_pronoun
+from drag_graph.graph.names import canonical_name
+from drag_graph.graph.surface import ARTICLES, clean, fold, predicate_key, spaced, tokens
+from drag_graph.graph.vetoes import pointed_at, predicates_contradict, sounds_like_pronoun
 from drag_graph.identity import content_id
 from drag_graph.model import Entity, Query, Triple, sentence_of
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 
 Embed = Callable[[Sequence[str]], Vectors]
 
@@ -164,31 +165,6 @@ def _entities(query: Query, raw: Sequence[RawTriple], names: Sequence[str], grou
         )
         entities.update(dict.fromkeys(variants, entity))
     return entities
-
-
-def canonical_name(counts: dict[str, int]) -> str:
-    """Return the name of an entity: a full name before its acronym or family name, then the most frequent, then the shortest.
-
-    A leading article goes, unless it belongs to a proper name ("The Beatles"), and so does an acronym in brackets.
-    """
-    plain: Counter[str] = Counter()
-    for name, count in counts.items():
-        plain[_bare(name)] += count
-    names = sorted(plain)
-
-    def order(name: str) -> tuple[bool, int, int, bool, str]:
-        part = any(other != name and (abbreviates(name, other) or family_name_of(name, other)) for other in names)
-        return (part, -plain[name], len(name), name[:1].isupper(), name)
-
-    return min(names, key=order)
-
-
-def _bare(name: str) -> str:
-    aside = acronym_aside(name)
-    words = (aside[0] if aside else name).split()
-    if len(words) > 1 and words[0].casefold() in ARTICLES and not words[1][0].isupper():
-        words = words[1:]
-    return " ".join(words)
 
 
 def _keys(raw: Sequence[RawTriple], predicates: Sequence[str], groups: list[list[int]]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.surface import abbreviates, acronym_aside, entity_key, fold, predicate_key, spaced, tokens
 from drag_graph.graph.vetoes import entities_differ, family_name_of, predicates_differ
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)

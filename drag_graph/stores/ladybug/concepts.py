@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from drag_graph.errors import StoreLocked
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.vectors import VectorIndex
 from drag_graph.stores.shared.concepts import Result, Row, Run, SharedConcepts

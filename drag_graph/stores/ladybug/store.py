@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from drag_graph.ask.audit import proof_of
+from drag_graph.graph.proof import proof_of
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import checks
 from drag_graph.ports.store import (

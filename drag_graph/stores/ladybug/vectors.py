@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 
 BLOCK = 1024
 """Rows that are read at once."""

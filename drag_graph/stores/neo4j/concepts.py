@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from drag_graph.errors import StoreError, StoreLocked
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.neo4j.access import Neo4jAccess
 from drag_graph.stores.neo4j.connection import Work
 from drag_graph.stores.shared.concepts import Result, Run, SharedConcepts

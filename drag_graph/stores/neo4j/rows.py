@@ -6,7 +6,7 @@ The order of the fields here is the order of the positions there.
 from collections.abc import Sequence
 from typing import Any
 
-from drag_graph.ask.audit import proof_of
+from drag_graph.graph.proof import proof_of
 from drag_graph.model import Answer, Subgraph, Value
 from drag_graph.stores.shared import rows
 from drag_graph.stores.shared.rows import source_row

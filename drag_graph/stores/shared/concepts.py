@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.ports.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
-from drag_graph.ports.store import Vectors
+from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.shared.records import node, same_as_record
 
 Row = dict[str, Any]

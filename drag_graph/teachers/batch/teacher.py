@@ -13,13 +13,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from drag_graph import log
-from drag_graph.distil.batch import Progress
 from drag_graph.errors import AwaitsBatch, BudgetReached, ModelUnavailable, ReplyError
 from drag_graph.ledger.batches import COLLECTED, NEW, SUBMITTED, BatchRecord, BatchRecords, QueuedRequest
 from drag_graph.ledger.budget import shown
 from drag_graph.ledger.prices import most
 from drag_graph.ledger.spending import Standing, nanos, nanos_of_limit
 from drag_graph.ledger.tape import Attempt, request_key
+from drag_graph.ports.batches import Progress
 from drag_graph.ports.store import TeacherReply, TeacherRequest
 from drag_graph.teachers.batch.replies import UNUSABLE, code_of, completion, status_of
 from drag_graph.teachers.litellm.batches import ENDPOINT, HOURS, MOST_BYTES, MOST_REQUESTS, BatchApi, BatchState, batch_price_of

@@ -13,7 +13,8 @@ from drag_graph.link import run as linking
 from drag_graph.link.run import Linker, LinkReport
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.concepts import Changes, Concept, Merge, SameAs, Waiting, Written
-from drag_graph.ports.store import GraphStore, Vectors
+from drag_graph.ports.store import GraphStore
+from drag_graph.ports.vectors import Vectors
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, records_of
 from drag_graph.testing.dict_store import DictStore

@@ -1,0 +1,49 @@
+"""The arrow format of a line: `[subject] --predicate--> [object] (statement)`, and its way back."""
+
+import re
+
+from drag_graph.graph.aggregate import joined_statement
+
+_SPACE = re.compile(r"\s+")
+
+
+_ARROW = re.compile(r"\[(?P<subject>[^\[\]]*)\] --(?P<predicate>.*?)--> \[(?P<object>[^\[\]]*)\](?: \((?P<statement>.*)\))?")
+
+
+_BRACKETS = str.maketrans("[]", "()")
+
+
+DISPUTED = " (disputed)"
+"""Behind a line whose edge contradicts another one of its subgraph, shown or not."""
+
+
+def arrow(subject: str, predicate: str, object_: str, statement: str = "") -> str:
+    """Return `[subject] --predicate--> [object] (statement)`; the parentheses only where there is a statement.
+
+    Square brackets in names become round ones, and arrow heads in the predicate are taken out, so that `parse_arrow` gets back
+    what was put in.
+    """
+    words = one_line(predicate.replace("-->", " ")).strip("- ") or "-"
+    ends = [one_line(end).translate(_BRACKETS) for end in (subject, object_)]
+    text = f"[{ends[0]}] --{words}--> [{ends[1]}]"
+    return f"{text} ({one_line(statement)})" if statement.strip() else text
+
+
+def parse_arrow(text: str) -> tuple[str, str, str, str] | None:
+    """Return (subject, predicate, object, statement) of a line in arrow format, or None for any other text."""
+    found = _ARROW.fullmatch(text.removesuffix(DISPUTED))
+    return (found["subject"], found["predicate"], found["object"], found["statement"] or "") if found else None
+
+
+def plain_words(text: str) -> str:
+    """Return a line without decoration: of the arrow format its statement, else one clause a predicate."""
+    parsed = parse_arrow(text)
+    if parsed is None:
+        return text.removesuffix(DISPUTED)
+    subject, predicate, object_, statement = parsed
+    return statement or joined_statement(subject, predicate.split(" / "), object_)
+
+
+def one_line(text: str) -> str:
+    """Return the text as one physical line, with single spaces."""
+    return _SPACE.sub(" ", text).strip()
