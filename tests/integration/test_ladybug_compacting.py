@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.errors import StoreLocked, StoreUnavailable
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.testing.builders import make_answer, make_document_subgraph, make_query, make_subgraph
 
 ROOT = Path(__file__).parents[2]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from drag_graph import migrate
-from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.testing.builders import make_subgraph
 
 ROOT = Path(__file__).parents[2]

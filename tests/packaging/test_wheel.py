@@ -60,7 +60,7 @@ def test_the_wheel_carries_statements_and_migrations(installed):
     packed = resources(package, package)
     wanted = resources(ROOT / "drag_graph", ROOT / "drag_graph")
     assert packed == wanted | resources(ROOT / "cypher", ROOT) | resources(ROOT / "migrations", ROOT)
-    assert {"adapters/neo4j_server/Launcher.java", "adapters/neo4j_server/pom.xml"} <= packed
+    assert {"stores/neo4j/server/Launcher.java", "stores/neo4j/server/pom.xml"} <= packed
 
 
 def test_help_and_version(installed):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from drag_graph import migrate
+from drag_graph.stores.shared import migrate
 from drag_graph.stores.shared.statements import load
 
 Execute = Callable[[str], list[dict[str, Any]]]

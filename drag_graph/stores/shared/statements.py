@@ -39,7 +39,7 @@ _NO_CODE = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|//[^\n]*|
 
 def folder_beside_or_inside(name: str) -> Path:
     """Return the folder `name` of the installed package, else the one beside the package (a checkout; style, two seams)."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[2]
     packaged = package / name
     return packaged if packaged.is_dir() else package.parent / name
 
