@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph import migrate
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.shared import migrate
 from drag_graph.testing.builders import make_subgraph
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +18,7 @@ NEXT = "ALTER TABLE Query ADD later STRING;\nCREATE NODE TABLE Later (id STRING 
 UPGRADE = """
 import os, signal, sys
 from pathlib import Path
-from drag_graph import migrate
+from drag_graph.stores.shared import migrate
 from drag_graph.stores.ladybug import engine as ladybug_engine
 from drag_graph.stores.ladybug.store import LadybugStore
 
