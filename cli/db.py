@@ -278,18 +278,22 @@ def erase(
             counts = total(preview(graph, found)) if dry_run else {}
             if not dry_run:
                 _confirm(f"Erase {what} from {graph.location}?")
-    document: dict[str, Any] = {"source_id": found[0].source_id} if isinstance(found, list) else {}
     if dry_run:
-        render.fields({**document, "what": what, "would_erase": counts}, as_json=json)
+        render.fields({**_named(found), "what": what, "would_erase": counts}, as_json=json)
         return
     with open_store(settings, create=False) as graph:
         if not isinstance(found, list):  # a list is what was confirmed; a filter is gone through as it is now
             what, found = _scopes(graph, *wanted)
         scopes = list(found)
-        document |= {"what": what, "recorded": _erase_recorded(settings, scopes, keep_recorded=keep_recorded)}
+        document = {**_named(found), "what": what, "recorded": _erase_recorded(settings, scopes, keep_recorded=keep_recorded)}
         document["erased"] = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
         document["store"] = _compact(graph, wanted=bool(scopes) and not no_compact)
     render.fields(document, as_json=json)
+
+
+def _named(found: object) -> dict[str, Any]:
+    """Return the id of the one source that was named; nothing for a filter's."""
+    return {"source_id": found[0].source_id} if isinstance(found, list) else {}
 
 
 def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_recorded: bool) -> str | dict[str, int]:

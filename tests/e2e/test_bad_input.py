@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,10 @@ def test_a_neo4j_that_is_down_or_wants_another_password(cli, tmp_path, neo4j_lts
     teacher = curated_file(tmp_path / "c.jsonl", GOOD)
     monkeypatch.setenv("DRAG_GRAPH_STORE_TIMEOUT", "2")
     monkeypatch.setenv("NEO4J_PASSWORD", "wrong-password")
-    one_sentence(cli("distill", "-q", "What?", "--teacher", teacher, "--store", "bolt://127.0.0.1:1"), 3)
+    away = cli("distill", "-q", "What?", "--teacher", teacher, "--store", "bolt://127.0.0.1:1")
+    waiting, _, said = away.err.partition("\n")
+    assert waiting.startswith("Waiting for Neo4j at bolt://127.0.0.1:1")
+    one_sentence(replace(away, err=said), 3)
     message = one_sentence(cli("distill", "-q", "What?", "--teacher", teacher, "--store", neo4j_lts[0]), 3)
     assert "NEO4J_PASSWORD" in message
     assert "wrong-password" not in message
