@@ -40,6 +40,7 @@ ENGINES_OWN = {
         "read_documents_triples",
         "replace_documents",
         "save_edges",
+        "save_edges_disputed",
     },
 }
 

@@ -1,4 +1,4 @@
-// what: links evidence to the teacher calls that made it
+// what: links evidence to the other teacher calls that made it
 // parameters: rows (evidence_id and id of the call)
 // returns: nothing
 UNWIND $rows AS r

@@ -27,19 +27,22 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
         "save_subgraphs_entities": [],
         "save_subgraphs_documents_entities": [],
         "save_subgraphs_triples": [],
+        "save_subgraphs_triples_opposed": [],
     }
     for subgraph in subgraphs:
         kind = "_documents" if subgraph.document else ""
         rows["save_subgraphs_calls"] += [call.model_dump() for call in subgraph.calls]
         rows["save_subgraphs_documents_chunks"] += [item.model_dump() for item in subgraph.chunks]
-        rows[f"save_subgraphs{kind}_evidence"] += [item.model_dump(exclude={"call_ids"}) for item in subgraph.evidence]
+        rows[f"save_subgraphs{kind}_evidence"] += [
+            {**item.model_dump(mode="json"), "first_call": next(iter(item.call_ids), "")} for item in subgraph.evidence
+        ]
         for item in subgraph.evidence:
-            rows["save_subgraphs_evidence_calls"] += [{"evidence_id": item.id, "id": id_} for id_ in item.call_ids]
+            rows["save_subgraphs_evidence_calls"] += [{"evidence_id": item.id, "id": id_} for id_ in item.call_ids[not kind :]]
             rows["save_subgraphs_documents_links"] += [{"evidence_id": item.id, "id": item.chunk_id}] if item.chunk_id else []
         rows[f"save_subgraphs{kind}_entities"] += [item.model_dump(mode="json") for item in subgraph.entities]
-        rows["save_subgraphs_triples"] += [
-            item.model_dump(mode="json", exclude={"subject", "object"}) for item in subgraph.triples
-        ]
+        for triple in subgraph.triples:
+            name = "save_subgraphs_triples_opposed" if triple.opposes else "save_subgraphs_triples"
+            rows[name].append(triple.model_dump(mode="json", exclude={"subject", "object"}))
     return rows
 
 

@@ -327,7 +327,8 @@ class LadybugStore(LadybugAccess):
             edges += made
             mark = {"id": id_, "graph": kind, "aggregation": aggregation_text(own)}
             marks["mark_graphs_documents" if id_ in documents else "mark_graphs"].append(mark)
-        self._write_rows(session, {"save_edges": edges, **marks})
+        plain, disputed = [row for row in edges if not row["contradicts"]], [row for row in edges if row["contradicts"]]
+        self._write_rows(session, {"save_edges": plain, "save_edges_disputed": disputed, **marks})
 
     def _write_rows(self, session: Session, by_statement: dict[str, list[Row]]) -> None:
         """Run each statement over its rows, a few at a time, and not at all where there are none."""
