@@ -1,5 +1,5 @@
 // The embedded engine wants declared tables. An id is a hash that begins with the namespace; the primary key makes it one node.
-// `options` is a word of its grammar. There are no secondary indexes, so a source and an evidence name their teacher calls in `call_ids`.
+// `options` is a word of its grammar. There are no secondary indexes, so a source names its teacher calls in `call_ids`.
 // A source is a query or a document, and a node has one label: each has a table, with columns of the same names where both have
 // the property. `linked` says that `link` has come to all of it.
 CREATE NODE TABLE Query (
@@ -18,7 +18,7 @@ CREATE NODE TABLE Chunk (
 CREATE NODE TABLE Evidence (
   id STRING PRIMARY KEY, namespace STRING, source_id STRING, text STRING, framing STRING, position INT64, cosine DOUBLE,
   llm_score DOUBLE, score DOUBLE, rank INT64, kept BOOLEAN, reason STRING, chunk_id STRING, start INT64, `end` INT64,
-  created_at STRING, call_ids STRING[], embedding FLOAT[]
+  created_at STRING, embedding FLOAT[]
 );
 CREATE NODE TABLE Entity (
   id STRING PRIMARY KEY, namespace STRING, source_id STRING, name STRING, type STRING, variants STRING[]

@@ -6,5 +6,5 @@ MATCH (q:Document {id: r.source_id})
 CREATE (q)-[:HAS_EVIDENCE {namespace: r.namespace}]->(:Evidence {
   namespace: r.namespace, source_id: r.source_id, id: r.id, text: r.text, framing: r.framing, position: r.position,
   cosine: r.cosine, llm_score: r.llm_score, score: r.score, rank: r.rank, kept: r.kept, reason: r.reason,
-  chunk_id: r.chunk_id, start: r.start, `end`: r.`end`, created_at: r.created_at, call_ids: r.call_ids
+  chunk_id: r.chunk_id, start: r.start, `end`: r.`end`, created_at: r.created_at
 })

@@ -78,6 +78,7 @@ class Engine:
         self._idle_lock = threading.Lock()
         self._reading = threading.Condition()
         self._readers = 0
+        self._is_waited_for = False
         self._writer: Any = None
         self._failure = ""
 
@@ -172,7 +173,11 @@ class Engine:
     def _without_readers(self, patience: float) -> Iterator[None]:
         """Run the block while nobody in this process reads. Raises StoreLocked."""
         with self._reading:
-            if not self._reading.wait_for(lambda: self._readers == 0, patience):
+            self._is_waited_for = True
+            gone = self._reading.wait_for(lambda: self._readers == 0, patience)
+            self._is_waited_for = False
+            self._reading.notify_all()
+            if not gone:
                 raise StoreLocked(f"{self.location} is read by this process", hint="Let the reading end, then run it again.")
             yield
 
@@ -218,6 +223,7 @@ class Engine:
     def _borrowed(self) -> Iterator[Any]:
         """Lend an idle reading connection, or a new one. One that met an error is not lent again."""
         with self._reading:
+            self._reading.wait_for(lambda: not self._is_waited_for)
             self._readers += 1
         usable, connection = False, None
         try:

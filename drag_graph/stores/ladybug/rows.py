@@ -34,7 +34,8 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
         rows["save_subgraphs_calls"] += [call.model_dump() for call in subgraph.calls]
         rows["save_subgraphs_documents_chunks"] += [item.model_dump() for item in subgraph.chunks]
         rows[f"save_subgraphs{kind}_evidence"] += [
-            {**item.model_dump(mode="json"), "first_call": next(iter(item.call_ids), "")} for item in subgraph.evidence
+            {**item.model_dump(mode="json", exclude={"call_ids"}), "first_call": next(iter(item.call_ids), "")}
+            for item in subgraph.evidence
         ]
         for item in subgraph.evidence:
             rows["save_subgraphs_evidence_calls"] += [{"evidence_id": item.id, "id": id_} for id_ in item.call_ids[not kind :]]
