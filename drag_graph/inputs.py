@@ -1,4 +1,4 @@
-"""Input lines to queries (design, section 6): `{"id"?, "question", "options"?, "answer"?, "domain"?}` a line.
+"""Input lines to queries (docs/design.md, section 6): `{"id"?, "question", "options"?, "answer"?, "domain"?}` a line.
 
 A bad line is reported with its number and the reason, and the others go on. Input is streamed: a file of any length is held one
 line at a time.

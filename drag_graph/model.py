@@ -1,4 +1,4 @@
-"""The domain model (design, sections 2 and 3): frozen, validated values without any I/O.
+"""The domain model (docs/design.md, sections 2 and 3): frozen, validated values without any I/O.
 
 Ids are content hashes (`drag_graph.identity`). Confidences, cosines and scores are floats; a confidence lies in [0, 1], a
 cosine in [-1, 1], a teacher's relevance score in [1, 10]. Times are UTC ISO 8601 strings with seconds, costs are US dollars,

@@ -1,4 +1,4 @@
-"""Every setting, and the only reader of the environment (design, section 6).
+"""Every setting, and the only reader of the environment (docs/design.md, section 6).
 
 Flags win over the environment (`DRAG_GRAPH_*`, and Neo4j's own `NEO4J_*`), the environment over `drag-graph.toml`, and
 that over the defaults. `origins` tells where each value came from.

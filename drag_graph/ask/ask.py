@@ -1,4 +1,4 @@
-"""Asking: find the subgraphs, choose the lines, let the student answer, keep the answer with its audit (design, section 5).
+"""Asking: find the subgraphs, choose the lines, let the student answer, keep the answer with its audit.
 
 The order of the steps, without I/O of its own: stores and models come in by their ports.
 """
@@ -64,7 +64,7 @@ class Asked:
         return "" if self.answer.text.strip() else "the student's reply is empty"
 
     def document(self, *, explain: bool = False) -> dict[str, Any]:
-        """Return the `ask --json` document (design, section 6); `explain` adds scores, probabilities and what was dropped.
+        """Return the `ask --json` document; `explain` adds scores, probabilities and what was dropped.
 
         A searched line's `score` is its weight; `fused`, `lists` (each with the rank of what led to the line, and the hops),
         `hop`, `confidence` and `support` say what it is made of (docs/asking.md).
@@ -140,7 +140,7 @@ class AnswersReport:
         return totals | {"prompt_tokens": sum(asked.answer.prompt_tokens for asked in self.answers)}
 
     def document(self) -> dict[str, Any]:
-        """Return the `ask --file --json` document (design, section 6)."""
+        """Return the `ask --file --json` document (docs/design.md, section 6)."""
         answers = [
             {
                 **asked.document(),

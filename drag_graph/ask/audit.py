@@ -1,4 +1,4 @@
-"""The audit: from an answer back to its lines, edges, evidence and teacher calls (design, sections 2 and 6).
+"""The audit: from an answer back to its lines, edges, evidence and teacher calls (docs/design.md, sections 2 and 6).
 
 `snapshot` is taken when the answer is given and stored with it, so that a later refresh never falsifies an old audit.
 """
@@ -14,7 +14,7 @@ NO_FILTER = "none"
 
 
 def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph]) -> dict[str, Any]:
-    """Return everything that the audit of an answer needs, as a JSON document (see `audit --json` in the design).
+    """Return everything that the audit of an answer needs, as a JSON document (docs/design.md, section 6).
 
     Raises StoreUnfit when a line has no edge or evidence behind it (promise 4): such an answer must not be given.
     """

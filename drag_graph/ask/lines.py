@@ -1,4 +1,4 @@
-"""From subgraphs to the lines that a student is shown (design, section 5; paper, section "Simplified graph to text").
+"""From subgraphs to the lines that a student is shown (docs/design.md, section 5; paper, section "Simplified graph to text").
 
 Three pure steps: `candidate_lines` takes what the mode allows out of the subgraphs, `scored` gives each candidate its
 relevance, and `select_lines` orders, removes repetitions and cuts to the token budget. Every line keeps the id of

@@ -1,4 +1,4 @@
-"""From lines to a student's prompt (design, section 5; sections and open trigger as in the architecture document).
+"""From lines to a student's prompt (docs/design.md, section 5; the sections are docs/design.md's).
 
     [SYSTEM]  [EVIDENCE]  [KNOWLEDGE GRAPH]  [QUESTION]  [OPTIONS]  [ANSWER]
 

@@ -1,4 +1,4 @@
-"""Which stored things answer a question (design, section 5, "Asking something never distilled"; docs/adr/0017).
+"""Which stored things answer a question (docs/design.md, section 5, "Asking something never distilled"; docs/adr/0017).
 
 Pure: what is asked of a store's search (`question_keys`), what of its answer is relevant (`seeds_of`), and what the lines that
 the store then finds weigh (`weighed_lines`, `relevant_lines`).

@@ -1,4 +1,4 @@
-"""Distilling: the run over many queries (design, section 5).
+"""Distilling: the run over many queries (docs/design.md, section 5).
 
 No I/O of its own: stores, models and the journal come in by their ports. Queries are worked on by a pool of threads
 (docs/adr/0006); each ends complete or quarantined with its reason, and what is complete is in the store.

@@ -1,7 +1,7 @@
 """Public question sets to the project's own files: input lines, and a curated file of the evidence that comes with them.
 
 The sets are read from a folder that the caller names; nothing of them is part of the project. Each converter yields pairs of
-(input line, curated line) as the design, section 6, defines them.
+(input line, curated line) as docs/design.md, section 6, defines them.
 """
 
 import json

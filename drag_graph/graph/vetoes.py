@@ -1,4 +1,4 @@
-"""What must not be taken for the same thing, however near its vectors are (design, section 5, "canonical form").
+"""What must not be taken for the same thing, however near its vectors are (docs/design.md, section 5, "canonical form").
 
 Embeddings put opposites side by side: "hot" beside "cold", "type 1" beside "type 2", "causes" beside "is caused by". Each guard
 returns the reason why two names, predicates or statements differ, in words that can be shown, or "" when it sees none.

@@ -1,4 +1,4 @@
-"""What is known about runs: their results, and the port of the journal that keeps them (design, section 6).
+"""What is known about runs: their results, and the port of the journal that keeps them (docs/design.md, section 6).
 
 A run is one start of `distill` or `refresh`. It belongs to a *job*: the same input for the same store with the same teacher.
 Runs that go on with one another's work are of one job and share its budget.
@@ -47,7 +47,7 @@ class QueryResult:
     """The query was erased since: what was known of it by words is gone."""
 
     def document(self) -> dict[str, Any]:
-        """Return its entry of the `distill --json` document (design, section 6)."""
+        """Return its entry of the `distill --json` document (docs/design.md, section 6)."""
         names = ("id", "input_id", "status", "evidence", "triples", "edges", "calls", "cached_calls", "cost_usd", "error")
         document = {name: getattr(self, name) for name in (*names, "line", "notes")}
         return {**document, "erased": True} if self.erased else document
@@ -191,7 +191,7 @@ class RunReport:
         return {**head, **sums, "cost_usd": round(self._cost, 6), "seconds": round(self.seconds, 3)}
 
     def tail(self) -> dict[str, Any]:
-        """Return what follows `run_id` and `queries` in the `distill --json` document (design, section 6)."""
+        """Return what follows `run_id` and `queries` in the `distill --json` document (docs/design.md, section 6)."""
         return {
             "rejected": [{"line": line.number, "reason": line.problem} for line in self.rejected],
             "totals": self.totals(),

@@ -1,4 +1,4 @@
-"""Finding what answers a new question in all subgraphs together (design, section 5; docs/adr/0017): the model and port.
+"""Finding what answers a new question in all subgraphs together (docs/design.md, section 5; docs/adr/0017): the model and port.
 
 Two steps, each one statement where the engine can. `candidates` ranks stored things by the question: queries, evidence and
 concepts. `expand` walks from the chosen ones, the seeds, to the lines that they lead to, with all that their audit needs.

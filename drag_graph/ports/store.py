@@ -1,4 +1,4 @@
-"""What the pipeline asks of the outside world (design, sections 3 to 5). Adapters implement these; nothing here does I/O.
+"""What the pipeline asks of the outside world. Adapters implement these; nothing here does I/O.
 
 Every adapter of a port passes the port's contract suite (`drag_graph.testing`).
 """
@@ -45,7 +45,7 @@ class Embedder(Protocol):
 class TeacherRequest:
     """One thing asked of a teacher.
 
-    `schema` is the class of the reply (design, section 7; it knows its name on the wire), `simpler` holds the
+    `schema` is the class of the reply (docs/design.md, section 7; it knows its name on the wire), `simpler` holds the
     messages of the second re-ask. `count` is how many items the reply should have, or 0 where that is open.
     """
 
@@ -340,7 +340,7 @@ class GraphStore(Protocol):
         """Return stored queries, the newest first."""
 
     def counts(self) -> dict[str, int]:
-        """Return how many of each label and relationship type there are: keys as in the design, section 3, all present."""
+        """Return how many of each label and relationship type there are: keys as in docs/design.md, section 3, all present."""
 
     def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
         """Write answers with their links in one transaction; an answer that is there already stays as it is.

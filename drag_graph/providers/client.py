@@ -1,4 +1,4 @@
-"""One chat completion or embedding by LiteLLM, with the project's only retry loop (design, sections 7 and 8).
+"""One chat completion or embedding by LiteLLM, with the project's only retry loop (docs/design.md, sections 7 and 8).
 
 Teacher, student and embedder share it. LiteLLM's own retries, telemetry and console output are off; it reads its local price
 map. No error message holds a key, a prompt or a reply: what a server said is never passed on (`litellm_errors`).

@@ -1,4 +1,4 @@
-"""What an error of LiteLLM means (design, section 8). Its text is only looked at: it can hold the prompt and the key."""
+"""What an error of LiteLLM means. Its text is only looked at: it can hold the prompt and the key."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

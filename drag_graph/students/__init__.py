@@ -1,4 +1,4 @@
-"""The students (design, section 5), and which one a setting names."""
+"""The students (docs/design.md, section 5), and which one a setting names."""
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.ports.store import Embedder, Student

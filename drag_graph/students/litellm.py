@@ -1,4 +1,4 @@
-"""A student behind LiteLLM: any OpenAI-compatible server (Ollama, llama.cpp, vLLM) or a cloud model (design, section 5)."""
+"""A student behind LiteLLM: any OpenAI-compatible server (Ollama, llama.cpp, vLLM) or a cloud model."""
 
 import math
 from collections.abc import Mapping, Sequence

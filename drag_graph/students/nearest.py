@@ -1,4 +1,4 @@
-"""The built-in student: no language model, only the embedder (design, section 5).
+"""The built-in student: no language model, only the embedder (docs/design.md, section 5).
 
 It cannot read, reason or negate; it knows which option's words lie near the words of the context. That is enough to tell
 whether a context carries the answer at all, and it runs anywhere. How its scoring was chosen is told in docs/students.md.

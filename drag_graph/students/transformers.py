@@ -1,4 +1,4 @@
-"""A student in this process: a causal language model by `transformers` (extra `local`; design, section 5).
+"""A student in this process: a causal language model by `transformers` (extra `local`; docs/design.md, section 5).
 
 Nothing of the model's repository is executed (`trust_remote_code` is off). What is downloaded, and whether, is the hub's
 business: with HF_HUB_OFFLINE=1 only local files are read.

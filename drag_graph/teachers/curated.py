@@ -1,4 +1,4 @@
-"""`curated:FILE`: evidence and triples that people wrote, served as a teacher's replies (design, sections 6 and 7).
+"""`curated:FILE`: evidence and triples that people wrote, served as a teacher's replies (docs/design.md, sections 6 and 7).
 
 A line is `{"question", "options"?, "evidence": [str], "triples"?: [{"subject", "predicate", "object", "confidence"?,
 "evidence": [int]}]}`. What people state without a confidence counts as certain (1.0). All their evidence is served,

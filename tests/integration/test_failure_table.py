@@ -1,4 +1,4 @@
-"""Every row of the failure table (design, section 8) over real HTTP: how many requests, what comes of it, what is on the tape.
+"""Every row of the failure table over real HTTP: how many requests, what comes of it, what is on the tape.
 
 Besides, the one retry loop of teacher, student and embedder counted request by request, and the end of unanswered calls.
 """

@@ -1,4 +1,4 @@
-"""What a teacher over real HTTP writes: events, the tape, the quarantine, and what was spent (design, sections 7 and 8)."""
+"""What a teacher over real HTTP writes: events, the tape, the quarantine, and what was spent."""
 
 import io
 import json

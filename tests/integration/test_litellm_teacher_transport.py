@@ -1,4 +1,4 @@
-"""The teacher against a server that is busy, away, slow or unwilling, over real HTTP (design, section 8)."""
+"""The teacher against a server that is busy, away, slow or unwilling, over real HTTP (docs/design.md, section 8)."""
 
 import json
 import logging

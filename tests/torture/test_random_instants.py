@@ -1,4 +1,4 @@
-"""`kill -9` at random instants: schedules of one to four kills, made by hypothesis, each resumed in between (design, section 8,
+"""`kill -9` at random instants: schedules of one to four kills, made by hypothesis, each resumed in between (docs/design.md:
 promises 1 to 3). A schedule that breaks a promise is in the message of the failure, with what the runs did."""
 
 import pytest

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from drag_graph import log
 from drag_graph.concurrency.interruption import interrupted
-from drag_graph.engines.ray.messages import Event, Events, Token, told
+from drag_graph.engines.ray.messages import Event, Events, Token, returns_errors
 from drag_graph.errors import DragGraphError, ModelUnavailable, ReplyError
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget, Reservation
@@ -40,7 +40,7 @@ class _Held:
 
 
 class Keeper:
-    """An actor; its methods return the errors that are meant for the caller (`told`).
+    """An actor; its methods return the errors that are meant for the caller (`returns_errors`).
 
     A worker is known by its number and its `life`, which is another one after Ray has restarted it.
     """
@@ -61,7 +61,7 @@ class Keeper:
         except DragGraphError as error:  # to be told by `check`, and not to end the process
             self._problem = error
 
-    @told
+    @returns_errors
     def check(self) -> None:
         """Raise what is wrong with the ledger."""
         self._hold()
@@ -70,7 +70,7 @@ class Keeper:
         """Return what was logged since the last time."""
         return self._events.take()
 
-    @told
+    @returns_errors
     def announce(self, worker: int, life: str) -> bool:
         """Take note of a worker's (new) life, and return whether the run is to end.
 
@@ -92,25 +92,25 @@ class Keeper:
         """Let no further call be made, by workers that Ray starts from now on neither."""
         self._interrupted.set()
 
-    @told
+    @returns_errors
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
         """See `Tape.find`."""
         self._hold()
         return self._ledger.tape.find(model, request)
 
-    @told
+    @returns_errors
     def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
         """See `Tape.record`."""
         self._hold()
         return self._ledger.tape.record(model, request, payload, attempts)
 
-    @told
+    @returns_errors
     def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
         """See `Tape.quarantine`."""
         self._hold()
         self._ledger.tape.quarantine(model, request, error, attempts)
 
-    @told
+    @returns_errors
     def reserve(self, worker: int, life: str, estimate_usd: float) -> Token:
         """See `Budget.reserve`. It may wait for other calls, so it is called in a group of threads of its own.
 
@@ -133,7 +133,7 @@ class Keeper:
             raise ModelUnavailable("this worker process was taken for lost and another has its place")
         return token
 
-    @told
+    @returns_errors
     def settle(self, token: Token, actual_usd: float) -> None:
         """See `Budget.settle`; also for what an earlier keeper has reserved."""
         self._hold()

@@ -42,7 +42,7 @@ class Outcome:
     events: list[Event] = field(default_factory=list)
 
 
-def told(method: Callable[P, T]) -> Callable[P, T | DragGraphError | OSError]:
+def returns_errors(method: Callable[P, T]) -> Callable[P, T | DragGraphError | OSError]:
     """Make a method of an actor return the errors that are meant for the caller.
 
     Ray would wrap a raised error in one of its own, and write it into its log with the values that were at hand.
@@ -59,7 +59,7 @@ def told(method: Callable[P, T]) -> Callable[P, T | DragGraphError | OSError]:
 
 
 def answer(reference: Any, timeout: float | None = None) -> Any:
-    """Wait for what an actor returns, at most `timeout` seconds, and raise it where it is an error (see `told`)."""
+    """Wait for what an actor returns, at most `timeout` seconds, and raise it where it is an error (see `returns_errors`)."""
     import ray
 
     value = ray.get(reference, timeout=timeout)

@@ -15,7 +15,7 @@ from drag_graph.concurrency.interruption import InterruptibleTeacher, Interrupti
 from drag_graph.concurrency.threads import long_turns
 from drag_graph.distil.query import Distillation, Usage
 from drag_graph.embedders import make_embedder
-from drag_graph.engines.ray.messages import Events, Outcome, answer, told
+from drag_graph.engines.ray.messages import Events, Outcome, answer, returns_errors
 from drag_graph.engines.ray.remote import RemoteBudget, RemoteTape
 from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.ledger.budget import Budget
@@ -71,7 +71,7 @@ class Worker:
         self._tape = RemoteTape(keeper)
         self._budget = RemoteBudget(keeper, number, life, task.settings.budget_usd)
 
-    @told
+    @returns_errors
     def place(self) -> Place:
         """Return where this is. Raises ConfigurationError where this node cannot do the work of the driver."""
         import ray

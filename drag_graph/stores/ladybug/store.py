@@ -1,4 +1,4 @@
-"""The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (design, section 4)."""
+"""The embedded graph store: Cypher in this process, on one file, by the `ladybug` package (docs/design.md, section 4)."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -58,7 +58,7 @@ COUNTED = (
         "USED",
     ),
 )
-"""The labels and relationship types of the design, section 3; the engine leaves out what is not there."""
+"""The labels and relationship types of docs/design.md, section 3; the engine leaves out what is not there."""
 ERASED = ("erase_subgraphs", "erase_subgraphs_chunks", "erase_subgraphs_entities", "erase_subgraphs_calls")
 ROWS_AT_ONCE = 32
 HEADS_AT_ONCE = 4

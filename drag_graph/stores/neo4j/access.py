@@ -80,8 +80,8 @@ class Neo4jAccess:
         done: list[Migration] = []
         if migrate.plan(migrate.known("neo4j"), self._history()):
             self._connection.change_schema(load("lock_migrations_schema", "neo4j").bind()[0])
-            with self._connection.locked("lock_migrations", PATIENCE) as held:
-                done = migrate.run("neo4j", self._history_now, partial(self._apply, held))
+            with self._connection.locked("lock_migrations", PATIENCE) as check_lock:
+                done = migrate.run("neo4j", self._history_now, partial(self._apply, check_lock))
         self._migrated = True
         return done
 
@@ -92,22 +92,22 @@ class Neo4jAccess:
         """Read what another upgrader has just done, too."""
         return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"), current=True)]
 
-    def _apply(self, held: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
+    def _apply(self, check_lock: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
         """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS.
 
-        `held` raises where others are no longer kept out.
+        `check_lock` raises where others are no longer kept out.
         """
         for text in statements:
-            held()
+            check_lock()
             self._connection.change_schema(text)
         self._await_indexes([name for text in statements for name in _MADE.findall(text)])
-        held()
+        check_lock()
         values = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
         self._connection.write(lambda work: work.run("record_migration", **values, applied_at=migration.applied_at))
 
     def _await_indexes(self, names: list[str]) -> None:
         """Wait until these indexes are filled, however long it takes in a large store. Raises StoreUnfit if one cannot."""
-        told, pause = time.monotonic(), 0.05
+        announced_at, pause = time.monotonic(), 0.05
         while True:
             open_ = self._connection.read(lambda work: work.rows("await_indexes", names=names), current=True)
             failed = [name for name, state, _ in open_ if state == "FAILED"]
@@ -118,8 +118,8 @@ class Neo4jAccess:
                 )
             if not open_:
                 return
-            if time.monotonic() - told >= _TELL_EVERY:
-                told = time.monotonic()
+            if time.monotonic() - announced_at >= _TELL_EVERY:
+                announced_at = time.monotonic()
                 name, _, percent = open_[0]
                 event("the server fills an index", level=logging.WARNING, index=name, percent=round(percent or 0.0, 1))
             time.sleep(pause)

@@ -1,4 +1,4 @@
-"""A connection to Neo4j (design, section 4): transactions that are repeated within a deadline, bookmarks, errors in words."""
+"""A connection to Neo4j: transactions that are repeated within a deadline, bookmarks, errors in words."""
 
 import logging
 import random
@@ -199,7 +199,7 @@ class Neo4jConnection:
             self._wait_for(session, name, patience)
             transaction = self._repeated(lambda: _lock_by(session, name, _HELD_AT_MOST))
 
-            def held() -> None:
+            def check_lock() -> None:
                 try:
                     Work(transaction).agent()
                 except (DriverError, Neo4jError) as error:
@@ -209,7 +209,7 @@ class Neo4jConnection:
                     ) from error
 
             try:
-                yield held
+                yield check_lock
             finally:
                 # A server that is away has let go of it.
                 with suppress(DriverError, Neo4jError):
@@ -220,17 +220,17 @@ class Neo4jConnection:
         from neo4j.exceptions import Neo4jError
 
         deadline = time.monotonic() + patience
-        told = False
+        is_announced = False
         while True:
             try:
                 self._repeated(lambda: _lock_by(session, name, _PROBE)).close()
             except Neo4jError as error:
                 if error.code not in TIMED_OUT:
                     raise
-                if not told:
+                if not is_announced:
                     said = "another process upgrades the store; waiting for it"
                     event(said, level=logging.WARNING, location=self.location, seconds=patience)
-                told = True
+                is_announced = True
                 if time.monotonic() > deadline:
                     raise StoreUnavailable(
                         f"another process has been upgrading {self.location} for {patience:g} s",

@@ -1,4 +1,4 @@
-"""Numbered schema changes (design, section 4): `migrations/<dialect>/V0001__name.cypher`, applied forward, never edited.
+"""Numbered schema changes: `migrations/<dialect>/V0001__name.cypher`, applied forward, never edited.
 
 A file holds one or more statements, each closed by a semicolon at the end of a line; whole-line `//` comments are for
 people. The history is kept in the graph as (:Migration {version, name, checksum, applied_at}), written by the adapter.

@@ -1,4 +1,4 @@
-"""Named Cypher files (design, section 4; habit from aiosql): the only way to a statement is to load it by name.
+"""Named Cypher files (docs/design.md, section 4): the only way to a statement is to load it by name.
 
 Each statement is a file of its own under `cypher/`: in `common/` where one text serves both engines, else in `neo4j/` and in
 `ladybug/`. The folders below these are topics, for readers: a name is unique in its dialect, and a statement is loaded by its
@@ -38,7 +38,7 @@ _NO_CODE = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|//[^\n]*|
 
 
 def folder_beside_or_inside(name: str) -> Path:
-    """Return the folder `name` of the installed package, else the one beside the package (a checkout; style, two seams)."""
+    """Return the folder `name` of the installed package, else the one beside the package (a checkout)."""
     package = Path(__file__).resolve().parents[2]
     packaged = package / name
     return packaged if packaged.is_dir() else package.parent / name

@@ -1,4 +1,4 @@
-"""Triples and evidence that a model wrote as records, lines or lists although asked for JSON (design, section 8). No I/O.
+"""Triples and evidence that a model wrote as records, lines or lists although asked for JSON. No I/O.
 
 Read last, when the reply holds no usable JSON. Triples:
 

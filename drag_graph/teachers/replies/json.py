@@ -1,4 +1,4 @@
-"""The JSON in what a model wrote: read strictly first, then by `json-repair` (design, sections 7 and 8). No I/O."""
+"""The JSON in what a model wrote: read strictly first, then by `json-repair` (docs/design.md, sections 7 and 8). No I/O."""
 
 import json
 import re

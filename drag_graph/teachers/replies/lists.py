@@ -1,4 +1,4 @@
-"""Evidence that a model wrote as a numbered or bulleted list although asked for JSON (design, section 8). No I/O."""
+"""Evidence that a model wrote as a numbered or bulleted list although asked for JSON (docs/design.md, section 8). No I/O."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""From what a model wrote to a validated reply (design, sections 7 and 8). No I/O.
+"""From what a model wrote to a validated reply (docs/design.md, sections 7 and 8). No I/O.
 
 The text is read strictly first (as it is, without reasoning tags, out of code fences, out of prose), then by `json-repair`,
 last as the records, lines and lists that models write instead of JSON (`reply_formats`, `reply_lists`).

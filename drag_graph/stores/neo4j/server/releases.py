@@ -1,4 +1,4 @@
-"""The Neo4j releases that can be started without Docker, and what each wants from Java (design, section 9)."""
+"""The Neo4j releases that can be started without Docker, and what each wants from Java (docs/design.md, section 9)."""
 
 from dataclasses import dataclass
 

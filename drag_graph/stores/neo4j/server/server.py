@@ -1,4 +1,4 @@
-"""Starting, stopping and watching a real Neo4j Community server on this machine, without Docker (design, section 9).
+"""Starting, stopping and watching a real Neo4j Community server on this machine, without Docker (docs/design.md, section 9).
 
 A server belongs to its home folder. There lie its data, `conf/neo4j.conf`, `logs/`, `server.log` (what the process printed)
 and `server.json` (process id, version, ports), which stays after a stop and never holds the password.
