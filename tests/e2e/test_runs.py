@@ -79,6 +79,25 @@ def test_what_was_quarantined_is_asked_again_on_demand_only(cli, distil, server)
     assert since["snow"]
 
 
+@pytest.mark.parametrize("stage", ["evidence", "scores"])
+def test_the_calls_of_a_quarantined_question_do_not_change_the_export(cli, server, tmp_path, stage):
+    refusal = Say("I'm sorry, but I can't help with that.")
+    plain = server.take
+    server.take = lambda request: refusal if request.schema == stage and "snow" in request.prompt else plain(request)
+    exports = []
+    for name, lines, code in (("alone", QUESTIONS[:1], 0), ("beside", QUESTIONS[:2], 1)):
+        store, asked = tmp_path / f"{name}.lbug", tmp_path / f"{name}.jsonl"
+        asked.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+        flags = ("--teacher", "scripted", "--teacher-base-url", server.url, "--store", store, "--json")
+        done = cli("distill", asked, *flags)
+        assert done.code == code, done.err
+        assert [query["status"] for query in done.json["queries"]] == ["complete", "quarantined"][: len(lines)]
+        assert all(query["calls"] > 1 for query in done.json["queries"])
+        exports.append(cli("export", "--format", "jsonl", "--store", store).out.encode())
+    assert exports[0].count(b"\n") > 10
+    assert exports[0] == exports[1]
+
+
 def test_a_budget_is_that_of_all_runs_of_one_command_together(distil, server, monkeypatch):
     price = {"input_cost_per_token": 1e-5, "output_cost_per_token": 1e-5, "litellm_provider": "openai", "mode": "chat"}
     monkeypatch.setitem(load_litellm().model_cost, "scripted", price)

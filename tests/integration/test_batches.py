@@ -105,9 +105,16 @@ def test_what_is_done_is_not_asked_again(work, server):
     first = distil(server)
     again = distil(server)
     assert (again["totals"]["complete"], again["totals"]["calls"], len(server.batches.sizes)) == (4, 0, 3)
-    other = distil(server, "--threshold", "0.5")
-    assert (other["totals"]["cached_calls"], other["totals"]["cost_usd"]) == (first["totals"]["calls"], 0)
-    assert len(server.batches.sizes) == 3
+    pruned = distil(server, "--threshold", "0.5")
+    assert (pruned["totals"]["complete"], pruned["totals"]["calls"], pruned["totals"]["cost_usd"]) == (4, 0, 0)
+    distil(server)
+    # Another store asks for everything again; the ledger that has the replies gives them, and nothing is paid.
+    other = distil(server, "--ledger", "graph.lbug.ledger", store="other.lbug")
+    calls = first["totals"]["calls"]
+    assert (calls, other["totals"]["complete"]) == (12, 4)
+    assert (other["totals"]["calls"], other["totals"]["cached_calls"], other["totals"]["cost_usd"]) == (calls, calls, 0)
+    assert export("other.lbug") == export()
+    assert (len(server.batches.sizes), direct(server)) == (3, [])
     with Ledger(work / "graph.lbug.ledger") as ledger, ledger.database.reading() as rows:
         assert rows.execute("SELECT count(*) FROM batch_requests").fetchone() == (0,)
     assert not list(work.glob("*.lock"))

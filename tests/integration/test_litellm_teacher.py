@@ -109,13 +109,18 @@ class TestCutOff:
         assert caught.value.raw.startswith('{"evidence"')
         assert server.count() == 6
 
-    def test_tokens_and_cost_are_summed(self, server, teacher):
-        server.script("evidence", half({"evidence": FACTS}), fenced({"evidence": FACTS}))
+    def test_each_request_is_a_call_with_its_own_tokens_and_cost(self, server, teacher):
+        said = [half({"evidence": FACTS}), fenced({"evidence": FACTS})]
+        server.script("evidence", *said)
         reply = teacher.ask(evidence_request())
-        call = reply.call
+        first, last = reply.calls
         assert server.count() == reply.requests == 2
-        assert call.tokens_in == sum(plausible_tokens(request.prompt) for request in server.requests)
-        assert call.cost_usd == pytest.approx(call.tokens_in * 1.5e-7 + call.tokens_out * 6e-7)
+        assert reply.call == last
+        assert (first.follows, last.follows) == ("", first.id)
+        assert [call.tokens_in for call in reply.calls] == [plausible_tokens(asked.prompt) for asked in server.requests]
+        assert [call.tokens_out for call in reply.calls] == [plausible_tokens(one.text) for one in said]
+        for call in reply.calls:
+            assert call.cost_usd == pytest.approx(call.tokens_in * 1.5e-7 + call.tokens_out * 6e-7)
 
 
 class TestRefusals:

@@ -124,8 +124,15 @@ class TestTapeAndBudget:
                 teacher.ask(evidence_request(count=5))
             first, second = ledger.tape.quarantined()
             with ledger.database.reading() as rows:
-                calls = rows.execute("SELECT count(*), count(DISTINCT request_sha256) FROM calls").fetchone()
-        assert calls == (5, 5), "each request is a call of its own"
+                calls = rows.execute("SELECT n, sent, request_sha256, raw FROM calls ORDER BY exchange_id, n").fetchall()
+        assert [n for n, *_ in calls] == [0, 1, 2, 0, 1], "each request is a call of its own"
+        sent = [json.loads(document)["messages"] for _, document, *_ in calls]
+        assert sent == [asked.body["messages"] for asked in server.requests]
+        assert [raw for *_, raw in calls] == ["no", "no", first["raw"], second["raw"], second["raw"]]
+        # The two requests differ in the count alone, which is not sent, so their first calls send the same words.
+        hashes = [sha256 for _, _, sha256, _ in calls]
+        assert hashes[0] == hashes[3]
+        assert len(set(hashes)) == 4
         assert "tape quarantined" in caught.value.hint
         assert datetime.fromisoformat(first.pop("at")).tzinfo == UTC
         assert first == {
