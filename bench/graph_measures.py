@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from drag_graph.together import Together
 from graph_raw import Raw, row_of
 from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs, vector_of
 
+from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.model import Subgraph
 from drag_graph.ports.store import GraphStore, SaveOutcome
 
@@ -126,7 +126,9 @@ def distil(bench: Bench) -> None:
         return rate(lambda graph: bench.store.save([graph], AGGREGATION), subgraphs(bench.fresh(count), bench.store.namespace))
 
     def grouped() -> float:
-        together: Together[Subgraph, SaveOutcome] = Together(lambda some: bench.store.save(some, AGGREGATION), most=BATCH)
+        together: RequestCoalescer[Subgraph, SaveOutcome] = RequestCoalescer(
+            lambda some: bench.store.save(some, AGGREGATION), most=BATCH
+        )
         return rate(together, subgraphs(bench.fresh(count), bench.store.namespace))
 
     def raw() -> float:
