@@ -33,7 +33,7 @@ CURES = {
 }
 """By check: what to do about what `repair` leaves."""
 REMOVED = {
-    "orphan": "removed, as they belong to no stored source",
+    "orphan": f"removed, as no stored source is linked to them; if they were of one that is stored, {ANEW}",
     "dangling-answer": "answers removed, as what they rest on is not stored",
 }
 
@@ -48,9 +48,10 @@ class Repair:
     mended: bool = True
 
 
-def problems(store: GraphStore) -> list[Problem]:
-    """Return what is wrong with the store, each with the command that cures it."""
-    found = [*store.verify(), *content_problems(store), *_cluster_problems(store)]
+def problems(store: GraphStore, verified: Sequence[Problem] | None = None) -> list[Problem]:
+    """Return what is wrong with the store, each with the command that cures it; `verified` is what its `verify` just found."""
+    verified = store.verify() if verified is None else verified
+    found = [*verified, *content_problems(store), *_cluster_problems(store)]
     return [replace(item, message=f"{item.message}; {cure(item.check)}") for item in dict.fromkeys(found)]
 
 
@@ -101,7 +102,8 @@ def repair(store: GraphStore, make_embedder: Callable[[], Embedder]) -> list[Rep
     makes then, if it is the store's) or removed (evidence and concepts), so that `link` makes them. Each round trip is a
     transaction of its own: killed at any point, the next one goes on.
     """
-    found = _by_check(store.verify())
+    verified = store.verify()
+    found = _by_check(verified)
     done, why = list[Repair](), dict[str, str]()
     for check, what in REMOVED.items():
         if ids := found.get(check):
@@ -118,7 +120,8 @@ def repair(store: GraphStore, make_embedder: Callable[[], Embedder]) -> list[Rep
         done.append(Repair("cluster", len(wrong), "clusters worked out anew"))
     if ids := found.get("vector"):
         done += _vectors(store, ids, make_embedder, why)
-    return [*done, *_left(problems(store), why)]
+    # It goes through all vectors: once is enough where nothing was written.
+    return [*done, *_left(problems(store, None if done else verified), why)]
 
 
 def _left(found: Sequence[Problem], why: Mapping[str, str]) -> Iterator[Repair]:
@@ -159,7 +162,7 @@ def _vectors(
         with store.concepts.exclusive():
             number = sum(store.mend("vector", some) for some in _chunks(sorted({*ids} - {*questions})))
     except StoreLocked as error:
-        why |= dict.fromkeys({*ids} - {*questions}, f"left as they are: {_said(error)}")
+        why |= dict.fromkeys({*ids} - {*questions}, f"of evidence and concepts, left as they are: {_said(error)}")
     if number:
         _recheck_sources(store)
         yield Repair("vector", number, "of evidence and concepts, removed: `drag-graph link` makes them again")

@@ -17,8 +17,7 @@ def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], parts: Ca
 
     `parts` erases the nodes and relationships of the sources, and returns how many, by label and type.
     """
-    resting = run("answers_of_sources", namespace=namespace, source_ids=list(source_ids))
-    answers = _erase_answers(run, namespace, [row["id"] for row in resting])
+    answers = _erase_answers(run, namespace, list(_resting(run, namespace, source_ids)))
     touched = touched_concepts(run, namespace, source_ids)
     counts = dict(parts())
     return Erased({**counts, "Concept": remove_orphan_concepts(run, namespace, touched)}, answers)
@@ -31,8 +30,8 @@ def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[
     """
     namespace = before.source.namespace
     source_ids = [before.source_id]
-    resting = run("answers_of_sources", namespace=namespace, source_ids=source_ids)
-    shown = [row["id"] for row in resting if any(id_ in text for text in (row["line_json"], row["snapshot"]) for id_ in gone)]
+    resting = _resting(run, namespace, source_ids)
+    shown = [id_ for id_, texts in resting.items() if any(part in text for text in texts for part in gone)]
     answers = _erase_answers(run, namespace, shown)
     touched = touched_concepts(run, namespace, source_ids)
     linked = run("concepts_of_sources", namespace=namespace, source_ids=source_ids)
@@ -46,6 +45,16 @@ def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[
         run("save_evidence_vectors", namespace=namespace, rows=vectors[start : start + VECTORS_AT_ONCE])
     removed = remove_orphan_concepts(run, namespace, touched)
     return Erased({"Concept": removed}, answers)
+
+
+def _resting(run: Run, namespace: str, source_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return what the answers that rest on sources say, by id; those whose links were lost, too, by the sources they name."""
+    found = [
+        row
+        for name in ("answers_of_sources", "answers_naming")
+        for row in run(name, namespace=namespace, source_ids=list(source_ids))
+    ]
+    return {row["id"]: (row["line_json"], row["snapshot"]) for row in found}
 
 
 def _erase_answers(run: Run, namespace: str, ids: Sequence[str]) -> frozenset[str]:
