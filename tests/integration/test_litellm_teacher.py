@@ -32,7 +32,7 @@ def waits():
 
 @pytest.fixture
 def teacher(server, waits):
-    return LiteLLMTeacher("gpt-4o-mini", base_url=server.url, timeout=5, sleep=waits.append)
+    return LiteLLMTeacher("gpt-4o-mini", base_url=server.url, timeout=20, sleep=waits.append)
 
 
 class TestGoodReplies:
