@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
-from drag_graph.stores.neo4j.server import process
 from drag_graph.stores.neo4j.server.bolt import USERNAME, check_password, ensure_password
 from drag_graph.stores.neo4j.server.configuration import SMALL, Memory, write_configuration
 from drag_graph.stores.neo4j.server.java import find_java
 from drag_graph.stores.neo4j.server.libraries import RESOURCES, exclusive, libraries
+from drag_graph.stores.neo4j.server.process import LOOPBACK, listens, reserve_ports, runs, spawn, terminate
 from drag_graph.stores.neo4j.server.releases import DEFAULT_VERSION, Neo4jRelease, release_of, version_order
 
 START_SECONDS = 120.0
@@ -45,11 +45,11 @@ class ServerStatus:
 
     @property
     def bolt_address(self) -> str:
-        return f"bolt://{process.LOOPBACK}:{self.bolt_port}"
+        return f"bolt://{LOOPBACK}:{self.bolt_port}"
 
     @property
     def http_address(self) -> str:
-        return f"http://{process.LOOPBACK}:{self.http_port}"
+        return f"http://{LOOPBACK}:{self.http_port}"
 
     @property
     def browser_address(self) -> str:
@@ -84,7 +84,7 @@ def server_status(home: Path) -> ServerStatus:
     record = _read_record(home)
     if record is None:
         return ServerStatus(home, running=False)
-    running = process.runs(record.pid, home)
+    running = runs(record.pid, home)
     return ServerStatus(
         home, running, record.pid if running else None, record.version, bolt_port=record.bolt_port, http_port=record.http_port
     )
@@ -133,7 +133,7 @@ def start_server(
             _refuse_downgrade(status, release)
             kit = find_java(release, environment, java)
             folder = libraries(release, cache_dir, environment, on_progress)
-            bolt, http = process.reserve_ports([("Bolt", bolt_port), ("HTTP", http_port)])
+            bolt, http = reserve_ports([("Bolt", bolt_port), ("HTTP", http_port)])
             configuration = write_configuration(home, release, bolt, http, memory)
             command = [str(kit.executable), *memory.java_options, "-XX:+ExitOnOutOfMemoryError", *release.all_java_options()]
             command += ["-cp", str(folder / "*"), str(RESOURCES / "Launcher.java"), str(home), str(configuration)]
@@ -153,7 +153,7 @@ def stop_server(home: Path, patience: float = STOP_SECONDS) -> ServerStatus:
     """
     status = server_status(home)
     if status.running and status.pid is not None:
-        process.terminate(status.pid, status.home, patience)
+        terminate(status.pid, status.home, patience)
     return server_status(home)
 
 
@@ -254,7 +254,7 @@ def _launch(
     begun = time.monotonic()
     log = home / _LOG
     log.unlink(missing_ok=True)  # each start has its own, so that an old error is never taken for the new one's
-    pid = process.spawn(command, log, home, *([stop_with] if stop_with is not None else []))
+    pid = spawn(command, log, home, *([stop_with] if stop_with is not None else []))
     _write_record(home, _Record(pid, release.version, *ports, password_set=password_set))
     status = ServerStatus(home, running=True, pid=pid, version=release.version, bolt_port=ports[0], http_port=ports[1])
     done = False
@@ -264,7 +264,7 @@ def _launch(
         done = True
     finally:
         if not done:  # whatever it was, Ctrl+C too: a half-started server is of no use to anybody
-            process.terminate(pid, home, STOP_SECONDS)
+            terminate(pid, home, STOP_SECONDS)
     return _running(status, start_seconds=round(time.monotonic() - begun, 2))
 
 
@@ -274,14 +274,14 @@ def _wait(status: ServerStatus, password: str, until: float, *, fresh: bool) -> 
 
     last = "it is still starting"
     while True:
-        if status.pid is None or not process.runs(status.pid, status.home):
+        if status.pid is None or not runs(status.pid, status.home):
             raise StoreUnavailable(
                 f"Neo4j {status.version} ended while starting{_complaint(status.log)}.",
                 hint=f"See {status.log} and logs/ beside it.",
             )
         # Bolt answers a moment before the launcher is through; stopping it then would be a crash, not a shutdown. And the
         # driver is asked only once the ports are open: it logs a warning for each refused connection.
-        open_ports = process.listens(status.bolt_port) and process.listens(status.http_port)
+        open_ports = listens(status.bolt_port) and listens(status.http_port)
         if open_ports and _STARTED in _log_text(status.log):
             try:
                 ensure_password(status.bolt_address, password, fresh=fresh)
