@@ -23,14 +23,15 @@ WITH
   collect(1.0 - said) AS doubts, collect(opposes) AS opposes, collect(triples) AS triples
 WITH
   subject_id, subject, object_id, object, key, opposes, triples,
+  // Both engines sum in the order of the numbers, so that they come to the same bits.
   CASE $merge
     WHEN 'max' THEN highest
-    WHEN 'mean' THEN list_sum(said) / size(said)
-    WHEN 'noisy-or' THEN 1.0 - list_product(doubts)
+    WHEN 'mean' THEN list_sum(list_sort(said)) / size(said)
+    WHEN 'noisy-or' THEN 1.0 - list_product(list_reverse_sort(doubts))
   END AS merged
 WITH
   subject_id, subject, object_id, object, key, max(merged) AS highest, count(*) AS teachers, collect(1.0 - merged) AS doubts,
   collect(opposes) AS opposes, collect(triples) AS triples
 RETURN
   subject_id, subject, object_id, object, key, opposes, triples,
-  CASE WHEN teachers = 1 THEN highest ELSE 1.0 - list_product(doubts) END AS confidence
+  CASE WHEN teachers = 1 THEN highest ELSE 1.0 - list_product(list_reverse_sort(doubts)) END AS confidence

@@ -35,12 +35,16 @@ CALL (q, kept, calls) {
     UNWIND triples AS t
     UNWIND t.teachers AS teacher
     WITH t.key AS key, teacher, t.evidence_id AS evidence_id, max(t.confidence) AS said
+    // Both engines sum in the order of the numbers, so that they come to the same bits.
+    ORDER BY said
     WITH key, teacher, collect(said) AS said
-    WITH key, collect(CASE $merge
+    WITH key, CASE $merge
       WHEN 'max' THEN reduce(best = 0.0, c IN said | CASE WHEN c > best THEN c ELSE best END)
       WHEN 'mean' THEN reduce(total = 0.0, c IN said | total + c) / size(said)
       WHEN 'noisy-or' THEN 1.0 - reduce(doubt = 1.0, c IN said | doubt * (1.0 - c))
-    END) AS merged
+    END AS merged
+    ORDER BY merged
+    WITH key, collect(merged) AS merged
     WITH key, CASE size(merged) WHEN 1 THEN merged[0] ELSE 1.0 - reduce(doubt = 1.0, c IN merged | doubt * (1.0 - c)) END AS confidence
     WHERE confidence >= $threshold - 1e-9
     RETURN collect({key: key, confidence: confidence}) AS strong
