@@ -314,10 +314,10 @@ def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_rec
 
 def _compact(graph: "GraphStore", *, wanted: bool) -> str:
     """Write an embedded store's file anew without what was deleted; return what is left on disk, in words."""
-    if "://" in graph.location:
-        return "the server's files and transaction logs keep the text until they are written over; see docs/graph.md"
     compact = getattr(graph, "compact", None)
-    if compact is None or not wanted:
+    if compact is None:
+        return "the server's files and transaction logs keep the text until they are written over; see docs/graph.md"
+    if not wanted:
         return "its file keeps what was deleted"
     compact()
     return "written anew without the text"

@@ -185,7 +185,7 @@ class LadybugStore(LadybugAccess):
     def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
         if limit < 1:
             return []
-        name = {"query": "match_query_ids", "answer": "match_answer_ids", "input": "match_input_ids"}[kind]
+        name = f"match_{kind}_ids"
         with self.reading() as session:
             return [row["id"] for row in session.run(name, namespace=self._namespace, prefix=prefix, limit=limit)]
 

@@ -172,7 +172,7 @@ class Neo4jStore(Neo4jAccess):
         return [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in self.reading(run)]
 
     def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
-        name = {"query": "match_query_ids", "answer": "match_answer_ids", "input": "match_input_ids"}[kind]
+        name = f"match_{kind}_ids"
         found = self.reading(lambda work: work.rows(name, namespace=self._namespace, prefix=prefix, limit=limit))
         return [row[0] for row in found]
 
