@@ -71,7 +71,7 @@ def aggregate_anew(store: GraphStore, source_ids: Iterable[str], wanted: Callabl
             ids.append(subgraph.source_id)
         for chosen, ids in groups.values():
             store.aggregate(ids, chosen)
-        for subgraph in store.read([item.query.id for item in found]):
+        for subgraph in store.read([item.source_id for item in found]):
             report.sources += 1
             report.after.add(subgraph)
     return report
