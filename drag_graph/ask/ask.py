@@ -4,10 +4,9 @@ The order of the steps, without I/O of its own: stores and models come in by the
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 from drag_graph import log
@@ -21,6 +20,7 @@ from drag_graph.errors import DragGraphError, Interrupted, ModelError, ReplyErro
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.manage.resolve_id import stored_subgraph
 from drag_graph.model import Answer, Line, Query, Subgraph
+from drag_graph.paging import pages
 from drag_graph.ports.store import Embedder, GraphStore, Student
 from drag_graph.settings import Settings
 
@@ -185,7 +185,7 @@ class Asker:
         """
         report = AnswersReport()
         try:
-            for batch in _batches(lines):
+            for batch in pages(lines, BATCH):
                 report.rejected += [(line.number, line.problem) for line in batch if line.query is None]
                 self._ask_batch([line.query for line in batch if line.query is not None], report, on_answer)
         except ModelError as error:
@@ -265,12 +265,6 @@ def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
         return found.subgraphs
     shown = {line.source_id for line in lines}
     return [graph for graph in found.subgraphs if graph.source_id in shown] or found.subgraphs[:1]
-
-
-def _batches(lines: Iterable[InputLine]) -> Iterator[list[InputLine]]:
-    stream = iter(lines)
-    while batch := list(islice(stream, BATCH)):
-        yield batch
 
 
 def _now() -> str:

@@ -9,7 +9,6 @@ enough of them, else from the constants below, which are assumptions and not mea
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from statistics import mean, quantiles
 from typing import Any, Protocol
 
@@ -19,6 +18,7 @@ from drag_graph.distil.query import Distillation, Usage
 from drag_graph.errors import DragGraphError, ReplyError
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
+from drag_graph.paging import pages
 from drag_graph.ports.runs import Entry, entry_of
 from drag_graph.ports.store import Embedder, TeacherReply, TeacherRequest
 from drag_graph.settings import Settings
@@ -113,8 +113,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
     totals = Counter(dict.fromkeys(_TOTALS, 0))
     seen: set[str] = set()
     rejected: list[dict[str, Any]] = []
-    stream = iter(lines)
-    while window := list(islice(stream, WINDOW)):
+    for window in pages(lines, WINDOW):
         bad = [line for line in window if line.query is None]
         totals["rejected"] += len(bad)
         rejected += [{"line": line.number, "reason": line.problem} for line in bad][: MOST_REJECTED - len(rejected)]

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import merge
-from itertools import groupby, islice
+from itertools import groupby
 
 from drag_graph.inputs import InputLine
+from drag_graph.paging import pages
 from drag_graph.ports.runs import Run
 from drag_graph.ports.store import GraphStore, Staleness, StaleQuery
 
@@ -53,8 +54,8 @@ def lines(store: GraphStore, stale: Iterable[Due]) -> Iterator[InputLine]:
 
     What another process erased or refreshed since it was found is left out.
     """
-    stream, number = iter(stale), 0
-    while page := list(islice(stream, READ)):
+    number = 0
+    for page in pages(stale, READ):
         found = {item.query.id: item.query.created_at for item in page}
         for subgraph in store.read(list(found)):
             if subgraph.created_at == found[subgraph.source_id]:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import islice
 from queue import SimpleQueue
 from threading import Event
 from typing import Protocol
@@ -24,6 +23,7 @@ from drag_graph.graph.aggregate import aggregate
 from drag_graph.inputs import InputLine
 from drag_graph.manage.aggregating import aggregate_anew
 from drag_graph.model import Aggregation, Query, Subgraph
+from drag_graph.paging import pages
 from drag_graph.ports.runs import Entry, QueryResult, Run, RunJournal, RunReport, entry_of
 from drag_graph.ports.store import GraphStore, Replace, SaveOutcome
 
@@ -105,7 +105,7 @@ class Distiller:
         done: _Done = SimpleQueue()
         try:
             with long_turns(), on_ctrl_c(lambda: done.put(None)):
-                self._work(workers, done, _windows(_sifted(lines, report)), report, on_result)
+                self._work(workers, done, pages(_sifted(lines, report), WINDOW), report, on_result)
         except BaseException:
             self._stop.set()
             raise
@@ -312,9 +312,3 @@ def _sifted(lines: Iterable[InputLine], report: RunReport) -> Iterator[InputLine
             report.rejected.append(line)
         else:
             yield line
-
-
-def _windows(lines: Iterable[InputLine]) -> Iterator[list[InputLine]]:
-    stream = iter(lines)
-    while batch := list(islice(stream, WINDOW)):
-        yield batch

@@ -9,6 +9,7 @@ import numpy as np
 
 from drag_graph.graph.names import canonical_name, concept_id, concept_key, same_as_id
 from drag_graph.link.judge import DIGITS, Names, clusters, cosine, operating_point, pair, verdict
+from drag_graph.paging import pages
 from drag_graph.ports.concepts import METHODS, Changes, Concept, ConceptStore, Merge, Method, SameAs, UnlinkedSource
 from drag_graph.ports.store import Embedder
 
@@ -128,14 +129,14 @@ class Linker:
 
     def _called(self, sources: Iterable[UnlinkedSource]) -> Iterator[tuple[list[Concept], list[tuple[str, str]]]]:
         """Yield the concepts of the sources' entities, and which entity is called so, a few at a time."""
-        for some in _chunks([item for source in sources for item in source.entities], LINKS_AT_ONCE):
+        for some in pages([item for source in sources for item in source.entities], LINKS_AT_ONCE):
             keys = {id_: concept_key(name) for id_, name in some}
             named = {keys[id_]: name for id_, name in reversed(some)}
             ids = {key: concept_id(self._namespace, key) for key in named}
             yield [Concept(ids[key], key, name) for key, name in named.items()], [(id_, ids[key]) for id_, key in keys.items()]
 
     def _embed_evidence(self, texts: Sequence[tuple[str, str]], report: LinkReport) -> None:
-        for some in _chunks(texts, TEXTS_AT_ONCE):
+        for some in pages(texts, TEXTS_AT_ONCE):
             vectors = self._embedder.embed([text for _, text in some]).tolist()
             self._store.write(Changes(evidence={id_: vector for (id_, _), vector in zip(some, vectors, strict=True)}))
             report.evidence_vectors += len(some)
@@ -151,15 +152,15 @@ class Linker:
         known = Names.of(self._store.all(), self._namespace)
         waiting = [item for item in known.concepts.values() if not item.cluster]
         orphans = [item.id for item in waiting if not item.entities]
-        for some in _chunks(orphans, LINKS_AT_ONCE):
+        for some in pages(orphans, LINKS_AT_ONCE):
             self._store.write(Changes(recounted=some))
         for id_ in orphans:
             del known.concepts[id_]
         ids = [item.id for item in waiting if item.entities]
-        for some in _chunks(ids, TEXTS_AT_ONCE):
+        for some in pages(ids, TEXTS_AT_ONCE):
             self._name(some, known, report)
         known.index()
-        for some in _chunks(ids, JUDGED_AT_ONCE):
+        for some in pages(ids, JUDGED_AT_ONCE):
             self._judge_block(some, known, report)
             report.judged += len(some)
             self._on_progress("judged", report.judged)
@@ -183,7 +184,7 @@ class Linker:
         if made or withdrawn:
             self._store.write(Changes(made=made, withdrawn=withdrawn))
         ends = {end for item in (*made, *withdrawn) for end in (item.left, item.right)}
-        for some in _chunks(self._clusters({*block, *ends}, known.concepts, judged=block), LINKS_AT_ONCE):
+        for some in pages(self._clusters({*block, *ends}, known.concepts, judged=block), LINKS_AT_ONCE):
             self._store.write(Changes(clusters=some))
             known.concepts.update((item.id, replace(item, cluster=cluster)) for item, cluster in some)
         for item in made:
@@ -252,8 +253,3 @@ class Linker:
         due = {*judged, *(id_ for id_, item in found.items() if item.cluster)}
         made = clusters(entities, pairs)
         return [(found[id_], made[id_]) for id_ in sorted(due & found.keys()) if made[id_] != found[id_].cluster]
-
-
-def _chunks(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
-    for start in range(0, len(items), size):
-        yield list(items[start : start + size])

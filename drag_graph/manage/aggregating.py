@@ -1,13 +1,13 @@
 """The simple graph made anew under other settings, without asking anyone (docs/graph.md)."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from typing import Any
 
 from drag_graph.graph.aggregate import aggregate
 from drag_graph.manage.transfer import PAGE, with_statements
 from drag_graph.model import Aggregation, Subgraph
+from drag_graph.paging import pages
 from drag_graph.ports.store import GraphStore
 
 
@@ -57,7 +57,7 @@ def aggregate_anew(store: GraphStore, source_ids: Iterable[str], wanted: Callabl
     joined anew.
     """
     report = Report()
-    for page in _pages(source_ids):
+    for page in pages(source_ids, PAGE):
         found = store.read(page)
         groups: dict[tuple[Any, ...], tuple[Aggregation, list[str]]] = {}
         for subgraph in found:
@@ -88,9 +88,3 @@ def _statements(subgraph: Subgraph, chosen: Aggregation) -> tuple[int, dict[str,
     return len(statements), {
         edge.id: statements[edge.id] for edge in edges if edge.id in statements and before[edge.id] == edge.triple_ids
     }
-
-
-def _pages(ids: Iterable[str]) -> Iterator[Sequence[str]]:
-    stream = iter(ids)
-    while page := list(islice(stream, PAGE)):
-        yield page

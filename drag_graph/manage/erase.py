@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from drag_graph.errors import ConfigurationError, StoreUnfit
-from drag_graph.manage.transfer import with_statements
+from drag_graph.manage.transfer import iter_subgraphs, with_statements
 from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.paging import pages
 from drag_graph.ports.store import Erased, GraphStore
 
 PAGE = 50
@@ -99,7 +100,7 @@ def _moment(text: str) -> str:
 
 def scopes_where(store: GraphStore, wanted: SourceFilter) -> Iterator[Scope]:
     """Yield what the filter takes, by the ids of the sources; streams."""
-    for subgraph in _subgraphs(store):
+    for subgraph in iter_subgraphs(store):
         if scope := wanted.scope_in(subgraph):
             yield scope
 
@@ -108,17 +109,11 @@ def scopes_of_call(store: GraphStore, prefix: str, limit: int = 10) -> list[Scop
     """Return the calls whose id begins with `prefix`, each as a scope of its own; it reads all sources."""
     found = (
         Scope(subgraph.source_id, frozenset((call.id,)))
-        for subgraph in _subgraphs(store)
+        for subgraph in iter_subgraphs(store)
         for call in subgraph.calls
         if call.id.startswith(prefix)
     )
     return list(islice(found, limit))
-
-
-def _subgraphs(store: GraphStore) -> Iterator[Subgraph]:
-    ids = store.source_ids()
-    while page := list(islice(ids, PAGE)):
-        yield from store.read(page)
 
 
 def erase(store: GraphStore, scopes: Iterable[Scope], now: str) -> Iterator[Erased]:
@@ -126,8 +121,7 @@ def erase(store: GraphStore, scopes: Iterable[Scope], now: str) -> Iterator[Eras
 
     `now` is UTC, ISO 8601: a source that is left without anything for a student to see expires then.
     """
-    stream = iter(scopes)
-    while page := list(islice(stream, PAGE)):
+    for page in pages(scopes, PAGE):
         if whole := [scope.source_id for scope in page if not scope.call_ids]:
             yield store.erase(whole)
         yield from (_erase_said(store, scope, now) for scope in page if scope.call_ids)
@@ -152,8 +146,7 @@ def _erase_said(store: GraphStore, scope: Scope, now: str) -> Erased:
 
 def preview(store: GraphStore, scopes: Iterable[Scope]) -> Iterator[Erased]:
     """Yield what `erase` would erase; concepts are not counted."""
-    stream = iter(scopes)
-    while page := list(islice(stream, PAGE)):
+    for page in pages(scopes, PAGE):
         graphs = {graph.source_id: graph for graph in store.read([scope.source_id for scope in page])}
         for scope in page:
             before = graphs.get(scope.source_id)

@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, TypeVar, cast
 
@@ -23,6 +22,7 @@ from drag_graph.inputs import json_object
 from drag_graph.manage.export import VOLATILE, json_line
 from drag_graph.manage.ids import wrong_ids, wrong_keys
 from drag_graph.model import LABELS, Subgraph, Value
+from drag_graph.paging import pages
 from drag_graph.ports import checks
 from drag_graph.ports.store import GraphStore
 
@@ -76,8 +76,7 @@ class SubgraphLine(Value):
 
 def iter_subgraphs(store: GraphStore) -> Iterator[Subgraph]:
     """Yield every subgraph of the namespace, by the ids of their sources; streams."""
-    ids = store.source_ids()
-    while page := list(islice(ids, PAGE)):
+    for page in pages(store.source_ids(), PAGE):
         yield from store.read(page)
 
 

@@ -7,13 +7,13 @@ stores: ids, provenance, and what its simple edges name.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from drag_graph.errors import ConfigurationError, DragGraphError, ModelError, StoreLocked, StoreUnfit
 from drag_graph.manage.ids import wrong_ids
 from drag_graph.manage.statistics import components
 from drag_graph.manage.transfer import with_statements
 from drag_graph.model import Subgraph
+from drag_graph.paging import pages
 from drag_graph.ports.concepts import Changes, Concept
 from drag_graph.ports.store import Embedder, GraphStore, Problem
 
@@ -62,8 +62,7 @@ def cure(check: str) -> str:
 
 def content_problems(store: GraphStore) -> Iterator[Problem]:
     """Yield what is wrong within subgraphs; streams. One that cannot be read is a problem by itself."""
-    ids = store.source_ids()
-    while page := list(islice(ids, PAGE)):
+    for page in pages(store.source_ids(), PAGE):
         try:
             found = store.read(page)
         except StoreUnfit:
@@ -107,11 +106,11 @@ def repair(store: GraphStore, make_embedder: Callable[[], Embedder]) -> list[Rep
     done, why = list[Repair](), dict[str, str]()
     for check, what in REMOVED.items():
         if ids := found.get(check):
-            number = sum(store.mend(check, some) for some in _chunks(ids))
+            number = sum(store.mend(check, some) for some in pages(ids, PAGE))
             done.append(Repair(check, number, what))
     done += _edges(store)
     if ids := found.get("concept"):
-        for some in _chunks(ids):
+        for some in pages(ids, PAGE):
             store.concepts.write(Changes(recounted=some))
         _recheck_sources(store)
         done.append(Repair("concept", len(ids), "concepts counted again"))
@@ -134,8 +133,7 @@ def _left(found: Sequence[Problem], why: Mapping[str, str]) -> Iterator[Repair]:
 def _edges(store: GraphStore) -> Iterator[Repair]:
     """Make the simple edges of sources anew that name what is not there."""
     number = 0
-    ids = store.source_ids()
-    while page := list(islice(ids, PAGE)):
+    for page in pages(store.source_ids(), PAGE):
         try:
             found = store.read(page)
         except StoreUnfit:
@@ -155,12 +153,12 @@ def _vectors(
     store: GraphStore, ids: Sequence[str], make_embedder: Callable[[], Embedder], why: dict[str, str]
 ) -> Iterator[Repair]:
     """Mend vectors that are all zeros. Of those that stay so, `why` says the reason by id."""
-    questions = [graph.source_id for some in _chunks(ids) for graph in store.read(some)]
+    questions = [graph.source_id for some in pages(ids, PAGE) for graph in store.read(some)]
     number = 0
     try:
         # So that a linker never judges a concept that has just lost its vector.
         with store.concepts.exclusive():
-            number = sum(store.mend("vector", some) for some in _chunks(sorted({*ids} - {*questions})))
+            number = sum(store.mend("vector", some) for some in pages(sorted({*ids} - {*questions}), PAGE))
     except StoreLocked as error:
         why |= dict.fromkeys({*ids} - {*questions}, f"of evidence and concepts, left as they are: {_said(error)}")
     if number:
@@ -170,7 +168,7 @@ def _vectors(
     try:
         if questions:
             embedder = _of_the_store(store, make_embedder())
-            for graph in (graph for some in _chunks(questions) for graph in store.read(some) if graph.lost_vector):
+            for graph in (graph for some in pages(questions, PAGE) for graph in store.read(some) if graph.lost_vector):
                 (vector,) = embedder.embed([graph.title])
                 mended = with_statements(graph).model_copy(update={"embedding": tuple(vector.tolist())})
                 number += store.reduce(graph, mended, ()) is not None
@@ -182,7 +180,7 @@ def _vectors(
 
 def _recheck_sources(store: GraphStore) -> None:
     """Let `link` come to the sources of which something is not linked (any more)."""
-    for some in _chunks(list(store.source_ids())):
+    for some in pages(list(store.source_ids()), PAGE):
         store.concepts.write(Changes(sources=some))
 
 
@@ -210,8 +208,7 @@ def _clusters(store: GraphStore) -> Iterator[tuple[Concept, str]]:
     """
     said: dict[str, Concept] = {}
     joined: dict[str, tuple[str, str, float]] = {}
-    stream = store.concepts.all()
-    while page := list(islice(stream, PAGE)):
+    for page in pages(store.concepts.all(), PAGE):
         said |= {item.id: item for item in page}
         judgements = store.concepts.same_as([item.id for item in page])
         joined |= {one.id: (one.left, one.right, one.score) for one in judgements if not one.undone_at}
@@ -228,8 +225,3 @@ def _by_check(found: Sequence[Problem]) -> dict[str, list[str]]:
     for item in found:
         ids[item.check].add(item.id)
     return {check: sorted(names) for check, names in ids.items()}
-
-
-def _chunks(ids: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(ids), PAGE):
-        yield list(ids[start : start + PAGE])

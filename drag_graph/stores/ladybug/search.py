@@ -4,9 +4,10 @@ The engine has no vector index without a download, so vectors are compared here,
 again only after a write that may have changed them. An expansion is a few statements of one reading transaction.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from drag_graph.model import Subgraph
+from drag_graph.paging import pages
 from drag_graph.ports.search import LIMITS, Candidates, Expansion, Hit, Limits, Seed, Step, Walk, concept_ids, ranked
 from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.engine import Row, Session
@@ -58,7 +59,11 @@ class LadybugSearch:
         return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
 
     def _hits(self, session: Session, name: str, scores: dict[str, float]) -> list[Hit]:
-        found = [row for some in _chunks(list(scores)) for row in session.run(name, namespace=self._access.namespace, ids=some)]
+        found = [
+            row
+            for some in pages(list(scores), IDS_AT_ONCE)
+            for row in session.run(name, namespace=self._access.namespace, ids=some)
+        ]
         return [
             Hit(
                 row["id"],
@@ -110,7 +115,7 @@ class LadybugSearch:
         found: list[tuple[float, Step]] = []
         frontier = walk.frontier(limits.frontier)
         called: dict[str, list[Row]] = {entity: [] for entity, _ in frontier}
-        for some in _chunks(list(called)):
+        for some in pages(list(called), IDS_AT_ONCE):
             for row in session.run("search_expand_concepts", entities=some):
                 called[row["entity"]].append(row)
         members = self._members(session, [row["cluster"] for names in called.values() for row in names if row["cluster"]])
@@ -128,7 +133,11 @@ class LadybugSearch:
         return list(dict.fromkeys(step for _, step in found))[: limits.far]
 
     def _subgraphs(self, session: Session, source_ids: Sequence[str]) -> list[Subgraph]:
-        found = [subgraph for some in _chunks(source_ids) for subgraph in read_subgraphs(session, self._access.namespace, some)]
+        found = [
+            subgraph
+            for some in pages(source_ids, IDS_AT_ONCE)
+            for subgraph in read_subgraphs(session, self._access.namespace, some)
+        ]
         return sorted(found, key=lambda subgraph: subgraph.source_id)
 
     def _members(self, session: Session, clusters: Sequence[str]) -> dict[str, list[str]]:
@@ -146,7 +155,7 @@ class LadybugSearch:
     @staticmethod
     def _entities(session: Session, concepts: Sequence[str], limit: int) -> list[str]:
         found: list[str] = []
-        for some in _chunks(concepts):
+        for some in pages(concepts, IDS_AT_ONCE):
             if len(found) < limit:
                 rows = session.run("search_expand_entities", concepts=some, limit=limit - len(found))
                 found += [row["id"] for row in rows]
@@ -155,7 +164,7 @@ class LadybugSearch:
     @staticmethod
     def _edges(session: Session, entities: Sequence[str]) -> list[Row]:
         found: dict[str, Row] = {}
-        for some in _chunks(entities):
+        for some in pages(entities, IDS_AT_ONCE):
             for name in ("search_expand_outgoing", "search_expand_incoming"):
                 found |= {row["id"]: row for row in session.run(name, entities=some)}
         return list(found.values())
@@ -163,7 +172,3 @@ class LadybugSearch:
 
 def _step(row: Row, hop: int, seed: str, score: float) -> Step:
     return Step(row["id"], row["source_id"], row["confidence"], (row["subject_id"], row["object_id"]), hop, seed, score)
-
-
-def _chunks(ids: Sequence[str]) -> Iterable[list[str]]:
-    return (list(ids[start : start + IDS_AT_ONCE]) for start in range(0, len(ids), IDS_AT_ONCE))

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
+from drag_graph.paging import pages
 from drag_graph.ports.vectors import Vectors
 
 BLOCK = 1024
@@ -26,9 +27,8 @@ class VectorIndex:
         """Return the index of rows with `id` and `embedding`. One embedder fills a namespace, so all have one length."""
         ids: dict[int, list[str]] = {0: []}
         blocks: dict[int, list[Vectors]] = {0: [np.zeros((0, 0), np.float32)]}
-        stream = iter(rows)
         # A list of Python's numbers takes eight times the room, so there are never more of these than a block.
-        while block := list(islice(stream, BLOCK)):
+        for block in pages(rows, BLOCK):
             for width, fitting in groupby(sorted(block, key=_width), key=_width):
                 some = list(fitting)
                 ids.setdefault(width, []).extend(row["id"] for row in some)

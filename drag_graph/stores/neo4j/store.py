@@ -6,6 +6,7 @@ from typing import Any
 
 from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.paging import pages
 from drag_graph.ports import checks
 from drag_graph.ports.store import (
     Erased,
@@ -103,7 +104,7 @@ class Neo4jStore(Neo4jAccess):
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         def run(work: Work) -> None:
-            for some in _chunks(sorted(set(source_ids)), IDS_A_STATEMENT):
+            for some in pages(sorted(set(source_ids)), IDS_A_STATEMENT):
                 stored = [row[0] for row in work.rows("erase_edges", namespace=self._namespace, source_ids=some)]
                 aggregate_subgraphs(work, self._namespace, stored, aggregation)
 
@@ -353,10 +354,10 @@ class _Saving:
             recount_concepts(work.records, self._namespace, touched)
         there = set(replaced)
         documents = {id_ for id_, subgraph in changed.items() if subgraph.document is not None}
-        for ids in _chunks(sorted(changed), SUBGRAPHS_A_STATEMENT):
+        for ids in pages(sorted(changed), SUBGRAPHS_A_STATEMENT):
             written = [rows.subgraph_row(changed[id_], new=id_ not in there) for id_ in ids]
             work.run("save_subgraphs", **names, subgraphs=written)
-        for ids in _chunks(sorted(changed), IDS_A_STATEMENT):
+        for ids in pages(sorted(changed), IDS_A_STATEMENT):
             aggregate_subgraphs(work, self._namespace, ids, self._aggregation, documents)
         if replaced:
             work.run("relink_answers", **names, source_ids=replaced)
@@ -388,8 +389,3 @@ def aggregate_subgraphs(
                 top_k=own.top_k,
                 statements=own.statements,
             )
-
-
-def _chunks(items: Sequence[str], size: int) -> Iterator[list[str]]:
-    for start in range(0, len(items), size):
-        yield list(items[start : start + size])

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.paging import pages
 from drag_graph.ports.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.shared.records import node, same_as_record
@@ -59,7 +60,7 @@ class SharedConcepts(ABC):
         )
 
     def _unlinked(self, run: Run, source_ids: Sequence[str]) -> list[Row]:
-        rows = [row for some in _chunks(source_ids, IDS_AT_ONCE) for row in self._run(run, "unlinked_parts", ids=some)]
+        rows = [row for some in pages(source_ids, IDS_AT_ONCE) for row in self._run(run, "unlinked_parts", ids=some)]
         return [row for row in rows if row["text"] is not None]
 
     def write(self, changes: Changes) -> Written:
@@ -91,7 +92,7 @@ class SharedConcepts(ABC):
 
     def _mark(self, run: Run, source_ids: Sequence[str]) -> None:
         """Mark those of these sources as linked that are. The first statement waits for who is replacing them."""
-        for some in _chunks(sorted(source_ids), IDS_AT_ONCE):
+        for some in pages(sorted(source_ids), IDS_AT_ONCE):
             self._run(run, "mark_linked", ids=some, linked=False)
             if linked := sorted(set(some) - {row["source_id"] for row in self._unlinked(run, some)}):
                 self._run(run, "mark_linked", ids=linked, linked=True)
@@ -107,7 +108,7 @@ class SharedConcepts(ABC):
 
         def work(run: Run) -> list[Row]:
             found = self._each(run, "read_concepts", [{"id": id_} for id_ in ids], self.vectors_at_once)
-            for some in _chunks(ids, IDS_AT_ONCE):
+            for some in pages(ids, IDS_AT_ONCE):
                 for row in self._run(run, "read_concept_names", ids=some):
                     names.setdefault(row["id"], {})[row["written"]] = row["number"]
             return found
@@ -156,7 +157,7 @@ class SharedConcepts(ABC):
 
     def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
         """Run a statement over rows, a few at a time, and not at all where there are none; return what it returns."""
-        return [row for some in _chunks(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=some)]
+        return [row for some in pages(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=some)]
 
 
 def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> list[str]:
@@ -165,7 +166,7 @@ def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> lis
     To be called before the entities are erased or replaced, in the same transaction: `recount_concepts` or
     `remove_orphan_concepts` comes after it.
     """
-    found = _chunks(source_ids, IDS_AT_ONCE)
+    found = pages(source_ids, IDS_AT_ONCE)
     rows = [row for some in found for row in run("concepts_of_sources", namespace=namespace, source_ids=some)]
     keys = {concept_key(form) for row in rows for form in row["variants"]}
     return sorted({row["id"] for row in rows} | {concept_id(namespace, key) for key in keys})
@@ -173,14 +174,14 @@ def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> lis
 
 def recount_concepts(run: Run, namespace: str, ids: Collection[str]) -> None:
     """Count the entities of these concepts again; `link` judges them again, too. One may be left without any entity."""
-    for some in _chunks(sorted(set(ids)), IDS_AT_ONCE):
+    for some in pages(sorted(set(ids)), IDS_AT_ONCE):
         run("recount_concepts", namespace=namespace, ids=some)
 
 
 def remove_orphan_concepts(run: Run, namespace: str, ids: Collection[str]) -> int:
     """Count the entities of these concepts again, and remove those that have none; return how many. Their names go, too."""
     recount_concepts(run, namespace, ids)
-    found = _chunks(sorted(set(ids)), IDS_AT_ONCE)
+    found = pages(sorted(set(ids)), IDS_AT_ONCE)
     return sum(run("remove_orphan_concepts", namespace=namespace, ids=some)[0]["number"] for some in found)
 
 
@@ -204,8 +205,3 @@ def _record(item: SameAs, namespace: str) -> Row:
 
 def _by_id(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: str(row["id"]))
-
-
-def _chunks(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
-    for start in range(0, len(items), size):
-        yield list(items[start : start + size])
