@@ -4,6 +4,7 @@
 CALL () {
   UNWIND [name IN $lists WHERE name = 'queries'] AS name
   MATCH (q:Query)
+  USING INDEX SEEK q:Query(namespace, id)
   WHERE q.namespace = $namespace AND q.id IS NOT NULL AND size(q.embedding) = size($vector)
     AND any(x IN q.embedding WHERE x <> 0.0)
   WITH q, 2.0 * vector.similarity.cosine(q.embedding, $vector) - 1.0 AS cosine
@@ -14,6 +15,7 @@ CALL () {
 CALL () {
   UNWIND [name IN $lists WHERE name = 'evidence'] AS name
   MATCH (e:Evidence)
+  USING INDEX SEEK e:Evidence(namespace, source_id)
   WHERE e.namespace = $namespace AND e.source_id IS NOT NULL AND e.kept AND size(e.embedding) = size($vector)
     AND any(x IN e.embedding WHERE x <> 0.0)
   WITH e, 2.0 * vector.similarity.cosine(e.embedding, $vector) - 1.0 AS cosine
@@ -24,6 +26,7 @@ CALL () {
 CALL () {
   UNWIND [name IN $lists WHERE name = 'similar'] AS name
   MATCH (c:Concept)
+  USING INDEX SEEK c:Concept(namespace, cluster)
   WHERE c.namespace = $namespace AND c.cluster IS NOT NULL AND size(c.embedding) = size($vector)
     AND any(x IN c.embedding WHERE x <> 0.0)
   WITH c, 2.0 * vector.similarity.cosine(c.embedding, $vector) - 1.0 AS cosine

@@ -106,7 +106,8 @@ RETURN
   } AS calls,
   COLLECT {
     UNWIND CASE WHEN q:Document THEN evidence_ids ELSE [] END AS id
-    MATCH (:Evidence {id: id})-[:FROM_CHUNK]->(c:Chunk)
+    MATCH (e:Evidence {id: id})-[:FROM_CHUNK]->(c:Chunk)
+    USING INDEX SEEK e:Evidence(id)
     RETURN DISTINCT [c.id, c.position, c.start, c.end, c.text]
   } AS chunks,
   COLLECT {
