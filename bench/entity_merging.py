@@ -20,7 +20,7 @@ import numpy as np
 
 from drag_graph.distil.canonical.merge import merge_entities, merge_predicates, predicate_text, thresholds_for
 from drag_graph.embedders import make_embedder
-from drag_graph.ports.store import Embedder
+from drag_graph.ports.models import Embedder
 from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import Settings
 

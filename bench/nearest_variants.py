@@ -23,7 +23,7 @@ from drag_graph.ask.lines import Candidate, select_lines
 from drag_graph.embedders import make_embedder
 from drag_graph.graph.arrow import arrow, plain_words
 from drag_graph.model import Line, LineKind
-from drag_graph.ports.store import Embedder, Prompt
+from drag_graph.ports.models import Embedder, Prompt
 from drag_graph.settings import Settings
 from drag_graph.students.nearest import TEMPERATURES, NearestStudent, softmax, support
 

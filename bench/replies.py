@@ -35,8 +35,8 @@ import json_repair
 
 from drag_graph.distil.extract import unusable
 from drag_graph.model import Query
+from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import TriplesReply
-from drag_graph.ports.store import TeacherRequest
 from drag_graph.students.parsing import parse_label
 from drag_graph.teachers.replies.json import documents
 from drag_graph.teachers.replies.replies import Unreadable, fit, read

@@ -17,8 +17,9 @@ from drag_graph.distil.run import Distiller, Distils
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.ledger import Ledger
 from drag_graph.link.run import Linker, OnProgress
+from drag_graph.ports.models import Embedder, Student, Teacher
 from drag_graph.ports.runs import Run, start_run
-from drag_graph.ports.store import Embedder, GraphStore, Staleness, Student, Teacher
+from drag_graph.ports.store import GraphStore, Staleness
 from drag_graph.settings import Settings
 
 if TYPE_CHECKING:

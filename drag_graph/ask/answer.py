@@ -6,7 +6,7 @@ from typing import Any
 
 from drag_graph.identity import canonical_text, content_id
 from drag_graph.model import LABELS, Answer, Line, Mode, Query, Subgraph
-from drag_graph.ports.store import Prompt, StudentReply
+from drag_graph.ports.models import Prompt, StudentReply
 
 NOTHING_RELEVANT = "Nothing relevant is stored."
 _EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.!]+$")

@@ -21,7 +21,8 @@ from drag_graph.inputs import InputLine, make_query
 from drag_graph.manage.resolve_id import stored_subgraph
 from drag_graph.model import Answer, Line, Query, Subgraph
 from drag_graph.paging import pages
-from drag_graph.ports.store import Embedder, GraphStore, Student
+from drag_graph.ports.models import Embedder, Student
+from drag_graph.ports.store import GraphStore
 from drag_graph.settings import Settings
 
 GONE = "something that it rests on was erased or replaced while it was given"

@@ -11,7 +11,8 @@ from drag_graph.ask import retrieve
 from drag_graph.ask.fuse import Weighed, by_weight, with_list, without_repetitions
 from drag_graph.ask.lines import Candidate, candidate_lines, scored
 from drag_graph.model import Query, Subgraph
-from drag_graph.ports.store import Embedder, GraphStore
+from drag_graph.ports.models import Embedder
+from drag_graph.ports.store import GraphStore
 from drag_graph.settings import Settings
 
 How = Literal["by id", "same question", "same words", "nearest", "search", "no context", "nothing"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from drag_graph.ask.lines import CountTokens, DroppedLine, block, lowest, renumbered
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import LABELS, Line
-from drag_graph.ports.store import SECTION_GAP, SYSTEM_HEADER, Prompt
+from drag_graph.ports.models import SECTION_GAP, SYSTEM_HEADER, Prompt
 
 ANSWER_TOKENS = 64
 """Tokens of the context window that are kept free for the student's answer."""

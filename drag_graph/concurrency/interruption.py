@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from drag_graph.errors import Interrupted
-from drag_graph.ports.store import Teacher, TeacherReply, TeacherRequest
+from drag_graph.ports.models import Teacher, TeacherReply, TeacherRequest
 
 
 class Interruption:

@@ -19,8 +19,8 @@ from drag_graph.errors import DragGraphError, ReplyError
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
 from drag_graph.paging import pages
+from drag_graph.ports.models import Embedder, TeacherReply, TeacherRequest
 from drag_graph.ports.runs import Entry, entry_of
-from drag_graph.ports.store import Embedder, TeacherReply, TeacherRequest
 from drag_graph.settings import Settings
 
 TOKENS_EVIDENCE = 30

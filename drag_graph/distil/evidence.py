@@ -11,8 +11,8 @@ from drag_graph.graph.surface import tokens
 from drag_graph.graph.vetoes import statements_differ
 from drag_graph.identity import canonical_text, content_id
 from drag_graph.model import FRAMINGS, Evidence, Query
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import EvidenceReply
-from drag_graph.ports.store import TeacherReply, TeacherRequest
 from drag_graph.ports.vectors import Vectors
 
 PROMPT_VERSIONS: dict[Plan, str] = {"lean": "evidence-lean/1", "paper": "evidence-paper/1"}

@@ -13,8 +13,8 @@ from drag_graph.extractors.patterns.reader import extract as extract_by_rules
 from drag_graph.graph.surface import clean
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import ENTITY_TYPES, Evidence, Query, TeacherCall, sentence_of
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import TripleItem, TriplesReply
-from drag_graph.ports.store import TeacherReply, TeacherRequest
 
 PROMPT_VERSIONS: dict[Plan, str] = {"lean": "triples-lean/2", "paper": "triples-paper/2"}
 PATTERNS_MODEL = "patterns/1"

@@ -18,7 +18,7 @@ from drag_graph.errors import AwaitsBatch, DragGraphError, MalformedReply, Reply
 from drag_graph.graph.aggregate import claims_of, edges_of
 from drag_graph.identity import sha256_of
 from drag_graph.model import Aggregation, Evidence, Query, Subgraph, TeacherCall, Triple
-from drag_graph.ports.store import Embedder, Teacher, TeacherReply, TeacherRequest
+from drag_graph.ports.models import Embedder, Teacher, TeacherReply, TeacherRequest
 from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import Settings
 

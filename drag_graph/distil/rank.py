@@ -18,8 +18,8 @@ import numpy as np
 from drag_graph.distil.messages import Plan, chat, numbered, question
 from drag_graph.distil.plans import PlanSettings
 from drag_graph.model import Evidence, Query, Stage, Triple, sentence_of
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import ScoresReply
-from drag_graph.ports.store import TeacherReply, TeacherRequest
 from drag_graph.ports.vectors import Vectors
 
 PROMPT_VERSIONS: dict[Plan, str] = {"lean": "scores-lean/2", "paper": "scores-paper/2"}

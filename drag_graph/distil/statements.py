@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from drag_graph.distil.messages import chat
 from drag_graph.model import Query, SimpleEdge, Triple, sentence_of
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import StatementsReply
-from drag_graph.ports.store import TeacherReply, TeacherRequest
 
 PROMPT_VERSION = "statements/1"
 LONGEST = 1_000

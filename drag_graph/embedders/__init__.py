@@ -12,7 +12,7 @@ from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.embedders.local import MINILM, MINILM_PACKAGE, PACKAGES, LocalEmbedder
 from drag_graph.embedders.remote import LiteLLMEmbedder
 from drag_graph.errors import ConfigurationError
-from drag_graph.ports.store import Embedder
+from drag_graph.ports.models import Embedder
 from drag_graph.settings import Settings
 
 LOCAL_PREFIX = "sentence-transformers/"

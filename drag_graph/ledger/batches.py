@@ -17,8 +17,8 @@ from drag_graph.ledger.database import Database
 from drag_graph.ledger.spending import RESERVE, RESERVED, SPEND, Standing, dollars, nanos, standing_of
 from drag_graph.ledger.tape import Attempt
 from drag_graph.model import Query
+from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import REPLIES
-from drag_graph.ports.store import TeacherRequest
 
 NEW, SUBMITTED, COLLECTED, DONE = "new", "submitted", "collected", "done"
 """A batch is new until the provider's id for it is known; done when nothing needs to be remembered of it any more."""

@@ -21,8 +21,8 @@ from drag_graph.errors import ReplyError
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.ledger.database import Database
 from drag_graph.model import TeacherCall
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
-from drag_graph.ports.store import TeacherReply, TeacherRequest
 
 LOOKED_AT = 600
 """Exchanges that the lengths of calls are taken from, the last ones."""

@@ -15,7 +15,7 @@ from typing import Any
 from drag_graph.errors import InputError, ReplyError, StoreUnfit
 from drag_graph.ledger.database import Database
 from drag_graph.ledger.tape import FACTS, NAMES, Tape, add_exchange, dumped, whole
-from drag_graph.ports.store import TeacherReply, TeacherRequest
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 
 FORMAT = "drag-graph teacher tape"
 VERSION = 2

@@ -11,7 +11,7 @@ from drag_graph.graph.names import canonical_name, concept_id, concept_key, same
 from drag_graph.link.judge import DIGITS, Names, clusters, cosine, operating_point, pair, verdict
 from drag_graph.paging import pages
 from drag_graph.ports.concepts import METHODS, Changes, Concept, ConceptStore, Merge, Method, SameAs, UnlinkedSource
-from drag_graph.ports.store import Embedder
+from drag_graph.ports.models import Embedder
 
 Item = TypeVar("Item")
 

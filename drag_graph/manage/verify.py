@@ -15,7 +15,8 @@ from drag_graph.manage.transfer import with_statements
 from drag_graph.model import Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.concepts import Changes, Concept
-from drag_graph.ports.store import Embedder, GraphStore, Problem
+from drag_graph.ports.models import Embedder
+from drag_graph.ports.store import GraphStore, Problem
 
 PAGE = 100
 """Sources, or ids, that are worked on in one round trip."""

@@ -1,7 +1,7 @@
 """The students (docs/design.md, section 5), and which one a setting names."""
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.ports.store import Embedder, Student
+from drag_graph.ports.models import Embedder, Student
 from drag_graph.settings import Settings
 from drag_graph.students.nearest import NearestStudent
 

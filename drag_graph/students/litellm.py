@@ -7,7 +7,7 @@ from typing import Any
 
 from drag_graph.errors import MalformedReply, RefusedReply, TruncatedReply
 from drag_graph.model import LABELS
-from drag_graph.ports.store import Prompt, StudentReply
+from drag_graph.ports.models import Prompt, StudentReply
 from drag_graph.providers.client import Completion, complete, load_litellm
 from drag_graph.providers.errors import RequestRejected
 from drag_graph.students.parsing import parse_label, without_thoughts

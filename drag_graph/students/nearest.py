@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from drag_graph.graph.arrow import plain_words
 from drag_graph.model import LABELS
-from drag_graph.ports.store import Embedder, Prompt, StudentReply
+from drag_graph.ports.models import Embedder, Prompt, StudentReply
 
 Scores = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from drag_graph.errors import ContextOverflow, MalformedReply, MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.model import LABELS
-from drag_graph.ports.store import Prompt, StudentReply
+from drag_graph.ports.models import Prompt, StudentReply
 from drag_graph.settings import prepare_libraries
 from drag_graph.students.parsing import without_thoughts
 

@@ -23,8 +23,8 @@ from drag_graph.identity import canonical_text, query_id, sha256_of
 from drag_graph.inputs import json_object, make_query
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import TeacherCall
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply, TripleItem, Words
-from drag_graph.ports.store import TeacherReply, TeacherRequest
 from drag_graph.teachers.replies.json import clean
 
 PROMPT_VERSION = "curated"

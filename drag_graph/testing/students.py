@@ -12,7 +12,7 @@ import pytest
 
 from drag_graph.ask.prompt import assemble
 from drag_graph.model import LABELS, Line, LineKind
-from drag_graph.ports.store import Prompt, Student
+from drag_graph.ports.models import Prompt, Student
 
 QUESTION = "Which process turns liquid water into vapour?"
 OPTIONS = ("condensation", "evaporation", "erosion", "photosynthesis")

@@ -15,8 +15,8 @@ from drag_graph.embedders import LiteLLMEmbedder
 from drag_graph.errors import MalformedReply, ModelAccessDenied, ModelUnavailable, RefusedReply, TruncatedReply, UnknownModel
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.transfer import TapeTeacher
+from drag_graph.ports.models import Prompt
 from drag_graph.ports.replies import EvidenceReply, TriplesReply
-from drag_graph.ports.store import Prompt
 from drag_graph.providers.client import complete
 from drag_graph.students.litellm import LiteLLMStudent
 from drag_graph.teachers.litellm.teacher import LiteLLMTeacher

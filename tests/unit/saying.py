@@ -9,8 +9,8 @@ from drag_graph.embedders import LexicalEmbedder
 from drag_graph.identity import content_id
 from drag_graph.ledger import Ledger
 from drag_graph.model import TeacherCall
+from drag_graph.ports.models import TeacherReply
 from drag_graph.ports.runs import start_run
-from drag_graph.ports.store import TeacherReply
 from drag_graph.settings import load_settings
 
 

@@ -1,8 +1,8 @@
 """Small builders for the tests of the steps."""
 
 from drag_graph.model import Evidence, Query, TeacherCall
+from drag_graph.ports.models import TeacherReply
 from drag_graph.ports.replies import REPLIES
-from drag_graph.ports.store import TeacherReply
 
 CALL = TeacherCall(
     id="call-1",

@@ -5,8 +5,8 @@ import pytest
 from drag_graph.errors import InputError, ReplyError
 from drag_graph.identity import query_id
 from drag_graph.model import Query
+from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import REPLIES
-from drag_graph.ports.store import TeacherRequest
 from drag_graph.teachers.curated import CuratedTeacher
 
 LINE = {

@@ -8,9 +8,9 @@ from drag_graph.errors import MalformedReply, StoreLocked
 from drag_graph.inputs import make_query
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import Attempt
+from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import EvidenceReply
 from drag_graph.ports.runs import Entry, QueryResult, start_run
-from drag_graph.ports.store import TeacherRequest
 
 MODEL = "gpt-4o-mini"
 NUMBER = 60

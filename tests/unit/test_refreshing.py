@@ -13,8 +13,8 @@ from drag_graph.errors import MalformedReply, Spent
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
+from drag_graph.ports.models import TeacherReply
 from drag_graph.ports.runs import Run, start_run
-from drag_graph.ports.store import TeacherReply
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.dict_store import DictStore

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.model import Query
+from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import Ambiguous, EvidenceReply, ScoresReply, StatementsReply, TriplesReply
-from drag_graph.ports.store import TeacherRequest
 from drag_graph.teachers.replies.json import documents, looks_cut_off, strict_documents
 from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, is_refusal, join, read
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.model import Query
+from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import UNSTATED_CONFIDENCE, TripleItem, TriplesReply
-from drag_graph.ports.store import TeacherRequest
 from drag_graph.teachers.replies.formats import RELATED, Holding
 from drag_graph.teachers.replies.replies import Refused, Unreadable, fit, read
 

@@ -16,8 +16,8 @@ from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import Attempt, call_id, request_key
 from drag_graph.ledger.transfer import TapeTeacher
 from drag_graph.model import Query
+from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import EvidenceReply, ScoresReply
-from drag_graph.ports.store import TeacherRequest
 
 MODEL = "gpt-4o-mini"
 

@@ -22,8 +22,8 @@ from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Tape
 from drag_graph.model import Aggregation, Query, Subgraph
+from drag_graph.ports.models import Embedder, Teacher
 from drag_graph.ports.runs import Run
-from drag_graph.ports.store import Embedder, Teacher
 from drag_graph.providers.client import provider_of
 from drag_graph.settings import Settings, provider_variables
 from drag_graph.teachers.litellm.teacher import LiteLLMTeacher

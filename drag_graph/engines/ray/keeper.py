@@ -18,8 +18,8 @@ from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget, Reservation
 from drag_graph.ledger.spending import dollars, nanos
 from drag_graph.ledger.tape import Attempt
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
-from drag_graph.ports.store import TeacherReply, TeacherRequest
 
 
 @dataclass(frozen=True, slots=True)

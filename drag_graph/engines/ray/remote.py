@@ -9,8 +9,8 @@ from drag_graph.engines.ray.messages import Token, answer
 from drag_graph.errors import ReplyError
 from drag_graph.ledger.spending import nanos
 from drag_graph.ledger.tape import Attempt
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
-from drag_graph.ports.store import TeacherReply, TeacherRequest
 
 
 class RemoteTape:

@@ -21,7 +21,7 @@ from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Tape
 from drag_graph.model import Query
-from drag_graph.ports.store import Teacher
+from drag_graph.ports.models import Teacher
 from drag_graph.settings import Settings, adopt_variables
 
 MakeTeacher = Callable[[Settings, Tape, Budget, Interruption], Teacher]

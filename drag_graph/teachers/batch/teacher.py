@@ -20,7 +20,7 @@ from drag_graph.ledger.prices import most
 from drag_graph.ledger.spending import Standing, nanos, nanos_of_limit
 from drag_graph.ledger.tape import Attempt, request_key
 from drag_graph.ports.batches import Progress
-from drag_graph.ports.store import TeacherReply, TeacherRequest
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.teachers.batch.replies import UNUSABLE, code_of, completion, status_of
 from drag_graph.teachers.litellm.batches import ENDPOINT, HOURS, MOST_BYTES, MOST_REQUESTS, BatchApi, BatchState, batch_price_of
 from drag_graph.teachers.litellm.teacher import LOWER, LiteLLMTeacher

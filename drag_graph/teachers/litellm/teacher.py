@@ -25,8 +25,8 @@ from drag_graph.ledger import prices
 from drag_graph.ledger.batches import Level
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Attempt, Tape, calls_of
+from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
-from drag_graph.ports.store import TeacherReply, TeacherRequest
 from drag_graph.providers import client as litellm_client
 from drag_graph.providers.client import Completion
 from drag_graph.providers.errors import RequestRejected

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import tee
 from typing import Any, TypeVar, cast
 
+from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import (
     Ambiguous,
     EvidenceReply,
@@ -22,7 +23,6 @@ from drag_graph.ports.replies import (
     TripleItem,
     TriplesReply,
 )
-from drag_graph.ports.store import TeacherRequest
 from drag_graph.teachers.replies.formats import Holding, triple_entries
 from drag_graph.teachers.replies.json import (
     LIKE_JSON,
