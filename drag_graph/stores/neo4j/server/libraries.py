@@ -5,9 +5,10 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from filelock import FileLock
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable
 from drag_graph.stores.neo4j.server.java import find_maven
@@ -45,7 +46,7 @@ def libraries(
     maven = find_maven(environment)
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with exclusive(home / "fetch.lock"):
+        with FileLock(home / "fetch.lock"):
             if not is_complete(home):  # another process may have fetched it while we waited
                 if on_progress:
                     on_progress(f"Fetching Neo4j {release.version} with Maven into {home}")
@@ -65,16 +66,6 @@ def is_complete(home: Path) -> bool:
         return marker["pom"] == _pom_hash() and bool(files) and _sizes(home / "lib").items() >= files.items()
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False  # no marker or an unreadable one: fetch again, which also replaces it
-
-
-@contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock file `path` alone; the system frees it when the process dies, however it dies."""
-    import fcntl  # POSIX only, like everything here; importing it at the top would break `import` elsewhere
-
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _fetch(maven: Path, release: Neo4jRelease, home: Path) -> None:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
 from drag_graph.stores.neo4j.server.bolt import USERNAME, check_password, ensure_password
 from drag_graph.stores.neo4j.server.configuration import SMALL, Memory, write_configuration
 from drag_graph.stores.neo4j.server.java import find_java
-from drag_graph.stores.neo4j.server.libraries import RESOURCES, exclusive, libraries
+from drag_graph.stores.neo4j.server.libraries import RESOURCES, libraries
 from drag_graph.stores.neo4j.server.process import LOOPBACK, listens, reserve_ports, runs, spawn, terminate
 from drag_graph.stores.neo4j.server.releases import DEFAULT_VERSION, Neo4jRelease, release_of, version_order
 
@@ -126,7 +128,7 @@ def start_server(
     home = _absolute(home)
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with exclusive(home / "start.lock"):
+        with FileLock(home / "start.lock"):
             status = server_status(home)
             if status.running:
                 return _adopt(status, release, password, deadline)
