@@ -48,12 +48,8 @@ def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[
 
 
 def _resting(run: Run, namespace: str, source_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return what the answers that rest on sources say, by id; those whose links were lost, too, by the sources they name."""
-    found = [
-        row
-        for name in ("answers_of_sources", "answers_naming")
-        for row in run(name, namespace=namespace, source_ids=list(source_ids))
-    ]
+    """Return what the answers that rest on sources say, by id: by the sources that they name, so that a lost link hides none."""
+    found = run("answers_naming", namespace=namespace, source_ids=list(source_ids))
     return {row["id"]: (row["line_json"], row["snapshot"]) for row in found}
 
 
