@@ -16,7 +16,7 @@ from drag_graph.ask.find import Finder, Found
 from drag_graph.ask.fuse import Weighed
 from drag_graph.ask.lines import block, select_lines
 from drag_graph.ask.prompt import assemble
-from drag_graph.errors import DragGraphError, Interrupted, ModelError, ReplyError
+from drag_graph.errors import DragGraphError, Interrupted, ModelError, ReplyError, StoreError
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.manage.resolve_id import stored_subgraph
 from drag_graph.model import Answer, Line, Query, Subgraph
@@ -181,29 +181,39 @@ class Asker:
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
         """Ask every line; a bad one, or one that the student fails on, is reported and the others go on.
 
-        A student that cannot be used at all, or Ctrl-C, ends it: what was answered is kept, and `AnswersReport.stopped` says
-        why. `on_answer` is called after each answer with the cost so far in US dollars (0: a student's cost is not counted).
+        A store or a student that cannot be used at all, or Ctrl-C, ends it: what was answered is reported, and
+        `AnswersReport.stopped` says why. After a store or student has failed, the questions that are left say so, too.
+        `on_answer` is called after each answer with the cost so far in US dollars (0: a student's cost is not counted).
         """
         report = AnswersReport()
         try:
             for batch in pages(lines, BATCH):
                 report.rejected += [(line.number, line.problem) for line in batch if line.query is None]
                 self._ask_batch([line.query for line in batch if line.query is not None], report, on_answer)
-        except ModelError as error:
-            report.stopped = error
         except KeyboardInterrupt:
             report.stopped = Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
         return report
 
     def _ask_batch(self, queries: list[Query], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
-        stored = {subgraph.source_id: subgraph for subgraph in self._store.read([query.id for query in queries])}
         asked: list[Asked] = []
         try:
-            for query in queries:
+            stored = {} if report.stopped else {item.source_id: item for item in self._store.read([one.id for one in queries])}
+            for query in () if report.stopped else queries:
                 asked.append(self._try(query, stored.get(query.id)))
                 on_answer(0.0)
+        except (ModelError, StoreError) as error:
+            report.stopped = error
         finally:
-            report.answers += self._keep(asked)
+            report.answers += self._kept(asked, report)
+        report.answers += [self._failed(query, f"not asked: {report.stopped}") for query in queries[len(asked) :]]
+
+    def _kept(self, asked: list[Asked], report: AnswersReport) -> list[Asked]:
+        """Store the answers, or say of each why it cannot be stored."""
+        try:
+            return self._keep(asked)
+        except StoreError as error:
+            report.stopped = error
+            return [replace(one, not_kept=str(error)) for one in asked]
 
     def _try(self, query: Query, own: Subgraph | None) -> Asked:
         try:
@@ -211,8 +221,11 @@ class Asker:
             return self._answer(query, found)
         except ReplyError as error:
             log.event("answer", query=query.id, status="failed", reason=type(error).__name__)
-            empty = no_answer(query, student=self._student.name, created_at=_now()).model_copy(update={"text": ""})
-            return Asked(empty, input_id=query.input_id, problem=str(error))
+            return self._failed(query, str(error))
+
+    def _failed(self, query: Query, problem: str) -> Asked:
+        empty = no_answer(query, student=self._student.name, created_at=_now()).model_copy(update={"text": ""})
+        return Asked(empty, input_id=query.input_id, problem=problem)
 
     def _answer(self, query: Query, found: Found) -> Asked:
         if found.how == "nothing":

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from drag_graph.stores.neo4j.connection import Neo4jConnection
+
 TRIPLES = (("reduces", 0), ("increases the risk of", 1))
 QUESTION = "What does aspirin do to bleeding?"
 REDUCES, INCREASES = "aspirin reduces bleeding", "aspirin increases the risk of bleeding"
@@ -71,7 +73,13 @@ def test_two_claims_that_contradict_each_other_are_two_lines_that_say_so(cli, st
     assert f"drag:edge/{second['id']}" in cli("audit", answer["answer_id"], "--store", store, "--format", "prov").out
     assert "disputed" in cli("show", answer["source_ids"][0], "--store", store).out
     assert "disputed" in cli("show", answer["source_ids"][0], "--store", store, "--format", "text").out
-    assert cli("graph", "stats", "--store", store, "--json").json["contradictions"]["number"] == 1
+    stats = cli("graph", "stats", "--store", store, "--json").json
+    assert stats["contradictions"]["number"] == 1
+    assert {edge["id"]: edge["contradicts"] for edge in stats["weakest_edges"]} == {
+        first["id"]: [second["id"]],
+        second["id"]: [first["id"]],
+    }
+    assert "disputed" in cli("graph", "stats", "--store", store).out
     assert cli("db", "verify", "--store", store).code == 0
 
 
@@ -115,6 +123,20 @@ def test_an_answer_that_is_not_kept_can_be_audited_from_its_file(cli, store, dis
     refused = cli("ask", QUESTION, "--store", store, "-o", tmp_path / "other.json")
     assert (refused.code, "--no-keep" in refused.err) == (2, True)
     assert cli("ask", QUESTION, "--store", store, "--no-keep", "-o", tmp_path / "answer.json").code == 2
+
+
+@pytest.mark.parametrize("store", ["neo4j"], indirect=True)
+def test_who_may_only_read_in_neo4j_asks_without_keeping(cli, store, distilled, monkeypatch):
+    """Neo4j Community has no roles. But its server refuses every write of a session that was opened for reading."""
+    distilled(0.8, 0.8)
+    session = Neo4jConnection._session
+    monkeypatch.setattr(Neo4jConnection, "_session", lambda self, access: session(self, "READ"))
+    refused = cli("ask", QUESTION, "--store", store)
+    assert refused.code == 3
+    assert "--no-keep" in refused.err
+    answer = asked(cli, store, "--no-keep")
+    assert answer["lines"]
+    assert answer["not_kept"]
 
 
 def test_of_a_file_of_answers_one_is_named(cli, store, distilled, tmp_path):

@@ -3,9 +3,10 @@
 import pytest
 
 from cli import render
-from drag_graph.ask.ask import GONE, Asker
+from drag_graph.ask.ask import BATCH, GONE, Asker
 from drag_graph.bootstrap import make_student
 from drag_graph.embedders import LexicalEmbedder
+from drag_graph.errors import StoreUnavailable
 from drag_graph.inputs import InputLine
 from drag_graph.model import Aggregation
 from drag_graph.settings import Settings
@@ -75,3 +76,41 @@ def test_an_answer_is_kept_where_nothing_happens(store, graph):
     asked = asker(store, lambda: None).ask_stored(graph.query.id)
     assert asked.document()["answer_id"] == asked.answer.id == store.list_answers()[0].id
     assert "not_kept" not in asked.document()
+
+
+class Leaving(DictStore):
+    """A store that goes away once `gone_before` is set to the method that is called next."""
+
+    gone_before = ""
+
+    def _here(self, name):
+        if self.gone_before == name:
+            raise StoreUnavailable("the store went away")
+
+    def read(self, source_ids):
+        self._here("read")
+        return super().read(source_ids)
+
+    def save_answers(self, answers):
+        self._here("save_answers")
+        return super().save_answers(answers)
+
+
+@pytest.mark.parametrize(("method", "kept"), [("read", BATCH), ("save_answers", 0)])
+def test_of_a_file_all_is_reported_when_the_store_goes_away(capsys, method, kept):
+    """While the second batch is asked, or before the first is kept: what was answered is there, the rest says why."""
+    graphs = [make_subgraph(number) for number in range(BATCH + 2)]
+    store = Leaving(namespace=graphs[0].query.namespace)
+    store.migrate()
+    store.save(graphs, Aggregation())
+    lines = [InputLine(number, item.query) for number, item in enumerate(graphs, start=1)]
+    report = asker(store, lambda: setattr(store, "gone_before", method)).ask_all(lines)
+    assert (report.exit_code, str(report.stopped)) == (3, "the store went away")
+    assert [bool(asked.answer.text) for asked in report.answers] == [True] * BATCH + [False] * 2
+    assert [asked.not_kept for asked in report.answers[:BATCH]] == ["" if kept else "the store went away"] * BATCH
+    assert len(store.list_answers(limit=1000)) == kept
+    document = report.document()
+    assert [answer["error"] for answer in document["answers"][BATCH:]] == ["not asked: the store went away"] * 2
+    assert document["totals"]["answered"] == BATCH
+    render.answers(report, as_json=False)
+    assert "not asked" in capsys.readouterr().out

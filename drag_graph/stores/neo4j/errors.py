@@ -122,6 +122,8 @@ def _refusal(error: BaseException, where: str) -> StoreError:
         return StoreUnfit(f"{where} has no such database", hint="Check NEO4J_DATABASE; Community has one, `neo4j`.")
     if title == "ConstraintValidationFailed":
         return SubgraphRefused(f"{where}: an id is taken by something else in the store", hint="Run `drag-graph db verify`.")
+    if title in ("AccessMode", "ForbiddenOnReadOnlyDatabase"):
+        return StoreUnfit(f"{where} may only be read", hint=READING)
     if code == VANISHED:
         return StoreUnavailable(f"{where}: what is being read is being erased, again and again", hint="Run the same again.")
     is_retryable = getattr(error, "is_retryable", None)
