@@ -82,10 +82,11 @@ def _print_statistics(found: dict[str, Any]) -> None:
         for name, number in numbers.items():
             table.add_row(name, str(number))
         out.print(table)
-    table = render.table_of("source", "confidence", "support", "statement", wrapped="statement", title="Weakest edges")
+    columns = ("source", "confidence", "support", "statement", "")
+    table = render.table_of(*columns, wrapped="statement", title="Weakest edges")
     for edge in found["weakest_edges"]:
         row = (edge["source_id"][: render.SHORT], f"{edge['confidence']:.2f}", str(edge["support"]))
-        table.add_row(*row, escape(edge["statement"]))
+        table.add_row(*row, escape(edge["statement"]), "disputed" if edge["contradicts"] else "")
     out.print(table)
     opposed = found["contradictions"]
     table = render.table_of("subject", "says", "and says", "object", "why", title=f"Contradictions: {opposed['number']}")

@@ -74,7 +74,7 @@ def statistics(edges: Callable[[], Iterable[LinkedEdge]], counts: Mapping[str, i
         "counts": dict(counts),
         "degrees": {str(degree): number for degree, number in sorted(Counter(degrees.values()).items())},
         "weakest_edges": [
-            {name: getattr(edge, name) for name in ("id", "source_id", "statement", "confidence", "support")}
+            {name: getattr(edge, name) for name in ("id", "source_id", "statement", "confidence", "support", "contradicts")}
             for edge in nsmallest(limit, weakest, key=_weakness)
         ],
         "contradictions": {

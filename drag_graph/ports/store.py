@@ -91,6 +91,7 @@ class LinkedEdge:
     predicates: tuple[str, ...]
     confidence: float
     support: int
+    contradicts: tuple[str, ...] = ()
 
 
 class GraphStore(Protocol):

@@ -264,6 +264,7 @@ class DictStore:
                 edge.predicates,
                 edge.confidence,
                 edge.support,
+                edge.contradicts,
             )
 
     def verify(self) -> list[Problem]:

@@ -29,7 +29,7 @@ from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
 from drag_graph.stores.shared.mend import mend
 from drag_graph.stores.shared.records import answer_records, subgraph_records
-from drag_graph.stores.shared.rows import answer_of, answer_row, evidence_again, source_row
+from drag_graph.stores.shared.rows import answer_of, answer_row, evidence_again, linked_edge_of, source_row
 
 ERASURE = {
     "TRIPLE": "erase_subgraphs_triples",
@@ -259,7 +259,7 @@ class LadybugStore(LadybugAccess):
 
     def linked_edges(self) -> Iterator[LinkedEdge]:
         for row in self.ready().stream("linked_edges", namespace=self._namespace):
-            yield LinkedEdge(**{**row, "predicates": tuple(row["predicates"])})
+            yield linked_edge_of(row)
 
     def verify(self) -> list[Problem]:
         found: dict[Problem, None] = {}

@@ -28,7 +28,7 @@ from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
 from drag_graph.stores.shared.mend import mend
 from drag_graph.stores.shared.records import answer_records, link, subgraph_records
-from drag_graph.stores.shared.rows import answer_of
+from drag_graph.stores.shared.rows import answer_of, linked_edge_of
 
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
@@ -247,7 +247,7 @@ class Neo4jStore(Neo4jAccess):
     def linked_edges(self) -> Iterator[LinkedEdge]:
         for page in self._pages("linked_edges"):
             for _, edges in page:
-                yield from (LinkedEdge(**{**edge, "predicates": tuple(edge["predicates"])}) for edge in edges)
+                yield from map(linked_edge_of, edges)
 
     # ---- checking and exporting
 

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import Answer, Document, Query, Subgraph
+from drag_graph.ports.store import LinkedEdge
 from drag_graph.stores.shared.aggregation import aggregation_of
 
 Row = dict[str, Any]
@@ -89,6 +90,11 @@ def answer_of(namespace: str, row: Mapping[str, Any]) -> Answer:
         return Answer(**{**values, "namespace": namespace}, lines=json.loads(row["line_json"]), snapshot=snapshot)
     except (ValidationError, ValueError, TypeError, KeyError) as error:
         raise damaged(f"answer {row.get('id')}") from error
+
+
+def linked_edge_of(row: Mapping[str, Any]) -> LinkedEdge:
+    """Return the edge of a row of `linked_edges`."""
+    return LinkedEdge(**{**row, "predicates": tuple(row["predicates"]), "contradicts": tuple(row["contradicts"])})
 
 
 def evidence_again(answers: Iterable[Row], evidence_ids: Collection[str]) -> list[Row]:
