@@ -31,8 +31,6 @@ LINE_LIMIT = 64_000_000
 LARGEST_INTEGER = 2**63 - 1
 MOST_EDGES = 2**31 - 1
 """The largest number of edges to keep that every store takes: Neo4j slices a list by integers of 32 bits."""
-MOST_STATEMENTS = 10_000
-"""The positions of evidence that are taken; a teacher is asked for a few dozen."""
 UNIT = 1e-3
 """How far a vector's length may be from 1; vectors of single precision are, by less."""
 PAGE = 100
@@ -343,9 +341,6 @@ def _check_parts(graph: Subgraph) -> None:
     for triple in graph.triples:
         if (names[triple.subject_id], names[triple.object_id]) != (triple.subject, triple.object):
             raise QueryInvalid(f"triple {triple.id}: its subject or object is called otherwise among the entities")
-    for item in graph.evidence:
-        if item.position > MOST_STATEMENTS:
-            raise QueryInvalid(f"evidence {item.id}: its position {item.position:,} is beyond {MOST_STATEMENTS:,}")
     for part in (graph, graph.source, *graph.chunks, *graph.calls, *graph.evidence, *graph.entities, *graph.triples):
         for name, value in part:
             _check_value(name, value)

@@ -22,8 +22,10 @@ from drag_graph.manage.export import sorted_lines
 from drag_graph.manage.ids import wrong_ids, wrong_keys
 from drag_graph.manage.importing import BATCH, OPEN, Importer
 from drag_graph.manage.transfer import iter_subgraphs, read_lines, stored_lines, subgraph_line
+from drag_graph.manage.verify import problems
 from drag_graph.model import Aggregation
-from drag_graph.testing.builders import as_distilled, make_subgraph
+from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.testing.builders import as_distilled, make_document_subgraph, make_subgraph
 from drag_graph.testing.dict_store import DictStore
 
 EMBEDDER = ("of-tests", 4)
@@ -126,7 +128,6 @@ def put(value, *path):
         (put("10", "aggregation", "top_k"), "aggregation.top_k: .*valid integer"),
         (put(10**30, "aggregation", "top_k"), "aggregation.top_k is too large"),
         (put(2**31, "aggregation", "top_k"), "aggregation.top_k is too large"),
-        (put(10**15, "evidence", 0, "position"), "position 1,000,000,000,000,000 is beyond 10,000"),
         (put({"x-y": "nonsense"}, "aggregation", "statements"), "'x-y' is no edge"),
         (put({"x-y": 1}, "aggregation", "statements"), "aggregation.statements.x-y"),
         (put({"strategy": "pair"}, "aggregation"), "aggregation lacks"),
@@ -225,6 +226,30 @@ def test_a_compressed_file_that_is_cut_off_is_said_and_can_be_gone_on_with(tmp_p
     assert again.exit_code == 0
     assert again.counts["unchanged"] == report.counts["new"] == 40 - again.counts["new"]
     assert exported(store) == lines
+
+
+@pytest.mark.parametrize("namespace", ["default", "elsewhere"])
+def test_the_subgraph_of_a_document_travels_between_embedded_stores(tmp_path, namespace):
+    whole = as_distilled(make_document_subgraph(1, edges=3))
+    with LadybugStore(tmp_path / "from.lbug") as store:
+        store.migrate()
+        store.save([whole], Aggregation())
+        lines = exported(store)
+    with LadybugStore(tmp_path / "to.lbug", namespace=namespace) as store:
+        store.migrate()
+        assert load(store, lines).counts["new"] == 1
+        assert load(store, lines).counts["unchanged"] == 1
+        assert problems(store) == []
+        (found,) = iter_subgraphs(store)
+        there = exported(store)
+    assert (found.title, len(found.chunks), len(found.edges)) == (whole.title, 3, 3)
+    assert (there == lines) == (namespace == "default")
+    with LadybugStore(tmp_path / "from.lbug") as store:
+        assert load(store, there).counts["unchanged"] == 1
+
+    changed = edited(lines[1], put("another text", "chunks", 0, "text"))
+    report = load(empty(), [lines[0], changed, lines[2]])
+    assert "chunk" in report.listed[0].reason
 
 
 def test_the_second_of_two_lines_for_one_query_is_compared_with_the_first():
