@@ -35,6 +35,12 @@ _SECURITY = {
     "Forbidden": ("does not let this user do that", f"Use another NEO4J_USERNAME, or have its rights extended; {READING}"),
 }
 
+_UNFIT = {
+    "DatabaseNotFound": ("has no such database", "Check NEO4J_DATABASE; Community has one, `neo4j`."),
+    "AccessMode": ("may only be read", READING),
+    "ForbiddenOnReadOnlyDatabase": ("may only be read", READING),
+}
+
 
 def explain(error: BaseException, location: str, timeout: float) -> StoreError:
     """Return the store error to raise for an error of the driver.
@@ -118,12 +124,11 @@ def _refusal(error: BaseException, where: str) -> StoreError:
     if area == "Security":
         what, hint = _SECURITY.get(title, (f"refused the connection ({code})", CREDENTIALS))
         return StoreUnavailable(f"{where} {what}", hint=hint)
-    if title == "DatabaseNotFound":
-        return StoreUnfit(f"{where} has no such database", hint="Check NEO4J_DATABASE; Community has one, `neo4j`.")
+    if title in _UNFIT:
+        what, hint = _UNFIT[title]
+        return StoreUnfit(f"{where} {what}", hint=hint)
     if title == "ConstraintValidationFailed":
         return SubgraphRefused(f"{where}: an id is taken by something else in the store", hint="Run `drag-graph db verify`.")
-    if title in ("AccessMode", "ForbiddenOnReadOnlyDatabase"):
-        return StoreUnfit(f"{where} may only be read", hint=READING)
     if code == VANISHED:
         return StoreUnavailable(f"{where}: what is being read is being erased, again and again", hint="Run the same again.")
     is_retryable = getattr(error, "is_retryable", None)

@@ -48,7 +48,7 @@ def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[
 
 
 def _resting(run: Run, namespace: str, source_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return what the answers that rest on sources say, by id: by the sources that they name, so that a lost link hides none."""
+    """Return what the answers that rest on sources say, by id: those that name them, so that a lost link hides none."""
     found = run("answers_naming", namespace=namespace, source_ids=list(source_ids))
     return {row["id"]: (row["line_json"], row["snapshot"]) for row in found}
 
