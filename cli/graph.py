@@ -82,8 +82,8 @@ def _print_statistics(found: dict[str, Any]) -> None:
         for name, number in numbers.items():
             table.add_row(name, str(number))
         out.print(table)
-    columns = ("source", "confidence", "support", "statement", "")
-    table = render.table_of(*columns, wrapped="statement", title="Weakest edges")
+    heads = ("source", "confidence", "support", "statement", "")
+    table = render.table_of(*heads, wrapped="statement", title="Weakest edges")
     for edge in found["weakest_edges"]:
         row = (edge["source_id"][: render.SHORT], f"{edge['confidence']:.2f}", str(edge["support"]))
         table.add_row(*row, escape(edge["statement"]), "disputed" if edge["contradicts"] else "")
