@@ -30,8 +30,8 @@ from pathlib import Path
 from extraction import JUDGEMENTS as RULE_JUDGEMENTS
 from extraction import as_tuple, judged_items, read
 
-from drag_graph.distil.grounding import TOLERANCE, Grounds
 from drag_graph.evaluation.extraction import clean, matches
+from drag_graph.graph.grounding import TOLERANCE, Grounds
 
 TOLERANCES = (0.01, 0.34, 0.5, 0.6, 0.75, 1.0)
 JUDGEMENTS = Path(__file__).with_name("grounding_judgements.json")

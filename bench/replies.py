@@ -37,8 +37,9 @@ from drag_graph.distil.extract import unusable
 from drag_graph.model import Query
 from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import TriplesReply
+from drag_graph.providers.reasoning import without_reasoning
 from drag_graph.students.parsing import parse_label
-from drag_graph.teachers.replies.json import documents
+from drag_graph.teachers.replies.json import documents, repaired
 from drag_graph.teachers.replies.replies import Unreadable, fit, read
 
 _FOREIGN = re.compile(r'[\n{}]|<\||"\s*:')
@@ -114,11 +115,12 @@ def plain(parse: Callable[[str], Any]) -> Callable[[Row], Found]:
 
 def ours(row: Row) -> Found:
     """Read as the teacher and the students do."""
-    found = Found(some_json=bool(next(iter(documents(row.raw)), None)))
+    whole, broken = documents(without_reasoning(row.raw))
+    found = Found(some_json=any(whole) or bool(repaired(broken)))
     if row.wanted == "triples":
         _triples(row.raw, row, found)
     elif row.wanted == "answer":
-        _answer(documents(row.raw), found)
+        _answer([*whole, *repaired(broken)], found)
         if not found.usable and row.options and parse_label(row.raw, row.options):
             found.usable, found.polluted = True, False
     return found

@@ -7,9 +7,9 @@ triples by rules, without any model.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from drag_graph.distil.grounding import Grounds
 from drag_graph.distil.messages import Plan, chat, numbered, question
 from drag_graph.extractors.patterns.reader import extract as extract_by_rules
+from drag_graph.graph.grounding import Grounds
 from drag_graph.graph.surface import clean
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import ENTITY_TYPES, Evidence, Query, TeacherCall, sentence_of

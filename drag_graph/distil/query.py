@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from drag_graph import log
-from drag_graph.distil import evidence, extract, grounding, rank, statements
+from drag_graph.distil import evidence, extract, rank, statements
 from drag_graph.distil.canonical import build as canonical
 from drag_graph.distil.canonical.merge import Thresholds, thresholds_for
 from drag_graph.distil.complexity import complexity
 from drag_graph.distil.plans import PlanSettings, plan_settings
 from drag_graph.errors import AwaitsBatch, DragGraphError, MalformedReply, ReplyError, Spent
 from drag_graph.graph.aggregate import claims_of, edges_of
+from drag_graph.graph.grounding import TOLERANCE
 from drag_graph.identity import sha256_of
 from drag_graph.model import Aggregation, Evidence, Query, Subgraph, TeacherCall, Triple
 from drag_graph.ports.models import Embedder, Teacher, TeacherReply, TeacherRequest
@@ -83,7 +84,7 @@ class Distillation:
                 "blind": settings.blind,
                 "extractor": settings.extractor,
                 "merging": asdict(self._thresholds()),
-                "grounding": grounding.TOLERANCE,
+                "grounding": TOLERANCE,
                 "versions": versions,
                 "teacher": self._teacher.fingerprint,
                 "embedder": self._embedder.name,

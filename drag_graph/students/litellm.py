@@ -10,7 +10,8 @@ from drag_graph.model import LABELS
 from drag_graph.ports.models import Prompt, StudentReply
 from drag_graph.providers.client import Completion, complete, load_litellm
 from drag_graph.providers.errors import RequestRejected
-from drag_graph.students.parsing import parse_label, without_thoughts
+from drag_graph.providers.reasoning import without_reasoning
+from drag_graph.students.parsing import parse_label
 
 DEFAULT_CONTEXT_WINDOW = 4096
 """Tokens; for models that LiteLLM's local map does not know, such as one behind an address of one's own."""
@@ -76,7 +77,7 @@ class LiteLLMStudent:
         completion = self._complete(messages)
         if prompt.options:
             return self._choice(prompt, messages, completion)
-        text = without_thoughts(completion.text)
+        text = without_reasoning(completion.text).strip()
         if not text:
             raise _unusable(self._model, completion)
         return StudentReply(text=text, label=None, confidence=_mean_probability(_tokens(completion.logprobs)))
@@ -86,7 +87,7 @@ class LiteLLMStudent:
         if reply is not None:
             return reply
         _check_refusal(self._model, completion)
-        said = without_thoughts(completion.text)
+        said = without_reasoning(completion.text).strip()
         again = [
             *messages,
             *([{"role": "assistant", "content": said}] if said else []),
@@ -99,7 +100,7 @@ class LiteLLMStudent:
         if reply is not None:
             return reply
         _check_refusal(self._model, second)
-        return StudentReply(text=said or without_thoughts(second.text), label=None, confidence=0.0)
+        return StudentReply(text=said or without_reasoning(second.text).strip(), label=None, confidence=0.0)
 
     def _complete(self, messages: Sequence[Mapping[str, str]]) -> Completion:
         parameters: dict[str, Any] = {"temperature": 0.0, "max_tokens": self._max_tokens, "key_variable": KEY_VARIABLE}

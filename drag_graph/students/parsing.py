@@ -9,11 +9,8 @@ from collections.abc import Sequence
 
 from drag_graph.identity import canonical_text
 from drag_graph.model import LABELS
+from drag_graph.providers.reasoning import without_reasoning
 
-_THOUGHTS = re.compile(r"<(think|thinking|thought|reasoning|reflection)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_END_OF_THOUGHTS = re.compile(r"\A.*</(?:think|thinking|thought|reasoning|reflection)>", re.DOTALL | re.IGNORECASE)
-_CHANNEL = re.compile(r"\A.*<\|channel\|>final<\|message\|>", re.DOTALL)
-_CONTROL = re.compile(r"<\|[^|>]*\|>")
 _WORD = re.compile(r"[^\W_]+")
 _DECORATION = re.compile(r"[*_`#]+")
 _OPTION_PREFIX = re.compile(r"^\(?[A-Za-z][).:]\s+")
@@ -33,21 +30,13 @@ _ALONE = re.compile(r"^\s*[\(\[\"']?([A-Za-z])[\)\]\"'.:]*\s*$", re.MULTILINE)
 _IN_PARENTHESES = re.compile(r"[\(\[]([A-Z])[\)\]]")
 
 
-def without_thoughts(text: str) -> str:
-    """Return a reply without what a reasoning model thought aloud; of an unfinished thought nothing is left."""
-    text = _CHANNEL.sub("", text)
-    text = _THOUGHTS.sub(" ", text)
-    # Some chat templates put the opening tag into the prompt, so that only the closing one is in the reply.
-    return _CONTROL.sub(" ", _END_OF_THOUGHTS.sub("", text)).strip()
-
-
 def parse_label(text: str, options: Sequence[str]) -> str | None:
     """Return the letter of the option that a reply chooses, or None where it chooses none or more than one.
 
     In this order: a letter that is announced (`the answer is (B)`; the last one), a boxed one, one that opens the reply
     (`B.`), one alone on a line, the only one in parentheses, the only option whose words the reply has.
     """
-    said = _DECORATION.sub("", without_thoughts(text))
+    said = _DECORATION.sub("", without_reasoning(text))
     labels = LABELS[: len(options)]
     for found in (_ANNOUNCED.findall(said), _BOXED.findall(said)):
         letters = [letter for match in found if (letter := _letter(match, labels))]

@@ -17,8 +17,8 @@ import numpy as np
 from drag_graph.errors import ContextOverflow, MalformedReply, MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.model import LABELS
 from drag_graph.ports.models import Prompt, StudentReply
+from drag_graph.providers.reasoning import without_reasoning
 from drag_graph.settings import prepare_libraries
-from drag_graph.students.parsing import without_thoughts
 
 Quantisation = Literal["auto", "none", "8bit", "4bit"]
 Rung = Literal["none", "8bit", "4bit", "cpu"]
@@ -151,7 +151,9 @@ class TransformersStudent:
         ids = self._ids(text, chat=chat)
         self._check_room(len(ids) + 1)
         tokens, logits = self._with_memory(lambda: self._generate(ids))
-        said = without_thoughts(str(self._tokenizer().decode(tokens, skip_special_tokens=True))).split(_NEXT_SECTION)[0].strip()
+        said = (
+            without_reasoning(str(self._tokenizer().decode(tokens, skip_special_tokens=True))).split(_NEXT_SECTION)[0].strip()
+        )
         if not said:
             raise MalformedReply(f"the student {self._name!r} answered nothing")
         chosen = [_log_softmax(row)[token] for row, token in zip(logits, tokens, strict=True)]

@@ -24,7 +24,7 @@ from drag_graph.inputs import json_object, make_query
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import TeacherCall
 from drag_graph.ports.models import TeacherReply, TeacherRequest
-from drag_graph.ports.replies import Reply, TripleItem, Words
+from drag_graph.ports.replies import Reply, TripleItem, Words, reason_of
 from drag_graph.teachers.replies.json import clean
 
 PROMPT_VERSION = "curated"
@@ -190,7 +190,7 @@ def _usable_evidence(evidence: list[Any]) -> tuple[dict[int, str], list[str]]:
         try:
             usable[position] = _words.validate_python(text)
         except ValidationError as error:
-            problems.append(f"evidence[{position}]: {error.errors(include_input=False, include_url=False)[0]['msg']}")
+            problems.append(f"evidence[{position}]: {reason_of(error)}")
     return usable, problems
 
 
@@ -204,9 +204,7 @@ def _triples(document: Mapping[str, Any], usable: Mapping[int, str]) -> tuple[li
         try:
             item = TripleItem.model_validate({"confidence": CERTAIN, **entry} if isinstance(entry, Mapping) else entry)
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            problems.append(f"triples[{position}]{f'.{place}' if place else ''}: {first['msg']}")
+            problems.append(f"triples[{position}]: {reason_of(error)}")
             continue
         existing = tuple(number for number in item.evidence if number in usable)
         if existing:
@@ -230,6 +228,4 @@ def _served(document: Mapping[str, Any], request: TeacherRequest) -> dict[str, A
             if known:
                 found.append({**item.model_dump(), "evidence": known})
         return {"triples": found}
-    if request.stage == "rewrite":  # passing a private question on unchanged would be the wrong kindness
-        raise ReplyError("a curated file cannot rewrite questions", hint="Name a local model for that.")
-    return {request.schema.list_name: []}
+    return {request.schema.schema_name: []}

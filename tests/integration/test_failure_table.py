@@ -102,7 +102,9 @@ ROWS = {
     "an array of texts": Row((Say([fact["text"] for fact in FACTS]),), 1, 6),
     "an array in a fence": Row((fenced(FACTS),), 1, 6),
     "single quotes": Row((Say(WORDS.replace('"', "'")),), 1, 6),
-    "a numbered list": Row((Say("Sure:\n" + "\n".join(f"{i}. {fact['text']}" for i, fact in enumerate(FACTS))),), 1, 6),
+    "a numbered list": Row(
+        (Say("Sure:\n" + "\n".join(f"{i}. {fact['text']}" for i, fact in enumerate(FACTS))), Say(GOOD)), 2, 6
+    ),
     "prose for ever": Row((Say("Plants are green."),) * 9, 3, MalformedReply),
     "prose, then JSON": Row((Say("Plants are green."), Say(GOOD)), 2, 6),
     "an empty reply": Row((Say(""), Say(GOOD)), 2, 6),
@@ -114,7 +116,6 @@ ROWS = {
     "Infinity": Row((triples(TRIPLE, {**TRIPLE, "confidence": float("inf")}),), 1, 1, (), TriplesReply, 1),
     "a key twice": Row((triples(TRIPLE, doubled(TRIPLE, "object", "dark")),), 1, 1, (), TriplesReply, 1),
     "a key twice alone": Row((triples(doubled(TRIPLE, "object", "dark")), Say(TRIPLES)), 2, 1, (), TriplesReply),
-    "a key twice in broken JSON": Row((triples(doubled(TRIPLE, "object", "dark"), ","), Say(TRIPLES)), 2, 1, (), TriplesReply),
     "evidence that does not exist": Row((triples(TRIPLE, {**TRIPLE, "evidence": [9]}),), 1, 1, (), TriplesReply, 1),
     "no triples": Row((Say({"triples": []}),), 1, 0, (), TriplesReply),
     "triples as arrays": Row(
@@ -126,7 +127,6 @@ ROWS = {
         (Say('("entity"<|>Plants<|>life<|>x)##\n("relationship"<|>Plants<|>light<|>Plants need light.<|>8)##\n<|COMPLETE|>'),),
         1, 1, (), TriplesReply, 0, GROUNDED,
     ),
-    "triples as bars": Row((Say("Plants | need | light\nRoots | need | water"),), 1, 2, (), TriplesReply, 0, GROUNDED),
     "triples as calls about nothing": Row(
         (Say("need(Thing, Place)"), Say("need(x, y)"), Say("need(a, b)")), 3, MalformedReply, (), TriplesReply, 0, GROUNDED
     ),
@@ -151,7 +151,7 @@ def test_row(server, tmp_path, name):
         teacher = LiteLLMTeacher("any", base_url=server.url, timeout=timeout, tape=ledger.tape, sleep=waits.append)
         if isinstance(row.outcome, int):
             reply = teacher.ask(request)
-            assert len(getattr(reply.payload, row.schema.list_name)) == row.outcome
+            assert len(getattr(reply.payload, row.schema.schema_name)) == row.outcome
             assert len(reply.payload.discarded) == row.discarded
         else:
             with pytest.raises(row.outcome):

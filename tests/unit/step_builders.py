@@ -22,7 +22,7 @@ def query(text="Which gas do plants take in?", options=("oxygen", "carbon dioxid
 
 def reply(schema, items):
     kind = REPLIES[schema]
-    return TeacherReply(kind.parse({kind.list_name: items}), CALL)
+    return TeacherReply(kind.parse({kind.schema_name: items}), CALL)
 
 
 def evidence(texts, **more):

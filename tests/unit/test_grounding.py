@@ -3,7 +3,7 @@
 import pytest
 
 from drag_graph.distil import extract
-from drag_graph.distil.grounding import Grounds
+from drag_graph.graph.grounding import Grounds
 from tests.unit.step_builders import evidence, reply
 
 NYMPHS = "Insects undergoing incomplete metamorphosis change from nymphs to adults, says the W.H.O., without a pupa."

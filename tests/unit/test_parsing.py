@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.model import LABELS
-from drag_graph.students.parsing import parse_label, without_thoughts
+from drag_graph.providers.reasoning import without_reasoning
+from drag_graph.students.parsing import parse_label
 
 OPTIONS = ("iron", "water", "salt water", "air")
 LETTERS = st.sampled_from("ABCD")
@@ -89,4 +90,4 @@ def test_any_text_gives_a_letter_of_the_options_or_none(text, count):
 
 @given(thought=st.text(max_size=60).filter(lambda text: "<" not in text), said=st.sampled_from(["B", "It is so."]))
 def test_thoughts_are_taken_out(thought, said):
-    assert without_thoughts(f"<think>{thought}</think>\n{said}") == said
+    assert without_reasoning(f"<think>{thought}</think>\n{said}").strip() == said

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from drag_graph.model import Query
 from drag_graph.ports.models import TeacherRequest
-from drag_graph.ports.replies import Ambiguous, EvidenceReply, ScoresReply, StatementsReply, TriplesReply
-from drag_graph.teachers.replies.json import documents, looks_cut_off, strict_documents
+from drag_graph.ports.replies import EvidenceReply, ScoresReply, StatementsReply, TriplesReply
+from drag_graph.teachers.replies.json import documents, looks_cut_off
 from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, is_refusal, join, read
 
 FACTS = [{"text": f'Fact {i} has {{braces}}, [brackets] and "quotes".', "framing": "causal"} for i in range(3)]
@@ -41,7 +41,6 @@ WHOLE = [fact["text"] for fact in FACTS]
         json.dumps({"data": {"items": {"evidence": FACTS}}}),
         json.dumps({"facts": FACTS, "count": 3}),
         json.dumps({"evidence": json.dumps(FACTS)}),
-        json.dumps(TEXT),
         TEXT[:-1],
         TEXT[:-2],
         TEXT[:-2] + ",]}",
@@ -50,12 +49,6 @@ WHOLE = [fact["text"] for fact in FACTS]
 )  # fmt: skip
 def test_the_same_evidence_is_read_out_of_any_wrapping(text):
     assert texts(read(text, EvidenceReply)) == WHOLE
-
-
-def test_tags_within_the_json_are_text():
-    text = json.dumps({"evidence": [{"text": "The <think> tag opens and </think> closes."}]})
-    assert texts(read(text, EvidenceReply)) == ["The <think> tag opens and </think> closes."]
-    assert texts(read(f"Here: {text}", EvidenceReply)) == ["The <think> tag opens and </think> closes."]
 
 
 @pytest.mark.parametrize(
@@ -70,30 +63,18 @@ def test_what_is_no_confidence_discards_its_triple(number):
         read(f'{{"triples": [{bad}]}}', TriplesReply)
 
 
-def test_no_document_holds_a_number_that_is_none():
-    found = next(strict_documents('{"a": [NaN, Infinity, 1e999, -1e999, 1.5]}'))
-    assert found == {"a": [None, None, None, None, 1.5]}
-
-
-@pytest.mark.parametrize("tail", ["", ","])
-def test_a_doubled_key_is_believed_in_neither_value(tail):
-    """With `tail` the text needs repair, which by itself would take the last value."""
+def test_a_doubled_key_is_believed_in_neither_value():
     doubled = json.dumps(TRIPLE).replace('"object": "c"', '"object": "c", "object": "d"')
-    if tail:
-        with pytest.raises(Unreadable, match="'object' occurs twice"):
-            read(f'{{"triples": [{json.dumps(TRIPLE)}, {doubled}{tail}]}}', TriplesReply)
-    else:
-        reply = read(f'{{"triples": [{json.dumps(TRIPLE)}, {doubled}]}}', TriplesReply)
-        assert [item.object for item in reply.triples] == ["c"]
-        assert "'object' occurs twice" in reply.discarded[0]
-    with pytest.raises(Unreadable, match="'evidence' occurs twice"):
-        read(f'{{"evidence": [{{"text": "a"}}], "evidence": [{{"text": "b"}}{tail}]}}', EvidenceReply)
+    reply = read(f'{{"triples": [{json.dumps(TRIPLE)}, {doubled}]}}', TriplesReply)
+    assert [item.object for item in reply.triples] == ["c"]
+    assert "object" in reply.discarded[0]
+    with pytest.raises(Unreadable, match='a list "evidence"'):
+        read('{"evidence": [{"text": "a"}], "evidence": [{"text": "b"}]}', EvidenceReply)
 
 
 def test_a_doubled_key_with_one_value_is_harmless():
     text = json.dumps(TRIPLE).replace('"object": "c"', '"object": "c", "object": "c"')
     assert len(read(f'{{"triples": [{text}]}}', TriplesReply).triples) == 1
-    assert next(strict_documents('{"a": 1, "a": 2}')) == Ambiguous("a")
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.8, 0.95])
@@ -109,11 +90,6 @@ def test_the_length_limit_makes_even_a_mendable_reply_cut_off():
     with pytest.raises(CutOff):
         read(TEXT[:-2], EvidenceReply, finish_reason="length")
     assert texts(read(TEXT, EvidenceReply, finish_reason="length")) == WHOLE
-
-
-def test_the_end_of_a_list_is_not_a_reply():
-    with pytest.raises(Unreadable):
-        read(TEXT[TEXT.index("}, {") + 1 :], EvidenceReply)
 
 
 def test_thinking_that_never_ended_is_cut_off():
@@ -205,11 +181,11 @@ def test_any_text_is_read_or_refused(text, structure):
         st.none() | st.booleans() | st.integers(-9, 9) | st.text(alphabet="ab {}[]\"'\\,:", max_size=6),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(alphabet='ab"}', max_size=3), inner, max_size=3),
         max_leaves=8,
-    ).filter(lambda value: isinstance(value, dict | list))
+    ).filter(lambda value: isinstance(value, dict))
 )
 def test_valid_json_is_read_as_it_is(value):
-    assert next(strict_documents(json.dumps(value))) == value
-    assert next(documents(f"\n{json.dumps(value, indent=2)}\n")) == value
+    assert documents(json.dumps(value)) == ([value], "")
+    assert documents(f"Here:\n```json\n{json.dumps(value, indent=2)}\n```") == ([value], "")
 
 
 @given(st.integers(20, len(TEXT) - 1), st.integers(0, 30))

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from drag_graph.model import ENTITY_TYPES
-from drag_graph.ports.replies import REPLIES, EvidenceReply, RewriteReply, ScoresReply, TriplesReply
+from drag_graph.ports.replies import REPLIES, EvidenceReply, ScoresReply, TriplesReply
 
 TRIPLE = {"subject": "a", "predicate": "b", "object": "c", "confidence": 0.5, "evidence": [0]}
 EXAMPLES = {
@@ -12,7 +12,6 @@ EXAMPLES = {
     "scores": {"scores": [{"index": 0, "score": 10}]},
     "triples": {"triples": [{**TRIPLE, "subject_type": "person", "object_type": "other"}]},
     "statements": {"statements": [{"pair": 0, "statement": "s"}]},
-    "rewrite": {"question": "q", "replacements": [{"original": "Ann", "placeholder": "a person"}]},
 }
 
 
@@ -22,14 +21,14 @@ def test_a_reply_survives_the_round_trip_and_keeps_to_its_schema(name):
     assert json.loads(reply.model_dump_json()) == EXAMPLES[name]
     schema = REPLIES[name].json_schema
     assert set(schema["required"]) == set(EXAMPLES[name])
-    items = schema["properties"][REPLIES[name].list_name]["items"]
-    assert set(items["required"]) == set(items["properties"]) == set(EXAMPLES[name][REPLIES[name].list_name][0])
+    items = schema["properties"][REPLIES[name].schema_name]["items"]
+    assert set(items["required"]) == set(items["properties"]) == set(EXAMPLES[name][REPLIES[name].schema_name][0])
     assert items["additionalProperties"] is False
     assert "$ref" not in json.dumps(schema)
 
 
-def test_there_are_exactly_the_five_shapes():
-    assert set(REPLIES) == {"evidence", "scores", "triples", "statements", "rewrite"}
+def test_there_are_exactly_the_four_shapes():
+    assert set(REPLIES) == {"evidence", "scores", "triples", "statements"}
 
 
 @pytest.mark.parametrize("document", [None, 1, "text", {}, {"evidence": {}}, {"evidence": "text"}, {"facts": []}])
@@ -99,11 +98,6 @@ def test_harmless_variants_of_a_triple_are_taken():
 def test_scores_lie_between_1_and_10(score):
     with pytest.raises(ValueError, match="score"):
         ScoresReply.parse([{"index": 0, "score": score}])
-
-
-def test_a_rewrite_needs_its_question():
-    with pytest.raises(ValueError, match="question"):
-        RewriteReply.parse({"replacements": []})
 
 
 def test_replies_are_frozen():

