@@ -37,7 +37,7 @@ MODEL = "gpt-4o-mini"
 CALLS = 3
 LEAST_SHARE = 0.9
 MIB = 1 << 20
-STAGES = ("evidence", "scores", "triples", "statements")
+STAGES = ("evidence", "scores", "triples", "relations", "statements")
 RECORDED = ("commonsense_qa", "qasc", "csqa2")
 """The files of real data that hold statements which a model made from the question (`evidence_llm`)."""
 
@@ -475,7 +475,13 @@ def _asked(plan: str, statements: list[str], options: argparse.Namespace) -> dic
         with open_session(settings) as session:
             report = session.distiller().run(questions(options.questions, number, settings.namespace))
         assert report.totals()["complete"] == number, report.stopped
-        prompts = {stage: sum(_prompt_tokens(request.body) for request in server.of(stage)) for stage in STAGES}
+        prompts, asked = dict.fromkeys(STAGES, 0), set[str]()
+        for request in server.requests:
+            about = request.body["messages"][-1]["content"].split("\n\n")[0]
+            # The relations of a question are ordered by scores, too, after its evidence.
+            stage = "relations" if request.schema == "scores" and about in asked else request.schema
+            asked |= {about} if stage == "scores" else set()
+            prompts[stage] += _prompt_tokens(request.body)
         schemas = sum(tokens(json.dumps(request.body["response_format"])) for request in server.requests)
         calls = server.count()
     stages = {stage: round(value / number) for stage, value in prompts.items()}

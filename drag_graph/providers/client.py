@@ -1,7 +1,8 @@
 """One chat completion or embedding by LiteLLM, with the project's only retry loop (docs/design.md, sections 7 and 8).
 
 Teacher, student and embedder share it. LiteLLM's own retries, telemetry and console output are off; it reads its local price
-map. No error message holds a key, a prompt or a reply: what a server said is never passed on (`litellm_errors`).
+map. No error message holds a key, a prompt or a reply: of what a server said, only why it rejected a request is passed on,
+without these (`reasons`).
 """
 
 import logging
@@ -9,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import SystemRandom
 from typing import Any, Literal
 
@@ -156,7 +157,8 @@ def _answer(kind: Kind, call: Mapping[str, Any], server: _Server, limits: _Limit
     litellm = load_litellm()
     name = resolve(server.model, server.base_url)
     check_access(name, base_url=server.base_url, api_key=server.api_key)
-    target = Target(name, server.base_url, lambda: _key_names(name, server.base_url, server.key_variable))
+    key_names = partial(_key_names, name, server.base_url, server.key_variable)
+    target = Target(name, server.base_url, key_names, server.api_key, partial(_texts_of, call))
     fixed: dict[str, Any] = {"max_retries": 0}
     if kind in {"completion", "embedding"}:
         fixed |= {"model": name, "num_retries": 0, "drop_params": True}
@@ -283,6 +285,11 @@ def price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
 def count_tokens(model: str, messages: Sequence[Mapping[str, str]]) -> int:
     """Return the tokens of `messages` by the tokenizers that LiteLLM carries (an estimate for models of other families)."""
     return int(_loaded().token_counter(model=model, messages=[dict(message) for message in messages]))
+
+
+def _texts_of(call: Mapping[str, Any]) -> str:
+    """Return what a completion or an embedding says to the model."""
+    return " ".join([*(message["content"] for message in call.get("messages", ())), *call.get("input", ())])
 
 
 def _address(base_url: str, api_key: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""What an error of LiteLLM means. Its text is only looked at: it can hold the prompt and the key."""
+"""What an error of LiteLLM means. Its text can hold the prompt and the key: only `reasons` passes any of it on."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -16,6 +16,7 @@ from drag_graph.errors import (
     ReplyError,
     UnknownModel,
 )
+from drag_graph.providers.reasons import reason_of
 
 LONGEST_RETRY_AFTER = 600.0
 
@@ -29,11 +30,16 @@ class RequestRejected(ReplyError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The model that a request went to, by LiteLLM's name. `key_names` says which variable holds its key."""
+    """The model that a request went to, by LiteLLM's name, and what no error may quote: its key and the words sent to it.
+
+    `key_names` says which variable holds the key.
+    """
 
     model: str
     base_url: str
-    key_names: Callable[[], str]
+    key_names: Callable[[], str] = str
+    key: str = field(default="", repr=False)
+    sent: Callable[[], str] = str
 
     @property
     def where(self) -> str:
@@ -79,7 +85,8 @@ def judge(kinds: Any, error: Exception, target: Target) -> Failure:
     if isinstance(error, kinds.Timeout | kinds.RateLimitError) or status in {408, 409, 425, 429} or (status or 500) >= 500:  # noqa: PLR2004
         reason = f"it answers HTTP {status}" if answered else "the connection broke off or gave no usable answer"
         return unavailable(target, reason, retry_after=_retry_after(_headers(error)), billed=not answered)
-    rejected = RequestRejected(f"{target.where} rejected the request (HTTP {status})")
+    reason = reason_of(_chain(error), target.sent(), target.key)
+    rejected = RequestRejected(f"{target.where} rejected the request (HTTP {status}){reason and f': {reason}'}")
     rejected.status = status
     return Failure(rejected)
 

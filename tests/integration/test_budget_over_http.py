@@ -16,7 +16,7 @@ from pathlib import Path
 import litellm
 import pytest
 
-from drag_graph.distil import evidence
+from drag_graph.distil import evidence, rank
 from drag_graph.errors import BudgetReached, ModelUnavailable, ReplyError
 from drag_graph.identity import query_id
 from drag_graph.ledger import Ledger
@@ -24,6 +24,7 @@ from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.database import Database
 from drag_graph.ledger.spending import Account
 from drag_graph.model import Query
+from drag_graph.ports.replies import REPLIES
 from drag_graph.providers.client import load_litellm
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
@@ -34,7 +35,6 @@ ROOT = Path(__file__).parents[2]
 THREADS = 32
 MODEL = "priced-by-the-test"
 A_TOKEN_IN, A_TOKEN_OUT = 7.5e-7, 3.1e-6
-STAGES = ("evidence", "scores", "triples", "statements")
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ class Till:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def attach(self, server):
-        for schema in STAGES:
+        for schema in REPLIES:
             server.always(schema, self.reply)
         return self
 
@@ -99,6 +99,8 @@ class Till:
 def question(number):
     text = f"Why does thing number {number} come before thing number {number + 1}?"
     query = Query(id=query_id("default", text), text=text)
+    if number % 3 == 0:
+        return rank.request(query, [f"Thing {number} precedes thing {n}." for n in range(5)], "paper", "relations", blind=True)
     return evidence.request(query, number=5, plan="lean", blind=True)
 
 

@@ -72,11 +72,14 @@ class TestGoodReplies:
         teacher.ask(evidence_request(count=5))
         assert "response_format" not in server.of("evidence")[3].body, "what the server takes is remembered"
 
-    def test_a_request_that_is_rejected_in_every_form(self, server, teacher):
-        server.script("evidence", *[Fault(400, message=SECRET)] * 3)
-        with pytest.raises(RequestRejected) as caught:
+    def test_a_request_that_is_rejected_in_every_form_says_why(self, server, waits):
+        said = f"max_tokens is too large for {SECRET} at http://ann:pass@host/: {QUESTION}"
+        server.script("evidence", *[Fault(400, message=said)] * 3)
+        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append)
+        with pytest.raises(RequestRejected, match=r"\(HTTP 400\): max_tokens is too large for") as caught:
             teacher.ask(evidence_request())
-        assert SECRET not in str(caught.value)
+        for hidden in (SECRET, "ann", "pass@", "confidential", "plants"):
+            assert hidden not in str(caught.value)
 
 
 class TestCutOff:

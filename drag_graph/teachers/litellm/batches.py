@@ -188,7 +188,7 @@ class BatchApi:
         may_be_gone = "gone" in call
         call.pop("gone", None)
         limits: dict[str, Any] = {"timeout": timeout or self._timeout, "sleep": self._sleep}
-        where = Target(self._model, self._base_url, lambda: "").where
+        where = Target(self._model, self._base_url).where
         try:
             return litellm_client.manage(kind, self._model, **self._server, **limits, **call)
         except (RequestRejected, UnknownModel) as error:
