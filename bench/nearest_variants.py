@@ -19,10 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from drag_graph.ask.lines import Candidate, select_lines
 from drag_graph.embedders import make_embedder
 from drag_graph.graph.arrow import arrow, plain_words
-from drag_graph.model import Line, LineKind
+from drag_graph.model import Line
 from drag_graph.ports.models import Embedder, Prompt
 from drag_graph.settings import Settings
 from drag_graph.students.nearest import TEMPERATURES, NearestStudent, softmax, support
@@ -224,17 +223,6 @@ def compare(memory: Memory, sets: Mapping[str, list[Row]]) -> dict[str, list[Sim
     return tables
 
 
-def candidates(row: Row, kind: LineKind) -> list[Candidate]:
-    texts = row.lines if kind == "evidence" else as_arrows(row)
-    return [Candidate(kind, f"{kind} {n}", row.id, text, plain_words(text), n) for n, text in enumerate(texts)]
-
-
-def without_redundant(row: Row) -> tuple[str, ...]:
-    both = [*candidates(row, "evidence"), *candidates(row, "edge")]
-    chosen = select_lines(both, count_tokens=len, token_budget=1 << 20, drop_redundant=True)
-    return tuple(line.text for line in chosen.lines)
-
-
 def compare_graph(memory: Memory, embedder: Embedder, sets: Mapping[str, list[Row]]) -> None:
     def plain(lines: Sequence[str]) -> tuple[str, ...]:
         return tuple(plain_words(line) for line in lines)
@@ -246,7 +234,6 @@ def compare_graph(memory: Memory, embedder: Embedder, sets: Mapping[str, list[Ro
         "crude triples, arrows, taken off to embed": (as_arrows, plain),
         "crude triples, arrows, left on to embed": (as_arrows, tuple),
         "both": (lambda row: (*row.lines, *as_arrows(row)), plain),
-        "both, redundant edges dropped": (without_redundant, plain),
     }
     print("\nform of the lines, scored as `nearest` does: accuracy / mean tokens of the lines")
     for label, (shown, embedded) in forms.items():

@@ -111,9 +111,10 @@ def _run(
                     lines, on_result=shown
                 )
         render_runs.run(report, as_json=as_json)
+        code = report.exit_code
     if report.stopped:
         raise report.stopped
-    raise typer.Exit(report.exit_code)
+    raise typer.Exit(code)
 
 
 def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool, replace: bool) -> None:

@@ -117,9 +117,10 @@ def _run(
             stale = lines(session.store, _due(session.store, reasons, limit))
             report = session.refresher(reasons, retry_quarantined=retry_quarantined).run(stale, on_result=show)
         render_runs.run(report, as_json=as_json)
+        code = report.exit_code
     if report.stopped:
         raise report.stopped
-    raise typer.Exit(report.exit_code)
+    raise typer.Exit(code)
 
 
 def _due(store: "GraphStore", reasons: "list[Staleness]", limit: int | None) -> "Iterator[Due]":

@@ -20,7 +20,7 @@ from drag_graph.identity import canonical_text
 from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
 
 LineFormat = Literal["arrow", "sentence"]
-DropReason = Literal["duplicate", "redundant", "too long", "token budget", "context window"]
+DropReason = Literal["duplicate", "too long", "token budget", "context window"]
 CountTokens = Callable[[str], int]
 
 _WORD = re.compile(r"[^\W_]+")
@@ -89,22 +89,18 @@ def select_lines(
     *,
     count_tokens: CountTokens,
     token_budget: int,
-    drop_redundant: bool = False,
 ) -> Selection:
     """Choose, order and number the lines that fit into `token_budget` tokens of `block(lines)`.
 
     Within each section the highest score comes first, then the lowest rank; candidates without a score come last.
     Over budget, the lowest evidence goes first, and only when all evidence is gone the lowest edges. A line that is alone
     longer than the budget is never shown, not even as the only one: the budget holds always. Of lines with the same
-    words, the better one stays. `drop_redundant` also drops edges all of whose words a chosen evidence line has.
+    words, the better one stays.
     """
     dropped: list[DroppedLine] = []
     chosen = _without_duplicates(sorted(candidates, key=_order), dropped)
     evidence = _short_enough([item for item in chosen if item.kind == "evidence"], count_tokens, token_budget, dropped)
-    edges = [item for item in chosen if item.kind == "edge"]
-    if drop_redundant:
-        edges = _without_redundant(evidence, edges, dropped)
-    edges = _short_enough(edges, count_tokens, token_budget, dropped)
+    edges = _short_enough([item for item in chosen if item.kind == "edge"], count_tokens, token_budget, dropped)
     lines = numbered([*evidence, *edges])
     while (tokens := count_tokens(block(lines)) if lines else 0) > token_budget:
         victim = lowest(lines)
@@ -169,19 +165,6 @@ def _without_duplicates(candidates: Iterable[Candidate], dropped: list[DroppedLi
         else:
             kept[key] = item
     return list(kept.values())
-
-
-def _without_redundant(
-    evidence: Iterable[Candidate], edges: Iterable[Candidate], dropped: list[DroppedLine]
-) -> list[Candidate]:
-    said = [_content_words(item.plain) for item in evidence]
-    kept: list[Candidate] = []
-    for edge in edges:
-        if any(_content_words(edge.plain) <= words for words in said):
-            dropped.append(DroppedLine("edge", edge.ref, edge.text, "redundant"))
-        else:
-            kept.append(edge)
-    return kept
 
 
 def _short_enough(

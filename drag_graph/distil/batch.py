@@ -7,21 +7,19 @@ requests are noted and go to the provider together; when these are answered, the
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from drag_graph.distil.run import Distiller
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
 from drag_graph.ports.batches import Batches, Progress
-from drag_graph.ports.runs import QueryResult, RunReport
+from drag_graph.ports.runs import RunReport
 
 FIRST_WAIT = 5.0
 PATIENCE = 1800.0
 """Seconds for which a provider may be out of reach while its batches are waited for."""
 _IN_MEMORY = 8_000_000
-_SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out")
 
 
 class Rounds:
@@ -150,30 +148,11 @@ class _Passes:
         if not self.made:
             self._distiller.work_through(self._keeping(), self._report, self._on_result)
         else:
-            # Their rows are about to be written anew, with what the next pass counts.
-            waiting = set()
-            for result in self._report.results():
-                if result.status == "pending":
-                    self._report.count([result], times=-1)
-                    waiting.add(result.line)
-            before = self._sums()
+            # Their rows are written anew, with what this pass counts.
+            waiting = {result.line: result.cost_usd for result in self._report.results() if result.status == "pending"}
+            self._report.cost_usd -= sum(waiting.values())
             self._distiller.work_through(self._again(waiting), self._report, self._on_result)
-            if self._report.stopped is not None:
-                self._count_as_kept(waiting, before)
         self.made += 1
-
-    def _sums(self) -> QueryResult:
-        totals = self._report.totals()
-        return QueryResult("", "", "pending", cost_usd=self._report.cost_usd, **{name: totals[name] for name in _SUMS})
-
-    def _count_as_kept(self, lines: set[int], before: QueryResult) -> None:
-        """Count for these lines what their rows say: what an early end left undone keeps what earlier passes paid for it."""
-        self._report.count([self._sums()], times=-1)
-        self._report.count([before])
-        for row in self._report.results():
-            if row.line in lines:
-                self._report.count([replace(row, status="pending")])
-                self._report.count([QueryResult(row.id, row.input_id, "pending")], times=-1)
 
     def _keeping(self) -> Iterator[InputLine]:
         for line in self._lines:
@@ -182,7 +161,7 @@ class _Passes:
                 self._kept.write(json.dumps(document).encode() + b"\n")
             yield line
 
-    def _again(self, waiting: set[int]) -> Iterator[InputLine]:
+    def _again(self, waiting: Collection[int]) -> Iterator[InputLine]:
         self._kept.seek(0)
         for row in self._kept:
             document = json.loads(row)

@@ -50,6 +50,7 @@ class PlanSettings:
     """What one query is distilled under. `alpha` has no part in a rank-sum."""
 
     plan: Plan
+    complexity: float
     number_of_evidence: int
     top_k: int
     ranking: Ranking
@@ -73,11 +74,13 @@ def chosen(settings: Settings, name: str) -> Any:
 
 def plan_settings(settings: Settings, query: Query) -> PlanSettings:
     """Return what `query` is distilled under: what is set, else what the plan implies, else what the question asks for."""
-    k = chosen(settings, "top_k") or choose_k(query.domain, complexity(query.text, query.options))
+    score = complexity(query.text, query.options)
+    k = chosen(settings, "top_k") or choose_k(query.domain, score)
     alpha = chosen(settings, "alpha")
     number = chosen(settings, "number_of_evidence")
     return PlanSettings(
         plan=settings.plan,
+        complexity=score,
         number_of_evidence=number if settings.number_of_evidence else max(number, ceil(EVIDENCE_PER_KEPT * k)),
         top_k=k,
         ranking=chosen(settings, "ranking"),

@@ -12,7 +12,6 @@ from drag_graph import log
 from drag_graph.distil import evidence, extract, rank, statements
 from drag_graph.distil.canonical import build as canonical
 from drag_graph.distil.canonical.merge import Thresholds, thresholds_for
-from drag_graph.distil.complexity import complexity
 from drag_graph.distil.plans import PlanSettings, plan_settings
 from drag_graph.errors import AwaitsBatch, DragGraphError, MalformedReply, ReplyError, Spent
 from drag_graph.graph.aggregate import claims_of, edges_of
@@ -77,10 +76,10 @@ class Distillation:
             "patterns": extract.PATTERNS_MODEL,
         }
         # How edges are made is known at the source. Only where a teacher merges statements it decides what is asked.
-        joined = ("strategy", "merge", "threshold") if plan.statements == "joined" else ()
+        left_out = ("complexity", *(("strategy", "merge", "threshold") if plan.statements == "joined" else ()))
         return sha256_of(
             {
-                "plan": {name: value for name, value in asdict(plan).items() if name not in joined},
+                "plan": {name: value for name, value in asdict(plan).items() if name not in left_out},
                 "blind": settings.blind,
                 "extractor": settings.extractor,
                 "merging": asdict(self._thresholds()),
@@ -104,8 +103,8 @@ class Distillation:
         Raises ReplyError when a reply was unusable to the end (the query is to be quarantined), ModelError when the
         teacher cannot be used at all, BudgetReached. `usage` is filled as calls are made, also when an error is raised.
         """
-        query = query.model_copy(update={"complexity": complexity(query.text, query.options)})
         plan = plan_settings(self._settings, query)
+        query = query.model_copy(update={"complexity": plan.complexity})
         asking = _Asking(self._teacher, usage, edition if self._teacher.is_model else "")
         ranked, vector = self._evidence(query, asking, plan)
         extraction = self._triples(query, ranked, asking)

@@ -16,7 +16,7 @@ from typing import Protocol
 from drag_graph import log
 from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.concurrency.interruption import Interruption, interrupted, on_ctrl_c
-from drag_graph.concurrency.threads import Workers, long_turns
+from drag_graph.concurrency.threads import Workers
 from drag_graph.distil.query import Usage
 from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused
 from drag_graph.graph.aggregate import aggregate
@@ -104,7 +104,7 @@ class Distiller:
         workers = Workers(self._workers, "distil")
         done: _Done = SimpleQueue()
         try:
-            with long_turns(), on_ctrl_c(lambda: done.put(None)):
+            with on_ctrl_c(lambda: done.put(None)):
                 self._work(workers, done, pages(_sifted(lines, report), WINDOW), report, on_result)
         except BaseException:
             self._stop.set()
@@ -150,7 +150,7 @@ class Distiller:
         """Record what the workers have done, and return how many results that were."""
         results = [item for item in items if isinstance(item, QueryResult)]
         self._journal.record(self._run.id, results)
-        report.count(results)
+        report.cost_usd += sum(result.cost_usd for result in results)
         for fault in items:
             if isinstance(fault, BaseException):
                 raise fault

@@ -61,22 +61,8 @@ _SILENT_E = re.compile(
     r"|[^aeo]in|[^aeo][aiu]d|[^o]od|c?ced|[^o]ut|[lp]et|[mnv]ot|ib|[bcdfgkpstz]l|[^e]ap|yp|[^eo]ak|[^o]ik|[^o]ok|[^o]ul"
     r"|um|[^l]om|plor|stor|gnor|terfer|dher)$"
 )
-_WITH_E = frozenset(
-    """becom bath breath cit com compil decod delet dilut dr encod excit exhal expir fil fram hop ignit inhal invit nam pol
-    scal scop shap smil stat surviv tast tim unit wast wip writ prob excret secret rang scaveng
-    scor pil centr premier rid agre fle fre tre overse se fad""".split()  # noqa: SIM905
-)
-_WITHOUT_E = frozenset(
-    """begin benefit combat format begin gain bias atom bottom custom bloom boom room zoom sum fan pin spin win thin dim cloud
-    shout rout scout need heat coat float beat eat treat seat repeat appear bear clear fear hear near rear tear wear bid
-    forbid hook cook look book ruin coin join reason sol act quit bed shed lead head load road avoid aid raid market reset
-    target map tap cap wrap trap slap clap snap overlap stir star scar war pair repair chair hair stair focus gas bus plus
-    club grab stab rub scrub rib soak leak speak peak break steak oak""".split()  # noqa: SIM905
-)
-_DOUBLE = frozenset(
-    """add bill boil call chill drill dwell egg enroll err excell fall fill fulfill grill install kill mill odd poll pull recall
-    roll sell shell skill smell spell spill still stroll swell tell toll wall well will yell buzz fizz""".split()  # noqa: SIM905
-)
+_DOUBLE_L = re.compile(r"[^aeiou]*[aeiou]ll")
+"""Stems such as "call", "kill", "sell", which have their second l of themselves."""
 _SHORT = 3
 _SIBILANTS = ("sses", "shes", "ches", "xes", "zzes")
 
@@ -111,8 +97,6 @@ def verb(word: str) -> str:
 
 def _stem_of(stem: str) -> str:
     """Return the verb of a stem that lost "ed" or "ing": undo a doubled consonant, or give back a silent e."""
-    if stem in _WITHOUT_E or stem in _DOUBLE:
-        return stem
     if len(stem) > _SHORT and stem[-1] == stem[-2] and stem[-1] not in "sze":
-        return stem[:-1]
-    return f"{stem}e" if stem in _WITH_E or _SILENT_E.search(stem) else stem
+        return stem if _DOUBLE_L.fullmatch(stem) else stem[:-1]
+    return f"{stem}e" if _SILENT_E.search(stem) else stem

@@ -4,7 +4,6 @@ from collections import Counter
 
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.surface import ARTICLES, abbreviates, acronym_aside, entity_key, entity_words
-from drag_graph.graph.vetoes import family_name_of
 from drag_graph.identity import content_id
 
 
@@ -29,7 +28,7 @@ def stronger_key(name: str) -> str:
 
 
 def canonical_name(counts: dict[str, int]) -> str:
-    """Return the name of an entity: a full name before its acronym or family name, then the most frequent, then the shortest.
+    """Return the name of an entity: a full name before its acronym, then the most frequent, then the shortest.
 
     A leading article goes, unless it belongs to a proper name ("The Beatles"), and so does an acronym in brackets.
     """
@@ -39,7 +38,7 @@ def canonical_name(counts: dict[str, int]) -> str:
     names = sorted(plain)
 
     def order(name: str) -> tuple[bool, int, int, bool, str]:
-        part = any(other != name and (abbreviates(name, other) or family_name_of(name, other)) for other in names)
+        part = any(other != name and abbreviates(name, other) for other in names)
         return (part, -plain[name], len(name), name[:1].isupper(), name)
 
     return min(names, key=order)

@@ -77,7 +77,6 @@ PAIRED_PREFIXES = tuple(
     centri/centro epi/hypo eso/exo peri/endo gluco/fructo thermo/hydro
     """.split()  # noqa: SIM905
 )
-CHEMICAL_ENDINGS = tuple("ate ite ide ose ase ane ene yne ic ous ol ium ine yl ogen oid".split())  # noqa: SIM905
 NUMBER_WORDS = dict(
     pair.split("=")
     for pair in """
@@ -86,11 +85,6 @@ NUMBER_WORDS = dict(
     """.split()  # noqa: SIM905
 )
 ROMAN = dict(zip("ii iii iv v vi vii viii ix x xi xii".split(), map(str, range(2, 13)), strict=True))  # noqa: SIM905
-NUMBERED = frozenset(
-    """
-    type class grade stage phase level group factor part chapter war title category world schedule photosystem
-    """.split()  # noqa: SIM905
-)
 EMPTY = frozenset(
     """
     process type kind form sort called named various different several certain particular specific typical common general
@@ -103,30 +97,7 @@ TITLES = frozenset(
     colonel captain senator governor judge justice chancellor
     """.split()  # noqa: SIM905
 )
-LEGAL_FORMS = frozenset("inc ltd llc corp corporation company co plc gmbh jr sr".split())  # noqa: SIM905
 DERIVATIONS = tuple("er or ist ing ian ism ship hood ful less ness ary ry y".split())  # noqa: SIM905
-ALIKE_PREPOSITIONS = (
-    {"in", "within", "inside", "at"},
-    {"to", "into", "toward", "towards"},
-    {"on", "upon", "onto"},
-    {"through", "via"},
-)
-INSTITUTIONS = frozenset(
-    """
-    army navy force university college institute academy party house senate congress parliament court bank church museum
-    school club team league cup prize award war battle river lake sea ocean street avenue road park county city town island
-    islands mountain mountains airport station bridge tower act law theory effect syndrome disease virus system program
-    project society association union council committee department office agency company times post news press olympics
-    games award awards festival empire dynasty republic kingdom bay
-    """.split()  # noqa: SIM905
-)
-PLACE_WORDS = frozenset(
-    """
-    new old north south east west northern southern eastern western upper lower central great greater san santa saint st
-    los las el la le fort port mount mt lake cape united saudi sri hong tel rio costa puerto sierra equatorial
-    democratic inner outer rhode nova papua
-    """.split()  # noqa: SIM905
-)
 PRONOUNS = frozenset(
     """
     it its they them their he him his she her this that these those we us you i one ones another other others which who

@@ -5,26 +5,19 @@ returns the reason why two names, predicates or statements differ, in words that
 """
 
 import re
-from difflib import SequenceMatcher
 
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.opposites import (
-    ALIKE_PREPOSITIONS,
     BACKWARD,
-    CHEMICAL_ENDINGS,
     CONTRARIES,
     DERIVATIONS,
     EMPTY,
     FORWARD,
-    INSTITUTIONS,
-    LEGAL_FORMS,
     NEGATIONS,
     NEGATIVE_PREFIXES,
     NUMBER_WORDS,
-    NUMBERED,
     OPPOSITES,
     PAIRED_PREFIXES,
-    PLACE_WORDS,
     PRONOUNS,
     QUALIFIERS,
     ROMAN,
@@ -33,8 +26,6 @@ from drag_graph.graph.opposites import (
 from drag_graph.graph.surface import ARTICLES, PREPOSITIONS, clean, entity_words, fold, predicate_words, tokens
 
 _MIN_STEM = 3
-_SPELLING = 0.84
-"""Similarity of letters from which two proper names count as spellings of one ("Mohammed Ali", "Muhammad Ali")."""
 
 
 def _opposites(groups: str) -> dict[str, set[str]]:
@@ -118,7 +109,7 @@ def _numbers(text: str) -> list[str]:
             found.append(word.replace(",", ""))
         elif low in NUMBER_WORDS and low not in {"second", "half"}:
             found.append(NUMBER_WORDS[low])
-        elif low in ROMAN and previous and (word.isupper() or fold(previous) in NUMBERED):
+        elif low in ROMAN and previous and word.isupper():
             found.append(ROMAN[low])
         elif len(word) == 1 and word.isupper() and _designates(previous, last=place == len(words) - 1):
             found.append({"i": "1"}.get(low, low))
@@ -127,7 +118,7 @@ def _numbers(text: str) -> list[str]:
 
 def _designates(previous: str, *, last: bool) -> bool:
     """Whether a capital letter after `previous` names a kind ("hepatitis A"), and is no initial of a person."""
-    return bool(previous) and (last or previous[0].islower() or fold(previous) in NUMBERED)
+    return bool(previous) and (last or previous[0].islower())
 
 
 def _difference(one: tuple[str, ...], two: tuple[str, ...]) -> tuple[list[str], list[str]]:
@@ -159,52 +150,26 @@ def _opposite_words(left: str, right: str) -> bool:
             stem = left.removeprefix(here)
             if stem != left and right == there + stem and len(stem) >= _MIN_STEM:
                 return True
-    if any(longer == shorter + suffix or longer == shorter.removesuffix("e") + suffix for suffix in DERIVATIONS):
-        return True
-    return _chemical(left, right)
-
-
-def _chemical(left: str, right: str) -> bool:
-    """Whether two words are one stem with different chemical endings ("nitrate", "nitrite"; "lactose", "lactase")."""
-    for ending in CHEMICAL_ENDINGS:
-        stem = left.removesuffix(ending)
-        if stem != left and len(stem) >= _MIN_STEM and right.startswith(stem):
-            rest = right[len(stem) :]
-            if rest != ending and rest in CHEMICAL_ENDINGS:
-                return True
-    return False
+    return any(longer == shorter + suffix or longer == shorter.removesuffix("e") + suffix for suffix in DERIVATIONS)
 
 
 def _names_differ(first: str, second: str) -> str:
-    """Proper names are the same only when spelt nearly alike, or when titles and initials make the difference."""
+    """Proper names are the same only when titles and initials make the difference."""
     if not (is_name(first) and is_name(second)):
         return ""
     one, two = _name_words(first), _name_words(second)
     if one != two and {clean(first), clean(second)} == {clean(first).upper(), clean(second).upper()}:
         return "different acronyms"
-    if one == two or _initials_fit(one, two):
-        return ""
-    if len(one) == len(two) and all(_spelt_alike(left, right) for left, right in zip(one, two, strict=True)):
-        return ""
-    return "different proper names"
+    return "" if one == two or _initials_fit(one, two) else "different proper names"
 
 
 def _name_words(name: str) -> list[str]:
-    """Return the words that make a proper name, without titles before it and legal forms after it, numerals as digits."""
+    """Return the words that make a proper name, without titles before it, numerals as digits."""
     words = [fold(word) for word in tokens(name) if fold(word) not in ARTICLES | {"of"}]
     words = words[:1] + [ROMAN.get(word, word) for word in words[1:]]
     while len(words) > 1 and words[0] in TITLES:
         words = words[1:]
-    while len(words) > 1 and words[-1] in LEGAL_FORMS:
-        words = words[:-1]
     return words
-
-
-def _spelt_alike(left: str, right: str) -> bool:
-    # "William" and "Williams" are two names, though one letter makes the difference.
-    return left == right or (
-        left.removesuffix("s") != right.removesuffix("s") and SequenceMatcher(None, left, right).ratio() >= _SPELLING
-    )
 
 
 def is_name(text: str) -> bool:
@@ -221,27 +186,6 @@ def _initials_fit(one: list[str], two: list[str]) -> bool:
     shorter, longer = sorted((one[:-1], two[:-1]), key=len)
     fits = all(left.startswith(right) or right.startswith(left) for left, right in zip(shorter, longer, strict=False))
     return fits and any(len(word) == 1 for word in (*one, *two))
-
-
-def family_name_of(short: str, long: str) -> bool:
-    """Whether `short` is one capitalised word that ends the longer proper name `long` ("Einstein", "Albert Einstein").
-
-    Names of places, institutions and things, and anything with an acronym or a number in it, are left alone.
-    """
-    whole, alone = tokens(long), tokens(short)
-    if "," in long:  # "London, England" is no family
-        return False
-    if len(alone) != 1 or not 2 <= len(whole) <= 3 or not (is_name(short) and is_name(long)):  # noqa: PLR2004
-        return False
-    given, family = [fold(word) for word in whole[:-1]], fold(whole[-1])
-    acronym = any(len(word) > 1 and word.isupper() for word in (*whole, *alone))
-    return (
-        family == fold(alone[0])
-        and family not in INSTITUTIONS
-        and not (PLACE_WORDS | ARTICLES | PREPOSITIONS | {"of"}).intersection(given)
-        and not acronym
-        and not any(word[0].isdigit() for word in whole)
-    )
 
 
 def _narrower(one: tuple[str, ...], two: tuple[str, ...], only_one: list[str], only_two: list[str]) -> str:
@@ -264,8 +208,7 @@ def _direction_differs(one: tuple[str, ...], two: tuple[str, ...]) -> str:
     if ("by" in one) != ("by" in two):
         return "one is passive"
     if one[:-1] == two[:-1] and {one[-1], two[-1]} <= PREPOSITIONS:
-        alike = any({one[-1], two[-1]} <= group for group in ALIKE_PREPOSITIONS)
-        return "" if alike or one == two else f'"{one[-1]}" is not "{two[-1]}"'
+        return "" if one == two else f'"{one[-1]}" is not "{two[-1]}"'
     turned = one[:1] == two[:1] and one[-1] != two[-1] and {one[-1], two[-1]} & {"from", "by"}
     return "opposite directions" if turned else ""
 

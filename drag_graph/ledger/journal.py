@@ -8,7 +8,7 @@ from typing import Any
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.ledger.database import Database
-from drag_graph.ports.runs import STATUSES, Entry, QueryResult, Run, RunState, Status
+from drag_graph.ports.runs import STATUSES, SUMS, Entry, QueryResult, Run, RunState, Status
 
 PAGE = 500
 """Results that are read at once."""
@@ -22,6 +22,7 @@ ON CONFLICT (run_id, line) DO UPDATE SET status = 'pending', id = excluded.id, s
 """
 _FIRST = "SELECT line, input_id FROM results WHERE id = ? AND run_id = ? ORDER BY line LIMIT 1"
 _RECORD = f"UPDATE results SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE run_id = ? AND line = ?"  # noqa: S608
+_SUM = f"SELECT status, count(*), {', '.join(f'sum({name})' for name in SUMS)} FROM results WHERE run_id = ? GROUP BY status"  # noqa: S608
 _LEAVE = "UPDATE results SET status = 'pending', error = ? WHERE run_id = ? AND line = ?"
 _SETTLED = f"""
 SELECT {_RESULT} FROM results WHERE id = ? AND settings_hash = ? AND NOT erased
@@ -89,6 +90,9 @@ class Journal:
                 return
             after = _result(page[-1]).line
 
+    def sums(self, run_id: str) -> dict[Status, dict[str, float]]:
+        return {status: dict(zip(("queries", *SUMS), values, strict=True)) for status, *values in self._rows(_SUM, (run_id,))}
+
     def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
         found = {}
         with self._database.reading() as rows:
@@ -131,9 +135,9 @@ class Journal:
 
     def summary(self, run_id: str) -> tuple[dict[str, int], float]:
         """Return a run's counts by status, all present, and what it paid in US dollars."""
-        rows = self._rows("SELECT status, count(*), sum(cost_usd) FROM results WHERE run_id = ? GROUP BY status", (run_id,))
-        counts = {status: number for status, number, _ in rows}
-        return {status: counts.get(status, 0) for status in STATUSES}, sum(cost for _, _, cost in rows)
+        sums = self.sums(run_id)
+        counts: dict[str, int] = {status: int(sums[status]["queries"]) if status in sums else 0 for status in STATUSES}
+        return counts, sum((part["cost_usd"] for part in sums.values()), 0.0)
 
     def questions(self, run_id: str, lines: Sequence[int]) -> dict[int, str]:
         """Return the questions of some lines of a run, by line."""

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import Any, Literal
 
 from drag_graph.concurrency.interruption import interrupted, on_ctrl_c
-from drag_graph.concurrency.threads import Workers, long_turns
+from drag_graph.concurrency.threads import Workers
 from drag_graph.errors import DragGraphError, SubgraphRefused
 from drag_graph.manage.ids import moved
 from drag_graph.manage.transfer import Head, SubgraphLine, difference
@@ -140,7 +140,7 @@ class Importer:
         """
         began = time.monotonic()
         try:
-            with long_turns(), on_ctrl_c(self._interrupt):
+            with on_ctrl_c(self._interrupt):
                 self._read(parts)
         finally:
             self._workers.abandon()

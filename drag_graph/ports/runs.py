@@ -5,8 +5,7 @@ Runs that go on with one another's work are of one job and share its budget.
 """
 
 import uuid
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -19,7 +18,8 @@ from drag_graph.model import Query
 Status = Literal["complete", "quarantined", "skipped", "pending"]
 RunState = Literal["running", "died", "ended"]
 STATUSES: tuple[Status, ...] = ("complete", "quarantined", "skipped", "pending")
-_SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out")
+SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out", "cost_usd")
+"""What is summed over the results of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,9 @@ class RunJournal(Protocol):
     def results(self, run_id: str, statuses: Sequence[Status] = STATUSES) -> Iterator[QueryResult]:
         """Yield the results of a run in the order of its lines."""
 
+    def sums(self, run_id: str) -> dict[Status, dict[str, float]]:
+        """Return by status how many results (`queries`) a run has and their `SUMS`; a status that none has is left out."""
+
     def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
         """Return, by query id, the last complete or quarantined result under the same settings hash, of any run.
 
@@ -136,7 +139,8 @@ class RunJournal(Protocol):
 class RunReport:
     """What became of a run. `stopped` is why it ended early; `rejected` are the lines that are no queries.
 
-    The results themselves are in the journal; only sums are held here, so that a run of any length takes the same memory.
+    The results and their sums are in the journal, so that a run of any length takes the same memory. `cost_usd` is what this
+    process has paid so far, in US dollars.
     """
 
     def __init__(self, run: Run, journal: RunJournal) -> None:
@@ -144,20 +148,13 @@ class RunReport:
         self.rejected: list[InputLine] = []
         self.stopped: DragGraphError | None = None
         self.seconds = 0.0
+        self.cost_usd = 0.0
         self._journal = journal
-        self._statuses: Counter[str] = Counter()
-        self._sums: Counter[str] = Counter()
-        self._cost = 0.0
 
     @property
     def run_id(self) -> str:
         """The run's id, for `drag-graph runs show`."""
         return self.run.id
-
-    @property
-    def cost_usd(self) -> float:
-        """What was paid so far, in US dollars."""
-        return self._cost
 
     @property
     def queries(self) -> list[QueryResult]:
@@ -168,27 +165,20 @@ class RunReport:
         """Yield the results in the input's order."""
         return self._journal.results(self.run_id)
 
-    def count(self, results: Iterable[QueryResult], times: int = 1) -> None:
-        """Add results to the sums; with `times` -1, take them out again, because they are about to be replaced."""
-        for result in results:
-            self._statuses[result.status] += times
-            self._cost += times * result.cost_usd
-            for name in _SUMS:
-                self._sums[name] += times * getattr(result, name)
-
     @property
     def exit_code(self) -> int:
         """0 all done, 1 some quarantined or rejected, or the code of what stopped the run."""
         if self.stopped is not None:
             return self.stopped.exit_code
-        return 1 if self.rejected or self._statuses["quarantined"] else 0
+        return 1 if self.rejected or "quarantined" in self._journal.sums(self.run_id) else 0
 
     def totals(self) -> dict[str, Any]:
         """Return counts by status, calls, tokens, cost in US dollars and seconds."""
-        counts: dict[str, Any] = {status: self._statuses[status] for status in STATUSES}
-        head = {"queries": sum(counts.values()), **counts, "rejected": len(self.rejected)}
-        sums = {name: self._sums[name] for name in _SUMS}
-        return {**head, **sums, "cost_usd": round(self._cost, 6), "seconds": round(self.seconds, 3)}
+        sums = self._journal.sums(self.run_id)
+        counts: dict[str, Any] = {status: sums[status]["queries"] if status in sums else 0 for status in STATUSES}
+        totals: dict[str, Any] = {name: sum(part[name] for part in sums.values()) for name in ("queries", *SUMS)}
+        head = {"queries": totals.pop("queries"), **counts, "rejected": len(self.rejected)}
+        return {**head, **totals, "cost_usd": round(float(totals["cost_usd"]), 6), "seconds": round(self.seconds, 3)}
 
     def tail(self) -> dict[str, Any]:
         """Return what follows `run_id` and `queries` in the `distill --json` document (docs/design.md, section 6)."""

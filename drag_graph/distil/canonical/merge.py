@@ -1,6 +1,6 @@
 """Which entity names and which predicates of one subgraph are the same (measured in docs/merging.md).
 
-Names merge by their key, by acronym, by family name, and at last by embedding: cosine at or above a threshold, and no guard
+Names merge by their key, by acronym, and at last by embedding: cosine at or above a threshold, and no guard
 that knows better (`drag_graph.graph.vetoes`). The result does not depend on the order of the names.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.surface import abbreviates, acronym_aside, entity_key, fold, predicate_key, spaced, tokens
-from drag_graph.graph.vetoes import entities_differ, family_name_of, predicates_differ
+from drag_graph.graph.vetoes import entities_differ, predicates_differ
 from drag_graph.ports.vectors import Vectors
 
 
@@ -96,8 +96,7 @@ def merge_entities(names: Sequence[str], vectors: Vectors, threshold: float) -> 
     groups = _Groups(len(ordered))
     common = common_words(ordered)
     _join_by_key([entity_keys(name, common) for name in ordered], groups)
-    _join_unique(ordered, groups, abbreviates)
-    _join_unique(ordered, groups, family_name_of)
+    _join_acronyms(ordered, groups)
     _join_by_vector(ordered, vectors[order], threshold, groups, entities_differ)
     return sorted(sorted(order[position] for position in group) for group in groups.all())
 
@@ -127,12 +126,12 @@ def _join_by_key(keys: Sequence[frozenset[str]], groups: _Groups) -> None:
             groups.join(first.setdefault(key, position), position)
 
 
-def _join_unique(names: Sequence[str], groups: _Groups, stands_for: Callable[[str, str], bool]) -> None:
-    """Join a short name with the long one that it stands for, where the long ones are all one entity."""
+def _join_acronyms(names: Sequence[str], groups: _Groups) -> None:
+    """Join an acronym with the long name that it stands for, where the long ones are all one entity."""
     for position, short in enumerate(names):
         if len(tokens(short)) != 1:
             continue
-        long = [other for other, name in enumerate(names) if other != position and stands_for(short, name)]
+        long = [other for other, name in enumerate(names) if other != position and abbreviates(short, name)]
         if long and len({groups.find(other) for other in long}) == 1:
             groups.join(position, long[0])
 
