@@ -18,6 +18,8 @@ TORN_LOG = re.compile(r"WAL file is corrupted|Corrupted wal file|Reading past th
 """The log ends in a record that was never completed."""
 BROKEN_RECORD = re.compile(r"^Assertion failed in file")
 """What the engine says, on opening, of a log whose torn end happens to look like a record."""
+DAMAGED = "the file is damaged"
+"""What is said where the engine's reading ended in an exception that is not its own."""
 COMMITTED = re.compile(r"committed successfully")
 """A transaction is in the log for good, although what came after it failed."""
 WRITE_FAILURE = re.compile(r"Cannot write to file|checkpoint failed|No space left|File too large")
@@ -57,7 +59,7 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[StoreError], str, str], ...] = (
         f"Open it once for writing: {_MIGRATE}.",
     ),
     (CHECKPOINT_RACE, StoreUnfit, "is damaged or truncated", _RESTORE),
-    (re.compile(f"{TORN_LOG.pattern}|outside the database file"), StoreUnfit, "is damaged or truncated", _RESTORE),
+    (re.compile(f"{DAMAGED}|{TORN_LOG.pattern}|outside the database file"), StoreUnfit, "is damaged or truncated", _RESTORE),
     (
         re.compile(r"[Pp]ermission denied|Read-only file system|read-only database|READ ONLY"),
         StoreUnfit,

@@ -12,7 +12,7 @@ from typing import Any
 from drag_graph.errors import StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.log import event
 from drag_graph.stores.ladybug import snapshot
-from drag_graph.stores.ladybug.errors import BROKEN_RECORD, CHECKPOINT_RACE, LOCK, RECOVERY_PENDING, TORN_LOG, translate
+from drag_graph.stores.ladybug.errors import BROKEN_RECORD, CHECKPOINT_RACE, DAMAGED, LOCK, RECOVERY_PENDING, TORN_LOG, translate
 
 SPARE_BYTES = 8 * 1024 * 1024
 """Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
@@ -35,6 +35,7 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
 
     start = time.monotonic()
     pause = FIRST_PAUSE
+    log = Path(f"{path}.wal")
     options: dict[str, Any] = {"compression": COMPRESSION}
     while True:
         try:
@@ -46,13 +47,14 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
                 return ladybug.Database(str(place), read_only=True, **options), mark
         except RuntimeError as error:
             message, cause = str(error), error
+            misread = BROKEN_RECORD.search(message) is not None
         except OSError as error:
             raise StoreUnfit(f"{path} may not be read: {error.strerror}", hint="Check its permissions.") from error
         except (ValueError, LookupError, OverflowError, MemoryError) as error:
-            # What the engine's own reading of a broken file runs into.
-            raise StoreUnfit(f"{path} is damaged", hint="Restore it from a backup, or name another file by --store.") from error
+            # What the engine's own reading of a broken file, or of the torn end of a log, runs into.
+            message, cause, misread = DAMAGED, error, True
         waited = time.monotonic() - start
-        torn = TORN_LOG.search(message) or (BROKEN_RECORD.search(message) and Path(f"{path}.wal").exists())
+        torn = TORN_LOG.search(message) or (misread and log.exists())
         if torn and LENIENT not in options:
             _keep_torn_log(path, read_only=read_only)
             options[LENIENT] = False
