@@ -20,7 +20,7 @@ from drag_graph.testing.builders import expected, make_answer, make_subgraph, ra
 
 ROOT = Path(__file__).parents[2]
 PLAIN = Aggregation()
-KILLS = 15
+KILLS = 8
 
 WRITER = """
 import sys

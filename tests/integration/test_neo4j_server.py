@@ -126,6 +126,7 @@ def test_its_ports_are_refused_to_a_second_one(server, tmp_path):
     assert not server_status(tmp_path).running
 
 
+@pytest.mark.long
 def test_a_server_of_a_test_never_outlives_it(tmp_path):
     code = (
         "import os, pathlib, sys, time\n"

@@ -193,6 +193,7 @@ def test_two_nodes_share_the_work_and_give_the_same_graph(two_nodes, tmp_path, c
     assert export == calm(12)
 
 
+@pytest.mark.long
 def test_a_killed_worker_and_a_lost_node_cost_at_most_what_was_in_flight(two_nodes, tmp_path, calm):
     number, snapshots = 12, []
 
@@ -224,6 +225,7 @@ def test_a_killed_worker_and_a_lost_node_cost_at_most_what_was_in_flight(two_nod
     assert repeated <= 2 * WORKERS
 
 
+@pytest.mark.long
 def test_a_worker_that_is_restarted_after_an_interruption_asks_nobody(two_nodes, tmp_path):
     counts = []
     with ScriptedServer(delay=3) as server:
@@ -317,6 +319,7 @@ def write_questions(folder, number):
     (folder / "q.jsonl").write_text("".join(json.dumps({"question": text}) + "\n" for text in QUESTIONS[:number]))
 
 
+@pytest.mark.long
 def test_a_killed_driver_is_resumed_by_the_local_engine(two_nodes, tmp_path, calm):
     write_questions(tmp_path, 12)
     others = actors()
@@ -339,6 +342,7 @@ def test_a_killed_driver_is_resumed_by_the_local_engine(two_nodes, tmp_path, cal
     assert not again & recorded, "what was on the tape was asked again"
 
 
+@pytest.mark.long
 def test_interrupted_on_a_cluster_of_its_own_and_finished_on_another(two_nodes, tmp_path, calm):
     write_questions(tmp_path, 12)
     with ScriptedServer(delay=0.3) as server:

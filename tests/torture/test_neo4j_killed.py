@@ -72,9 +72,8 @@ def calm_of(nursery, server, folder):
     return place, calm, sum(name.startswith("store:") for name in calm.boundaries)
 
 
-@pytest.mark.parametrize(
-    ("share", "seconds", "way"), [(1 / 2, 0.0, "waits"), pytest.param(1 / 3, 0.002, "gives up", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("share", "seconds", "way"), [(1 / 2, 0.0, "waits"), (1 / 3, 0.002, "gives up")])
 def test_a_distillation_survives_a_kill_of_neo4j(nursery, server, tmp_path, tally, share, seconds, way):
     place, calm, most = calm_of(nursery, server, tmp_path)
     kill_server(nursery, place, calm, tally, server, [(int(most * share), seconds, way)])
