@@ -12,7 +12,15 @@ from typing import Any
 from drag_graph.errors import StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.log import event
 from drag_graph.stores.ladybug import snapshot
-from drag_graph.stores.ladybug.errors import BROKEN_RECORD, CHECKPOINT_RACE, DAMAGED, LOCK, RECOVERY_PENDING, TORN_LOG, translate
+from drag_graph.stores.ladybug.errors import (
+    BROKEN_RECORD,
+    CHECKPOINT_RACE,
+    DAMAGED,
+    LOCK,
+    RECOVERY_PENDING,
+    TORN_LOG,
+    translate,
+)
 
 SPARE_BYTES = 8 * 1024 * 1024
 """Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
