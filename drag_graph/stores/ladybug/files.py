@@ -44,6 +44,7 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
     start = time.monotonic()
     pause = FIRST_PAUSE
     log = Path(f"{path}.wal")
+    cause: Exception
     options: dict[str, Any] = {"compression": COMPRESSION}
     while True:
         try:
