@@ -13,6 +13,7 @@ from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs, vector_of
 from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.model import Subgraph
 from drag_graph.ports.store import GraphStore, SaveOutcome
+from drag_graph.testing.finding import nearest_queries, query_ids
 
 BATCH = 50
 """Queries a transaction of the bulk write."""
@@ -193,7 +194,7 @@ def aggregate(bench: Bench) -> None:
     bench.add("aggregate one query anew", pairs[10:], "ms", "<= 1.3")
 
     # Of each namespace all that is in it, also what other measures have written.
-    everything = bench.store.match_ids("query", "", limit=10**7)
+    everything = query_ids(bench.store)
 
     def whole() -> float:
         chunks = list(_batches(everything, 100))
@@ -260,7 +261,7 @@ def new(bench: Bench) -> None:
 
         def ours(vector: list[float] = mine, answers: dict[str, Any] = answers) -> float:
             def work() -> None:
-                answers["ours"] = bench.store.nearest_queries(vector, 10)
+                answers["ours"] = nearest_queries(bench.store, vector, 10)
                 bench.store.read([answers["ours"][0][0]])
 
             return seconds(work) * 1000

@@ -30,6 +30,7 @@ from graph_workload import AGGREGATION, DIMENSION, id_of, subgraph, vector_of
 
 from drag_graph.model import Subgraph
 from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.testing.finding import nearest_queries
 
 BATCH = 50
 NAMESPACE = "size"
@@ -119,7 +120,7 @@ def look(store: Neo4jStore, size: int, looks: int) -> None:
     def nearest(middle: int) -> None:
         # With the middle itself there are eleven, of which ten are asked for.
         planted = {id_of(middle + place, NAMESPACE) for place in range(PLANTED + 1)}
-        found.append(len(planted & {id_ for id_, _ in store.nearest_queries(vector_of(middle), PLANTED)}) / PLANTED)
+        found.append(len(planted & {id_ for id_, _ in nearest_queries(store, vector_of(middle), PLANTED)}) / PLANTED)
 
     times(nearest, middles, "ten nearest queries")
     print(f"  {'recall at 10':24} {statistics.mean(found):10.4f}  of {len(set(middles))} planted groups", flush=True)

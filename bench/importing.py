@@ -32,7 +32,7 @@ from drag_graph.files import write_lines
 from drag_graph.manage.importing import BATCH, Importer
 from drag_graph.manage.transfer import Embedder, Head, lines_of, read_lines, stored_lines
 from drag_graph.model import Subgraph
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.store import GraphStore, source_ids
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import as_distilled
 
@@ -107,7 +107,7 @@ def speed(place: str, queries: int, rounds: int) -> None:
     reading = seconds(lambda: list(read_lines(iter(found), "bench"))) / BATCH
     print(f"reading and checking alone: {reading * 1e6:.0f} us a query, {reading / TRIPLES * 1e6:.1f} us a triple")
     with store_of(place, namespace) as store:
-        store.claim_embedder(EMBEDDER.name, EMBEDDER.dimension)
+        store.embedder((EMBEDDER.name, EMBEDDER.dimension))
         number, written = 0, list[list[bytes]]()
         for writers in WRITERS if "://" in place else WRITERS[:1]:
             pairs = []
@@ -128,7 +128,7 @@ def speed(place: str, queries: int, rounds: int) -> None:
         print(f"second import, 1 writer: {queries / statistics.median(again):,.0f} queries/s, nothing changed")
         took = seconds(lambda: sum(1 for _ in stored_lines(store)))
         print(f"export of subgraphs: {number / took:,.0f} queries/s; {_load()}")
-        for id_ in store.source_ids() if "://" in place else ():
+        for id_ in source_ids(store) if "://" in place else ():
             store.erase([id_])
 
 
@@ -168,7 +168,7 @@ def child(place: str, file: Path, folder: Path) -> None:
         said.append(f"export of subgraphs {_peak():.0f} MB")
         write_lines(folder / "b.gz", canonical_lines(store.records(vectors=False)))
         said.append(f"canonical export {_peak():.0f} MB")
-        for id_ in store.source_ids() if "://" in place else ():
+        for id_ in source_ids(store) if "://" in place else ():
             store.erase([id_])
     print(", ".join(said))
 

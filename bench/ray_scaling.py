@@ -78,7 +78,7 @@ def measure(where: tuple[str, int], number: int, turns: int, settings: Any, file
         distils: Any = RayDistillation(settings, embedder, run, make)
     else:
         distils = Distillation(settings, embedder, Burning(make_teacher(settings, run, Interruption(), ledger), turns))
-    store.claim_embedder(embedder.name, embedder.dimension)
+    store.embedder((embedder.name, embedder.dimension))
     lines = questions(file, settings.workers + number, settings.namespace)
     parts: Sequence[list[Any]] = (lines[: settings.workers], lines[settings.workers :])
     for part in parts:

@@ -71,7 +71,7 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
             )
         print(f"<!-- {name}: {100 * leak_share:.1f} % of the kept evidence gives the answer away -->")
         if settings.uses_neo4j:
-            for query in session.store.list_queries(limit=10**9):
+            for query in session.store.sources(limit=10**9):
                 session.store.erase([query.id])
 
 

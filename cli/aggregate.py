@@ -46,6 +46,7 @@ def aggregate(
     from drag_graph.distil.plans import plan_settings
     from drag_graph.manage.aggregating import aggregate_anew
     from drag_graph.manage.resolve_id import full_id
+    from drag_graph.ports.store import source_ids
 
     from . import render
 
@@ -58,7 +59,7 @@ def aggregate(
         return chosen.model_copy(update={"top_k": top_k or (now.top_k if now else chosen.top_k)})
 
     with open_store(settings, create=False) as graph:
-        ids = [full_id(graph, "query", query_id)] if query_id else graph.source_ids()
+        ids = [full_id(graph, "query", query_id)] if query_id else source_ids(graph)
         report = aggregate_anew(graph, ids, wanted)
     if json:
         render.document(report.document())

@@ -154,7 +154,7 @@ def answers(
     settings = options.settings_of({"store": store, "namespace": namespace})
     with open_store(settings, create=False, read_only=True) as graph:
         source_id = full_id(graph, "query", query_id) if query_id else ""
-        found = graph.list_answers(source_id, limit=limit + 1)
+        found = graph.answers(source_id, limit=limit + 1)
         where = f"{graph.location}, namespace {graph.namespace}"
     render.kept_answers(found[:limit], where, more=len(found) > limit, as_json=json)
 
@@ -221,6 +221,7 @@ def show(
     """
     from drag_graph.bootstrap import open_store
     from drag_graph.errors import ConfigurationError
+    from drag_graph.manage.listing import newest_queries
     from drag_graph.manage.resolve_id import stored_subgraph
 
     from . import render
@@ -232,7 +233,7 @@ def show(
     with written(output, settings, force=force), open_store(settings, create=False, read_only=True) as graph:
         if query_id is None:
             where = f"{graph.location}, namespace {graph.namespace}"
-            found, total = graph.list_queries(limit=limit, offset=offset), graph.counts().get("Query", 0)
+            found, total = newest_queries(graph, limit, offset)
             render.listing(found, where, total, as_json=json or format is ShowFormat.json)
             return
         subgraph = stored_subgraph(graph, query_id)

@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
             raise ConfigurationError("--full belongs to --format jsonl; subgraphs are always whole", hint="Leave it out.")
         settings = options.settings_of({"store": store, "namespace": namespace})
         with written(output, settings, force=force), open_store(settings, create=False, read_only=True) as graph:
-            if next(graph.source_ids(), None) is None:
+            if not graph.sources(limit=1):
                 typer.echo(f"No query is stored in namespace {graph.namespace!r} of {graph.location}.", err=True)
             subgraphs = format is Format.subgraphs
             for line in stored_lines(graph) if subgraphs else canonical_lines(graph.records(vectors=full), full=full):

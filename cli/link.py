@@ -7,7 +7,7 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from drag_graph.ports.concepts import Merge
+    from drag_graph.ports.concepts import SameAs
     from drag_graph.ports.store import GraphStore
     from drag_graph.settings import Settings
 
@@ -86,7 +86,7 @@ def _show(settings: "Settings", text: str, limit: int, *, as_json: bool) -> None
     from . import render_link
 
     with open_store(settings, create=False, read_only=True) as store:
-        merges = store.concepts.merges(text, limit)
+        merges = store.concepts.same_as(text=text, limit=limit)
     render_link.merges(merges, as_json=as_json)
 
 
@@ -98,16 +98,16 @@ def _change(settings: "Settings", prefix: str, *, undone: bool, as_json: bool) -
     with open_session(settings, create=False) as session:
         linker = session.linker()
         merge = _the_merge(session.store, prefix)
-        if bool(merge.same_as.undone_at) != undone:
+        if bool(merge.undone_at) != undone:
             (linker.undo if undone else linker.redo)(merge)
-        render_link.merges([_the_merge(session.store, merge.same_as.id)], as_json=as_json)
+        render_link.merges([_the_merge(session.store, merge.id)], as_json=as_json)
 
 
-def _the_merge(store: "GraphStore", prefix: str) -> "Merge":
+def _the_merge(store: "GraphStore", prefix: str) -> "SameAs":
     """Return the one merge whose id begins so. Raises NotStored or ConfigurationError."""
     from drag_graph.errors import ConfigurationError, NotStored
 
-    found = store.concepts.merges(prefix=prefix, limit=2)
+    found = store.concepts.same_as(prefix=prefix, limit=2)
     if not found:
         raise NotStored(f"no merge {prefix} is stored", hint="List them with `drag-graph link --show`.")
     if len(found) > 1:

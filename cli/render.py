@@ -21,7 +21,7 @@ from rich.tree import Tree
 if TYPE_CHECKING:
     from drag_graph.ask.ask import AnswersReport, Asked
     from drag_graph.model import Answer, Subgraph
-    from drag_graph.ports.store import Problem, QuerySummary
+    from drag_graph.ports.store import Problem
 
     from .answers import AuditFormat, ShowFormat
 
@@ -234,21 +234,31 @@ def kept_answers(found: Sequence["Answer"], where: str, *, more: bool, as_json: 
         typer.echo(f"The newest {len(found)} are shown; --limit shows more.", err=True)
 
 
-def listing(queries: Sequence["QuerySummary"], where: str, total: int, *, as_json: bool) -> None:
+def listing(queries: Sequence["Subgraph"], where: str, total: int, *, as_json: bool) -> None:
     """Print stored queries; `where` names the store and namespace, `total` says how many there are."""
     if len(queries) < total:
         typer.echo(f"{len(queries)} of {total} queries; --limit and --offset show others.", err=True)
     if as_json:
-        document([asdict(query) for query in queries])
+        document([_summary(query) for query in queries])
         return
     if not queries:
         console().print(f"No query is stored in {escape(where)}.")
         return
     table = table_of("query", "question", "domain", "graph", "evidence", "triples", "edges", wrapped="question")
-    for query in queries:
-        counts = (str(query.evidence), str(query.triples), str(query.edges))
-        table.add_row(query.id[:SHORT], escape(query.text), query.domain, query.graph, *counts)
+    for query in map(_summary, queries):
+        counts = (str(query[part]) for part in ("evidence", "triples", "edges"))
+        table.add_row(query["id"][:SHORT], escape(query["text"]), query["domain"], query["graph"], *counts)
     put(table)
+
+
+def _summary(subgraph: "Subgraph") -> dict[str, Any]:
+    query, own = subgraph.query, ("graph", "status", "settings_hash")
+    return {
+        **{name: getattr(query, name) for name in ("id", "text", "options", "domain")},
+        **{name: getattr(subgraph, name) for name in own},
+        **{part: len(getattr(subgraph, part)) for part in ("evidence", "triples", "edges")},
+        "created_at": subgraph.created_at,
+    }
 
 
 def problems(found: Sequence["Problem"], *, as_json: bool) -> None:

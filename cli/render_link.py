@@ -9,7 +9,7 @@ from .render import SHORT, console, document, escape, put, table_of
 
 if TYPE_CHECKING:
     from drag_graph.link.run import LinkReport
-    from drag_graph.ports.concepts import Merge
+    from drag_graph.ports.concepts import SameAs
 
 
 def report(done: "LinkReport", *, as_json: bool) -> None:
@@ -38,28 +38,26 @@ def report(done: "LinkReport", *, as_json: bool) -> None:
         console().print("See them with [bold]drag-graph link --show[/bold]")
 
 
-def merges(found: Sequence["Merge"], *, as_json: bool) -> None:
+def merges(found: Sequence["SameAs"], *, as_json: bool) -> None:
     """Print judgements that concepts are the same thing."""
     if as_json:
-        document({"merges": [_document(merge) for merge in found]})
+        document({"merges": [_document(item) for item in found]})
         return
     if not found:
         typer.echo("No such merge is stored.")
         return
     table = table_of("id", "one", "other", "method", "score", "undone", wrapped="other")
-    for merge in found:
-        item = merge.same_as
-        names = escape(merge.left), escape(merge.right)
+    for item in found:
+        names = escape(item.left_name), escape(item.right_name)
         table.add_row(item.id[:SHORT], *names, item.method, f"{item.score:.3f}", item.undone_at or "-")
     put(table)
 
 
-def _document(merge: "Merge") -> dict[str, object]:
-    item = merge.same_as
+def _document(item: "SameAs") -> dict[str, object]:
     return {
         "id": item.id,
-        "left": {"id": item.left, "name": merge.left},
-        "right": {"id": item.right, "name": merge.right},
+        "left": {"id": item.left, "name": item.left_name},
+        "right": {"id": item.right, "name": item.right_name},
         "method": item.method,
         "score": item.score,
         "created_at": item.created_at,

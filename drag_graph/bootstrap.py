@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -19,7 +20,7 @@ from drag_graph.ledger import Ledger
 from drag_graph.link.run import Linker, OnProgress
 from drag_graph.ports.models import Embedder, Student, Teacher
 from drag_graph.ports.runs import Run, start_run
-from drag_graph.ports.store import GraphStore, Staleness
+from drag_graph.ports.store import GraphStore, Staleness, settings_hashes
 from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Session:
             teacher=self.settings.teacher if teacher is None else teacher.name,
             plan=self.settings.plan,
         )
-        self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
+        self.store.embedder((self.embedder.name, self.embedder.dimension))
         if self.settings.engine == "ray":
             distils, interruption = self._on_ray(run, by_others=teacher is not None or make is not None)
         else:
@@ -152,7 +153,7 @@ class Session:
         Raises StoreUnfit when another embedder filled the store.
         """
         if self.store.embedder() is not None:
-            self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
+            self.store.embedder((self.embedder.name, self.embedder.dimension))
         return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, on_progress)
 
     def asker(self, student: Student | None = None, *, keep: bool = True) -> Asker:
@@ -161,7 +162,7 @@ class Session:
         Raises StoreUnfit when another embedder filled the store, or answers are to be kept where only reading is allowed.
         """
         if self.store.embedder() is not None:
-            self.store.claim_embedder(self.embedder.name, self.embedder.dimension)
+            self.store.embedder((self.embedder.name, self.embedder.dimension))
         if student is None:
             student = make_student(self.settings, self.embedder)
         return Asker(self.settings, self.store, self.embedder, student, keep=keep)
@@ -358,14 +359,14 @@ def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) ->
             # A dry run is not made to wait for a server that is not up.
             soon = settings.model_copy(update={"store_timeout": min(settings.store_timeout, 5.0)})
             store = opened.enter_context(open_store(soon, create=False, migrate=False, read_only=True))
-            store.settings_hashes([""])
+            store.sources(limit=1)
         except StoreUnavailable as error:
             absent = not settings.uses_neo4j and not Path(settings.store).expanduser().exists()
             yield known, "" if absent else f"nothing counts as stored: {error}"
         except StoreError as error:  # older than this code, for example: it is the distillation that migrates
             yield known, f"nothing counts as stored: {error}"
         else:
-            yield replace(known, stored=store.settings_hashes), ""
+            yield replace(known, stored=partial(settings_hashes, store)), ""
 
 
 def make_pricing(settings: Settings, *, batch: bool = False) -> Pricing | None:

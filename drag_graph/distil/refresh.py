@@ -12,7 +12,7 @@ from itertools import groupby
 from drag_graph.inputs import InputLine
 from drag_graph.paging import pages
 from drag_graph.ports.runs import Run
-from drag_graph.ports.store import GraphStore, Staleness, StaleQuery
+from drag_graph.ports.store import GraphStore, SourceFilter, Staleness, StoredSource, iter_sources
 
 KIND = "refresh"
 PAGE = 1000
@@ -29,7 +29,7 @@ ROUND = timedelta(days=1)
 class Due:
     """A stale query and why it is stale."""
 
-    query: StaleQuery
+    query: StoredSource
     reasons: tuple[Staleness, ...]
 
     def document(self) -> dict[str, object]:
@@ -43,7 +43,7 @@ def due(store: GraphStore, reasons: Sequence[Staleness], now: str) -> Iterator[D
 
     What is refreshed meanwhile is not yielded again. Raises StoreError.
     """
-    found = merge(*(_pages(store, reason, now) for reason in sorted(reasons)), key=lambda pair: (pair[0].id, pair[1]))
+    found = merge(*(_found(store, reason, now) for reason in sorted(reasons)), key=lambda pair: (pair[0].id, pair[1]))
     for _, group in groupby(found, key=lambda pair: pair[0].id):
         pairs = list(group)
         yield Due(pairs[0][0], tuple(reason for _, reason in pairs))
@@ -78,8 +78,6 @@ def source_of(reasons: Sequence[Staleness], earlier: Iterable[Run], now: datetim
     return f"{name} of {now.isoformat(timespec='seconds')}"
 
 
-def _pages(store: GraphStore, reason: Staleness, now: str) -> Iterator[tuple[StaleQuery, Staleness]]:
-    after = ""
-    while page := store.stale_queries(reason, now, after=after, limit=PAGE):
-        yield from ((item, reason) for item in page)
-        after = page[-1].id
+def _found(store: GraphStore, reason: Staleness, now: str) -> Iterator[tuple[StoredSource, Staleness]]:
+    wanted = SourceFilter(expired_before=now) if reason == "expired" else SourceFilter(has_failed=True)
+    return ((item, reason) for item in iter_sources(store, wanted) if not item.is_document)

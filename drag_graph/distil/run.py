@@ -25,7 +25,7 @@ from drag_graph.manage.aggregating import aggregate_anew
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.runs import Entry, QueryResult, Run, RunJournal, RunReport, entry_of
-from drag_graph.ports.store import GraphStore, Replace, SaveOutcome
+from drag_graph.ports.store import GraphStore, Replace, SaveOutcome, settings_hashes
 
 WINDOW = 64
 """Input lines whose completeness is looked up in one round trip."""
@@ -188,7 +188,7 @@ class Distiller:
         if self._stop.is_set() or not entries:
             return {}
         try:
-            hashes = self._store.settings_hashes([entry.query.id for entry in entries])
+            hashes = settings_hashes(self._store, [entry.query.id for entry in entries])
             same = {entry.query.id for entry in entries if hashes.get(entry.query.id) == entry.settings_hash}
             there = same if not self._replaces else set[str]()
             before = self._journal.settled(entries)

@@ -10,7 +10,7 @@ import numpy as np
 from drag_graph.graph.names import canonical_name, concept_id, concept_key, same_as_id
 from drag_graph.link.judge import DIGITS, Names, clusters, cosine, operating_point, pair, verdict
 from drag_graph.paging import pages
-from drag_graph.ports.concepts import METHODS, Changes, Concept, ConceptStore, Merge, Method, SameAs, UnlinkedSource
+from drag_graph.ports.concepts import METHODS, Changes, Concept, ConceptStore, Method, SameAs, UnlinkedSource
 from drag_graph.ports.models import Embedder
 
 Item = TypeVar("Item")
@@ -96,16 +96,16 @@ class Linker:
                 if not self._store.waiting(0).has_concepts:
                     return report
                 self._judge(report)
-            report.left_open = sum(not item.cluster for item in self._store.all())
+            report.left_open = sum(not item.cluster for item in self._store.read())
         return report
 
-    def undo(self, merge: Merge) -> None:
+    def undo(self, merge: SameAs) -> None:
         """Take a judgement back: the two are one thing no more, and no run makes them so again. Raises StoreLocked."""
-        self._set(replace(merge.same_as, undone_at=self._now()))
+        self._set(replace(merge, undone_at=self._now()))
 
-    def redo(self, merge: Merge) -> None:
+    def redo(self, merge: SameAs) -> None:
         """Let a judgement that was taken back stand again. Raises StoreLocked."""
-        self._set(replace(merge.same_as, undone_at=""))
+        self._set(replace(merge, undone_at=""))
 
     def _set(self, item: SameAs) -> None:
         with self._store.exclusive():
@@ -149,7 +149,7 @@ class Linker:
 
         One that is changed after it was read here is not as its revision says any more: its cluster is left empty.
         """
-        known = Names.of(self._store.all(), self._namespace)
+        known = Names.of(self._store.read(), self._namespace)
         waiting = [item for item in known.concepts.values() if not item.cluster]
         orphans = [item.id for item in waiting if not item.entities]
         for some in pages(orphans, LINKS_AT_ONCE):

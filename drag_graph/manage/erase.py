@@ -154,12 +154,11 @@ def preview(store: GraphStore, scopes: Iterable[Scope]) -> Iterator[Erased]:
             if before is None or (scope.call_ids and scope.call_ids.isdisjoint(call.id for call in before.calls)):
                 continue
             after = without(before, scope.call_ids) if scope.call_ids else None
-            resting = [item.id for item in store.list_answers(scope.source_id, limit=ANSWERS)]
+            resting = store.answers(scope.source_id, limit=ANSWERS, whole=after is not None)
             if after is not None:
                 gone = ids_gone(before, after)
-                shown = (store.read_answer(id_) for id_ in resting)
-                resting = [answer.id for answer in shown if answer and names_any(answer, gone)]
-            yield Erased(counts_gone(before, after), frozenset(resting))
+                resting = [answer for answer in resting if names_any(answer, gone)]
+            yield Erased(counts_gone(before, after), frozenset(answer.id for answer in resting))
 
 
 def without(subgraph: Subgraph, call_ids: Collection[str]) -> Subgraph | None:

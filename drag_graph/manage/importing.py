@@ -170,7 +170,7 @@ class Importer:
         """Begin a file: its vectors must be of the embedder that filled the store. Raises StoreUnfit where they are not."""
         self._flush()
         if head.embedder is not None:
-            self._store.claim_embedder(head.embedder.name, head.embedder.dimension)
+            self._store.embedder((head.embedder.name, head.embedder.dimension))
         if head.namespace not in self._report.namespaces:
             self._report.namespaces.append(head.namespace)
 

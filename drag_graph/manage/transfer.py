@@ -24,7 +24,7 @@ from drag_graph.manage.ids import wrong_ids, wrong_keys
 from drag_graph.model import LABELS, Subgraph, Value
 from drag_graph.paging import pages
 from drag_graph.ports import checks
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.store import GraphStore, source_ids
 
 LINE_LIMIT = 64_000_000
 """Bytes of a line."""
@@ -74,7 +74,7 @@ class SubgraphLine(Value):
 
 def iter_subgraphs(store: GraphStore) -> Iterator[Subgraph]:
     """Yield every subgraph of the namespace, by the ids of their sources; streams."""
-    for page in pages(store.source_ids(), PAGE):
+    for page in pages(source_ids(store), PAGE):
         yield from store.read(page)
 
 

@@ -16,7 +16,7 @@ from drag_graph.model import Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.concepts import Changes, Concept
 from drag_graph.ports.models import Embedder
-from drag_graph.ports.store import GraphStore, Problem
+from drag_graph.ports.store import GraphStore, Problem, source_ids
 
 PAGE = 100
 """Sources, or ids, that are worked on in one round trip."""
@@ -63,7 +63,7 @@ def cure(check: str) -> str:
 
 def content_problems(store: GraphStore) -> Iterator[Problem]:
     """Yield what is wrong within subgraphs; streams. One that cannot be read is a problem by itself."""
-    for page in pages(store.source_ids(), PAGE):
+    for page in pages(source_ids(store), PAGE):
         try:
             found = store.read(page)
         except StoreUnfit:
@@ -134,7 +134,7 @@ def _left(found: Sequence[Problem], why: Mapping[str, str]) -> Iterator[Repair]:
 def _edges(store: GraphStore) -> Iterator[Repair]:
     """Make the simple edges of sources anew that name what is not there."""
     number = 0
-    for page in pages(store.source_ids(), PAGE):
+    for page in pages(source_ids(store), PAGE):
         try:
             found = store.read(page)
         except StoreUnfit:
@@ -181,7 +181,7 @@ def _vectors(
 
 def _recheck_sources(store: GraphStore) -> None:
     """Let `link` come to the sources of which something is not linked (any more)."""
-    for some in pages(list(store.source_ids()), PAGE):
+    for some in pages(list(source_ids(store)), PAGE):
         store.concepts.write(Changes(sources=some))
 
 
@@ -189,7 +189,7 @@ def _of_the_store(store: GraphStore, embedder: Embedder) -> Embedder:
     """Return the embedder. Raises StoreUnfit unless the store's vectors are its."""
     if store.embedder() is None:
         raise StoreUnfit("which embedder filled the store is not known", hint=f"For each of them: {ANEW}.")
-    store.claim_embedder(embedder.name, embedder.dimension)
+    store.embedder((embedder.name, embedder.dimension))
     return embedder
 
 
@@ -209,7 +209,7 @@ def _clusters(store: GraphStore) -> Iterator[tuple[Concept, str]]:
     """
     said: dict[str, Concept] = {}
     joined: dict[str, tuple[str, str, float]] = {}
-    for page in pages(store.concepts.all(), PAGE):
+    for page in pages(store.concepts.read(), PAGE):
         said |= {item.id: item for item in page}
         judgements = store.concepts.same_as([item.id for item in page])
         joined |= {one.id: (one.left, one.right, one.score) for one in judgements if not one.undone_at}

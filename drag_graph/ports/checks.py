@@ -25,6 +25,12 @@ CHECKS = {
     "verify_duplicates": ("duplicate", "the id is there more than once ({0})"),
 }
 """By statement: the name of the check, and what a row (an id, and for some a label or type) means."""
+COUNTED = (
+    *("Query", "Evidence", "Entity", "TeacherCall", "Chunk", "Document", "Concept", "Answer"),
+    *("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "FROM_CHUNK", "HAS_CHUNK", "TRIPLE", "RELATED", "REFERS_TO", "SAME_AS"),
+    *("ANSWERS", "USED"),
+)
+"""The labels and relationship types of docs/design.md, section 3; an engine may leave out what is not there."""
 
 _MEND = "Mend what it came from; nothing was written."
 

@@ -3,7 +3,7 @@
 The model and the port that the stores implement; the run of `drag-graph link` is in `drag_graph.link`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -24,8 +24,8 @@ class Concept:
     concept waits to be judged; until then it stands for itself. `revision` grows whenever an entity, or a concept that it was
     judged with, comes or goes.
 
-    `variants` are the other names of each entity that has some (`ConceptStore.all`); `names` is how often the entities write
-    the name in which way, and `vector` that of the name (both `ConceptStore.read`).
+    `variants` are the other names of each entity that has some (where all are read); `names` is how often the entities write
+    the name in which way, and `vector` that of the name (both where concepts are read by their ids).
     """
 
     id: str
@@ -44,7 +44,8 @@ class SameAs:
     """The judgement that two concepts are the same thing. `left` is the smaller id; there is at most one a pair.
 
     `score` lies in [0, 1]: 1 for `name`; for `alias` the share of the entities with that other name which are called so; for
-    `embedding` the cosine of the names. `undone_at` is empty while it stands (UTC, ISO 8601).
+    `embedding` the cosine of the names. `undone_at` is empty while it stands (UTC, ISO 8601). The names are those of the
+    concepts, to be shown.
     """
 
     id: str
@@ -54,15 +55,8 @@ class SameAs:
     score: float
     created_at: str = ""
     undone_at: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """A judgement with the names of its two concepts, to be shown."""
-
-    same_as: SameAs
-    left: str
-    right: str
+    left_name: str = field(default="", compare=False)
+    right_name: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,20 +131,20 @@ class ConceptStore(Protocol):
     def write(self, changes: Changes) -> Written:
         """Write changes, all in one transaction."""
 
-    def all(self) -> Iterator[Concept]:
-        """Yield every concept with the other names of its entities; streams, by id."""
+    def read(self, concept_ids: Sequence[str] | None = None) -> list[Concept]:
+        """Return those of these concepts that are there, by id, with how they are written and their vectors.
 
-    def read(self, concept_ids: Sequence[str]) -> list[Concept]:
-        """Return those of these concepts that are there, by id, with how they are written and their vectors."""
+        Without ids, all concepts of the namespace, with the other names of their entities instead.
+        """
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         """Return for each vector up to `k` (concept id, cosine) pairs of at least `floor`, nearest first."""
 
-    def same_as(self, concept_ids: Sequence[str]) -> list[SameAs]:
-        """Return every judgement, standing or undone, on any of these concepts, once, by id."""
+    def same_as(
+        self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
+    ) -> list[SameAs]:
+        """Return every judgement, standing or undone, on any of these concepts, once, by id.
 
-    def merges(self, text: str = "", limit: int = 100, *, prefix: str = "") -> list[Merge]:
-        """Return judgements on concepts whose name has `text` in it (case does not matter), by their names.
-
-        With a `prefix`, only those whose id begins so.
+        Without ids, up to `limit` judgements whose id begins with `prefix`, on concepts whose name has `text` in it (case does
+        not matter), by their names.
         """

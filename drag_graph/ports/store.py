@@ -17,8 +17,7 @@ SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
 Replace = bool | Literal["never", "always", "add"]
 """What `GraphStore.save` may do with a query that is stored: see there."""
 Staleness = Literal["expired", "failed"]
-IdKind = Literal["query", "answer", "input"]
-"""What an id is of: `input` is the id that a line of the input had, which is matched as a whole."""
+SOURCES_A_PAGE = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +31,33 @@ class Migration:
 
 
 @dataclass(frozen=True, slots=True)
-class QuerySummary:
-    """One row of a listing."""
+class StoredSource:
+    """A stored source, as `GraphStore.sources` gives it: when its subgraph was made, how, and when it expires."""
 
     id: str
-    text: str
-    options: tuple[str, ...]
-    domain: str
-    graph: str
-    status: str
+    is_document: bool
     settings_hash: str
-    evidence: int
-    triples: int
-    edges: int
     created_at: str
+    expires_at: str
 
 
 @dataclass(frozen=True, slots=True)
-class StaleQuery:
-    """A query whose subgraph is due to be distilled again, and when that subgraph was made and when it expires."""
+class SourceFilter:
+    """Which sources `GraphStore.sources` finds: those that all that is given holds of.
 
-    id: str
-    created_at: str
-    expires_at: str
+    Only those of `ids`, which goes with nothing else; those whose id begins with `prefix`; queries whose line of the input had
+    exactly `input_id`; those whose time to live ended before the time `expired_before` (UTC, ISO 8601); those to which a
+    student that was shown the subgraph gave a wrong answer since it was made (`has_failed`, docs/adr/0010).
+    """
+
+    ids: Sequence[str] | None = None
+    prefix: str = ""
+    input_id: str = ""
+    expired_before: str = ""
+    has_failed: bool = False
+
+
+ALL_SOURCES = SourceFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +138,13 @@ class GraphStore(Protocol):
     def migrate(self) -> list[Migration]:
         """Apply what is pending, in order, and return it."""
 
-    def embedder(self) -> tuple[str, int] | None:
-        """Return the name and dimension of the embedder that filled this namespace, or None when nothing has."""
+    def embedder(self, claimed: tuple[str, int] | None = None) -> tuple[str, int] | None:
+        """Return the name and dimension of the embedder that filled this namespace, or None when nothing has.
 
-    def claim_embedder(self, name: str, dimension: int) -> None:
-        """Record the embedder. Raises StoreUnfit, in words, when another one filled the namespace.
-
-        It writes even where nothing changes, so that a store that may only be read is refused before a model is asked; opened
-        for reading only, it compares alone.
-
-        While no query is stored, another may claim the namespace; then it is the first `save` of this store that raises.
+        One that is `claimed` is recorded. Raises StoreUnfit, in words, when another one filled the namespace. It writes even
+        where nothing changes, so that a store that may only be read is refused before a model is asked; opened for reading
+        only, it compares alone. While no query is stored, another may claim the namespace; then it is the first `save` of this
+        store that raises.
         """
 
     def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
@@ -170,30 +170,8 @@ class GraphStore(Protocol):
     def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
         """Return the stored subgraphs in the given order, in one round trip; ids that are not stored are left out."""
 
-    def source_ids(self) -> Iterator[str]:
-        """Yield the ids of all stored sources, sorted; streams."""
-
-    def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
-        """Return the settings hash of each of these queries that is complete."""
-
-    def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
-        """Return up to `limit` queries to refresh, sorted by id, from the first id behind `after` on.
-
-        `expired`: the subgraph has a time to live that ended before `now` (UTC, ISO 8601). `failed`: since it was made, a
-        student that was shown it gave a wrong answer (docs/adr/0010).
-        """
-
-    def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
-        """Return up to `k` (query id, cosine) pairs, nearest first."""
-
-    def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
-        """Return ids that begin with `prefix`, sorted (so that people can type a short id).
-
-        Of kind `input`: the ids of queries whose line of the input had exactly this id.
-        """
-
-    def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
-        """Return stored queries, the newest first."""
+    def sources(self, wanted: SourceFilter = ALL_SOURCES, *, after: str = "", limit: int = 1000) -> list[StoredSource]:
+        """Return up to `limit` of the wanted sources, by id, from the first id behind `after` on (see `iter_sources`)."""
 
     def counts(self) -> dict[str, int]:
         """Return how many of each label and relationship type there are: keys as in docs/design.md, section 3, all present."""
@@ -205,11 +183,11 @@ class GraphStore(Protocol):
         that was shown what is not stored (any more; `drag_graph.ask.audit.proof_of`). Return the ids of those.
         """
 
-    def read_answer(self, answer_id: str) -> Answer | None:
-        """Return the answer with its snapshot, or None."""
+    def answers(self, source_id: str = "", *, prefix: str = "", limit: int = 100, whole: bool = False) -> list[Answer]:
+        """Return answers (to one source), newest first; without their snapshots, unless they are wanted `whole`.
 
-    def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
-        """Return answers (of one query), newest first, without their snapshots."""
+        With a `prefix`, those whose id begins so (so that people can type a short id), by id and whole.
+        """
 
     def erase(self, source_ids: Sequence[str]) -> Erased:
         """Erase sources, their subgraphs, every answer that rests on one, and concepts that no entity refers to any more.
@@ -248,3 +226,22 @@ class GraphStore(Protocol):
         Nodes: {"kind": "node", "label", "id", "properties"}. Edges: {"kind": "edge", "type", "id", "source", "target",
         "properties"}. Order is not promised. Streams. Without `vectors`, a store may leave vectors out.
         """
+
+
+def iter_sources(store: GraphStore, wanted: SourceFilter = ALL_SOURCES) -> Iterator[StoredSource]:
+    """Yield the wanted sources, sorted by id; streams."""
+    page = store.sources(wanted, limit=SOURCES_A_PAGE)
+    yield from page
+    while len(page) == SOURCES_A_PAGE:
+        page = store.sources(wanted, after=page[-1].id, limit=SOURCES_A_PAGE)
+        yield from page
+
+
+def source_ids(store: GraphStore) -> Iterator[str]:
+    """Yield the ids of all stored sources, sorted; streams."""
+    return (item.id for item in iter_sources(store))
+
+
+def settings_hashes(store: GraphStore, ids: Sequence[str]) -> dict[str, str]:
+    """Return the settings hash of each of these sources that is stored."""
+    return {item.id: item.settings_hash for item in store.sources(SourceFilter(ids=ids), limit=len(ids))} if ids else {}

@@ -22,10 +22,10 @@ def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
     `true`, or `false` after a refresh or tampering. Where it does, `not_shown` has the triples of the edge's pair that are in
     no edge, as the store has them now. Raises as `full_id` does.
     """
-    answer = store.read_answer(full_id(store, "answer", prefix))
-    if answer is None:
+    found = store.answers(prefix=full_id(store, "answer", prefix))
+    if not found:
         raise NotStored(f"answer {prefix!r} went away while it was read", hint="Ask again.")
-    document = answer_document(answer)
+    document = answer_document(found[0])
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in document["lines"])))
     stored = {graph.source_id: graph for graph in graphs}
     for line in document["lines"]:

@@ -11,7 +11,7 @@ import numpy as np
 from drag_graph.errors import StoreLocked
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Entity, Subgraph
-from drag_graph.ports.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
+from drag_graph.ports.concepts import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.shared.records import link, node, same_as_record
 
@@ -136,22 +136,18 @@ class DictConcepts:
         there = links.concepts.get(item.id)
         return there if there and there.revision == item.revision else None
 
-    def all(self) -> Iterator[Concept]:
-        with self._lend() as content:
-            entities, links = written(content), content.links
-            variants: dict[str, list[tuple[str, ...]]] = {}
-            for entity, id_ in links.refers.items():
-                if entities[entity].variants:
-                    variants.setdefault(id_, []).append(entities[entity].variants)
-            found = [replace(item, variants=tuple(variants.get(id_, ()))) for id_, item in sorted(links.concepts.items())]
-        yield from found
-
-    def read(self, concept_ids: Sequence[str]) -> list[Concept]:
+    def read(self, concept_ids: Sequence[str] | None = None) -> list[Concept]:
         with self._lend() as content:
             entities, links = written(content), content.links
             names: dict[str, Counter[str]] = {}
+            variants: dict[str, list[tuple[str, ...]]] = {}
             for entity, id_ in links.refers.items():
                 names.setdefault(id_, Counter())[entities[entity].name] += 1
+                if entities[entity].variants:
+                    variants.setdefault(id_, []).append(entities[entity].variants)
+            if concept_ids is None:
+                found = sorted(links.concepts.items())
+                return [replace(item, variants=tuple(variants.get(id_, ())), vector=None) for id_, item in found]
             there = sorted(set(concept_ids) & links.concepts.keys())
             return [replace(links.concepts[id_], names=names.get(id_, {})) for id_ in there]
 
@@ -165,20 +161,23 @@ class DictConcepts:
             found.append(near[: max(k, 0)])
         return found
 
-    def same_as(self, concept_ids: Sequence[str]) -> list[SameAs]:
-        wanted = set(concept_ids)
-        with self._lend() as content:
-            return [item for _, item in sorted(content.links.same_as.items()) if wanted & {item.left, item.right}]
-
-    def merges(self, text: str = "", limit: int = 100, *, prefix: str = "") -> list[Merge]:
+    def same_as(
+        self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
+    ) -> list[SameAs]:
         with self._lend() as content:
             names = {id_: item.name for id_, item in content.links.concepts.items()}
             found = [
-                Merge(item, names[item.left], names[item.right])
-                for item in content.links.same_as.values()
-                if item.id.startswith(prefix) and any(text.lower() in names[end].lower() for end in (item.left, item.right))
+                replace(item, left_name=names[item.left], right_name=names[item.right])
+                for _, item in sorted(content.links.same_as.items())
             ]
-        return sorted(found, key=lambda item: (item.left, item.right, item.same_as.id))[:limit]
+        if concept_ids is not None:
+            return [item for item in found if {*concept_ids} & {item.left, item.right}]
+        shown = (
+            item
+            for item in found
+            if item.id.startswith(prefix) and text.lower() in f"{item.left_name}\n{item.right_name}".lower()
+        )
+        return sorted(shown, key=lambda item: (item.left_name, item.right_name, item.id))[:limit]
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the concepts, which entities refer to them, and the judgements as records (`GraphStore.records`)."""

@@ -10,29 +10,25 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-import numpy as np
-
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.graph.proof import proof_of
 from drag_graph.manage.erase import counts_gone, names_any
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports.checks import added, check, check_answers, check_embedder, dropped, outcome_of, problem
+from drag_graph.ports.checks import COUNTED, added, check, check_answers, check_embedder, dropped, outcome_of, problem
 from drag_graph.ports.store import (
+    ALL_SOURCES,
     Erased,
-    IdKind,
     LinkedEdge,
     Migration,
     Problem,
-    QuerySummary,
     Replace,
     SaveOutcome,
-    Staleness,
-    StaleQuery,
+    SourceFilter,
+    StoredSource,
 )
 from drag_graph.stores.shared import migrate
 from drag_graph.stores.shared.records import answer_records, subgraph_records
 from drag_graph.testing.builders import expected
-from drag_graph.testing.contract.schema import LABELS, TYPES
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written
 from drag_graph.testing.dict_search import DictSearch
 
@@ -82,7 +78,7 @@ class DictStore:
 
     @property
     def search(self) -> DictSearch:
-        return DictSearch(self.nearest_queries, self.read)
+        return DictSearch(self.content)
 
     def __enter__(self) -> Self:
         return self
@@ -106,14 +102,12 @@ class DictStore:
             self.database.history.extend(pending)
             return pending
 
-    def embedder(self) -> tuple[str, int] | None:
+    def embedder(self, claimed: tuple[str, int] | None = None) -> tuple[str, int] | None:
         with self.content() as content:
+            if claimed is not None:
+                self._claim(content, claimed)
+                self._claimed = claimed
             return content.embedder
-
-    def claim_embedder(self, name: str, dimension: int) -> None:
-        with self.content() as content:
-            self._claim(content, (name, dimension))
-            self._claimed = (name, dimension)
 
     def _claim(self, content: Content, wanted: tuple[str, int]) -> None:
         if content.embedder is not None and content.subgraphs:
@@ -154,44 +148,18 @@ class DictStore:
         with self.content() as content:
             return [content.subgraphs[id_] for id_ in source_ids if id_ in content.subgraphs]
 
-    def settings_hashes(self, source_ids: Sequence[str]) -> dict[str, str]:
-        return {subgraph.source_id: subgraph.settings_hash for subgraph in self.read(source_ids)}
-
-    def stale_queries(self, reason: Staleness, now: str, *, after: str = "", limit: int = 100) -> list[StaleQuery]:
+    def sources(self, wanted: SourceFilter = ALL_SOURCES, *, after: str = "", limit: int = 1000) -> list[StoredSource]:
         with self.content() as content:
-            stale = {
-                "expired": {id_ for id_, graph in content.subgraphs.items() if graph.expires_at and graph.expires_at < now},
-                "failed": set(_failed(content)),
-            }[reason]
-            graphs = [content.subgraphs[id_] for id_ in sorted(stale) if id_ > after][:limit]
-        return [StaleQuery(graph.source_id, graph.created_at, graph.expires_at) for graph in graphs]
-
-    def nearest_queries(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
-        with self.content() as content:
-            found = [
-                (item.source_id, _cosine(vector, item.embedding))
-                for item in content.subgraphs.values()
-                if item.embedding and item.document is None
-            ]
-        return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k] if len(vector) else []
-
-    def match_ids(self, kind: IdKind, prefix: str, limit: int = 10) -> list[str]:
-        with self.content() as content:
-            if kind == "input":
-                return sorted(
-                    id_ for id_, one in content.subgraphs.items() if one.document is None and one.query.input_id == prefix
-                )[:limit]
-            ids = content.subgraphs.keys() if kind == "query" else content.answers.keys()
-            return sorted(id_ for id_ in ids if id_.startswith(prefix))[:limit]
-
-    def list_queries(self, limit: int = 100, offset: int = 0) -> list[QuerySummary]:
-        with self.content() as content:
-            rows = [_summary(subgraph) for _, subgraph in sorted(content.subgraphs.items())]
-        rows.sort(key=lambda row: row.created_at, reverse=True)
-        return rows[offset : offset + limit]
+            failed = set(_failed(content)) if wanted.has_failed else content.subgraphs.keys()
+            ids = sorted(id_ for id_ in failed if id_ > after and _is_wanted(content.subgraphs[id_], wanted))[:limit]
+            found = [content.subgraphs[id_] for id_ in ids]
+        return [
+            StoredSource(one.source_id, one.document is not None, one.settings_hash, one.created_at, one.expires_at)
+            for one in found
+        ]
 
     def counts(self) -> dict[str, int]:
-        counts = dict.fromkeys((*LABELS, *TYPES), 0)
+        counts = dict.fromkeys(COUNTED, 0)
         for record in self.records():
             counts[record.get("label") or record["type"]] += 1
         return counts
@@ -204,16 +172,14 @@ class DictStore:
                 content.answers.setdefault(answer.id, answer)
             return dropped(answers, {answer.id for answer in kept})
 
-    def read_answer(self, answer_id: str) -> Answer | None:
-        with self.content() as content:
-            return content.answers.get(answer_id)
-
-    def list_answers(self, source_id: str = "", limit: int = 100) -> list[Answer]:
+    def answers(self, source_id: str = "", *, prefix: str = "", limit: int = 100, whole: bool = False) -> list[Answer]:
         with self.content() as content:
             found = [item for item in content.answers.values() if not source_id or source_id in item.source_ids]
-        found.sort(key=lambda item: item.id)
+        found = sorted((item for item in found if item.id.startswith(prefix)), key=lambda item: item.id)
+        if prefix:
+            return found[:limit]
         found.sort(key=lambda item: item.created_at, reverse=True)
-        return [item.model_copy(update={"snapshot": {}}) for item in found[:limit]]
+        return found[:limit] if whole else [item.model_copy(update={"snapshot": {}}) for item in found[:limit]]
 
     def erase(self, source_ids: Sequence[str]) -> Erased:
         counts: Counter[str] = Counter()
@@ -285,11 +251,6 @@ class DictStore:
             for id_ in wrong & content.answers.keys():
                 del content.answers[id_]
         return len(wrong)
-
-    def source_ids(self) -> Iterator[str]:
-        with self.content() as content:
-            ids = sorted(content.subgraphs)
-        yield from ids
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         del vectors  # they are here already
@@ -364,23 +325,11 @@ def _orphans(subgraph: Subgraph) -> Iterator[Problem]:
             yield problem("verify_orphans", entity.id, "Entity")
 
 
-def _summary(subgraph: Subgraph) -> QuerySummary:
-    query = subgraph.query
-    return QuerySummary(
-        id=query.id,
-        text=query.text,
-        options=query.options,
-        domain=query.domain,
-        graph=subgraph.graph,
-        status=subgraph.status,
-        settings_hash=subgraph.settings_hash,
-        evidence=len(subgraph.evidence),
-        triples=len(subgraph.triples),
-        edges=len(subgraph.edges),
-        created_at=subgraph.created_at,
+def _is_wanted(subgraph: Subgraph, wanted: SourceFilter) -> bool:
+    input_id = "" if subgraph.document else subgraph.query.input_id
+    return (
+        (wanted.ids is None or subgraph.source_id in wanted.ids)
+        and subgraph.source_id.startswith(wanted.prefix)
+        and wanted.input_id in {"", input_id}
+        and (not wanted.expired_before or "" < subgraph.expires_at < wanted.expired_before)
     )
-
-
-def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
-    norm = float(np.linalg.norm(left) * np.linalg.norm(right))
-    return float(np.dot(left, right)) / norm if norm else 0.0

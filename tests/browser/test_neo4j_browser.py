@@ -21,9 +21,7 @@ def subgraph(neo4j_lts, neo4j_examples):
     """The subgraph of the example about insects."""
     uri, user, password = neo4j_lts
     with Neo4jStore(uri, username=user, password=password, namespace=neo4j_examples) as store:
-        (found,) = (
-            item for item in store.read([query.id for query in store.list_queries()]) if item.query.input_id == "insect"
-        )
+        (found,) = (item for item in store.read([query.id for query in store.sources()]) if item.query.input_id == "insect")
         return found
 
 
@@ -31,7 +29,7 @@ def subgraph(neo4j_lts, neo4j_examples):
 def answer(neo4j_lts, neo4j_examples, subgraph):
     uri, user, password = neo4j_lts
     with Neo4jStore(uri, username=user, password=password, namespace=neo4j_examples) as store:
-        (found,) = store.list_answers(subgraph.query.id)
+        (found,) = store.answers(subgraph.query.id)
         return found
 
 

@@ -13,6 +13,7 @@ from drag_graph.errors import StoreLocked, StoreUnavailable
 from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.testing.builders import make_answer, make_document_subgraph, make_query, make_subgraph
+from drag_graph.testing.finding import nearest_queries
 
 ROOT = Path(__file__).parents[2]
 PLAIN = Aggregation()
@@ -34,7 +35,7 @@ def filled(path):
     graphs = [make_subgraph(number, embedding=(1.0, 0.0)) for number in range(20)]
     with LadybugStore(path) as store:
         store.migrate()
-        store.claim_embedder("of-tests", 2)
+        store.embedder(("of-tests", 2))
         store.save([*graphs, odd, make_document_subgraph()], PLAIN)
         store.save_answers([make_answer(1, [odd], refs=[("evidence", odd.evidence[0].id)])])
         before = sorted(map(repr, store.records()))
@@ -62,13 +63,13 @@ def test_what_was_erased_is_in_no_file(tmp_path):
         assert all(item.applied_at for item in store.migrations())
         assert store.embedder() == ("of-tests", 2)
         assert store.verify() == []
-        assert store.nearest_queries((1.0, 0.0), 1)[0][1] == pytest.approx(1.0)
+        assert nearest_queries(store, (1.0, 0.0), 1)[0][1] == pytest.approx(1.0)
         assert not holds_secret(path)
         assert store.save([make_subgraph("later", embedding=(0.6, 0.8))], PLAIN) == ["created"]
     assert not holds_secret(path)
     assert files_of(path) == ["graph.lbug"]
     with LadybugStore(path) as store:
-        assert store.nearest_queries((0.6, 0.8), 1)[0][0] == make_subgraph("later").source_id
+        assert nearest_queries(store, (0.6, 0.8), 1)[0][0] == make_subgraph("later").source_id
         assert store.verify() == []
 
 
@@ -122,9 +123,9 @@ def test_it_waits_for_readers_of_its_process_and_gives_up_in_words(tmp_path):
 
         def read():
             while not stop.is_set():
-                assert len(other.list_queries(limit=1000)) == len(before_queries)
+                assert len(other.sources(limit=1000)) == len(before_queries)
 
-        before_queries = store.list_queries(limit=1000)
+        before_queries = store.sources(limit=1000)
         thread = threading.Thread(target=read)
         thread.start()
         store.compact()

@@ -24,6 +24,7 @@ from drag_graph.stores.shared.statements import load
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.linking import _graph, _linker, _state
 from drag_graph.testing.dict_store import DictStore
+from drag_graph.testing.finding import query_ids
 
 EMBEDDER = LexicalEmbedder()
 
@@ -81,7 +82,7 @@ def test_wrong_concepts_are_found_and_mended(opened, flaw):
         assert {problem.check for problem in problems} == {"concept"}
         assert len(problems) == number
         store.concepts.write(Changes(recounted=[problem.id for problem in problems]))
-        store.concepts.write(Changes(sources=store.match_ids("query", "")))
+        store.concepts.write(Changes(sources=query_ids(store)))
         linker(store).run()
         assert store.verify() == []
         assert list(canonical_lines(store.records())) == right
@@ -140,7 +141,7 @@ def test_another_linker_keeps_others_out_until_it_is_not_heard_of_any_more(linke
 
 @pytest.mark.neo4j
 def test_a_linker_that_another_took_over_from_writes_nothing_more(linked, leased):
-    item = next(linked.concepts.all())
+    item = next(linked.concepts.read())
     first, second = linked.concepts, linked.concepts
     with first.exclusive():
         leased(-1)
@@ -158,13 +159,13 @@ def test_a_linker_that_another_took_over_from_writes_nothing_more(linked, leased
 def test_concepts_are_counted_when_nobody_else_is_erasing(linked, neo4j_lts):
     """Two erasures at once: each counts what the other has left, not what it is about to take away."""
     uri, username, password = neo4j_lts
-    one, other = linked.match_ids("query", "")
+    one, other = query_ids(linked)
     with neo4j.GraphDatabase.driver(uri, auth=(username, password)) as driver, ThreadPoolExecutor(1) as pool:
         with driver.session() as session, session.begin_transaction() as transaction:
             # As the erasure of the one does, up to its commit.
             for name in ("concepts_of_sources", "erase_subgraphs"):
                 transaction.run(*load(name, "neo4j").bind(namespace=linked.namespace, source_ids=[one])).consume()
-            ids = [item.id for item in linked.concepts.all()]
+            ids = [item.id for item in linked.concepts.read()]
             waiting = pool.submit(linked.erase, [other])
             time.sleep(0.5)
             assert not waiting.done()
@@ -178,7 +179,7 @@ def test_concepts_are_counted_when_nobody_else_is_erasing(linked, neo4j_lts):
 @pytest.mark.neo4j
 def test_what_is_erased_while_it_is_waited_for_is_left_out(on_neo4j, linked, neo4j_lts):
     uri, username, password = neo4j_lts
-    items = linked.concepts.read([item.id for item in linked.concepts.all()])
+    items = linked.concepts.read([item.id for item in linked.concepts.read()])
     with neo4j.GraphDatabase.driver(uri, auth=(username, password)) as driver, ThreadPoolExecutor(1) as pool:
         with driver.session() as session, session.begin_transaction() as transaction:
             transaction.run(*statement("concepts_gone", "neo4j", linked.namespace)).consume()
@@ -187,7 +188,7 @@ def test_what_is_erased_while_it_is_waited_for_is_left_out(on_neo4j, linked, neo
             assert not waiting.done()
             transaction.commit()
         waiting.result(timeout=30)
-    assert list(linked.concepts.all()) == []
+    assert list(linked.concepts.read()) == []
 
 
 def test_an_answer_whose_link_was_lost_goes_with_its_query(opened):
@@ -202,9 +203,9 @@ def test_an_answer_whose_link_was_lost_goes_with_its_query(opened):
     with open_() as store:
         done = [store.erase([graph.query.id]) for graph in graphs[:2]]
         assert [item.answer_ids for item in done] == [{answer.id} for answer in answers[:2]]
-        assert [answer.id for answer in store.list_answers()] == [answers[2].id]
+        assert [answer.id for answer in store.answers()] == [answers[2].id]
         store.erase([graphs[2].query.id])
-        assert store.list_answers() == []
+        assert store.answers() == []
 
 
 SPOKEN = [

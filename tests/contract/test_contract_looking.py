@@ -11,6 +11,7 @@ from drag_graph.ports.concepts import Changes, Concept
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.finding import query_ids
 
 PLAIN = Aggregation()
 CLAIMS = {
@@ -42,7 +43,7 @@ def tamper(store, flaw):
     """Do what a statement of `tamper/` says."""
     if isinstance(store, Neo4jStore):
         text, parameters = statement(flaw, "neo4j", store.namespace)
-        store.writing(lambda work: work._transaction.run(text, parameters).consume())
+        store.in_writing(lambda work: work._transaction.run(text, parameters).consume())
         return
     with store.writing() as session:
         session.execute(*statement(flaw, "ladybug", store.namespace))
@@ -50,7 +51,7 @@ def tamper(store, flaw):
 
 def link(store, *, settled):
     """Link the names of `SAME`; without `settled` as `link` does before it comes to its end."""
-    entities = [item for graph in store.read(store.match_ids("query", "")) for item in graph.entities]
+    entities = [item for graph in store.read(query_ids(store)) for item in graph.entities]
     for name in SAME:
         ids = tuple(item.id for item in entities if item.name == name)
         concept = Concept(f"concept-{name}", name, name)

@@ -18,6 +18,7 @@ from drag_graph.ports.concepts import Changes, Concept
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.base import records_of
+from drag_graph.testing.finding import query_ids
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOW = "2026-11-21T12:00:00+00:00"
@@ -42,14 +43,14 @@ def settings(request, tmp_path, monkeypatch):
     with open_session(settings) as session:
         session.distiller("examples").run(list(read_queries(EXAMPLES / "questions.jsonl", namespace=settings.namespace))[:3])
         store = session.store
-        graphs = store.read(store.match_ids("query", ""))
+        graphs = store.read(query_ids(store))
         assert len(graphs) == 3
         for graph in graphs:
             shown = [("edge", edge.id) for edge in graph.usable_edges[:2]] + [("evidence", graph.kept_evidence[0].id)]
             store.save_answers([make_answer(graph.query.id, [graph], namespace=settings.namespace, refs=shown)])
         yield settings
     with open_store(settings) as store:
-        for id_ in store.match_ids("query", ""):
+        for id_ in query_ids(store):
             store.erase([id_])
         if settings.uses_neo4j:
             tamper(settings, "namespace_gone")
@@ -114,7 +115,7 @@ def test_orphans_are_removed_and_only_they_and_their_query_is_to_be_distilled_ag
     gone = {"Entity", "MENTIONS", "TRIPLE", "RELATED"}
     before = state(settings)
     with open_store(settings) as store:
-        counts, ids = store.counts(), store.match_ids("query", "")
+        counts, ids = store.counts(), query_ids(store)
         entities = [item.id for graph in store.read(ids) for item in graph.entities]
     tamper(settings, "orphan")
     assert {item.id for item in wrong(settings) if item.check == "orphan"} == {*entities}
@@ -140,14 +141,19 @@ def _timeless(lines):
 
 def test_checking_passes_over_the_queries_once(settings, monkeypatch):
     """A page that is found by counting from the beginning costs more the farther it is."""
-    monkeypatch.setattr("drag_graph.manage.verify.PAGE", 1)
-    with open_store(settings) as store:
-        calls = []
-        monkeypatch.setattr(type(store), "list_queries", lambda *_, **__: pytest.fail("this one counts from the beginning"))
-        ids = store.source_ids
-        monkeypatch.setattr(type(store), "source_ids", lambda _: calls.append(1) or ids())
+    calls = []
+    with open_store(settings) as store, monkeypatch.context() as patch:
+        ids, sources = query_ids(store), store.sources
+
+        def counted(_store, *given, after="", limit):
+            calls.append(after)
+            return sources(*given, after=after, limit=limit)
+
+        patch.setattr("drag_graph.manage.verify.PAGE", 1)
+        patch.setattr("drag_graph.ports.store.SOURCES_A_PAGE", 1)
+        patch.setattr(type(store), "sources", counted)
         assert problems(store) == []
-    assert calls == [1]
+    assert calls == ["", *ids]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +194,7 @@ def test_dangling_answers_are_removed(settings):
 
 def test_a_changed_text_is_found_and_said_to_be_beyond_repair(settings):
     with open_store(settings) as store:
-        evidence = sorted(item.id for graph in store.read(store.match_ids("query", "")) for item in graph.evidence)
+        evidence = sorted(item.id for graph in store.read(query_ids(store)) for item in graph.evidence)
     tamper(settings, "text_changed")
     assert sorted(item.id for item in wrong(settings)) == evidence
     found, done, _ = mend(settings)
@@ -200,7 +206,7 @@ def test_a_changed_text_is_found_and_said_to_be_beyond_repair(settings):
 @pytest.mark.parametrize(("flaw", "check"), [("miscounted", "concept"), ("clusters_mixed", "cluster")])
 def test_concepts_are_counted_and_their_clusters_worked_out_anew(settings, flaw, check):
     with open_store(settings) as store:
-        entities = [item for graph in store.read(store.match_ids("query", "")) for item in graph.entities][:4]
+        entities = [item for graph in store.read(query_ids(store)) for item in graph.entities][:4]
         named = {f"c{n}": item for n, item in enumerate(entities)}
         made = [Concept(id_, item.name, item.name) for id_, item in named.items()]
         store.concepts.write(Changes(concepts=made, links=[(item.id, id_) for id_, item in named.items()]))
@@ -229,9 +235,9 @@ def lose(settings, questions=1):
     """Make questions, two of evidence and two concepts lose their vectors; return the ids of the questions, and the others'."""
     zeros = [0.0] * 1024
     with open_store(settings) as store:
-        graphs = store.read(store.match_ids("query", ""))
+        graphs = store.read(query_ids(store))
         evidence = [item.id for item in graphs[-1].kept_evidence[:2]]
-        concepts = list(store.concepts.all())[:2]
+        concepts = list(store.concepts.read())[:2]
         lost = [replace(item, vector=zeros) for item in concepts]
         store.concepts.write(Changes(evidence=dict.fromkeys(evidence, zeros), named=lost))
     ids = [graph.query.id for graph in graphs[:questions]]
@@ -269,14 +275,14 @@ def test_concepts_keep_theirs_while_somebody_links(linked):
     """One that lost its vector in the middle would be judged, and settled, without."""
     _, others = lose(linked)
     with open_store(linked) as store:
-        clusters = {item.id: item.cluster for item in store.concepts.all()}
+        clusters = {item.id: item.cluster for item in store.concepts.read()}
         with store.concepts.exclusive():
             done = mended(linked, store)
         assert said(done) == [(1, True), (4, False)]
         assert "of evidence and concepts, left as they are: " in done[1].what
         assert "is being linked by" in done[1].what
         # Those of the question that got its vector are open, for the next `link`; none was judged meanwhile.
-        assert all(item.cluster in {"", clusters[item.id]} for item in store.concepts.all())
+        assert all(item.cluster in {"", clusters[item.id]} for item in store.concepts.read())
         assert {item.id for item in problems(store)} == others
         assert said(mended(linked, store)) == [(4, True)]
         assert problems(store) == []

@@ -20,6 +20,7 @@ from drag_graph.settings import Settings
 from drag_graph.stores.shared.statements import load, load_from
 from drag_graph.students import make_student
 from drag_graph.testing.builders import make_document_subgraph, make_subgraph
+from drag_graph.testing.finding import read_answer
 
 PLANT = Path(__file__).parent / "plant"
 AGGREGATION = Aggregation(threshold=0.5)
@@ -91,7 +92,7 @@ class SearchContract:
     @pytest.fixture
     def blood(self, store):
         """Four small subgraphs about blood."""
-        store.claim_embedder("of-tests", DIMENSION)
+        store.embedder(("of-tests", DIMENSION))
         graphs = [
             make_subgraph(
                 name,
@@ -155,7 +156,7 @@ class SearchContract:
         )
 
     def test_a_multigraph_gives_its_triples(self, store):
-        store.claim_embedder("of-tests", DIMENSION)
+        store.embedder(("of-tests", DIMENSION))
         weak = make_subgraph(
             "weak", namespace=store.namespace, triples=[("a", "may cause", "b", 0.3, 0)], evidence=1, dropped=()
         )
@@ -242,7 +243,7 @@ class SearchContract:
         }
 
     def test_a_hub_costs_no_more_than_its_limits(self, store, plant):
-        store.claim_embedder("of-tests", DIMENSION)
+        store.embedder(("of-tests", DIMENSION))
         graphs = [
             make_subgraph(
                 n, namespace=store.namespace, triples=[("cell", "does", f"thing {n}", 0.5 + n / 100, 0)], evidence=1, dropped=()
@@ -259,7 +260,7 @@ class SearchContract:
         assert len({item.ref for item in few.reached if item.kind == "edge" and item.hop == 2}) <= 4
 
     def test_the_best_edges_of_all_clusters_together_are_taken(self, store, plant):
-        store.claim_embedder("of-tests", DIMENSION)
+        store.embedder(("of-tests", DIMENSION))
         triples = [("cell", "does", f"thing {n}", 0.7 + n / 100, 0) for n in range(4)]
         triples += [("gene", "makes", f"stuff {n}", 0.8 + n / 100, 0) for n in range(4)]
         graph = make_subgraph(1, namespace=store.namespace, triples=triples, evidence=1, dropped=())
@@ -277,7 +278,7 @@ class SearchContract:
 
     def test_planted_neighbours_are_recalled(self, store, plant):
         chance = np.random.default_rng(7)
-        store.claim_embedder("of-tests", DIMENSION)
+        store.embedder(("of-tests", DIMENSION))
         graphs = [
             make_subgraph(
                 n,
@@ -316,7 +317,7 @@ class SearchContract:
 
     def test_other_namespaces_never_show_and_crowd_none_out(self, open_store, namespace, plant):
         with open_store(f"{namespace}-crowd") as store:
-            store.claim_embedder("of-tests", DIMENSION)
+            store.embedder(("of-tests", DIMENSION))
             crowd = [
                 make_subgraph(
                     n,
@@ -336,7 +337,7 @@ class SearchContract:
                 evidence={item.id: direction(n) for n, graph in enumerate(crowd) for item in graph.evidence},
             )
         with open_store(namespace) as store:
-            store.claim_embedder("of-tests", DIMENSION)
+            store.embedder(("of-tests", DIMENSION))
             own = [
                 make_subgraph(
                     n,
@@ -402,7 +403,7 @@ class SearchContract:
         """Ask a linked store of three subgraphs that nobody distilled the questions for."""
         embedder = LexicalEmbedder()
         settings = Settings(namespace=store.namespace, embedder="lexical")
-        store.claim_embedder(embedder.name, embedder.dimension)
+        store.embedder((embedder.name, embedder.dimension))
         told = {
             "heart": ["The heart pumps blood through the body.", "Blood carries oxygen to the cells."],
             "iron": ["Blood contains iron in its red cells.", "Iron binds oxygen in the red cells."],
@@ -447,7 +448,7 @@ class SearchContract:
         asked = asker.ask_text("How do blood and iron carry oxygen to the red cells?")
         gone = asked.answer.source_ids[-1]
         store.erase([gone])
-        assert store.read_answer(asked.answer.id) is None
+        assert read_answer(store, asked.answer.id) is None
         again = asker.ask_text("How do blood and iron carry oxygen to the red cells?")
         assert gone not in again.answer.source_ids
         assert again.answer.lines

@@ -36,7 +36,7 @@ def on_neo4j(neo4j_lts, namespace):
         Neo4jStore(uri, username=username, password=password, namespace=namespace) as store,
     ):
         store.migrate()
-        yield "neo4j", store, lambda work: store.writing(lambda session: work(session.records)), driver.execute_query
+        yield "neo4j", store, lambda work: store.in_writing(lambda session: work(session.run)), driver.execute_query
         driver.execute_query(*statement("namespace_gone", "neo4j", namespace))
 
 

@@ -11,6 +11,7 @@ import pytest
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.stores.shared.statements import load_from
+from drag_graph.testing.finding import nearest_queries, query_ids, read_answer
 
 SECRET = "The lazarus beetle lives only on Mount Obscure."
 QUESTIONS = [
@@ -75,7 +76,7 @@ def place(cli, store, tmp_path):
     place = Place(cli, store, tmp_path)
     yield place
     with place.open() as opened:
-        for id_ in opened.match_ids("query", "", limit=100):
+        for id_ in query_ids(opened):
             opened.erase([id_])
 
 
@@ -107,7 +108,7 @@ def test_a_query_is_gone_from_every_path_and_so_are_its_concepts(place, filled):
     nothing_is_found(place, secret, answers[0])
     assert place.run("audit", answers[1])["lines"]
     with place.open() as store:
-        assert [id_ for id_, _ in store.nearest_queries([1.0] * 1024, 10)] == [other]
+        assert [id_ for id_, _ in nearest_queries(store, [1.0] * 1024, 10)] == [other]
 
 
 def test_the_text_is_in_no_file_of_ours(place, filled):
@@ -164,7 +165,7 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
     assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zzzz", "--yes", code=3)
     assert place.run("db", "erase", "--where", "input_id=nobody", "--yes")["erased"]["Query"] == 0
     with place.open() as store:
-        assert len(store.list_queries()) == 2
+        assert len(store.sources()) == 2
 
 
 def nothing_is_found(place, source_id, answer_id):
@@ -173,7 +174,7 @@ def nothing_is_found(place, source_id, answer_id):
         everything = json.dumps(list(store.records()))
         for text in (SECRET, "lazarus", "Obscure", source_id):
             assert text not in everything
-        assert store.read_answer(answer_id) is None
+        assert read_answer(store, answer_id) is None
         assert store.verify() == []
     asked = place.run("ask", QUESTIONS[0]["question"], "--option", "On Mount Obscure", "--option", "In the sea", "--explain")
     assert "lazarus" not in json.dumps(asked["lines"])

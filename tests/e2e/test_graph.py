@@ -7,6 +7,7 @@ import pytest
 
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.shared.statements import load_from
+from drag_graph.testing.finding import query_ids
 
 TAMPER = Path(__file__).parents[1] / "contract" / "tamper"
 
@@ -86,7 +87,7 @@ def test_what_cannot_be_mended_is_said_and_ends_with_exit_code_1(cli, tmp_path, 
         store.migrate()
         with store.writing() as session:
             session.execute(*load_from(TAMPER, "text_changed", "ladybug").bind(namespace="default"))
-        number = sum(len(graph.evidence) for graph in store.read(store.match_ids("query", "", limit=100)))
+        number = sum(len(graph.evidence) for graph in store.read(query_ids(store)))
     found = cli("db", "verify", "--store", path, "--json")
     assert (found.code, {item["check"] for item in found.json["problems"]}) == (1, {"checksum"})
     assert len(found.json["problems"]) == number

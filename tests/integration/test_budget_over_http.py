@@ -275,7 +275,7 @@ class CommandLine:
     def stored(self):
         """Return the ids of the complete queries."""
         with LadybugStore(self.graph) as store:
-            return {query.id for query in store.list_queries()}
+            return {query.id for query in store.sources()}
 
 
 def kill_and_resume(folder, *, limit, kills, ends):

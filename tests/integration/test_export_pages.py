@@ -9,11 +9,14 @@ import pytest
 from drag_graph.link.run import Linker
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation
+from drag_graph.ports import store as ports
+from drag_graph.ports.store import source_ids
 from drag_graph.stores.neo4j import store as neo4j_store
 from drag_graph.stores.neo4j.connection import Work
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.stores.shared import concepts
 from drag_graph.stores.shared.statements import load
+from drag_graph.stores.shared.store import LAST
 from drag_graph.testing.builders import make_answer, make_subgraph
 
 pytestmark = pytest.mark.neo4j
@@ -21,13 +24,12 @@ pytestmark = pytest.mark.neo4j
 QUERIES = 12
 PAGE = 3
 IN_ORDER = {
-    "records_queries": {"after": "", "limit": PAGE},
-    "all_concepts": {"after": "", "limit": PAGE, "vectors": False},
+    "find_sources": {"until": LAST, "prefix": "", "input_id": "", "expired_before": "", "has_failed": False},
+    "find_answers": {"until": LAST, "prefix": ""},
+    "records_links": {},
+    "all_concepts": {"vectors": False},
 }
-BY_IDS = {
-    "records_links": "source_ids",
-}
-"""The statements of an export: those that page in the order of an index, and those that are given ids."""
+"""The statements of an export, which page in the order of an index, and their other parameters."""
 
 
 class Names:
@@ -61,7 +63,7 @@ def store(neo4j_address):
         store.save_answers([make_answer(n, [graph], namespace=store.namespace) for n, graph in enumerate(graphs)])
         Linker(store.concepts, store.namespace, Names(), lambda: "2026-01-02T03:04:05+00:00").run()
         yield store
-        for id_ in list(store.source_ids()):
+        for id_ in list(source_ids(store)):
             store.erase([id_])
 
 
@@ -79,16 +81,15 @@ def test_small_pages_give_the_same_records_once(store, monkeypatch):
 
         return counted
 
-    monkeypatch.setattr(Work, "rows", counting(Work.rows))
-    monkeypatch.setattr(Work, "records", counting(Work.records))
-    monkeypatch.setattr(neo4j_store, "RECORDS_A_PAGE", PAGE)
+    monkeypatch.setattr(Work, "run", counting(Work.run))
+    monkeypatch.setattr(neo4j_store, "ROWS_A_PAGE", PAGE)
+    monkeypatch.setattr(ports, "SOURCES_A_PAGE", PAGE)
     monkeypatch.setattr(concepts, "PAGE", PAGE)
     assert list(canonical_lines(store.records(), full=True)) == whole
     assert len(set(whole)) == len(whole)
-    for name in ("records_queries", "records_answers", "all_concepts"):
+    for name in IN_ORDER:
         assert max(rows[name]) == PAGE
         assert len(rows[name]) > 2
-    assert max(rows["records_links"]) == 3 * PAGE, "the entities of a page's queries"
 
 
 def test_vectors_are_left_out_where_they_are_not_wanted(store):
@@ -99,11 +100,10 @@ def test_vectors_are_left_out_where_they_are_not_wanted(store):
     assert list(canonical_lines(store.records(vectors=False))) == list(canonical_lines(store.records()))
 
 
-@pytest.mark.parametrize("name", [*IN_ORDER, *BY_IDS])
+@pytest.mark.parametrize("name", IN_ORDER)
 def test_a_page_is_found_by_index_and_not_sorted(store, neo4j_address, name):
     """Neither all nodes are looked at nor all rows held; PartialTop sorts what is equal in the index only."""
-    values = IN_ORDER.get(name) or {BY_IDS[name]: ["x"]}
-    text, bound = load(name, "neo4j").bind(namespace=store.namespace, **values)
+    text, bound = load(name, "neo4j").bind(namespace=store.namespace, after="", limit=PAGE, **IN_ORDER[name])
     uri, username, password = neo4j_address
     with neo4j.GraphDatabase.driver(uri, auth=(username, password), notifications_min_severity="OFF") as driver:
         plan = driver.execute_query(f"EXPLAIN {text}", bound).summary.plan

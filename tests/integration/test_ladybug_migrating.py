@@ -71,14 +71,14 @@ def test_killed_in_the_middle_it_is_done_by_the_next_one(path, root, kill, monke
         assert process.returncode == -signal.SIGKILL
         with LadybugStore(path) as store:
             assert [item.version for item in store.migrations() if item.applied_at] == [1]
-            assert len(store.list_queries()) == 3
+            assert len(store.sources()) == 3
     assert upgrade(path, root).communicate(timeout=100)[0] in ("1\n", "0\n")
     with LadybugStore(path) as store, pytest.raises(StoreUnfit, match="schema version 2"):
-        store.list_queries()
+        store.sources()
     known = migrate.known
     monkeypatch.setattr(migrate, "known", lambda dialect: known(dialect, root))
     with LadybugStore(path) as store:
-        assert len(store.list_queries()) == 3
+        assert len(store.sources()) == 3
         assert store.verify() == []
 
 

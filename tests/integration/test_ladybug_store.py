@@ -19,6 +19,7 @@ from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUn
 from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
+from drag_graph.testing.finding import nearest_queries, read_answer
 
 ROOT = Path(__file__).parents[2]
 PLAIN = Aggregation()
@@ -128,12 +129,12 @@ def test_stores_of_one_file_in_one_process_share_it(tmp_path):
         assert other.read([graph.query.id]) == []
         assert reader.read([graph.query.id]) == [expected(graph, PLAIN)]
         one.close()
-        assert other.list_queries() == []
+        assert other.sources() == []
         # Closing one of them must not have given the lock away.
         done = elsewhere(HOLD.replace("Path(sys.argv[1])", "Path(sys.argv[1]), timeout=0.2"), path, 0)
         assert "StoreLocked" in done.stderr
     with opened(path) as store:
-        assert len(store.list_queries()) == 1
+        assert len(store.sources()) == 1
 
 
 def test_reading_first_keeps_a_writer_of_the_same_process_out(tmp_path):
@@ -142,7 +143,7 @@ def test_reading_first_keeps_a_writer_of_the_same_process_out(tmp_path):
     with LadybugStore(path, read_only=True), pytest.raises(StoreLocked, match="this process"):
         opened(path)
     with opened(path) as store:
-        assert len(store.list_queries()) == 3
+        assert len(store.sources()) == 3
 
 
 def test_a_store_cannot_be_read_where_none_is(tmp_path):
@@ -229,7 +230,7 @@ if os.getuid() == 0:
     os.setuid(65534)
 try:
     with LadybugStore(Path(sys.argv[1]), read_only=sys.argv[2] == "read", timeout=1) as store:
-        print(len(store.list_queries()))
+        print(len(store.sources()))
         if sys.argv[2] != "read":
             store.save([make_subgraph("new")], Aggregation())
 except StoreError as error:
@@ -331,7 +332,7 @@ def test_rows_of_any_shape_are_not_confused_by_cached_plans(shared, data):
         1, [graph], refs=refs, label=data.draw(st.none() | st.just("A")), correct=data.draw(st.none() | st.booleans())
     )
     shared.save_answers([answer])
-    assert shared.read_answer(answer.id) == answer
+    assert read_answer(shared, answer.id) == answer
 
 
 def test_readers_beside_a_writer_see_whole_subgraphs_only(tmp_path):
@@ -346,7 +347,7 @@ def test_readers_beside_a_writer_see_whole_subgraphs_only(tmp_path):
                 for stored in store.read(list(wanted)):
                     assert stored == wanted[stored.query.id]
                     seen += 1
-                store.list_queries()
+                store.sources()
                 list(store.records())
             return seen
 
@@ -369,7 +370,7 @@ def test_an_abandoned_stream_gives_its_connection_back(tmp_path):
         records = store.records()
         next(records)
         store.erase([graphs[0].query.id])
-        assert len(store.list_queries()) == 29
+        assert len(store.sources()) == 29
     assert records is not None
 
 
@@ -377,20 +378,20 @@ def test_the_nearest_are_found_anew_after_every_write(tmp_path):
     with opened(tmp_path / "graph.lbug") as store, opened(tmp_path / "graph.lbug") as other:
         graphs = [make_subgraph(number, embedding=(1.0, number / 10)) for number in range(5)]
         store.save(graphs[1:], PLAIN)
-        assert store.nearest_queries((1.0, 0.0), 1)[0][0] == graphs[1].query.id
+        assert nearest_queries(store, (1.0, 0.0), 1)[0][0] == graphs[1].query.id
         other.save(graphs[:1], PLAIN)
-        assert store.nearest_queries((1.0, 0.0), 1)[0][0] == graphs[0].query.id
-        assert store.nearest_queries((1.0, 0.0, 0.0), 1) == []
-        assert [cosine for _, cosine in store.nearest_queries((0.0, 0.0), 2)] == [0.0, 0.0]
+        assert nearest_queries(store, (1.0, 0.0), 1)[0][0] == graphs[0].query.id
+        assert nearest_queries(store, (1.0, 0.0, 0.0), 1) == []
+        assert nearest_queries(store, (0.0, 0.0), 2) == []
 
 
 def test_of_two_stores_that_claim_an_empty_namespace_the_first_to_save_has_it(tmp_path):
     path = tmp_path / "graph.lbug"
     with opened(path) as one, opened(path) as two:
-        one.claim_embedder("first", 2)
-        two.claim_embedder("second", 2)
+        one.embedder(("first", 2))
+        two.embedder(("second", 2))
         two.save([make_subgraph(1)], PLAIN)
         with pytest.raises(StoreUnfit, match="second"):
             one.save([make_subgraph(2)], PLAIN)
         assert two.embedder() == ("second", 2)
-        assert [row.id for row in two.list_queries()] == [make_subgraph(1).query.id]
+        assert [row.id for row in two.sources()] == [make_subgraph(1).query.id]

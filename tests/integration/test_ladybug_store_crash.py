@@ -56,13 +56,13 @@ def writer(path, first=0, settings_hash="settings-1", before=""):
 
 def assert_whole(store, acknowledged):
     """Assert that the acknowledged saves are there and that nothing is half there."""
-    stored = store.read([row.id for row in store.list_queries(limit=1_000_000)])
+    stored = store.read([row.id for row in store.sources(limit=1_000_000)])
     for graph in stored:
         assert graph == expected(graph, PLAIN)
         assert len(graph.evidence) == 4
         assert len(graph.triples) == 5
     assert {make_subgraph(number).query.id for number in acknowledged} <= {graph.query.id for graph in stored}
-    answers = {answer.id for answer in store.list_answers(limit=1_000_000)}
+    answers = {answer.id for answer in store.answers(limit=1_000_000)}
     assert {make_answer(number, [make_subgraph(number)]).id for number in acknowledged} <= answers
     assert store.verify() == []
 

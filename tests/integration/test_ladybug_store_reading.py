@@ -17,6 +17,7 @@ from drag_graph.stores.ladybug import snapshot as ladybug_snapshot
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.shared import migrate
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
+from drag_graph.testing.finding import nearest_queries
 
 ROOT = Path(__file__).parents[2]
 PLAIN = Aggregation()
@@ -52,13 +53,13 @@ def everything(path):
     with LadybugStore(path, read_only=True, timeout=2) as store:
         assert store.migrate() == []
         assert all(row.applied_at for row in store.migrations())
-        queries = store.list_queries()
+        queries = store.sources()
         assert len(store.read([queries[0].id])) == 1
-        (answer,) = store.list_answers()
-        assert store.read_answer(answer.id).id == answer.id
-        assert store.match_ids("query", queries[0].id[:12]) == [queries[0].id]
-        assert store.settings_hashes([queries[0].id])
-        assert store.nearest_queries((1.0, 0.0), 1)
+        (answer,) = store.answers()
+        assert read_answer(store, answer.id).id == answer.id
+        assert store.sources(SourceFilter(prefix=queries[0].id[:12])) == [queries[0]]
+        assert settings_hashes(store, [queries[0].id])
+        assert nearest_queries(store, (1.0, 0.0), 1)
         assert store.embedder() == ("test", 2)
         assert store.verify() == []
         assert len(list(store.records())) > len(queries) == store.counts()["Query"]
@@ -79,7 +80,7 @@ def fill(path, count=3):
     graphs = [make_subgraph(number, embedding=(1.0, 0.5)) for number in range(count)]
     with LadybugStore(path) as store:
         store.migrate()
-        store.claim_embedder("test", 2)
+        store.embedder(("test", 2))
         store.save(graphs, PLAIN)
         store.save_answers([make_answer(1, graphs[:1], refs=[("evidence", graphs[0].evidence[0].id)])])
     return graphs
@@ -167,12 +168,12 @@ def test_all_that_writes_is_refused_in_words(filled):
             lambda: store.aggregate([graph.query.id], PLAIN),
             lambda: store.save_answers([answer]),
             lambda: store.erase([graph.query.id]),
-            lambda: store.claim_embedder("other", 3),
+            lambda: store.embedder(("other", 3)),
         ):
             with pytest.raises(StoreError) as caught:
                 write()
             assert caught.value.hint
-        store.claim_embedder("test", 2)
+        store.embedder(("test", 2))
         assert store.read([graph.query.id]) == [expected(graph, PLAIN)]
     assert path.read_bytes() == before
 
@@ -185,7 +186,7 @@ def test_a_pending_migration_is_refused_with_the_command_that_applies_it(filled,
         assert store.migrate() == []
     monkeypatch.setattr(migrate, "known", lambda dialect: [*steps, newer])
     with LadybugStore(path, read_only=True) as store:
-        for use in (store.migrate, store.list_queries):
+        for use in (store.migrate, store.sources):
             with pytest.raises(StoreUnfit) as caught:
                 use()
             assert caught.value.hint.startswith("Run `drag-graph db migrate --store /")
@@ -200,11 +201,11 @@ def test_what_was_reported_as_stored_is_read_whole_beside_a_writer_that_checkpoi
     acknowledged = 2
     for _ in range(6):
         with LadybugStore(path, read_only=True, timeout=30) as store:
-            first = store.list_queries(limit=10_000)
+            first = store.sources(limit=10_000)
             assert {make_subgraph(number).query.id for number in range(acknowledged + 1)} <= {row.id for row in first}
             # Many checkpoints later it is still what it was when it was opened.
             acknowledged = [int(process.stdout.readline()) for _ in range(5)][-1]
-            stored = store.read([row.id for row in store.list_queries(limit=10_000)])
+            stored = store.read([row.id for row in store.sources(limit=10_000)])
             assert len(stored) == len(first)
             assert all(graph == expected(graph, PLAIN) and len(graph.triples) == 5 for graph in stored)
             assert store.verify() == []
@@ -219,12 +220,12 @@ def test_a_writer_that_comes_while_a_reader_reads_is_told_not_read_wrongly(fille
         next(records)
         command = [sys.executable, "-c", WRITER, str(path), "6", "checkpoints"]
         subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True, timeout=100)
-        for use in (reader.list_queries, reader.verify, lambda: list(records), lambda: reader.nearest_queries((1.0, 0.0), 1)):
+        for use in (reader.sources, reader.verify, lambda: list(records), lambda: nearest_queries(reader, (1.0, 0.0), 1)):
             with pytest.raises(StoreUnavailable, match="written to while") as caught:
                 use()
             assert caught.value.hint == "Run the same again."
     with LadybugStore(path, read_only=True) as reader:
-        assert len(reader.list_queries()) == 6
+        assert len(reader.sources()) == 6
         assert reader.read([graphs[0].query.id])
 
 
@@ -237,7 +238,7 @@ def test_a_copy_for_which_there_is_no_room_is_refused_in_words(tmp_path, write, 
 
     monkeypatch.setattr(ladybug_snapshot, "_copy_file", fail)
     with pytest.raises(StoreUnavailable, match="No space left") as caught:
-        LadybugStore(path, read_only=True, timeout=5).list_queries()
+        LadybugStore(path, read_only=True, timeout=5).sources()
     assert "Free some space" in caught.value.hint
 
 
@@ -252,13 +253,13 @@ def test_a_writer_killed_in_a_checkpoint_is_named_and_the_next_writer_makes_the_
     assert "graph.lbug.wal.checkpoint" in beside(path), "the kill came too late"
     began = time.monotonic()
     with pytest.raises(StoreUnavailable, match=r"writer was killed.*must be replayed") as caught:
-        LadybugStore(path, read_only=True, timeout=200).list_queries()
+        LadybugStore(path, read_only=True, timeout=200).sources()
     assert time.monotonic() - began < 100
     assert "drag-graph db migrate" in caught.value.hint
     with LadybugStore(path) as store:
         assert store.migrate() == []
     with LadybugStore(path, read_only=True) as store:
-        assert len(store.list_queries()) >= 3
+        assert len(store.sources()) >= 3
         assert store.verify() == []
 
 
@@ -277,7 +278,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path, declar
     path = tmp_path / "graph.lbug"
     with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:
         connection.execute(declared)
-    for use in (LadybugStore.migrate, LadybugStore.migrations, LadybugStore.list_queries):
+    for use in (LadybugStore.migrate, LadybugStore.migrations, LadybugStore.sources):
         with pytest.raises(StoreUnfit, match="is a database of something else") as caught:
             use(LadybugStore(path, read_only=read_only))
         assert "--store" in caught.value.hint

@@ -258,7 +258,7 @@ class TestConnectionsThatBreak:
             direct.migrate()
             with store_at(f"bolt://{address}", username=username, password=password, namespace=namespace, timeout=20) as store:
                 yield store, proxy, direct
-            for row in direct.list_queries(limit=1000):
+            for row in direct.sources(limit=1000):
                 direct.erase([row.id])
 
     @pytest.mark.parametrize(("number", "messages"), [*((3, n) for n in range(5)), *((1, n) for n in range(4))])

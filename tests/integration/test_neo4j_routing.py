@@ -17,6 +17,7 @@ from drag_graph.model import Aggregation
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
 from drag_graph.testing.contract.base import assert_same
+from drag_graph.testing.finding import nearest_queries, query_ids
 
 pytestmark = pytest.mark.neo4j
 
@@ -190,7 +191,7 @@ def store(cluster, neo4j_address, request):
         made.migrate()
         yield made
     with Neo4jStore(neo4j_address[0], username=username, password=password, namespace=namespace) as cleaner:
-        for id_ in cleaner.match_ids("query", "", limit=1000):
+        for id_ in query_ids(cleaner):
             cleaner.erase([id_])
 
 
@@ -215,7 +216,7 @@ def test_asking_burdens_the_replicas_and_never_the_leader(store, cluster):
     before, written = cluster.reads, cluster.leader.statements
     assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
     assert store.search.candidates([1.0, 0.5, 0.0], [], 5, source_id=graph.query.id).own
-    assert store.nearest_queries([1.0, 0.5, 0.0], 1)
+    assert nearest_queries(store, [1.0, 0.5, 0.0], 1)
     assert store.counts()["Query"] == 1
     assert cluster.reads - before >= 4
     assert cluster.leader.statements == written

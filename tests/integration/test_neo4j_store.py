@@ -16,6 +16,7 @@ from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.stores.shared.statements import load
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import assert_same, walk
+from drag_graph.testing.finding import nearest_queries, query_ids
 
 pytestmark = pytest.mark.neo4j
 
@@ -63,7 +64,7 @@ def open_store(neo4j_address):
 
     yield open_
     for store in stores:
-        for id_ in store.match_ids("query", "", limit=10_000):
+        for id_ in query_ids(store):
             store.erase([id_])
         store.close()
 
@@ -103,7 +104,7 @@ class TestNearest:
                 noisy = vector + np.random.default_rng(1).normal(scale=0.1, size=self.DIMENSION)
                 cosines = vectors @ noisy / np.linalg.norm(noisy)
                 best = np.argsort(-cosines)[:5]
-                found = store.nearest_queries(noisy.tolist(), 5)
+                found = nearest_queries(store, noisy.tolist(), 5)
                 assert [id_ for id_, _ in found] == [ids[index] for index in best]
                 assert [cosine for _, cosine in found] == pytest.approx(cosines[best].tolist(), abs=1e-5)
 
@@ -111,18 +112,18 @@ class TestNearest:
         short, long = open_store(), open_store()
         short_ids, short_vectors = self._filled(short, 12, seed=1, dimension=8)
         long_ids, long_vectors = self._filled(long, 12, seed=2, dimension=24)
-        assert short.nearest_queries(short_vectors[3].tolist(), 1)[0][0] == short_ids[3]
-        assert long.nearest_queries(long_vectors[4].tolist(), 1)[0][0] == long_ids[4]
-        assert short.nearest_queries(long_vectors[4].tolist(), 3) == []
+        assert nearest_queries(short, short_vectors[3].tolist(), 1)[0][0] == short_ids[3]
+        assert nearest_queries(long, long_vectors[4].tolist(), 1)[0][0] == long_ids[4]
+        assert nearest_queries(short, long_vectors[4].tolist(), 3) == []
 
     def test_a_vector_of_zeros_is_near_to_nothing(self, store):
         """The embedder's vector of a text without a word in it."""
         ids, vectors = self._filled(store, 3, seed=4)
         zero = make_subgraph("zero", namespace=store.namespace, embedding=[0.0] * self.DIMENSION)
         store.save([zero], PLAIN)
-        assert store.nearest_queries([0.0] * self.DIMENSION, 9) == [(id_, 0.0) for id_ in sorted([*ids, zero.query.id])]
-        found = dict(store.nearest_queries(vectors[0].tolist(), 9))
-        assert found[zero.query.id] == 0.0
+        assert nearest_queries(store, [0.0] * self.DIMENSION, 9) == []
+        found = dict(nearest_queries(store, vectors[0].tolist(), 9))
+        assert zero.query.id not in found
         assert found[ids[0]] == pytest.approx(1.0, abs=1e-5)
 
 
@@ -130,13 +131,13 @@ class TestEmbedder:
     def test_of_two_stores_that_claim_an_empty_namespace_the_first_to_save_has_it(self, open_store):
         one = open_store()
         two = open_store(one.namespace)
-        one.claim_embedder("first", 2)
-        two.claim_embedder("second", 2)
+        one.embedder(("first", 2))
+        two.embedder(("second", 2))
         two.save([make_subgraph(1, namespace=two.namespace)], PLAIN)
         with pytest.raises(StoreUnfit, match="second"):
             one.save([make_subgraph(2, namespace=one.namespace)], PLAIN)
         assert one.embedder() == ("second", 2)
-        assert [row.id for row in one.list_queries()] == [make_subgraph(1, namespace=one.namespace).query.id]
+        assert [row.id for row in one.sources()] == [make_subgraph(1, namespace=one.namespace).query.id]
 
 
 class TestBatches:
@@ -239,7 +240,7 @@ with Neo4jStore({uri!r}, username={username!r}, password={password!r}, namespace
     graph = make_subgraph(namespace={namespace!r}, embedding=[1.0, 0.0])
     store.save([graph], Aggregation())
     store.save_answers([make_answer(1, [graph], namespace={namespace!r})])
-    store.nearest_queries([1.0, 0.5], 1), store.verify(), store.counts(), list(store.records()), store.list_answers()
+    nearest_queries(store, [1.0, 0.5], 1), store.verify(), store.counts(), list(store.records()), store.answers()
     store.erase([graph.query.id])
 try:
     Neo4jStore("neo4j://127.0.0.1:1", password="x", timeout=0.5).counts()

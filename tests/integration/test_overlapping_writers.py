@@ -19,6 +19,7 @@ from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.testing.builders import expected, make_subgraph
+from drag_graph.testing.finding import query_ids
 
 PLAIN = Aggregation()
 LENIENT = settings(deadline=None, database=None, phases=(Phase.generate, Phase.shrink), suppress_health_check=list(HealthCheck))
@@ -48,7 +49,7 @@ def export_of(store):
 
 
 def erase_all(store):
-    for id_ in store.match_ids("query", "", limit=10_000):
+    for id_ in query_ids(store):
         store.erase([id_])
 
 
@@ -59,7 +60,7 @@ def check_once(store):
     seen = Counter((record["kind"], record.get("label") or record.get("type"), record["id"]) for record in records)
     assert max(seen.values(), default=0) <= 1
     assert len(set(export_of(store))) == len(records)
-    listed = [query.id for query in store.list_queries(limit=10_000)]
+    listed = [query.id for query in store.sources(limit=10_000)]
     assert len(listed) == len(set(listed)) == store.counts()["Query"]
 
 
@@ -136,7 +137,7 @@ class Writers:
 
         in_threads([lambda n=n: write(open_store(), random.Random(f"{seed}/{n}")) for n in range(writers)])
         check_once(store)
-        for graph in store.read(store.match_ids("query", "", limit=10_000)):
+        for graph in store.read(query_ids(store)):
             assert graph == expected(allowed[graph.query.id, graph.settings_hash], PLAIN), "a mixture of two writers' work"
         store.save(versions[0], PLAIN)
         check_once(store)

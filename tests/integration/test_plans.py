@@ -15,7 +15,9 @@ from drag_graph.ports.search import LIMITS
 from drag_graph.stores.neo4j import rows as neo4j_rows
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.stores.shared.statements import load
+from drag_graph.stores.shared.store import LAST
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
+from drag_graph.testing.finding import query_ids
 
 pytestmark = pytest.mark.neo4j
 
@@ -33,8 +35,8 @@ SCANS = {
 } | {f"{way}{kind}Scan" for way in ("Directed", "Undirected") for kind in ("RelationshipType", "RelationshipIndex")}
 ONE_QUERY = {
     "read_subgraphs": {},
-    "settings_hashes": {},
-    "lock_queries": {},
+    "read_sources": {},
+    "lock_sources": {},
     "erase_edges": {},
     "erase_subgraphs": {},
     "relink_answers": {},
@@ -43,14 +45,17 @@ ONE_QUERY = {
 """The statements that are run for given queries, and their other parameters."""
 CONCEPTS = {"waiting": {}, "all_concepts": {"after": "", "vectors": False}}
 """The statements by which linking begins, and their other parameters."""
+BOUNDS = {"until": LAST, "prefix": ""}
+ALL = {**BOUNDS, "input_id": "", "expired_before": "", "has_failed": False}
 PAGES = {
-    "records_queries": {},
-    "records_answers": {},
+    "find_sources": ALL,
+    "find_sources expired": {**ALL, "expired_before": "9999"},
+    "find_sources failed": {**ALL, "has_failed": True},
+    "find_answers": BOUNDS,
     "linked_edges": {},
-    "expired_queries": {"now": "9999"},
-    "failed_queries": {},
+    "records_links": {},
 }
-"""The statements that page through queries or answers by id, and their other parameters."""
+"""The statements that page through sources or answers by id, and their other parameters."""
 MOST_TRIED = 5
 """Database hits of an operator that finds nothing."""
 WHOLE = [*checks.CHECKS, "counts"]
@@ -88,7 +93,7 @@ def namespaces(neo4j_address):
         stores.append(store)
     yield [store.namespace for store in stores]
     for store in stores:
-        for id_ in store.match_ids("query", "", limit=10_000):
+        for id_ in query_ids(store):
             store.erase([id_])
         store.close()
 
@@ -134,7 +139,8 @@ def checked(found):
 def test_one_query_costs_the_same_in_a_larger_store(driver, namespaces, name):
     counted = []
     for namespace in namespaces:
-        given = {"namespace": namespace, "source_ids": [graph_of(7, namespace).query.id]}
+        ids = "ids" if name.endswith("_sources") else "source_ids"
+        given = {"namespace": namespace, ids: [graph_of(7, namespace).query.id]}
         before = [("erase_edges", given)] if name.startswith("aggregate") else []
         counted.append(checked(profiled(driver, name, *before, **given, **ONE_QUERY[name])))
     few, many = counted
@@ -209,10 +215,10 @@ def test_a_page_costs_the_same_in_a_larger_store(driver, namespaces, name):
     Of what nothing is filtered out of: what a page passes over costs, too.
     """
     ids = sorted(graph_of(number, namespaces[1]).query.id for number in range(MANY))
-    if name == "records_answers":
+    if name == "find_answers":
         ids = sorted(answer_of(number, namespaces[1]).id for number in range(MANY))
     counted = [
-        checked(profiled(driver, name, namespace=namespace, after=after, limit=10, **PAGES[name]))
+        checked(profiled(driver, name.split()[0], namespace=namespace, after=after, limit=10, **PAGES[name]))
         for namespace, after in ((namespaces[0], ""), (namespaces[1], ""), (namespaces[1], ids[MANY // 2]))
     ]
     assert 0 < max(counted) < 10 * MOST_HITS
@@ -283,22 +289,14 @@ def test_a_namespace_costs_nothing_for_what_others_have(driver, namespaces, conc
     assert [item for item in touched if item[0] > MOST_TRIED] == []
 
 
-def test_an_answer_costs_the_same_in_a_larger_store(driver, namespaces):
+@pytest.mark.parametrize("name", ["find_answers", "find_sources"])
+def test_a_short_id_costs_the_same_in_a_larger_store(driver, namespaces, name):
+    """What begins so is found between two ids of the index; what is near it in the index is passed over."""
     counted = []
     for namespace in namespaces:
-        answer = answer_of(3, namespace)
-        counted.append(checked(profiled(driver, "read_answer", namespace=namespace, answer_id=answer.id)))
+        id_ = answer_of(3, namespace).id if name == "find_answers" else graph_of(3, namespace).source_id
+        values = {**PAGES[name], "after": id_[:11], "until": id_[:12] + LAST, "prefix": id_[:12]}
+        counted.append(checked(profiled(driver, name, namespace=namespace, limit=10, **values)))
     few, many = counted
     assert 0 < few < MOST_HITS
     assert many == few
-
-
-def test_the_nearest_queries_come_from_the_vector_index(driver, namespaces):
-    values = {"vector": [1.0, 0.5, 0.0], "candidates": 40, "k": 10}
-    for namespace in namespaces:
-        found = profiled(driver, "nearest_queries", namespace=namespace, **values)
-        kinds = {kind(operator) for operator in found}
-        assert not kinds & SCANS, kinds
-        assert "ProcedureCall" in kinds
-        # One look at the node a candidate, for its namespace, id and vector: never more than was asked of the index.
-        assert hits(found) < 10 * values["candidates"]

@@ -18,6 +18,7 @@ from drag_graph.model import Aggregation
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.base import walk
+from drag_graph.testing.finding import read_answer
 
 pytestmark = pytest.mark.neo4j
 
@@ -40,7 +41,7 @@ def store(neo4j_lts, neo4j_examples):
 @pytest.fixture(scope="module")
 def subgraphs(store):
     """Every stored subgraph, by the id that its question has in the examples."""
-    return {item.query.input_id: item for item in store.read([found.id for found in store.list_queries()])}
+    return {item.query.input_id: item for item in store.read([found.id for found in store.sources()])}
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +52,8 @@ def insect(subgraphs):
 
 @pytest.fixture(scope="module")
 def answer(store, insect):
-    (found,) = store.list_answers(insect.query.id)
-    return store.read_answer(found.id)
+    (found,) = store.answers(insect.query.id)
+    return read_answer(store, found.id)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def others(neo4j_lts):
     with Neo4jStore(uri, username=user, password=password, namespace=namespace) as opened:
         opened.save([make_subgraph("bare", namespace=namespace, triples=())], Aggregation())
         opened.save([make_subgraph("raw", namespace=namespace, triples=weak)], Aggregation())
-        found = {item.query.input_id: item for item in opened.read([query.id for query in opened.list_queries()])}
+        found = {item.query.input_id: item for item in opened.read([query.id for query in opened.sources()])}
         bare, raw = found["line-bare"], found["line-raw"]
         assert (bare.graph, raw.graph) == ("evidence_only", "multigraph")
         answer = make_answer("raw", [raw], namespace=namespace, refs=[("edge", edge.id) for edge in raw.usable_edges])
@@ -119,17 +120,17 @@ def test_start_here_finds_the_newest_query_with_its_answer(run, store, neo4j_exa
     (record,) = run("00-start", text=body.replace("'default'", "$namespace"))
     assert record.keys() == names.split(", ") == ["namespace", "source_id", "answer_id", "evidence_id"]
     assert record["namespace"] == neo4j_examples
-    newest = max(found.created_at for found in store.list_queries())
+    newest = max(found.created_at for found in store.sources())
     (subgraph,) = store.read([record["source_id"]])
     assert subgraph.created_at == newest
-    assert [found.id for found in store.list_answers(record["source_id"])] == [record["answer_id"]]
+    assert [found.id for found in store.answers(record["source_id"])] == [record["answer_id"]]
     assert record["evidence_id"] == min(subgraph.evidence, key=lambda item: item.rank).id
 
 
 def test_queries_by_status(run, store, subgraphs):
     records = run("01")
     assert [record["source_id"] for record in sorted(records, key=lambda item: item["source_id"])] == sorted(
-        found.id for found in store.list_queries()
+        found.id for found in store.sources()
     )
     by_id = {subgraph.query.id: subgraph for subgraph in subgraphs.values()}
     for record in records:

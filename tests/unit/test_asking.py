@@ -50,7 +50,7 @@ def asker(store, happens):
 def test_an_answer_is_not_kept_whose_query_is_erased_while_it_is_given(store, graph, capsys):
     asked = asker(store, lambda: store.erase([graph.query.id])).ask_stored(graph.query.id)
     assert asked.not_kept == GONE
-    assert store.list_answers() == []
+    assert store.answers() == []
     document = asked.document()
     assert document["answer_id"] is None
     assert "erased or replaced" in document["not_kept"]
@@ -66,7 +66,7 @@ def test_of_a_file_only_the_others_are_kept(store, graph, capsys):
     lines = [InputLine(number, item.query) for number, item in enumerate((graph, other), start=1)]
     report = asker(store, lambda: store.erase([graph.query.id])).ask_all(lines)
     assert [asked.not_kept for asked in report.answers] == [GONE, ""]
-    assert [item.source_ids for item in store.list_answers()] == [(other.query.id,)]
+    assert [item.source_ids for item in store.answers()] == [(other.query.id,)]
     assert ["not_kept" in answer for answer in report.document()["answers"]] == [True, False]
     render.answers(report, as_json=False)
     assert "not kept" in capsys.readouterr().out
@@ -74,7 +74,7 @@ def test_of_a_file_only_the_others_are_kept(store, graph, capsys):
 
 def test_an_answer_is_kept_where_nothing_happens(store, graph):
     asked = asker(store, lambda: None).ask_stored(graph.query.id)
-    assert asked.document()["answer_id"] == asked.answer.id == store.list_answers()[0].id
+    assert asked.document()["answer_id"] == asked.answer.id == store.answers()[0].id
     assert "not_kept" not in asked.document()
 
 
@@ -108,7 +108,7 @@ def test_of_a_file_all_is_reported_when_the_store_goes_away(capsys, method, kept
     assert (report.exit_code, str(report.stopped)) == (3, "the store went away")
     assert [bool(asked.answer.text) for asked in report.answers] == [True] * BATCH + [False] * 2
     assert [asked.not_kept for asked in report.answers[:BATCH]] == ["" if kept else "the store went away"] * BATCH
-    assert len(store.list_answers(limit=1000)) == kept
+    assert len(store.answers(limit=1000)) == kept
     document = report.document()
     assert [answer["error"] for answer in document["answers"][BATCH:]] == ["not asked: the store went away"] * 2
     assert document["totals"]["answered"] == BATCH

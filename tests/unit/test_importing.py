@@ -45,7 +45,7 @@ def graphs(numbers):
 
 def filled(numbers=range(3), aggregation=None):
     store = empty()
-    store.claim_embedder(*EMBEDDER)
+    store.embedder(EMBEDDER)
     store.save(graphs(numbers), aggregation or Aggregation())
     return store
 
@@ -359,7 +359,7 @@ def test_exact_repeats_of_evidence_keep_their_ids_and_get_those_of_another_names
     assert len({item.id for item in graph.evidence}) == 4
     assert list(wrong_ids(graph)) == []
     store = empty()
-    store.claim_embedder(*EMBEDDER)
+    store.embedder(EMBEDDER)
     store.save([graph], Aggregation())
     other = DictStore(namespace="other")
     other.migrate()
@@ -449,7 +449,7 @@ def test_predicates_that_canonicalisation_merged_are_taken():
     )
     assert [item for item in alike.triples if item.predicate_key != predicate_key(item.predicate)]
     store = empty()
-    store.claim_embedder(*EMBEDDER)
+    store.embedder(EMBEDDER)
     store.save([graph.model_copy(update={"entities": alike.entities, "triples": alike.triples})], Aggregation())
     assert load(empty(), exported(store)).counts["new"] == 1
 
@@ -471,7 +471,7 @@ class Counting(DictStore):
 def test_batches_are_full_and_little_is_read_ahead():
     ways = [Aggregation(top_k=k) for k in (10, 13)]
     source = empty()
-    source.claim_embedder(*EMBEDDER)
+    source.embedder(EMBEDDER)
     for way, some in zip(ways, (range(300), range(300, 700)), strict=True):
         source.save(graphs(some), way)
     lines = exported(source)
@@ -491,7 +491,7 @@ def test_batches_are_full_and_little_is_read_ahead():
 
 def test_many_ways_of_making_edges_do_not_fill_the_memory():
     source = empty()
-    source.claim_embedder(*EMBEDDER)
+    source.embedder(EMBEDDER)
     for number, graph in enumerate(graphs(range(300))):
         source.save([graph], Aggregation(threshold=number / 300))
     lines = exported(source)
@@ -637,7 +637,7 @@ def test_what_another_process_stores_in_the_meantime_is_kept(change, status):
 def test_what_was_found_before_a_store_goes_away_is_told():
     lines = exported(filled(range(5)))
     store = empty(Counting)
-    store.claim_embedder(*EMBEDDER)
+    store.embedder(EMBEDDER)
     known = graphs(range(5))
     store.save([known[0], known[1].model_copy(update={"blind": not known[1].blind})], Aggregation())
 

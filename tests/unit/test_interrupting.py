@@ -148,7 +148,7 @@ def test_at_any_instant_the_report_is_whole_and_true():
             assert [result.line for result in results] == list(range(130))
             assert report.totals()["queries"] == 130
             complete = {result.id for result in results if result.status == "complete"}
-            assert complete == {summary.id for summary in store.list_queries(limit=1000)}
+            assert complete == {summary.id for summary in store.sources(limit=1000)}
             assert report.totals()["complete"] == len(complete)
             endings.add(report.exit_code)
     assert 130 in endings

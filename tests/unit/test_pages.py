@@ -31,7 +31,7 @@ def store():
 
 @pytest.fixture
 def document(store):
-    (summary,) = store.list_queries()
+    (summary,) = store.sources()
     (subgraph,) = store.read([summary.id])
     edge, evidence = subgraph.usable_edges[0], subgraph.kept_evidence[0]
     lines = [
@@ -125,7 +125,7 @@ def test_the_page_is_complete_escaped_and_loads_nothing(document):
 
 
 def test_the_picture_loads_nothing(store):
-    (summary,) = store.list_queries()
+    (summary,) = store.sources()
     page = graph_page(store.read([summary.id])[0])
     assert re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)=["\']?(?:https?:)?//', page) == []
     assert HOSTILE not in page
@@ -136,7 +136,7 @@ def test_a_subgraph_without_triples_is_pictured_by_its_evidence():
     with DictStore() as store:
         store.migrate()
         store.save([make_subgraph(1, triples=[], evidence=["only this fact", "and that"], dropped=())], Aggregation())
-        (subgraph,) = store.read([store.list_queries()[0].id])
+        (subgraph,) = store.read([store.sources()[0].id])
     assert "only this fact" in graph_page(subgraph)
     assert "evidence_only" in subgraph_text(subgraph)
 
@@ -159,7 +159,7 @@ def test_prov_is_valid_and_reaches_from_the_answer_to_the_calls(document):
 
 
 def test_a_line_with_nothing_behind_it_is_refused(store):
-    (subgraph,) = store.read([store.list_queries()[0].id])
+    (subgraph,) = store.read([store.sources()[0].id])
     for kind in ("evidence", "edge"):
         line = Line(n=1, kind=kind, text="made up", ref="f" * 32, source_id=subgraph.query.id)
         with pytest.raises(StoreUnfit, match="nothing behind it"):
@@ -167,14 +167,14 @@ def test_a_line_with_nothing_behind_it_is_refused(store):
 
 
 def test_short_ids(store):
-    (summary,) = store.list_queries()
+    (summary,) = store.sources()
     assert full_id(store, "query", summary.id[:5].upper()) == summary.id
     for unknown in ("zz", "", "   "):
         with pytest.raises(NotStored):
             stored_subgraph(store, unknown)
     for number in range(40):
         store.save([make_subgraph(number)], Aggregation())
-    ids = [summary.id for summary in store.list_queries()]
+    ids = [summary.id for summary in store.sources()]
     shared = next(a[:1] for a in ids if sum(b.startswith(a[:1]) for b in ids) > 1)
     with pytest.raises(ConfigurationError, match="begins"):
         full_id(store, "query", shared)

@@ -109,7 +109,7 @@ def test_the_paper_plan_asks_step_by_step(store, teacher):
     assert stages.count("scores") == 1
     assert stages.count("triples") == 4
     assert stages[-2:] == ["relations", "statements"]
-    (subgraph,) = store.read([store.list_queries()[0].id])
+    (subgraph,) = store.read([store.sources()[0].id])
     assert "The thing has and names the fact." in {edge.statement for edge in subgraph.edges}
 
 
@@ -121,7 +121,7 @@ def test_the_lean_plan_makes_three_calls(store, teacher):
 def test_patterns_alone_ask_for_no_triples_and_are_named_as_their_source(store, teacher):
     run(store, teacher, "Why?", extractor="patterns")
     assert [stage for _, stage in teacher.calls] == ["evidence", "scores"]
-    (subgraph,) = store.read([store.list_queries()[0].id])
+    (subgraph,) = store.read([store.sources()[0].id])
     assert subgraph.triples
     models = {call.id: call.model for call in subgraph.calls}
     assert {models[id_] for triple in subgraph.triples for id_ in triple.call_ids} == {"patterns/1"}
@@ -161,7 +161,7 @@ def test_triples_that_no_evidence_says_stay_out_of_the_graph(store):
 
 def test_evidence_is_ranked_and_every_triple_is_proven(store, teacher):
     run(store, teacher, "Why?", top_k=3)
-    (subgraph,) = store.read([store.list_queries()[0].id])
+    (subgraph,) = store.read([store.sources()[0].id])
     assert [item.llm_score for item in subgraph.kept_evidence] == [9.0, 8.0, 7.0]
     assert all(item.reason for item in subgraph.evidence if not item.kept)
     assert store.verify() == []

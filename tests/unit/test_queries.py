@@ -15,7 +15,7 @@ ENGINES_OWN = {
         "link_lease",
         "lock_migrations",
         "lock_migrations_schema",
-        "lock_queries",
+        "lock_sources",
         "nearest_concepts",
         "nearest_concepts_exact",
         "ping",

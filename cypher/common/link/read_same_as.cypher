@@ -1,9 +1,9 @@
 // what: reads the judgements on concepts, from maps of ids: id
 // parameters: namespace, rows
-// returns: one row a judgement (on two of these: two): id, left, right (ids of the concepts), method, score, created_at, undone_at
+// returns: one row a judgement (on two of these: two): id, left, right (ids of the concepts), left_name, right_name, method, score, created_at, undone_at
 UNWIND $rows AS r
 MATCH (c:Concept {id: r.id})-[s:SAME_AS]-(other:Concept)
 WHERE c.namespace = $namespace
 RETURN
   s.id AS id, c.id AS left, other.id AS right, s.method AS method, s.score AS score, s.created_at AS created_at,
-  s.undone_at AS undone_at
+  s.undone_at AS undone_at, c.name AS left_name, other.name AS right_name

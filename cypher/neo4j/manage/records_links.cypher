@@ -1,9 +1,10 @@
-// what: the relationships from the parts of queries to nodes that no query owns
-// parameters: namespace, source_ids
-// returns: one row a relationship: type, source, target (ids), properties
-UNWIND $source_ids AS id
-MATCH (q:Source {id: id})
-USING INDEX SEEK q:Source(id)
-WHERE q.namespace = $namespace
-MATCH (q)-[:MENTIONS]->(a)-[r:REFERS_TO]->(b)
-RETURN type(r) AS type, a.id AS source, b.id AS target, properties(r) AS properties
+// what: pages through the sources of the namespace for what their entities refer to
+// parameters: namespace, after, limit
+// returns: one row a source: id, links (maps: type, source, target)
+MATCH (s:Source)
+USING INDEX SEEK s:Source(namespace, id)
+WHERE s.namespace = $namespace AND s.id > $after
+WITH s
+ORDER BY s.namespace, s.id
+LIMIT $limit
+RETURN s.id AS id, [(s)-[:MENTIONS]->(a)-[r:REFERS_TO]->(b) | {type: type(r), source: a.id, target: b.id}] AS links

@@ -1,7 +1,7 @@
 """A namespace of an embedded store: its file, its schema, and transactions on it."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +13,7 @@ from drag_graph.ports.store import Migration
 from drag_graph.stores.ladybug.engine import Engine, Session, open_engine
 from drag_graph.stores.ladybug.errors import FOREIGN_TABLES
 from drag_graph.stores.shared import migrate
+from drag_graph.stores.shared.transaction import Result
 
 
 class LadybugAccess:
@@ -92,6 +93,16 @@ class LadybugAccess:
     def writing(self, *, keeps_vectors: bool = False) -> AbstractContextManager[Session]:
         """Open the writing transaction (`Engine.writing`) once the schema is known to be this version's."""
         return self.ready().writing(keeps_vectors=keeps_vectors)
+
+    def in_reading(self, work: Callable[[Session], Result]) -> Result:
+        """Return what `work` returns of a reading transaction."""
+        with self.reading() as session:
+            return work(session)
+
+    def in_writing(self, work: Callable[[Session], Result], *, keeps_vectors: bool = False) -> Result:
+        """Return what `work` returns of the writing transaction."""
+        with self.writing(keeps_vectors=keeps_vectors) as session:
+            return work(session)
 
     def ready(self) -> Engine:
         """Return the open engine once its schema is known to be this version's. Raises StoreUnfit when it is not."""

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -11,7 +11,7 @@ from drag_graph.errors import StoreLocked
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.vectors import VectorIndex
-from drag_graph.stores.shared.concepts import Result, Row, Run, SharedConcepts
+from drag_graph.stores.shared.concepts import SharedConcepts
 
 VECTORS_A_BLOCK = 512
 """Vectors compared with all others at once: so many rows of cosines are in memory together."""
@@ -29,8 +29,8 @@ class LadybugConcepts(SharedConcepts):
     vectors_at_once = 4
 
     def __init__(self, access: LadybugAccess) -> None:
-        super().__init__(access.namespace)
-        self._access = access
+        super().__init__(access)
+        self._engine = access.ready
         self._index: VectorIndex | None = None
 
     @contextmanager
@@ -46,14 +46,6 @@ class LadybugConcepts(SharedConcepts):
         finally:
             del _linked[place]
 
-    def _reading(self, work: Callable[[Run], Result]) -> Result:
-        with self._access.reading() as session:
-            return work(session.run)
-
-    def _writing(self, work: Callable[[Run], Result], *, keeps_vectors: bool) -> Result:
-        with self._access.writing(keeps_vectors=keeps_vectors) as session:
-            return work(session.run)
-
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         index = self._vectors()
         found: list[list[tuple[str, float]]] = []
@@ -62,16 +54,12 @@ class LadybugConcepts(SharedConcepts):
         return found
 
     def _vectors(self) -> VectorIndex:
-        engine, index = self._access.ready(), self._index
+        engine, index = self._engine(), self._index
         if index is None or index.version != engine.version:
             # The version is taken before the vectors, so that a write in between only makes the next call read again.
             stream = engine.stream("search_candidates_concept_vectors", namespace=self._namespace)
             index = self._index = VectorIndex.of(engine.version, stream)
         return index
-
-    def links(self) -> Iterator[Row]:
-        """Yield which concept each entity refers to: type, source, target."""
-        yield from self._access.ready().stream("records_links_concepts", namespace=self._namespace)
 
 
 def _nearest(index: VectorIndex, vectors: Vectors, k: int, floor: float) -> list[list[tuple[str, float]]]:

@@ -43,6 +43,8 @@ _places_lock = threading.Lock()
 class Session:
     """A connection with a transaction open on it. `check` is called before any row is given out."""
 
+    perhaps_done = False
+
     def __init__(self, connection: Any, location: str, check: Callable[[], None] | None = None) -> None:
         self._connection = connection
         self._location = location

@@ -17,7 +17,7 @@ from drag_graph.stores.ladybug.vectors import VectorIndex
 IDS_AT_ONCE = 32
 """As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""
 _VECTORS = {
-    "queries": "nearest_queries",
+    "queries": "search_candidates_query_vectors",
     "evidence": "search_candidates_evidence_vectors",
     "similar": "search_candidates_concept_vectors",
 }
@@ -53,7 +53,7 @@ class LadybugSearch:
         pairs = {kind: self.nearest(kind, vector, k) if any(vector) else [] for kind in _VECTORS}
         ids = concept_ids(self._access.namespace, keys)
         with self._access.reading() as session:
-            own = session.run("settings_hashes", namespace=self._access.namespace, source_ids=[source_id])
+            own = session.run("read_sources", namespace=self._access.namespace, ids=[source_id])
             ranks = {kind: ranked(self._hits(session, _TEXTS[kind], dict(found)), k) for kind, found in pairs.items()}
             named = {hit.id: hit for hit in self._hits(session, "search_candidates", dict.fromkeys(ids, 1.0))}
         return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
@@ -102,7 +102,7 @@ class LadybugSearch:
         """Return the edges that a query or an evidence leads to."""
         if seed.kind == "concept":
             return []
-        if not session.run("settings_hashes", namespace=self._access.namespace, source_ids=[seed.source_id or seed.id]):
+        if not session.run("read_sources", namespace=self._access.namespace, ids=[seed.source_id or seed.id]):
             return []
         source_id = seed.id if seed.kind == "query" else seed.source_id
         edges = [{**row, "source_id": source_id} for row in read_edges(session, source_id)]

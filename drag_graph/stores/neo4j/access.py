@@ -86,11 +86,11 @@ class Neo4jAccess:
         return done
 
     def _history(self) -> list[Migration]:
-        return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"))]
+        return [Migration(**row) for row in self._connection.read(lambda work: work.run("applied_migrations"))]
 
     def _history_now(self) -> list[Migration]:
         """Read what another upgrader has just done, too."""
-        return [Migration(*row) for row in self._connection.read(lambda work: work.rows("applied_migrations"), current=True)]
+        return [Migration(**row) for row in self._connection.read(lambda work: work.run("applied_migrations"), current=True)]
 
     def _apply(self, check_lock: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
         """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS.
@@ -133,15 +133,13 @@ class Neo4jAccess:
             migrate.require("neo4j", self._history_now, f"the store at {self.location}", self._uri)
         self._migrated = True
 
-    def reading(self, work: Callable[[Work], Result], *, current: bool = False) -> Result:
-        """Return what `work` returns of a reading transaction; it may be called again. Raises StoreError.
-
-        On a cluster, what another process has just written is seen for certain only where `current` is true.
-        """
+    def in_reading(self, work: Callable[[Work], Result]) -> Result:
+        """Return what `work` returns of a reading transaction; it may be called again. Raises StoreError."""
         self._require_schema()
-        return self._connection.read(work, current=current)
+        return self._connection.read(work)
 
-    def writing(self, work: Callable[[Work], Result]) -> Result:
+    def in_writing(self, work: Callable[[Work], Result], *, keeps_vectors: bool = False) -> Result:
         """Return what `work` returns of a writing transaction; it may be called again. Raises StoreError."""
+        del keeps_vectors  # nothing is kept in this process
         self._require_schema()
         return self._connection.write(work)

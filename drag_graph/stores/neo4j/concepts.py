@@ -8,7 +8,8 @@ from drag_graph.errors import StoreError, StoreLocked
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.neo4j.access import Neo4jAccess
 from drag_graph.stores.neo4j.connection import Work
-from drag_graph.stores.shared.concepts import Result, Run, SharedConcepts
+from drag_graph.stores.shared.concepts import SharedConcepts
+from drag_graph.stores.shared.transaction import Result, Run
 
 LEASE_SECONDS = 60
 """How long a linker that is not heard of keeps others out; every write of it begins that time anew."""
@@ -25,13 +26,12 @@ class Neo4jConcepts(SharedConcepts):
     """
 
     def __init__(self, access: Neo4jAccess) -> None:
-        super().__init__(access.namespace)
-        self._access = access
+        super().__init__(access)
         self._token = 0
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        token, until = self._access.writing(lambda work: self._lease(work, 0))
+        token, until = self._access.in_writing(lambda work: self._lease(work, 0))
         if not token:
             when = datetime.fromtimestamp(until / 1000, UTC).isoformat(timespec="seconds")
             raise StoreLocked(f"{self._place} is being linked by another, until {when} unless that goes on", hint=_HINT)
@@ -42,30 +42,26 @@ class Neo4jConcepts(SharedConcepts):
             self._token = 0
             # A server that is away lets go of it later.
             with suppress(StoreError):
-                self._access.writing(lambda work: self._lease(work, token, seconds=0))
+                self._access.in_writing(lambda work: self._lease(work, token, seconds=0))
 
     def _lease(self, work: Work, token: int, seconds: int = LEASE_SECONDS) -> tuple[int, int]:
         """Take the lease (`token` 0) or renew it; return the token, 0 where another has it, and until when that has it."""
-        (row,) = work.records("link_lease", namespace=self._namespace, token=token, milliseconds=1000 * seconds)
+        (row,) = work.run("link_lease", namespace=self._namespace, token=token, milliseconds=1000 * seconds)
         return row["token"], row["until"]
 
     @property
     def _place(self) -> str:
         return f"namespace {self._namespace!r} of {self._access.location}"
 
-    def _reading(self, work: Callable[[Run], Result]) -> Result:
-        return self._access.reading(lambda session: work(session.records))
-
     def _writing(self, work: Callable[[Run], Result], *, keeps_vectors: bool) -> Result:
-        del keeps_vectors  # nothing is kept in this process
         token = self._token
 
         def run(session: Work) -> Result:
             if token and not self._lease(session, token)[0]:
                 raise StoreLocked(f"{self._place} was taken over: this run was not heard of for too long", hint=_HINT)
-            return work(session.records)
+            return work(session.run)
 
-        return self._access.writing(run)
+        return self._access.in_writing(run, keeps_vectors=keeps_vectors)
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         found: list[list[tuple[str, float]]] = [[] for _ in vectors]

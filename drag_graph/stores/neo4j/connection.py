@@ -63,13 +63,9 @@ class Work:
         """Execute the statement and return all its rows."""
         return self._result(name, parameters).values()
 
-    def records(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
+    def run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """Execute the statement and return all its rows, as the embedded engine does: by the names of their columns."""
         return [dict(record) for record in self._result(name, parameters)]
-
-    def run(self, name: str, /, **parameters: Any) -> None:
-        """Execute a statement that returns nothing, to its end."""
-        self._result(name, parameters).consume()
 
     def _result(self, name: str, parameters: dict[str, Any]) -> "neo4j.Result":
         text, bound = load(name, "neo4j").bind(**parameters)

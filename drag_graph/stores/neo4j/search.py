@@ -41,7 +41,7 @@ class Neo4jSearch:
             by_id = {hit.id: hit for hit in map(_hit, named)}
             return Candidates(own=own, named=tuple(by_id[id_] for id_ in ids if id_ in by_id), **ranks)
 
-        return self._access.reading(run)
+        return self._access.in_reading(run)
 
     def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
         if not seeds:
@@ -59,7 +59,7 @@ class Neo4jSearch:
             "far": limits.far,
         }
         namespace = self._access.namespace
-        found = self._access.reading(lambda work: work.rows("search_expand", namespace=namespace, **values))
+        found = self._access.in_reading(lambda work: work.rows("search_expand", namespace=namespace, **values))
         subgraphs, ways = [], dict[str, list[tuple[int, str]]]()
         for head, calls, chunks, evidence, triples, edges, led in sorted(found, key=lambda row: str(row[0]["id"])):
             subgraphs.append(rows.subgraph_of([head, calls, chunks, evidence, [], triples, edges], namespace))

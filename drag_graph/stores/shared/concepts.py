@@ -3,19 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any
 
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.paging import pages
-from drag_graph.ports.concepts import Changes, Concept, Merge, SameAs, UnlinkedSource, Waiting, Written
+from drag_graph.ports.concepts import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.shared.records import node, same_as_record
-
-Row = dict[str, Any]
-Run = Callable[..., list[Row]]
-"""Runs the statement of a name with its parameters in one transaction, and returns its rows."""
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from drag_graph.stores.shared.transaction import Access, Result, Row, Run
 
 IDS_AT_ONCE = 100
 PAGE = 2000
@@ -29,8 +24,9 @@ class SharedConcepts(ABC):
     vectors_at_once = 100
     """Rows of one statement, and how many where each has a vector."""
 
-    def __init__(self, namespace: str) -> None:
-        self._namespace = namespace
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._namespace = access.namespace
 
     @abstractmethod
     def exclusive(self) -> AbstractContextManager[None]:
@@ -40,13 +36,12 @@ class SharedConcepts(ABC):
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         """See ConceptStore."""
 
-    @abstractmethod
     def _reading(self, work: Callable[[Run], Result]) -> Result:
-        """Return what `work` returns, which reads."""
+        return self._access.in_reading(lambda session: work(session.run))
 
-    @abstractmethod
     def _writing(self, work: Callable[[Run], Result], *, keeps_vectors: bool) -> Result:
         """Return what `work` returns in one transaction that writes; a linker's is refused once another has taken over."""
+        return self._access.in_writing(lambda session: work(session.run), keeps_vectors=keeps_vectors)
 
     def waiting(self, limit: int) -> Waiting:
         found = self._rows("waiting", limit=limit)
@@ -97,12 +92,10 @@ class SharedConcepts(ABC):
             if linked := sorted(set(some) - {row["source_id"] for row in self._unlinked(run, some)}):
                 self._run(run, "mark_linked", ids=linked, linked=True)
 
-    def all(self) -> Iterator[Concept]:
-        for page in self._pages(vectors=False):
-            for row in page:
-                yield _concept(row, variants=tuple(tuple(forms) for forms in row["variants"]))
-
-    def read(self, concept_ids: Sequence[str]) -> list[Concept]:
+    def read(self, concept_ids: Sequence[str] | None = None) -> list[Concept]:
+        if concept_ids is None:
+            found = [row for page in self._pages(vectors=False) for row in page]
+            return [_concept(row, variants=tuple(tuple(forms) for forms in row["variants"])) for row in found]
         ids = sorted(set(concept_ids))
         names: dict[str, dict[str, int]] = {}
 
@@ -116,14 +109,14 @@ class SharedConcepts(ABC):
         found = [row for row in self._reading(work) if row["name"] is not None] if ids else []
         return [_concept(row, names=names.get(row["id"], {}), vector=row["embedding"]) for row in _by_id(found)]
 
-    def same_as(self, concept_ids: Sequence[str]) -> list[SameAs]:
+    def same_as(
+        self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
+    ) -> list[SameAs]:
+        if concept_ids is None:
+            return [_same_as(row) for row in self._rows("list_same_as", text=text.lower(), prefix=prefix, limit=limit)]
         ids = [{"id": id_} for id_ in sorted(set(concept_ids))]
         found = {row["id"]: row for row in self._reading(lambda run: self._each(run, "read_same_as", ids)) if row["left"]}
         return [_same_as(found[id_]) for id_ in sorted(found)]
-
-    def merges(self, text: str = "", limit: int = 100, *, prefix: str = "") -> list[Merge]:
-        found = self._rows("list_same_as", text=text.lower(), prefix=prefix, limit=limit)
-        return [Merge(_same_as(row), row["left_name"], row["right_name"]) for row in found]
 
     def records(self, *, vectors: bool = True) -> Iterator[Row]:
         """Yield the concepts and the judgements on them as records (`GraphStore.records`)."""
@@ -190,8 +183,11 @@ def _concept(row: Row, **more: Any) -> Concept:
 
 
 def _same_as(row: Row) -> SameAs:
-    left, right = sorted((row["left"], row["right"]))
-    return SameAs(row["id"], left, right, row["method"], row["score"], row["created_at"], row["undone_at"])
+    ends = sorted((row[end], row[f"{end}_name"]) for end in ("left", "right"))
+    (left, left_name), (right, right_name) = ends
+    return SameAs(
+        row["id"], left, right, row["method"], row["score"], row["created_at"], row["undone_at"], left_name, right_name
+    )
 
 
 def _same_as_row(item: SameAs) -> Row:

@@ -1,14 +1,13 @@
 """Erasing sources, and putting less of one in its place, over statements with the same names and rows in every dialect."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
 from drag_graph.model import Subgraph
+from drag_graph.paging import pages
 from drag_graph.ports.store import Erased
 from drag_graph.stores.shared.concepts import remove_orphan_concepts, touched_concepts
+from drag_graph.stores.shared.transaction import Run
 
-Run = Callable[..., list[dict[str, Any]]]
-"""Runs the statement of a name with its parameters in one transaction, and returns its rows."""
 VECTORS_AT_ONCE = 100
 
 
@@ -41,8 +40,8 @@ def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[
     links = [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in left]
     if links:
         run("link_entities", namespace=namespace, rows=links)
-    for start in range(0, len(vectors), VECTORS_AT_ONCE):
-        run("save_evidence_vectors", namespace=namespace, rows=vectors[start : start + VECTORS_AT_ONCE])
+    for some in pages(vectors, VECTORS_AT_ONCE):
+        run("save_evidence_vectors", namespace=namespace, rows=some)
     removed = remove_orphan_concepts(run, namespace, touched)
     return Erased({"Concept": removed}, answers)
 

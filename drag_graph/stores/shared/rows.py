@@ -15,8 +15,7 @@ from drag_graph.errors import StoreUnfit
 from drag_graph.model import Answer, Document, Query, Subgraph
 from drag_graph.ports.store import LinkedEdge
 from drag_graph.stores.shared.aggregation import aggregation_of
-
-Row = dict[str, Any]
+from drag_graph.stores.shared.transaction import Row
 
 QUERY = ("id", "namespace", "text", "options", "domain", "complexity", "input_id")
 DOCUMENT = tuple(Document.model_fields)
@@ -26,7 +25,7 @@ ORDERS = {"calls": "id", "chunks": "position", "evidence": "position", "entities
 
 _LISTS = frozenset({"call_ids", "opposes", "contradicts"})
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-_MADE_OF_LINES = frozenset({"lines", "line_json", "snapshot", "edge_ids", "evidence_ids"})
+_NO_FIELDS = frozenset({"lines", "line_json", "snapshot", "edge_ids", "evidence_ids", "answered", "used"})
 
 
 def source_row(subgraph: Subgraph) -> Row:
@@ -85,7 +84,7 @@ def shown_evidence(answer: Answer) -> list[str]:
 def answer_of(namespace: str, row: Mapping[str, Any]) -> Answer:
     """Return the answer of a row; without its snapshot where the row has none. Raises StoreUnfit as `subgraph_of` does."""
     try:
-        values = {name: value for name, value in row.items() if name not in _MADE_OF_LINES}
+        values = {name: value for name, value in row.items() if name not in _NO_FIELDS}
         snapshot = json.loads(row.get("snapshot") or "{}")
         return Answer(**{**values, "namespace": namespace}, lines=json.loads(row["line_json"]), snapshot=snapshot)
     except (ValidationError, ValueError, TypeError, KeyError) as error:

@@ -150,7 +150,6 @@ class AggregationContract(Contract):
         (stored,) = store.read([graph.query.id])
         assert (stored.graph, stored.edges) == ("multigraph", ())
         assert [edge.id for edge in stored.usable_edges] == [triple.id for triple in stored.triples]
-        assert store.list_queries()[0].graph == "multigraph"
         store.aggregate([graph.query.id], Aggregation(threshold=0.15))
         (stored,) = store.read([graph.query.id])
         assert (stored.graph, len(stored.edges)) == ("simple", 1)

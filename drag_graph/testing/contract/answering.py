@@ -10,6 +10,7 @@ from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
 from drag_graph.ports.store import GraphStore
 from drag_graph.testing.builders import HOSTILE_NAMES, expected, make_answer, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of, walk
+from drag_graph.testing.finding import read_answer
 
 PLAIN = Aggregation()
 
@@ -34,16 +35,16 @@ class AnswerContract(Contract):
         answer = _answer(1, graph, namespace)
         bare = make_answer(2, [graph], namespace=namespace, label=None, gold=None, correct=None, options=(), snapshot={})
         store.save_answers([answer, bare])
-        assert_same(store.read_answer(answer.id), answer)
-        assert_same(store.read_answer(bare.id), bare)
-        assert store.read_answer("missing") is None
+        assert_same(read_answer(store, answer.id), answer)
+        assert_same(read_answer(store, bare.id), bare)
+        assert read_answer(store, "missing") is None
 
     def test_hostile_answers_are_stored_as_they_are(self, store: GraphStore, namespace: str) -> None:
         graph = _stored(store, namespace)
         for number, text in enumerate(HOSTILE_NAMES):
             answer = _answer(number, graph, namespace, text=text, student=text, question=text, snapshot={text: [text]})
             store.save_answers([answer])
-            assert_same(store.read_answer(answer.id), answer)
+            assert_same(read_answer(store, answer.id), answer)
         assert_same(store.read([graph.query.id]), [graph])
 
     def test_an_answer_that_is_there_stays_as_it_is(self, store: GraphStore, namespace: str) -> None:
@@ -63,7 +64,8 @@ class AnswerContract(Contract):
         counts = store.counts()
         sizes = {"Answer": 1, "ANSWERS": 2, "USED": 2}
         assert {name: counts[name] for name in sizes} == sizes
-        assert store.match_ids("answer", answer.id[:8]) == [answer.id]
+        assert_same(store.answers(prefix=answer.id[:8]), [answer])
+        assert store.answers(prefix="missing") == []
         assert store.verify() == []
 
     def test_answers_are_listed_newest_first_without_snapshots(self, store: GraphStore, namespace: str) -> None:
@@ -72,17 +74,17 @@ class AnswerContract(Contract):
         answers = [_answer(n, one if n else two, namespace, created_at=time) for n, time in enumerate(times)]
         store.save_answers(answers)
         listed = [answers[n].model_copy(update={"snapshot": {}}) for n in (1, 2, 0)]
-        assert_same(store.list_answers(), listed)
-        assert_same(store.list_answers(limit=2), listed[:2])
-        assert_same(store.list_answers(one.query.id), listed[:2])
-        assert_same(store.list_answers(two.query.id), listed[2:])
-        assert store.list_answers("missing") == []
+        assert_same(store.answers(), listed)
+        assert_same(store.answers(limit=2), listed[:2])
+        assert_same(store.answers(one.query.id), listed[:2])
+        assert_same(store.answers(two.query.id), listed[2:])
+        assert store.answers("missing") == []
 
     def test_an_answer_that_rests_on_nothing_is_kept_too(self, store: GraphStore, namespace: str) -> None:
         answer = make_answer(1, [], namespace=namespace, text="", label=None, correct=False, mode="none")
         store.save_answers([answer])
-        assert_same(store.read_answer(answer.id), answer)
-        assert [item.id for item in store.list_answers()] == [answer.id]
+        assert_same(read_answer(store, answer.id), answer)
+        assert [item.id for item in store.answers()] == [answer.id]
         assert walk(store, answer.id) == {}
         assert store.verify() == []
 
@@ -120,8 +122,8 @@ class AnswerContract(Contract):
             settings_hash="settings-2",
         )
         assert store.save([new], PLAIN) == ["replaced"]
-        assert_same(store.read_answer(answer.id), answer)
-        assert [item.id for item in store.list_answers(graph.query.id)] == [answer.id]
+        assert_same(read_answer(store, answer.id), answer)
+        assert [item.id for item in store.answers(graph.query.id)] == [answer.id]
         assert walk(store, answer.id) == {}
         assert_same(store.read([graph.query.id]), [expected(new, PLAIN)])
         counts = store.counts()
@@ -140,7 +142,7 @@ class AnswerContract(Contract):
         again = new.evidence[0]
         assert walk(store, answer.id) == {("evidence", again.id): {("", again.id, again.text, again.call_ids)}}
         assert store.counts()["USED"] == 1
-        assert_same(store.read_answer(answer.id), answer)
+        assert_same(read_answer(store, answer.id), answer)
         assert store.verify() == []
 
     def test_erasing_takes_the_subgraph_and_what_rests_on_it_only(self, store: GraphStore, namespace: str) -> None:
@@ -157,8 +159,8 @@ class AnswerContract(Contract):
         assert gone.answer_ids == {both.id, *(_answer(n, graph, namespace).id for n in (1, 2))}
         assert records_of(store) == before
         assert store.counts() == counts
-        assert store.read_answer(both.id) is None
-        assert_same(store.read_answer(about_other.id), about_other)
+        assert read_answer(store, both.id) is None
+        assert_same(read_answer(store, about_other.id), about_other)
         assert sum(store.erase([graph.query.id]).counts.values()) == 0
         assert store.verify() == []
 
@@ -171,7 +173,7 @@ class AnswerContract(Contract):
         assert store.save_answers(late) == {item.id for item in late}
         assert records_of(store) == before
         assert store.save_answers([late[0], kept, late[1], bare]) == {item.id for item in late}
-        assert {item.id for item in store.list_answers()} == {kept.id, bare.id}
+        assert {item.id for item in store.answers()} == {kept.id, bare.id}
         assert two.kept_evidence[0].text not in str(list(store.records()))
         assert store.verify() == []
 
@@ -186,7 +188,7 @@ class AnswerContract(Contract):
                 for done in saved:
                     done.result()
                 erased.result()
-            assert store.list_answers() == []
+            assert store.answers() == []
         assert store.verify() == []
 
     def test_an_erased_query_can_be_saved_again(self, store: GraphStore, namespace: str) -> None:
@@ -207,7 +209,7 @@ class AnswerContract(Contract):
             answer = _answer(1, _stored(store, namespace), namespace)
             store.save_answers([answer])
         with open_store(namespace) as store:
-            assert_same(store.read_answer(answer.id), answer)
+            assert_same(read_answer(store, answer.id), answer)
 
     def test_overlapping_writers_of_answers_leave_no_duplicates(self, store: GraphStore, namespace: str) -> None:
         graph = _stored(store, namespace)

@@ -12,6 +12,7 @@ from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Value
 from drag_graph.ports.store import GraphStore
 from drag_graph.report.auditing import Rest, stands_on
+from drag_graph.testing.finding import read_answer
 
 OpenStore = Callable[[str], GraphStore]
 """Fixture `open_store`: open the test's database, migrated, with a namespace. The suite closes one before it opens the next."""
@@ -71,7 +72,7 @@ def assert_same(stored: object, wanted: object, tolerance: float = 1e-9) -> None
 
 def walk(store: GraphStore, answer_id: str) -> dict[tuple[str, str], set[Rest]]:
     """Return what each shown (kind, ref) of a stored answer stands on in the graph now, without those that stand on nothing."""
-    answer = store.read_answer(answer_id)
+    answer = read_answer(store, answer_id)
     lines = answer.lines if answer else ()
     stored = {graph.query.id: graph for graph in store.read(list(dict.fromkeys(line.source_id for line in lines)))}
     standing = {

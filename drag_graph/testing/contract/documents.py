@@ -9,7 +9,7 @@ from drag_graph.errors import SubgraphRefused
 from drag_graph.link.run import Linker
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.store import GraphStore, settings_hashes
 from drag_graph.report.auditing import audit_document, subgraph_text
 from drag_graph.testing.builders import as_distilled, expected, make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
@@ -39,7 +39,7 @@ class DocumentContract(Contract):
         counts = store.counts()
         sizes = {"Query": 0, "Document": 1, "Chunk": EDGES, "HAS_CHUNK": EDGES, "FROM_CHUNK": EDGES, "GENERATED_BY": 0}
         assert {name: counts[name] for name in sizes} == sizes
-        assert store.settings_hashes([graph.source_id]) == {graph.source_id: graph.settings_hash}
+        assert settings_hashes(store, [graph.source_id]) == {graph.source_id: graph.settings_hash}
         assert store.save([graph], few) == ["unchanged"]
         assert store.verify() == []
 
@@ -72,7 +72,7 @@ class DocumentContract(Contract):
         query = make_subgraph(namespace=namespace)
         store.save([document, query], PLAIN)
         Linker(store.concepts, namespace, Angles(), lambda: NOW).run()
-        (concept,) = [item for item in store.concepts.all() if item.name == "mitosis"]
+        (concept,) = [item for item in store.concepts.read() if item.name == "mitosis"]
         assert concept.entities == len([document, query])
         assert store.counts()["REFERS_TO"] == len(document.entities) + len(query.entities)
         assert store.verify() == []
@@ -93,7 +93,7 @@ class DocumentContract(Contract):
         assert [call["model"] for call in triple["calls"]] == ["patterns/of-tests"]
         assert audit["source_ids"] == [graph.source_id]
         assert all(line["live"] for line in audit["lines"])
-        assert [item.id for item in store.list_answers(graph.source_id)] == [answer.id]
+        assert [item.id for item in store.answers(graph.source_id)] == [answer.id]
         assert "Report 0" in subgraph_text(there)
 
     def test_it_is_exported_and_imported(self, open_store: OpenStore, namespace: str) -> None:

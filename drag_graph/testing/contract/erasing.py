@@ -27,6 +27,7 @@ from drag_graph.model import Aggregation, Answer, LineKind, Stage, Subgraph, Tea
 from drag_graph.ports.store import Erased, GraphStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
+from drag_graph.testing.finding import read_answer
 
 NOW = "2026-11-21T12:00:00+00:00"
 PLAIN = Aggregation()
@@ -123,12 +124,12 @@ class ErasingContract(Contract):
         assert 0 < len(gone) < len(answers)
         erased = _erase(store, graph, call)
         assert erased.answer_ids == gone
-        assert {answer.id for answer in store.list_answers()} == {answer.id for answer in answers} - gone
+        assert {answer.id for answer in store.answers()} == {answer.id for answer in answers} - gone
         everything = "\n".join(records_of(store))
         for text in ("Secret two", call, *(id_ for id_ in ids if "-" not in id_)):
             assert text not in everything
         for answer in answers:
-            found = store.read_answer(answer.id)
+            found = read_answer(store, answer.id)
             assert (found is None) == (answer.id in gone)
         assert "Secret two" not in "".join(item.model_dump_json() for item in store.read([graph.query.id]))
         assert store.verify() == []
@@ -152,7 +153,7 @@ class ErasingContract(Contract):
         assert 0 < len(gone) < len(answers)
         _erase(store, graph, call)
         assert store.save_answers(answers) == gone
-        assert {item.id for item in store.list_answers()} == {item.id for item in answers} - gone
+        assert {item.id for item in store.answers()} == {item.id for item in answers} - gone
         assert store.save_answers(answers) == gone
         everything = "\n".join(records_of(store))
         for text in (
@@ -174,7 +175,7 @@ class ErasingContract(Contract):
                 erased = pool.submit(_erase, store, graph, call)
                 gone = erased.result().answer_ids.union(*(done.result() for done in saved))
             assert "Secret two" not in "".join(records_of(store))
-            assert {item.id for item in store.list_answers(graph.query.id)} == {item.id for item in answers} - gone
+            assert {item.id for item in store.answers(graph.query.id)} == {item.id for item in answers} - gone
         assert store.verify() == []
 
     def test_an_answer_to_the_same_content_that_was_made_anew_is_kept(self, store: GraphStore, namespace: str) -> None:
@@ -183,7 +184,7 @@ class ErasingContract(Contract):
         answers = _given(store.read([graph.query.id])[0])
         store.save([graph.model_copy(update={"created_at": NOW})], PLAIN, replace=True)
         assert store.save_answers(answers) == frozenset()
-        assert {item.id for item in store.list_answers()} == {item.id for item in answers}
+        assert {item.id for item in store.answers()} == {item.id for item in answers}
 
     def test_a_dry_run_counts_and_writes_nothing(self, store: GraphStore, namespace: str) -> None:
         graph, call = _made_by_two(make_subgraph(namespace=namespace))

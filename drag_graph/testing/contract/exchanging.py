@@ -7,10 +7,11 @@ from drag_graph.manage.export import canonical_lines
 from drag_graph.manage.importing import BATCH, Importer, ImportReport
 from drag_graph.manage.transfer import MOST_EDGES, iter_subgraphs, read_lines, stored_lines
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.store import GraphStore, source_ids
 from drag_graph.testing.builders import as_distilled, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.dict_store import DictDatabase, DictStore
+from drag_graph.testing.finding import nearest_queries
 
 EMBEDDER = ("of-tests", 4)
 VECTOR = (0.6, 0.0, 0.8, 0.0)
@@ -39,7 +40,7 @@ def merged(subgraph: Subgraph) -> Aggregation:
 
 def fill(store: GraphStore, count: int = 12) -> list[Subgraph]:
     """Fill a store with subgraphs whose edges are made in several ways; the first has a teacher's sentence."""
-    store.claim_embedder(*EMBEDDER)
+    store.embedder(EMBEDDER)
     first = as_distilled(make_subgraph("first", namespace=store.namespace, embedding=VECTOR))
     rest = [as_distilled(graph) for graph in random_subgraphs(count, namespace=store.namespace, seed=7)]
     store.save([first], merged(first))
@@ -62,9 +63,9 @@ class ExchangeContract(Contract):
         with open_store(f"{namespace}-other") as store:
             fill(store, 2)
         with open_store(namespace) as store:
-            assert list(store.source_ids()) == []
+            assert list(source_ids(store)) == []
             ids = [graph.query.id for graph in fill(store, 5)]
-            assert list(store.source_ids()) == sorted(ids)
+            assert list(source_ids(store)) == sorted(ids)
 
     def test_how_edges_were_made_is_known_of_each_query(self, store: GraphStore, namespace: str) -> None:
         made = {}
@@ -83,7 +84,7 @@ class ExchangeContract(Contract):
             assert lines(other) == exported
             assert_same(list(iter_subgraphs(other)), list(iter_subgraphs(store)))
             assert other.embedder() == EMBEDDER
-            assert other.nearest_queries(VECTOR, 1)[0][0] == graphs[0].query.id
+            assert nearest_queries(other, VECTOR, 1)[0][0] == graphs[0].query.id
 
     def test_what_another_store_exported_is_imported(self, store: GraphStore) -> None:
         with in_memory(store.namespace) as other:
@@ -94,7 +95,7 @@ class ExchangeContract(Contract):
         assert lines(store) == exported
         assert_same(list(iter_subgraphs(store)), wanted)
         assert store.verify() == []
-        assert store.nearest_queries(VECTOR, 1)[0][0] == graphs[0].query.id
+        assert nearest_queries(store, VECTOR, 1)[0][0] == graphs[0].query.id
         assert "A teacher's sentence: ü." in {edge.statement for edge in store.read([graphs[0].query.id])[0].edges}
 
     def test_importing_again_changes_nothing(self, store: GraphStore) -> None:
@@ -111,7 +112,7 @@ class ExchangeContract(Contract):
         records = records_of(store)
         with in_memory(namespace) as other:
             changed = as_distilled(make_subgraph("first", namespace=namespace, evidence=5, embedding=VECTOR))
-            other.claim_embedder(*EMBEDDER)
+            other.embedder(EMBEDDER)
             other.save([changed], WAYS[1])
             exported, wanted = lines(other), set(canonical_lines(other.records()))
         report = load(store, exported)

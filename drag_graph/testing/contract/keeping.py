@@ -10,11 +10,12 @@ import pytest
 from drag_graph.errors import StoreError, StoreUnfit
 from drag_graph.manage.verify import problems
 from drag_graph.model import Aggregation, LineKind
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.store import GraphStore, SourceFilter, settings_hashes
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, Contract, OpenStore, Tamper, assert_same, records_of
 from drag_graph.testing.contract.schema import EDGES, LABELS, LINKS, NODES
 from drag_graph.testing.dict_store import DictStore
+from drag_graph.testing.finding import nearest_queries, read_answer
 
 PLAIN = Aggregation()
 DIMENSION = 4
@@ -77,7 +78,7 @@ class StoreContract(Contract):
                 with pytest.raises(StoreUnfit), open_store(namespace) as store:
                     use(store)
         with open_store(namespace) as store:
-            assert [row.id for row in store.list_queries()] == [graph.query.id]
+            assert [row.id for row in store.sources()] == [graph.query.id]
 
     def test_closing_twice_does_nothing(self, open_store: OpenStore, namespace: str) -> None:
         store = open_store(namespace)
@@ -92,13 +93,13 @@ class StoreContract(Contract):
             with store.concepts.exclusive():
                 pass  # a linker leaves its mark beside the embedder's name
             assert store.embedder() is None
-            store.claim_embedder("minilm", DIMENSION)
-            store.claim_embedder("minilm", DIMENSION)
+            store.embedder(("minilm", DIMENSION))
+            store.embedder(("minilm", DIMENSION))
             store.save([make_subgraph(namespace=namespace)], PLAIN)
         with open_store(namespace) as store:
             for name, dimension in (("lexical", DIMENSION), ("minilm", DIMENSION * 2)):
                 with pytest.raises(StoreUnfit, match="minilm"):
-                    store.claim_embedder(name, dimension)
+                    store.embedder((name, dimension))
             assert store.embedder() == ("minilm", DIMENSION)
 
     def test_an_empty_namespace_may_be_claimed_anew(self, open_store: OpenStore, namespace: str) -> None:
@@ -106,15 +107,15 @@ class StoreContract(Contract):
         graph = make_subgraph(namespace=namespace)
         for name in ("lexical/1-1024", "another"):
             with open_store(namespace) as store:
-                store.claim_embedder(name, DIMENSION)
+                store.embedder((name, DIMENSION))
                 assert store.embedder() == (name, DIMENSION)
         with open_store(namespace) as store:
-            store.claim_embedder("minilm", DIMENSION * 2)
+            store.embedder(("minilm", DIMENSION * 2))
             store.save([graph], PLAIN)
             with pytest.raises(StoreUnfit):
-                store.claim_embedder("another", DIMENSION)
+                store.embedder(("another", DIMENSION))
             store.erase([graph.query.id])
-            store.claim_embedder("another", DIMENSION)
+            store.embedder(("another", DIMENSION))
             assert store.embedder() == ("another", DIMENSION)
 
     @pytest.mark.parametrize(
@@ -126,24 +127,24 @@ class StoreContract(Contract):
         ],
     )
     def test_the_refusal_names_the_flag_of_the_embedder(self, store: GraphStore, name: str, flag: str) -> None:
-        store.claim_embedder(name, DIMENSION)
+        store.embedder((name, DIMENSION))
         store.save([make_subgraph(namespace=store.namespace)], PLAIN)
         with pytest.raises(StoreUnfit, match=name) as caught:
-            store.claim_embedder("another", DIMENSION)
+            store.embedder(("another", DIMENSION))
         assert f"--embedder {flag}," in caught.value.hint
         assert "--namespace" in caught.value.hint
 
     def test_of_embedders_that_claim_at_once_one_is_recorded(self, store: GraphStore, namespace: str) -> None:
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda name: store.claim_embedder(name, DIMENSION), ("a", "b", "c", "d")))
+            list(pool.map(lambda name: store.embedder((name, DIMENSION)), ("a", "b", "c", "d")))
         recorded = store.embedder()
         assert recorded in [(name, DIMENSION) for name in ("a", "b", "c", "d")]
-        store.claim_embedder(*recorded)
+        store.embedder(recorded)
         store.save([make_subgraph(namespace=namespace)], PLAIN)
 
         def claim(name: str) -> str:
             try:
-                store.claim_embedder(name, DIMENSION)
+                store.embedder((name, DIMENSION))
             except StoreUnfit:
                 return ""
             return name
@@ -153,24 +154,24 @@ class StoreContract(Contract):
         assert [(name, DIMENSION) for name in winners] == [recorded] == [store.embedder()]
 
     def test_the_nearest_queries_come_in_order_with_their_cosines(self, store: GraphStore, namespace: str) -> None:
-        store.claim_embedder("of-tests", DIMENSION)
+        store.embedder(("of-tests", DIMENSION))
         angles = (0, 10, 35, 60, 90, 120, 180)
         graphs = [make_subgraph(angle, namespace=namespace, embedding=_direction(angle)) for angle in angles]
         store.save([*reversed(graphs), make_subgraph("without", namespace=namespace)], PLAIN)
-        found = store.nearest_queries(_direction(0), 100)
+        found = nearest_queries(store, _direction(0), 100)
         assert [id_ for id_, _ in found] == [graph.query.id for graph in graphs]
         assert [cosine for _, cosine in found] == pytest.approx([math.cos(math.radians(angle)) for angle in angles], abs=NEAR)
-        assert_same(store.nearest_queries(_direction(0), 3), found[:3], NEAR)
-        assert [id_ for id_, _ in store.nearest_queries(_direction(58), 2)] == [graphs[3].query.id, graphs[2].query.id]
+        assert_same(nearest_queries(store, _direction(0), 3), found[:3], NEAR)
+        assert [id_ for id_, _ in nearest_queries(store, _direction(58), 2)] == [graphs[3].query.id, graphs[2].query.id]
         store.erase([graphs[0].query.id])
-        assert store.nearest_queries(_direction(0), 1)[0][0] == graphs[1].query.id
+        assert nearest_queries(store, _direction(0), 1)[0][0] == graphs[1].query.id
 
     def test_neighbouring_namespaces_cannot_see_each_other(self, open_store: OpenStore, namespace: str) -> None:
         graph = make_subgraph(namespace=namespace, embedding=_direction(0))
         answer = make_answer(1, [graph], namespace=namespace, refs=[("evidence", graph.evidence[0].id)])
         source_id = graph.query.id
         with open_store(namespace) as store:
-            store.claim_embedder("of-tests", DIMENSION)
+            store.embedder(("of-tests", DIMENSION))
             store.save([graph], PLAIN)
             store.save_answers([answer])
             before = records_of(store)
@@ -182,7 +183,7 @@ class StoreContract(Contract):
             assert own.query.id != source_id
             assert store.save([own], Aggregation(threshold=1.0)) == ["created"]
             store.erase([own.query.id])
-            store.claim_embedder("another", DIMENSION * 2)
+            store.embedder(("another", DIMENSION * 2))
         with open_store(namespace) as store:
             assert_same(store.read([source_id]), [expected(graph, PLAIN)])
             assert records_of(store) == before
@@ -190,13 +191,12 @@ class StoreContract(Contract):
     def _sees_nothing(self, store: GraphStore, source_id: str, answer_id: str) -> None:
         assert store.embedder() is None
         assert store.read([source_id]) == []
-        assert store.settings_hashes([source_id]) == {}
-        assert store.nearest_queries(_direction(0), 5) == []
-        assert store.match_ids("query", source_id) == store.match_ids("answer", answer_id) == []
-        assert store.list_queries() == []
-        assert store.list_answers() == store.list_answers(source_id) == []
+        assert settings_hashes(store, [source_id]) == {}
+        assert nearest_queries(store, _direction(0), 5) == []
+        assert store.sources() == store.sources(SourceFilter(prefix=source_id)) == []
+        assert store.answers() == store.answers(source_id) == store.answers(prefix=answer_id) == []
         assert sum(count for label, count in store.counts().items() if label in LABELS) == 0
-        assert store.read_answer(answer_id) is None
+        assert read_answer(store, answer_id) is None
         assert list(store.records()) == []
         assert store.verify() == []
         store.aggregate([source_id], Aggregation(threshold=1.0))
@@ -204,14 +204,14 @@ class StoreContract(Contract):
 
     def test_near_queries_of_another_namespace_crowd_none_out(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(f"{namespace}-crowd") as store:
-            store.claim_embedder("of-tests", DIMENSION)
+            store.embedder(("of-tests", DIMENSION))
             crowd = [make_subgraph(n, namespace=store.namespace, embedding=_direction(n / 10)) for n in range(40)]
             store.save(crowd, PLAIN)
         with open_store(namespace) as store:
-            store.claim_embedder("of-tests", DIMENSION)
+            store.embedder(("of-tests", DIMENSION))
             graphs = [make_subgraph(n, namespace=namespace, embedding=_direction(n)) for n in (50, 60, 70)]
             store.save(graphs, PLAIN)
-            found = [id_ for id_, _ in store.nearest_queries(_direction(0), 3)]
+            found = [id_ for id_, _ in nearest_queries(store, _direction(0), 3)]
             assert found == [graph.query.id for graph in graphs]
 
     def test_a_healthy_store_has_nothing_to_report(self, store: GraphStore, namespace: str) -> None:
@@ -281,14 +281,13 @@ class StoreContract(Contract):
             store.aggregate([], PLAIN)
             store.aggregate(["missing"], PLAIN)
             assert store.read([]) == []
-            assert store.settings_hashes([]) == {}
-            assert store.nearest_queries([], 5) == []
-            assert store.nearest_queries(_direction(0), 0) == []
-            assert store.match_ids("query", "", limit=0) == []
-            assert store.list_queries(limit=0) == []
+            assert settings_hashes(store, []) == {}
+            assert nearest_queries(store, [], 5) == []
+            assert nearest_queries(store, _direction(0), 0) == []
+            assert store.sources(limit=0) == store.sources(SourceFilter(ids=[])) == []
             store.save_answers([])
-            assert store.list_answers(limit=0) == []
-            assert store.read_answer("") is None
+            assert store.answers(limit=0) == []
+            assert read_answer(store, "") is None
             assert sum(store.erase([""]).counts.values()) == 0
             store.save([make_subgraph(namespace=namespace)], PLAIN)
 

@@ -12,7 +12,7 @@ from drag_graph.graph.names import concept_id
 from drag_graph.link import run as linking
 from drag_graph.link.run import Linker, LinkReport
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports.concepts import Changes, Concept, Merge, SameAs, Waiting, Written
+from drag_graph.ports.concepts import Changes, Concept, SameAs, Waiting, Written
 from drag_graph.ports.store import GraphStore
 from drag_graph.ports.vectors import Vectors
 from drag_graph.testing.builders import make_subgraph
@@ -98,13 +98,13 @@ def _fill(store: GraphStore, *, but: int = 0) -> None:
 
 def _state(store: GraphStore) -> dict[str, Any]:
     """Return what was linked, by name instead of by id, so that namespaces can be compared."""
-    known = {item.id: item for item in store.concepts.all()}
+    known = {item.id: item for item in store.concepts.read()}
     members: dict[str, set[str]] = {}
     for item in known.values():
         members.setdefault(known[item.cluster].id, set()).add(item.name)
     return {
         "concepts": {item.name: (item.key, item.entities, sorted(members[item.cluster])) for item in known.values()},
-        "merges": sorted(_shown(merge) for merge in store.concepts.merges()),
+        "merges": sorted(_shown(merge) for merge in store.concepts.same_as()),
         "links": store.counts()["REFERS_TO"],
         "vectors": sum(item.vector is not None for item in store.concepts.read(list(known))),
         "waiting": store.concepts.waiting(9),
@@ -120,18 +120,18 @@ def _whole(namespace: str, *, but: int = 0) -> dict[str, Any]:
         return _state(store)
 
 
-def _shown(merge: Merge) -> tuple[Any, ...]:
-    return (*sorted((merge.left, merge.right)), merge.same_as.method, round(merge.same_as.score, 3), merge.same_as.undone_at)
+def _shown(item: SameAs) -> tuple[Any, ...]:
+    return (*sorted((item.left_name, item.right_name)), item.method, round(item.score, 3), item.undone_at)
 
 
-def _merge_of(store: GraphStore, text: str) -> Merge:
-    (found,) = store.concepts.merges(text)
+def _merge_of(store: GraphStore, text: str) -> SameAs:
+    (found,) = store.concepts.same_as(text=text)
     return found
 
 
 def _alone(store: GraphStore, text: str) -> bool:
     """Whether the two concepts of a judgement have clusters of their own."""
-    same = _merge_of(store, text).same_as
+    same = _merge_of(store, text)
     one, other = store.concepts.read([same.left, same.right])
     return one.cluster != other.cluster
 
@@ -160,7 +160,7 @@ class ConceptContract(Contract):
         ], "hot is not cold however near, and a family name alone is nobody outside its query"
         assert report.merged == {"alias": 1, "name": 1, "embedding": 1}
         assert store.counts()["SAME_AS"] == len(report.merged)
-        known = {item.id: item for item in store.concepts.all()}
+        known = {item.id: item for item in store.concepts.read()}
         clusters = {item.name: known[item.cluster].name for item in known.values()}
         assert clusters["Hearts"] == clusters["heart"] == "heart"
         assert clusters["cardiac infarction"] == "heart attack", "the one with more entities stands for both"
@@ -203,7 +203,7 @@ class ConceptContract(Contract):
         linker.run()
         before = records_of(store)
         linker.undo(_merge_of(store, "infarction"))
-        assert _merge_of(store, "infarction").same_as.undone_at == NOW
+        assert _merge_of(store, "infarction").undone_at == NOW
         assert _alone(store, "infarction")
         assert linker.run().merged == {}
         store.save([_graph(store.namespace, 6, ["heart attack", "cardiac infarction"])], PLAIN)
@@ -222,7 +222,7 @@ class ConceptContract(Contract):
             never = _whole(store.namespace, but=gone)
             store.erase([graph.query.id])
             assert store.verify() == []
-            assert {item.name: item.entities for item in store.concepts.all()} == {
+            assert {item.name: item.entities for item in store.concepts.read()} == {
                 name: entities for name, (_, entities, _) in never["concepts"].items()
             }
             assert store.counts()["REFERS_TO"] == never["links"]
@@ -245,7 +245,7 @@ class ConceptContract(Contract):
         _linker(store).run()
         store.save([_graph(store.namespace, 3, ["heart", "horse"])], PLAIN, replace=True)
         assert store.verify() == []
-        assert "zebra" in {item.name for item in store.concepts.all()}, "another query has one"
+        assert "zebra" in {item.name for item in store.concepts.read()}, "another query has one"
         report = _linker(store).run()
         assert (report.entities, report.evidence_vectors) == (2, 1)
         assert _state(store)["concepts"]["heart"][:2] == ("heart", 3)
@@ -264,10 +264,10 @@ class ConceptContract(Contract):
         graphs = [_graph(store.namespace, number, [name, "heart"], {name: ["CTX"]}) for number, name in enumerate(names)]
         store.save([graphs[1], _graph(store.namespace, 7, ["CTX", "zebra"])], PLAIN)
         _linker(store).run()
-        assert [_shown(item)[:3] for item in store.concepts.merges("ctx")] == [("CTX", "computed tomography", "alias")]
+        assert [_shown(item)[:3] for item in store.concepts.same_as(text="ctx")] == [("CTX", "computed tomography", "alias")]
         store.save([graphs[0], graphs[2]], PLAIN)
         assert _linker(store).run().withdrawn == 1
-        assert store.concepts.merges("ctx") == []
+        assert store.concepts.same_as(text="ctx") == []
 
     def test_the_nearest_are_of_this_namespace_and_near_enough(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(f"{namespace}-other") as store:
@@ -276,7 +276,7 @@ class ConceptContract(Contract):
         with open_store(namespace) as store:
             _fill(store)
             _linker(store).run()
-            names = {item.id: item.name for item in store.concepts.all()}
+            names = {item.id: item.name for item in store.concepts.read()}
             vectors = Angles().embed(["heart attack", "zebra"])
             rows = np.vstack([vectors, np.zeros((1, WIDTH), np.float32)])
             near = store.concepts.nearest_concepts(rows, 3, floor=0.5)
@@ -293,16 +293,16 @@ class ConceptContract(Contract):
         _fill(store)
         _linker(store).run()
         merge = _merge_of(store, "DEOXY")
-        assert store.concepts.merges(prefix=merge.same_as.id[:10]) == [merge]
-        assert store.concepts.merges(prefix="no such") == []
-        assert store.concepts.merges(limit=2) == store.concepts.merges()[:2]
+        assert store.concepts.same_as(prefix=merge.id[:10]) == [merge]
+        assert store.concepts.same_as(prefix="no such") == []
+        assert store.concepts.same_as(limit=2) == store.concepts.same_as()[:2]
 
     def test_what_is_not_there_is_left_out(self, store: GraphStore) -> None:
         _fill(store)
         _linker(store).run()
         before = records_of(store)
         gone = Concept(concept_id(store.namespace, "gone"), "gone", "gone", vector=Angles().embed(["gone"])[0].tolist())
-        there = next(iter(store.concepts.all())).id
+        there = next(iter(store.concepts.read())).id
         left, right = sorted((gone.id, there))
         changes = (
             Changes(concepts=[gone], links=[("no such entity", gone.id)]),

@@ -34,7 +34,7 @@ from drag_graph.testing.contract.linking import (
 )
 from drag_graph.testing.dict_store import DictStore
 
-STEPS = ("write 0", "write 1", "write 2", "all 0", "read 0", "write 3", "same_as 0", "write 4", "same_as 1", "write 5")
+STEPS = ("write 0", "write 1", "write 2", "read 0", "read 1", "write 3", "same_as 0", "write 4", "same_as 1", "write 5")
 """Calls of a run (the method, and how many of it come before): others write just before these. From the fourth on it judges."""
 
 
@@ -127,7 +127,7 @@ class BesideContract(Contract):
     def test_what_is_of_another_revision_by_now_stays_as_it_is(self, store: GraphStore) -> None:
         _fill(store)
         _linker(store).run()
-        known = {item.name: item for item in store.concepts.read([item.id for item in store.concepts.all()])}
+        known = {item.name: item for item in store.concepts.read([item.id for item in store.concepts.read()])}
         heart, zebra = known["heart"], known["zebra"].id
         store.erase([_graphs(store.namespace)[2].query.id])
         (now,) = store.concepts.read([heart.id])
@@ -181,9 +181,9 @@ class BesideContract(Contract):
         act = lambda: list(erase(store, [Scope(graph.query.id, frozenset((call,)))], NOW))  # noqa: E731 - the only line of it
         report = _linker(store, _Meanwhile(store.concepts, step, act)).run()
         assert report.left_open == 0
-        assert store.concepts.merges() == []
+        assert store.concepts.same_as() == []
         assert store.verify() == []
-        assert {item.cluster for item in store.concepts.all()} == {item.id for item in store.concepts.all()}
+        assert {item.cluster for item in store.concepts.read()} == {item.id for item in store.concepts.read()}
 
     def test_what_never_comes_to_rest_is_left_to_the_next_run(self, store: GraphStore) -> None:
         _fill(store)
@@ -211,7 +211,7 @@ class BesideContract(Contract):
         store.save([again], PLAIN, replace=True)
         assert store.verify() == []
         assert linker.run().merged == {}
-        assert _merge_of(store, "infarction").same_as.undone_at == NOW
+        assert _merge_of(store, "infarction").undone_at == NOW
         assert _alone(store, "infarction")
         assert _state(store)["vectors"] == store.counts()["Concept"]
         linker.redo(_merge_of(store, "infarction"))
@@ -236,7 +236,7 @@ class BesideContract(Contract):
         linker.undo(_merge_of(store, "infarction"))
         number = store.counts()["SAME_AS"]
         store.erase([_graphs(store.namespace)[1].query.id])
-        assert store.concepts.merges("infarction") == []
+        assert store.concepts.same_as(text="infarction") == []
         assert "infarction" not in "\n".join(records_of(store))
         assert store.counts()["SAME_AS"] < number
         linker.run()
@@ -246,13 +246,13 @@ class BesideContract(Contract):
         graph, call = _by_two(store.namespace, 1, ["deoxyribonucleic acid", "zebra"], ["DNA"])
         store.save([graph, _graph(store.namespace, 2, ["DNA", "heart"])], PLAIN)
         _linker(store).run()
-        assert [_shown(merge)[:3] for merge in store.concepts.merges()] == [("DNA", "deoxyribonucleic acid", "alias")]
+        assert [_shown(merge)[:3] for merge in store.concepts.same_as()] == [("DNA", "deoxyribonucleic acid", "alias")]
         list(erase(store, [Scope(graph.query.id, frozenset((call,)))], NOW))
-        assert not {item.cluster for item in store.concepts.all()} - {item.id for item in store.concepts.all()} - {""}, (
+        assert not {item.cluster for item in store.concepts.read()} - {item.id for item in store.concepts.read()} - {""}, (
             "at once"
         )
         _linker(store).run()
-        assert store.concepts.merges() == []
+        assert store.concepts.same_as() == []
         assert store.verify() == []
         never = graph.model_copy(update={"entities": store.read([graph.query.id])[0].entities})
         merged = _linked(store.namespace, [never, _graph(store.namespace, 2, ["DNA", "heart"])])
@@ -269,13 +269,13 @@ class BesideContract(Contract):
         ]
         store.save([other, *rest], PLAIN)
         _linker(store).run()
-        assert store.concepts.merges() == []
+        assert store.concepts.same_as() == []
         if how == "replace":
             store.save([_graph(store.namespace, 1, ["Connecticut", "zebra"])], PLAIN, replace=True)
         else:
             list(erase(store, [Scope(other.query.id, frozenset((call,) if how == "call" else ()))], NOW))
         _linker(store).run()
-        assert [_shown(merge)[:3] for merge in store.concepts.merges()] == [("CTX", "computed tomography", "alias")]
+        assert [_shown(merge)[:3] for merge in store.concepts.same_as()] == [("CTX", "computed tomography", "alias")]
 
     def test_no_concept_is_called_as_only_an_erased_entity_was_written(self, store: GraphStore) -> None:
         graphs = [_graph(store.namespace, number, [name, "heart"]) for number, name in enumerate(("ZEBRA", "ZEBRA", "Zebra"))]

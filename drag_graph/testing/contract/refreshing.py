@@ -3,20 +3,22 @@
 import random
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
-from drag_graph.ports.store import GraphStore, StaleQuery
+from drag_graph.ports.store import GraphStore, SourceFilter, StoredSource
 from drag_graph.testing.builders import Spec, expected, make_answer, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of, walk
+from drag_graph.testing.finding import read_answer
 
 PLAIN = Aggregation()
 NOW = "2026-05-01T00:00:00+00:00"
 BEFORE = "2026-04-30T23:59:59+00:00"
 LATER = "2026-05-01T00:00:01+00:00"
+EXPIRED, FAILED = SourceFilter(expired_before=NOW), SourceFilter(has_failed=True)
 ROUNDS = 12
 READERS = 3
 
@@ -33,7 +35,11 @@ def _dated(graph: Subgraph, **times: str) -> Subgraph:
     return graph.model_copy(update=times)
 
 
-def _ids(found: list[StaleQuery]) -> list[str]:
+def _row(graph: Subgraph) -> StoredSource:
+    return StoredSource(graph.source_id, graph.document is not None, graph.settings_hash, graph.created_at, graph.expires_at)
+
+
+def _ids(found: list[StoredSource]) -> list[str]:
     return [item.id for item in found]
 
 
@@ -45,17 +51,17 @@ def _shown_all(graph: Subgraph, namespace: str, **fields: Any) -> Answer:
 
 
 class RefreshContract(Contract):
-    """`stale_queries`, and `save` with `replace`."""
+    """`sources` of which the subgraph is stale, and `save` with `replace`."""
 
     def test_a_subgraph_expires_when_its_time_is_over(self, store: GraphStore, namespace: str) -> None:
         times = ("", BEFORE, NOW, LATER, "2025-12-31T23:59:59+00:00")
         graphs = [_dated(make_subgraph(n, namespace=namespace), expires_at=time) for n, time in enumerate(times)]
         store.save(graphs, PLAIN)
         wanted = sorted((graphs[1], graphs[4]), key=lambda graph: graph.query.id)
-        rows = [StaleQuery(graph.query.id, graph.created_at, graph.expires_at) for graph in wanted]
-        assert store.stale_queries("expired", NOW) == rows
-        assert store.stale_queries("expired", "2025-01-01T00:00:00+00:00") == []
-        assert store.stale_queries("failed", NOW) == []
+        rows = [_row(graph) for graph in wanted]
+        assert store.sources(EXPIRED) == rows
+        assert store.sources(SourceFilter(expired_before="2025-01-01T00:00:00+00:00")) == []
+        assert store.sources(FAILED) == []
 
     def test_a_subgraph_failed_when_an_answer_from_it_was_wrong(self, store: GraphStore, namespace: str) -> None:
         graphs = [_dated(make_subgraph(n, namespace=namespace), created_at=NOW) for n in range(8)]
@@ -73,26 +79,22 @@ class RefreshContract(Contract):
         ]
         store.save_answers(answers)
         wanted = sorted((graphs[n] for n in (0, 1, 6, 7)), key=lambda graph: graph.query.id)
-        rows = [StaleQuery(graph.query.id, NOW, graph.expires_at) for graph in wanted]
-        assert store.stale_queries("failed", NOW) == rows
-        assert store.stale_queries("expired", NOW) == [
-            StaleQuery(graph.query.id, NOW, graph.expires_at) for graph in sorted(graphs, key=lambda graph: graph.query.id)
-        ]
+        rows = [_row(graph) for graph in wanted]
+        assert store.sources(FAILED) == rows
+        assert store.sources(EXPIRED) == [_row(graph) for graph in sorted(graphs, key=lambda graph: graph.query.id)]
 
-    @pytest.mark.parametrize("reason", ["expired", "failed"])
-    def test_stale_queries_come_in_pages_by_id(
-        self, store: GraphStore, namespace: str, reason: Literal["expired", "failed"]
-    ) -> None:
+    @pytest.mark.parametrize("wanted", [EXPIRED, FAILED, SourceFilter()])
+    def test_sources_come_in_pages_by_id(self, store: GraphStore, namespace: str, wanted: SourceFilter) -> None:
         graphs = [make_subgraph(n, namespace=namespace) for n in range(7)]
         store.save(graphs, PLAIN)
         store.save_answers([_shown_all(expected(graph, PLAIN), namespace, created_at=LATER) for graph in graphs])
         ids = sorted(graph.query.id for graph in graphs)
-        assert _ids(store.stale_queries(reason, NOW)) == ids
-        assert _ids(store.stale_queries(reason, NOW, limit=3)) == ids[:3]
-        assert _ids(store.stale_queries(reason, NOW, after=ids[2], limit=3)) == ids[3:6]
-        assert _ids(store.stale_queries(reason, NOW, after=ids[5], limit=3)) == ids[6:]
-        assert store.stale_queries(reason, NOW, after=ids[6]) == []
-        assert store.stale_queries(reason, NOW, limit=0) == []
+        assert _ids(store.sources(wanted)) == ids
+        assert _ids(store.sources(wanted, limit=3)) == ids[:3]
+        assert _ids(store.sources(wanted, after=ids[2], limit=3)) == ids[3:6]
+        assert _ids(store.sources(wanted, after=ids[5], limit=3)) == ids[6:]
+        assert store.sources(wanted, after=ids[6]) == []
+        assert store.sources(wanted, limit=0) == []
 
     def test_stale_queries_of_another_namespace_are_not_seen(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(f"{namespace}-neighbour") as store:
@@ -100,7 +102,7 @@ class RefreshContract(Contract):
             store.save([graph], PLAIN)
             store.save_answers([_shown_all(expected(graph, PLAIN), store.namespace, created_at=LATER)])
         with open_store(namespace) as store:
-            assert store.stale_queries("expired", NOW) == store.stale_queries("failed", NOW) == []
+            assert store.sources(EXPIRED) == store.sources(FAILED) == []
 
     def test_another_edition_replaces_the_subgraph_of_the_same_settings(self, store: GraphStore, namespace: str) -> None:
         old, new, other = _edition(1, namespace), _edition(2, namespace, size=2), make_subgraph("other", namespace=namespace)
@@ -125,19 +127,19 @@ class RefreshContract(Contract):
         assert_same(store.read([graph.query.id]), [again])
         assert store.counts() == before
         assert walk(store, answer.id).keys() == {(line.kind, line.ref) for line in answer.lines}
-        assert store.stale_queries("failed", NOW) == store.stale_queries("expired", NOW) == []
+        assert store.sources(FAILED) == store.sources(EXPIRED) == []
 
     def test_an_old_answer_keeps_its_audit_and_does_not_count_again(self, store: GraphStore, namespace: str) -> None:
         old, new = expected(_edition(1, namespace), PLAIN), _edition(2, namespace)
         store.save([old], PLAIN)
         answer = _shown_all(old, namespace, created_at=old.created_at, snapshot={"lines": [item.text for item in old.evidence]})
         store.save_answers([answer])
-        assert _ids(store.stale_queries("failed", NOW)) == [old.query.id]
+        assert _ids(store.sources(FAILED)) == [old.query.id]
         store.save([new], PLAIN, replace=True)
-        assert_same(store.read_answer(answer.id), answer)
-        assert [item.id for item in store.list_answers(old.query.id)] == [answer.id]
+        assert_same(read_answer(store, answer.id), answer)
+        assert [item.id for item in store.answers(old.query.id)] == [answer.id]
         assert walk(store, answer.id) == {}
-        assert store.stale_queries("failed", NOW) == []
+        assert store.sources(FAILED) == []
         counts = store.counts()
         assert (counts["Answer"], counts["ANSWERS"], counts["USED"]) == (1, 1, 0)
         assert store.verify() == []

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from drag_graph.errors import StoreError
+from drag_graph.manage.listing import newest_queries
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports.store import GraphStore, QuerySummary, SaveOutcome
+from drag_graph.ports.store import GraphStore, SaveOutcome, SourceFilter, settings_hashes
 from drag_graph.testing.builders import HOSTILE_NAMES, Spec, expected, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.contract.schema import LABELS, TYPES
@@ -88,10 +89,10 @@ FLAWED = (
 
 
 class SavingContract(Contract):
-    """`save`, `read`, `settings_hashes`, `list_queries`, `match_ids`, `counts`."""
+    """`save`, `read`, `sources`, `counts`."""
 
     def test_a_saved_subgraph_is_read_back_whole(self, store: GraphStore, namespace: str) -> None:
-        store.claim_embedder("of-tests", 4)
+        store.embedder(("of-tests", 4))
         graph = make_subgraph(namespace=namespace, embedding=(0.5, -0.5, 0.5, 0.5), extra_entities=["unlinked"])
         assert store.save([graph], PLAIN) == ["created"]
         assert_same(store.read([graph.query.id]), [expected(graph, PLAIN)])
@@ -124,8 +125,8 @@ class SavingContract(Contract):
         loose = Aggregation(top_k=100, threshold=0.0, strategy="predicate")
         store.save([bystander, graph], loose)
         assert_same(store.read([graph.query.id, bystander.query.id]), [expected(graph, loose), expected(bystander, loose)])
-        assert store.match_ids("query", "' OR 1=1 //") == []
-        assert store.match_ids("query", "%") == []
+        assert store.sources(SourceFilter(prefix="' OR 1=1 //")) == []
+        assert store.sources(SourceFilter(prefix="%")) == []
         assert store.verify() == []
 
     def test_random_subgraphs_are_read_back_in_the_order_asked_for(self, store: GraphStore, namespace: str) -> None:
@@ -186,7 +187,7 @@ class SavingContract(Contract):
         counts = store.counts()
         sizes = {"Query": 3, "Evidence": 2 + 4 + 4, "TRIPLE": 2 + 5 + 5, "TeacherCall": 2 + 2 + 2}
         assert {name: counts[name] for name in sizes} == sizes
-        assert store.settings_hashes([new.query.id]) == {new.query.id: "settings-2"}
+        assert settings_hashes(store, [new.query.id]) == {new.query.id: "settings-2"}
         assert store.verify() == []
 
     @pytest.mark.parametrize("flaw", FLAWED, ids=lambda flaw: flaw.__name__.strip("_"))
@@ -278,18 +279,18 @@ class SavingContract(Contract):
         one = make_subgraph(1, namespace=namespace, settings_hash="a")
         two = make_subgraph(2, namespace=namespace, settings_hash="b")
         store.save([one, two], PLAIN)
-        assert store.settings_hashes([two.query.id, "missing"]) == {two.query.id: "b"}
-        assert store.settings_hashes([one.query.id, two.query.id]) == {one.query.id: "a", two.query.id: "b"}
+        assert settings_hashes(store, [two.query.id, "missing"]) == {two.query.id: "b"}
+        assert settings_hashes(store, [one.query.id, two.query.id]) == {one.query.id: "a", two.query.id: "b"}
 
     def test_listing_is_the_newest_first_in_pages(self, store: GraphStore, namespace: str) -> None:
         graphs = [expected(graph, PLAIN) for graph in random_subgraphs(7, namespace=namespace, seed=4)]
         store.save(graphs, PLAIN)
-        rows = sorted((_row(graph) for graph in graphs), key=lambda row: row.id)
-        rows.sort(key=lambda row: row.created_at, reverse=True)
-        assert store.list_queries() == rows
-        assert store.list_queries(limit=3) == rows[:3]
-        assert store.list_queries(limit=3, offset=5) == rows[5:]
-        assert store.list_queries(offset=7) == []
+        rows = sorted(graphs, key=lambda graph: graph.source_id)
+        rows.sort(key=lambda graph: graph.created_at, reverse=True)
+        assert_same(newest_queries(store, 9), (rows, 7))
+        assert_same(newest_queries(store, 3), (rows[:3], 7))
+        assert_same(newest_queries(store, 3, 5), (rows[5:], 7))
+        assert newest_queries(store, 3, 7) == ([], 7)
 
     def test_the_id_of_an_input_line_finds_its_queries(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(3, namespace=namespace, seed=6)
@@ -298,20 +299,27 @@ class SavingContract(Contract):
             for graph, name in zip(graphs, ("q-1", "q-1", "q-10"), strict=True)
         ]
         store.save(named, PLAIN)
-        assert store.match_ids("input", "q-1") == sorted(graph.query.id for graph in named[:2])
-        assert store.match_ids("input", "q-1", limit=1) == sorted(graph.query.id for graph in named[:2])[:1]
-        assert store.match_ids("input", "q") == []
+        wanted = sorted(graph.query.id for graph in named[:2])
+        assert [item.id for item in store.sources(SourceFilter(input_id="q-1"))] == wanted
+        assert [item.id for item in store.sources(SourceFilter(input_id="q-1"), limit=1)] == wanted[:1]
+        assert store.sources(SourceFilter(input_id="q")) == []
+        assert store.sources(SourceFilter(input_id="q-1", prefix="no such")) == []
 
     def test_a_short_id_finds_what_begins_with_it(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(20, namespace=namespace, seed=6)
         store.save(graphs, PLAIN)
         ids = sorted(graph.query.id for graph in graphs)
-        assert store.match_ids("query", ids[7]) == [ids[7]]
-        assert store.match_ids("query", ids[7][0]) == [id_ for id_ in ids if id_[0] == ids[7][0]][:10]
-        assert store.match_ids("query", "", limit=50) == ids
-        assert store.match_ids("query", "", limit=4) == ids[:4]
-        assert store.match_ids("query", ids[7][1:]) == []
-        assert store.match_ids("answer", "") == []
+
+        def begin(prefix: str, after: str = "", limit: int = 100) -> list[str]:
+            return [item.id for item in store.sources(SourceFilter(prefix=prefix), after=after, limit=limit)]
+
+        assert begin(ids[7]) == [ids[7]]
+        for prefix in (ids[7][:2], ids[7][0], ""):
+            same = [id_ for id_ in ids if id_.startswith(prefix)]
+            assert (begin(prefix), begin(prefix, limit=1), begin(prefix, after=same[0])) == (same, same[:1], same[1:])
+        assert begin("", limit=4) == ids[:4]
+        assert begin(ids[7][1:]) == []
+        assert store.answers(prefix=ids[7][0]) == []
 
     def test_counts_name_every_label_and_type(self, store: GraphStore, namespace: str) -> None:
         empty = store.counts()
@@ -326,11 +334,3 @@ class SavingContract(Contract):
 
 def _chain(length: int) -> list[Spec]:
     return [(f"link {n}", "holds", f"link {n + 1}", 0.9, n) for n in range(length)]
-
-
-def _row(graph: Subgraph) -> QuerySummary:
-    query = graph.query
-    sizes = {"evidence": len(graph.evidence), "triples": len(graph.triples), "edges": len(graph.edges)}
-    head = {"id": query.id, "text": query.text, "options": query.options, "domain": query.domain}
-    rest = {"graph": graph.graph, "status": "complete", "settings_hash": graph.settings_hash, "created_at": graph.created_at}
-    return QuerySummary(**head, **rest, **sizes)  # type: ignore[arg-type]

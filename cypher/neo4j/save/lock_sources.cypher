@@ -1,8 +1,8 @@
 // what: makes other writers of these queries wait until this transaction ends; in order of id, so that two never wait for
 //     each other
-// parameters: namespace, source_ids
+// parameters: namespace, ids
 // returns: one row a query that is stored: id, settings_hash (as they are once the lock is held)
-UNWIND $source_ids AS id
+UNWIND $ids AS id
 WITH id ORDER BY id
 MATCH (q:Source {id: id})
 USING INDEX SEEK q:Source(id)

@@ -1,0 +1,18 @@
+// what: pages through those of the namespace's sources that all conditions hold of; an empty one holds of all. Ordered by all that
+//     the index is of, a page reads no more than it passes over and returns
+// parameters: namespace, after, until (bounds of the ids, both excluded), prefix, input_id, expired_before, has_failed, limit
+// returns: one row a source: id, is_document, settings_hash, created_at, expires_at
+MATCH (s:Source)
+USING INDEX SEEK s:Source(namespace, id)
+WHERE s.namespace = $namespace AND s.id > $after AND s.id < $until AND s.id STARTS WITH $prefix
+  AND ($input_id = '' OR s.input_id = $input_id)
+  AND ($expired_before = '' OR (s.expires_at <> '' AND s.expires_at < $expired_before))
+  AND (NOT $has_failed OR EXISTS {
+    MATCH (s)<-[:ANSWERS]-(a)
+    WHERE a.correct = false AND a.mode <> 'none' AND a.created_at >= s.created_at
+  })
+WITH s
+ORDER BY s.namespace, s.id
+LIMIT $limit
+RETURN s.id AS id, s:Document AS is_document, s.settings_hash AS settings_hash, s.created_at AS created_at,
+  s.expires_at AS expires_at

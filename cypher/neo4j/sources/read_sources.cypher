@@ -1,0 +1,9 @@
+// what: finds sources by their ids
+// parameters: namespace, ids
+// returns: one row a source that is stored: id, is_document, settings_hash, created_at, expires_at
+UNWIND $ids AS id
+MATCH (s:Source {id: id})
+USING INDEX SEEK s:Source(id)
+WHERE s.namespace = $namespace
+RETURN s.id AS id, s:Document AS is_document, s.settings_hash AS settings_hash, s.created_at AS created_at,
+  s.expires_at AS expires_at

@@ -1,0 +1,39 @@
+"""What the shared parts of a store ask of an engine's transactions."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+Row = dict[str, Any]
+Run = Callable[..., list[Row]]
+"""Runs the statement of a name with its parameters in one transaction, and returns its rows."""
+
+
+class Transaction(Protocol):
+    """Statements of one transaction. `perhaps_done`: the same work may have come through before (nobody heard of its end)."""
+
+    perhaps_done: bool
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Execute the statement of that name and return its rows."""
+
+
+Session = TypeVar("Session", bound=Transaction)
+Result = TypeVar("Result")
+
+
+class Access(Protocol):
+    """A namespace of an engine's store, and transactions on it."""
+
+    @property
+    def location(self) -> str:
+        """See GraphStore."""
+
+    @property
+    def namespace(self) -> str:
+        """See GraphStore."""
+
+    def in_reading(self, work: Callable[[Any], Result]) -> Result:
+        """Return what `work` returns, which reads."""
+
+    def in_writing(self, work: Callable[[Any], Result], *, keeps_vectors: bool = False) -> Result:
+        """Return what `work` returns in one transaction that writes; with `keeps_vectors`, no vector changes."""

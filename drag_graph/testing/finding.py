@@ -1,0 +1,21 @@
+"""What tests ask a store for again and again, over the methods of the port."""
+
+from collections.abc import Sequence
+
+from drag_graph.model import Answer
+from drag_graph.ports.store import GraphStore
+
+
+def read_answer(store: GraphStore, id_: str) -> Answer | None:
+    """Return the answer of that id with its snapshot, or None."""
+    return next((answer for answer in store.answers(prefix=id_, limit=1) if answer.id == id_), None)
+
+
+def query_ids(store: GraphStore) -> list[str]:
+    """Return the ids of all stored queries, sorted."""
+    return [item.id for item in store.sources(limit=10_000) if not item.is_document]
+
+
+def nearest_queries(store: GraphStore, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
+    """Return up to `k` (query id, cosine) pairs, nearest first."""
+    return [(hit.id, hit.score) for hit in store.search.candidates(vector, (), k).queries]

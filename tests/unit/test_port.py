@@ -1,0 +1,40 @@
+"""What a new engine has to implement stays small (docs/engines.md)."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from drag_graph.ports.concepts import ConceptStore
+from drag_graph.ports.search import GraphSearch
+from drag_graph.ports.store import GraphStore
+from drag_graph.testing.dict_concepts import DictConcepts
+from drag_graph.testing.dict_search import DictSearch
+from drag_graph.testing.dict_store import DictStore
+
+MOST = 25
+ENGINES = Path(__file__).parents[2] / "docs" / "engines.md"
+PARTS = {GraphStore: DictStore, ConceptStore: DictConcepts, GraphSearch: DictSearch}
+BESIDE = {DictStore: {"content"}, DictConcepts: {"records"}}
+"""What the parts of the store in memory lend each other."""
+
+
+def methods(of):
+    return {name for name, _ in inspect.getmembers(of, inspect.isfunction) if not name.startswith("_")}
+
+
+def test_an_engine_implements_so_many_methods_and_no_more():
+    assert sum(len(methods(port)) for port in PARTS) == MOST
+
+
+@pytest.mark.parametrize("port", PARTS, ids=lambda port: port.__name__)
+def test_the_store_in_memory_implements_exactly_the_port(port):
+    own = PARTS[port]
+    assert methods(own) - BESIDE.get(own, set()) == methods(port)
+
+
+def test_the_page_for_a_new_engine_names_every_method():
+    table = re.findall(r"^\|.*\|$", ENGINES.read_text(encoding="utf-8"), re.MULTILINE)
+    named = set(re.findall(r"`(?:search\.|concepts\.)?(\w+)`", " ".join(row.split("|")[2] for row in table)))
+    assert named == set().union(*map(methods, PARTS))
