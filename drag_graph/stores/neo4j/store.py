@@ -22,7 +22,7 @@ from drag_graph.stores.shared.transaction import Row
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
 ROWS_A_PAGE = 100
-SAVE_TRIES = 5
+SAVE_TRIES = 10
 """How often a save is tried where others write the same sources meanwhile."""
 READ_TRIES = 3
 """How often subgraphs are read beside writers before those are made to wait, where what was read is not of one state."""
