@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
 
 from drag_graph.graph.aggregate import Claim, Part, edges_of
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.stores.shared.records import link, node
 from drag_graph.stores.shared.rows import shown_evidence
-
-Row = dict[str, Any]
+from drag_graph.stores.shared.transaction import Row
 
 HEADS = {False: ("save_subgraphs_queries", "replace_queries"), True: ("save_subgraphs_documents", "replace_documents")}
 """By whether the source is a document: what makes its node, and what gives it new properties."""
@@ -69,17 +66,3 @@ def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
     sources = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in dict.fromkeys(answer.source_ids)]
     shown = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in shown_evidence(answer)]
     return {"save_answers_queries": sources, "save_answers_documents": sources, "save_answers_evidence": shown}
-
-
-def node_record(label: str, row: Row) -> Row:
-    """Return a node as a record (`GraphStore.records`)."""
-    return node(label, row["id"], {name: value for name, value in row.items() if value is not None})
-
-
-def link_record(namespace: str, row: Row) -> Row:
-    """Return a relationship that only links as a record; its id is made of its type and ends."""
-    return link(row["type"], row["source"], row["target"], namespace)
-
-
-def _distinct(items: Iterable[str]) -> list[str]:
-    return items if isinstance(items, list) and len(items) == 1 else list(dict.fromkeys(items))

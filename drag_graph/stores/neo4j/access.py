@@ -81,16 +81,14 @@ class Neo4jAccess:
         if migrate.plan(migrate.known("neo4j"), self._history()):
             self._connection.change_schema(load("lock_migrations_schema", "neo4j").bind()[0])
             with self._connection.locked("lock_migrations", PATIENCE) as check_lock:
-                done = migrate.run("neo4j", self._history_now, partial(self._apply, check_lock))
+                done = migrate.run("neo4j", partial(self._history, current=True), partial(self._apply, check_lock))
         self._migrated = True
         return done
 
-    def _history(self) -> list[Migration]:
-        return [Migration(**row) for row in self._connection.read(lambda work: work.run("applied_migrations"))]
-
-    def _history_now(self) -> list[Migration]:
-        """Read what another upgrader has just done, too."""
-        return [Migration(**row) for row in self._connection.read(lambda work: work.run("applied_migrations"), current=True)]
+    def _history(self, *, current: bool = False) -> list[Migration]:
+        """Return what was applied; where it has to be `current`, what another upgrader has just done, too."""
+        found = self._connection.read(lambda work: work.run("applied_migrations"), current=current)
+        return [Migration(**row) for row in found]
 
     def _apply(self, check_lock: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
         """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS.
@@ -130,7 +128,7 @@ class Neo4jAccess:
             return
         if migrate.plan(migrate.known("neo4j"), self._history()):
             # A replica may not have heard yet of an upgrade.
-            migrate.require("neo4j", self._history_now, f"the store at {self.location}", self._uri)
+            migrate.require("neo4j", partial(self._history, current=True), f"the store at {self.location}", self._uri)
         self._migrated = True
 
     def in_reading(self, work: Callable[[Work], Result]) -> Result:

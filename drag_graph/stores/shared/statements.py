@@ -104,11 +104,6 @@ def names(dialect: Dialect, root: Path | None = None) -> list[str]:
     return sorted(_files(folder, dialect).keys() | _files(folder, COMMON).keys())
 
 
-def all_statements(dialect: Dialect) -> list[Statement]:
-    """Return every statement of `dialect`, loaded and so checked, sorted by name. Raises as `load` does."""
-    return [load(name, dialect) for name in names(dialect)]
-
-
 @cache
 def _files(root: Path, part: str) -> dict[str, Path]:
     """Return the statement files of a dialect (or of `common`) by name. Raises ConfigurationError for a name in two topics."""
