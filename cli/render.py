@@ -226,9 +226,7 @@ def listing(queries: Sequence["Subgraph"], where: str, total: int, *, as_json: b
         console().print(f"No query is stored in {escape(where)}.")
         return
     columns = ("query", "question", "domain", "graph", "evidence", "triples", "edges")
-    rows = []
-    for one in map(_summary, queries):
-        rows.append((one["id"][:SHORT], one["text"], *(one[name] for name in columns[2:])))
+    rows = ((one["id"][:SHORT], one["text"], *(one[name] for name in columns[2:])) for one in map(_summary, queries))
     table(columns, rows, wrapped="question")
 
 
