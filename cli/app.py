@@ -85,6 +85,7 @@ def _run(*, debug: bool) -> int:
     except (typer.Abort, KeyboardInterrupt):
         code = EXIT_INTERRUPTED
     except UsageProblem as error:
+        error.message = error.message.replace("Value error, ", "")
         error.show()
         return int(error.exit_code)
     except SystemExit as stop:  # typer ends so, with code 1, when the reader of our output goes away

@@ -105,9 +105,12 @@ def fields(values: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         document(values)
         return
-    widest = max(map(len, values))
+    drawn = Table(show_header=False, box=None, pad_edge=False)
+    drawn.add_column(no_wrap=True)
+    drawn.add_column(overflow="fold")
     for name, value in values.items():
-        console().print(f"[bold]{name:<{widest}}[/bold]  {escape(_plain(value))}")
+        drawn.add_row(f"[bold]{name}[/bold]", escape(_plain(value)))
+    console().print(drawn)
 
 
 def _plain(value: Any) -> str:
