@@ -35,6 +35,8 @@ that have to wait go together, as a statement costs the client about as much as 
 class Neo4jStore(Neo4jAccess, SharedStore[Work]):
     """The `GraphStore` port on Neo4j; see there for what each method promises."""
 
+    _writing_tells = True
+
     @property
     def concepts(self) -> Neo4jConcepts:
         return Neo4jConcepts(self)

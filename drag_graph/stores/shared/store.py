@@ -41,6 +41,8 @@ class SharedStore(ABC, Generic[Session]):
 
     _namespace: str
     _read_only: bool
+    _writing_tells = False
+    """Whether only a write tells that a store may be written: a file that may not be is refused when it is opened."""
     _claimed: tuple[str, int] | None = None
     """The embedder that this store claimed, until it has saved a source: till then another one may take the namespace."""
 
@@ -101,7 +103,7 @@ class SharedStore(ABC, Generic[Session]):
             return there
         if there is not None and self._read_only:
             checks.check_embedder(there, claimed, self.place)
-        else:
+        elif there != claimed or self._writing_tells:
             self.in_writing(lambda session: self._claim(session, claimed), keeps_vectors=True)
         self._claimed = claimed
         return claimed
