@@ -289,7 +289,7 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption, ledge
         base_url=settings.teacher_base_url,
         api_key=settings.teacher_api_key.get_secret_value(),
         tape=ledger.tape,
-        budget=Budget(settings.budget_usd, ledger.account(run.job, owner=run.id)),
+        budget=Budget(settings.budget_usd, ledger.account(run.job)),
         timeout=settings.teacher_timeout,
         sleep=interruption.sleep,
         check=interruption.check,

@@ -37,9 +37,9 @@ class Ledger:
         """Release the file; a second call does nothing."""
         self.database.close()
 
-    def account(self, job: str, owner: str) -> Account:
-        """Return the spending of a job, for one who reserves."""
-        return Account(self.database, job, owner)
+    def account(self, job: str) -> Account:
+        """Return the spending of a job."""
+        return Account(self.database, job)
 
     def batches(self, job: str, model: str) -> BatchRecords:
         """Return the batches of a job. Raises StoreLocked where another process is at work on them."""

@@ -1,8 +1,8 @@
 """What is known about the batches of a job, kept so that a kill at any instant loses none, and the requests in them.
 
 A batch's row, its requests' and the reservation of its money are written in one transaction before the provider hears of it;
-what it cost and that it is collected, in another. The reservation bears the batch's token instead of a run's id: it stays when
-the run dies.
+what it cost and that it is collected, in another. The reservation bears the batch's token; it stays when the run
+dies.
 """
 
 import json
@@ -167,9 +167,9 @@ class BatchRecords:
         record.status = COLLECTED
         owned = (self._job, record.token)
         with self._database.writing() as rows:
-            (reserved,) = rows.execute(f"{RESERVED} AND owner = ?", owned).fetchone()
+            (reserved,) = rows.execute(f"{RESERVED} AND batch = ?", owned).fetchone()
             amount = reserved if cost_usd is None else nanos(cost_usd)
-            gone = rows.execute("DELETE FROM reservations WHERE job = ? AND owner = ?", owned).rowcount
+            gone = rows.execute("DELETE FROM reservations WHERE job = ? AND batch = ?", owned).rowcount
             if gone:
                 rows.execute(SPEND, (self._job, amount))
             statement = "UPDATE batches SET status = ?, document = ? WHERE token = ?"

@@ -25,15 +25,15 @@ class Budget:
     A call reserves the most that it can cost before it is sent and settles for what it did cost. Where only the calls in
     flight here stand in the way, `reserve` waits for one of them to settle for less.
 
-    The limit is that of the account's job: what earlier runs spent counts, and so does, in full, what other
-    owners have reserved, be it a run that was killed or one that runs beside this. Without a limit nothing is reserved; what
+    The limit is that of the account's job: what earlier runs spent counts, and so does, in full, what others
+    have reserved, be it a run that was killed or one that runs beside this. Without a limit nothing is reserved; what
     was spent is recorded all the same, for a later run of the job that has one. The methods then raise StoreUnfit, too, where
     the ledger cannot be used; no reservation is lost by that.
     """
 
     def __init__(self, limit_usd: float | None = None, account: Account | None = None) -> None:
         self._limit = None if limit_usd is None or limit_usd == float("inf") else nanos_of_limit(limit_usd)
-        self._account = account or Account(Database(), "", "")
+        self._account = account or Account(Database(), "")
         self._spent_here = 0
         self._open: set[Reservation] = set()
         self._changed = threading.Condition()
@@ -49,17 +49,6 @@ class Budget:
     def spent_usd(self) -> float:
         """What the settled calls of the job cost together, including what was possibly charged for replies that got lost."""
         return dollars(self._account.standing().settled)
-
-    @property
-    def spent_here_usd(self) -> float:
-        """What the calls that were settled here cost: without the job's other runs."""
-        with self._changed:
-            return dollars(self._spent_here)
-
-    @property
-    def spent_before_usd(self) -> float:
-        """What had been spent, or reserved by others, when this was made: by earlier runs of the job."""
-        return dollars(self._before)
 
     def reserve(self, estimate_usd: float) -> Reservation:
         """Set aside `estimate_usd`. Every reservation must be settled, whatever happens.
@@ -87,13 +76,6 @@ class Budget:
                 self._account.settle(reservation.key, reservation.amount, actual)
             elif actual:
                 self._account.spend(actual)
-
-    def abandon(self, owner: str) -> float:
-        """Settle all that another owner of the job has reserved for its full amount, and return that in US dollars.
-
-        For an owner that is known to be dead. Nothing becomes free by it: its calls may have been charged.
-        """
-        return dollars(self._account.abandon(owner))
 
     def _reserve(self, amount: int, limit: int) -> int:
         while True:

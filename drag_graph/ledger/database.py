@@ -45,7 +45,7 @@ CREATE TABLE results (
 ) WITHOUT ROWID;
 CREATE INDEX results_of_source ON results (id, settings_hash, status);
 CREATE TABLE spending (job TEXT PRIMARY KEY, nanos INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE reservations (id INTEGER PRIMARY KEY, job TEXT NOT NULL, owner TEXT NOT NULL, nanos INTEGER NOT NULL);
+CREATE TABLE reservations (id INTEGER PRIMARY KEY, job TEXT NOT NULL, batch TEXT NOT NULL, nanos INTEGER NOT NULL);
 CREATE INDEX reservations_of_job ON reservations (job);
 CREATE TABLE batches (
     token TEXT PRIMARY KEY, job TEXT NOT NULL, model TEXT NOT NULL, batch_id TEXT NOT NULL DEFAULT '',

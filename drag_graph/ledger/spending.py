@@ -18,7 +18,7 @@ _MOST = 1 << 52
 _SPENT = "SELECT COALESCE(SUM(nanos), 0) FROM spending WHERE job = ?"
 RESERVED = "SELECT COALESCE(SUM(nanos), 0) FROM reservations WHERE job = ?"
 SPEND = "INSERT INTO spending VALUES (?1, ?2) ON CONFLICT (job) DO UPDATE SET nanos = nanos + ?2"
-RESERVE = "INSERT INTO reservations (id, job, owner, nanos) VALUES (?, ?, ?, ?)"
+RESERVE = "INSERT INTO reservations (id, job, batch, nanos) VALUES (?, ?, ?, ?)"
 
 
 def nanos(usd: float) -> int:
@@ -62,8 +62,7 @@ def standing_of(rows: sqlite3.Connection, job: str) -> Standing:
 class Account:
     """The spending of one job in a ledger. Amounts are in nano-dollars. Thread-safe, and safe beside other processes.
 
-    `job` names what is paid for together: the same command again is the same job. `owner` names who reserves, so that what a
-    dead one had open can be told from the rest.
+    `job` names what is paid for together: the same command again is the same job.
 
     A reservation is on the disk before `reserve` returns, so that a loss of power cannot forget it. The other changes survive
     a kill of the process; when a loss of power undoes a settling, its reservation is back, which is never less.
@@ -71,8 +70,8 @@ class Account:
     Every method raises StoreUnfit, in words, where the file cannot be used; what was reserved then stays reserved.
     """
 
-    def __init__(self, database: Database, job: str, owner: str) -> None:
-        self._database, self.job, self.owner = database, job, owner
+    def __init__(self, database: Database, job: str) -> None:
+        self._database, self.job = database, job
 
     def reserve(self, amount: int, limit: int) -> tuple[int | None, Standing]:
         """Set `amount` aside where it fits, in one step; return its key, or None, and what stood before."""
@@ -81,31 +80,22 @@ class Account:
             standing = self._standing(rows)
             if not standing.fits(amount, limit):
                 return None, standing
-            # SQLite gives the number of a deleted row again; by then it could be another owner's.
+            # SQLite gives the number of a deleted row again; by then it could be another's.
             key = secrets.randbits(62)
-            rows.execute(RESERVE, (key, self.job, self.owner, amount))
+            rows.execute(RESERVE, (key, self.job, "", amount))
             return key, standing
 
     def settle(self, key: int, amount: int, actual: int) -> None:
         """Replace the reservation `key` of `amount` by `actual`."""
         with self._database.writing() as rows:
             found = rows.execute("DELETE FROM reservations WHERE id = ? AND job = ?", (key, self.job)).rowcount
-            # Where it is gone, somebody took this owner for dead and settled it in full.
+            # Where it is gone, it has been settled before: a call to the ledger may be repeated, and is not paid twice.
             rows.execute(SPEND, (self.job, actual if found else max(actual - amount, 0)))
 
     def spend(self, actual: int) -> None:
         """Add what was spent without a reservation."""
         with self._database.writing() as rows:
             rows.execute(SPEND, (self.job, actual))
-
-    def abandon(self, owner: str) -> int:
-        """Settle all that `owner` has reserved at its full amount; return that."""
-        with self._database.writing() as rows:
-            (amount,) = rows.execute(f"{RESERVED} AND owner = ?", (self.job, owner)).fetchone()
-            rows.execute("DELETE FROM reservations WHERE job = ? AND owner = ?", (self.job, owner))
-            if amount:
-                rows.execute(SPEND, (self.job, amount))
-            return int(amount)
 
     def standing(self) -> Standing:
         """Return where the job stands now."""

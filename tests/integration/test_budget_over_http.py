@@ -137,7 +137,7 @@ def storm(folder, *, limit, runs, seed):
         till = Till(faulty=0.4).attach(server)
         for run in range(1, runs + 1):
             allowed = limit * run / runs
-            budget = Budget(allowed, Account(Database(folder / "runs.db"), "job", f"run {run}"))
+            budget = Budget(allowed, Account(Database(folder / "runs.db"), "job"))
             with Ledger(folder / f"{run}.ledger") as ledger:
                 options = {
                     "base_url": server.url,

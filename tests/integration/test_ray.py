@@ -299,7 +299,7 @@ def test_the_budget_holds_across_workers_and_a_kill(two_nodes, tmp_path):
     assert report.exit_code == 5
     assert 0 < sum(charges) <= limit
     with Ledger(settings.ledger_path) as ledger:
-        standing = ledger.account(report.run.job, owner="the test").standing()
+        standing = ledger.account(report.run.job).standing()
     assert sum(charges) <= dollars(standing.settled) + 1e-9
     assert dollars(standing.settled + standing.reserved) <= limit
     assert sum(charges) > limit / 3, "the run ended long before the budget did"

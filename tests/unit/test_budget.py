@@ -13,10 +13,10 @@ from drag_graph.ledger.spending import Account, dollars, nanos, nanos_of_limit
 
 @pytest.fixture
 def ledger_of(tmp_path):
-    """A function that opens the ledger of an owner, of the job `job` if no other is named."""
+    """A function that opens the ledger, of the job `job` if no other is named."""
 
-    def open_(owner, job="job"):
-        return Account(Database(tmp_path / "runs.db"), job, owner)
+    def open_(job="job"):
+        return Account(Database(tmp_path / "runs.db"), job)
 
     return open_
 
@@ -136,10 +136,10 @@ def test_many_threads_never_pass_the_limit_together():
 
 class TestAccount:
     def test_what_an_earlier_run_spent_counts(self, ledger_of):
-        first = Budget(20, ledger_of("monday"))
+        first = Budget(20, ledger_of())
         first.settle(first.reserve(16), 15.2)
-        second = Budget(20, ledger_of("tuesday"))
-        assert second.spent_usd == second.spent_before_usd == 15.2
+        second = Budget(20, ledger_of())
+        assert second.spent_usd == 15.2
         second.settle(second.reserve(2.5), 2.5)
         with pytest.raises(BudgetReached) as caught:
             second.reserve(2.5)
@@ -147,32 +147,31 @@ class TestAccount:
             "the next call may cost $2.50; $17.70 of the budget of $20.00 is spent, $15.20 of it by earlier runs of this job"
         )
         assert "--budget-usd" in caught.value.hint
-        assert (second.spent_usd, second.spent_before_usd, second.spent_here_usd) == (17.7, 15.2, 2.5)
-        larger = Budget(30, ledger_of("wednesday"))
+        assert second.spent_usd == 17.7
+        larger = Budget(30, ledger_of())
         larger.settle(larger.reserve(12.3), 12.3)
         assert larger.spent_usd == 30
 
     def test_a_first_run_speaks_of_no_other(self, ledger_of):
-        budget = Budget(1, ledger_of("only"))
+        budget = Budget(1, ledger_of())
         budget.settle(budget.reserve(0.9), 0.9)
         with pytest.raises(BudgetReached) as caught:
             budget.reserve(0.2)
         assert str(caught.value) == "the next call may cost $0.2000; $0.9000 of the budget of $1.00 is spent"
 
     def test_what_a_killed_run_had_in_flight_counts_as_spent(self, ledger_of):
-        killed = Budget(20, ledger_of("killed"))
+        killed = Budget(20, ledger_of())
         killed.settle(killed.reserve(5), 3)
         killed.reserve(5)
         killed.reserve(6)
-        resumed = Budget(20, ledger_of("resumed"))
-        assert resumed.spent_before_usd == 14
+        resumed = Budget(20, ledger_of())
         assert resumed.spent_usd == 3
         with pytest.raises(BudgetReached, match=r"\$14\.00 of it by earlier runs"):
             resumed.reserve(6.01)
         resumed.settle(resumed.reserve(6), 6)
 
     def test_what_runs_beside_counts_and_is_named(self, ledger_of):
-        one, other = Budget(10, ledger_of("one")), Budget(10, ledger_of("other"))
+        one, other = Budget(10, ledger_of()), Budget(10, ledger_of())
         reservation = other.reserve(8)
         with pytest.raises(BudgetReached, match=r"\$8\.00 of it by other runs"):
             one.reserve(3)
@@ -181,43 +180,8 @@ class TestAccount:
         with pytest.raises(BudgetReached):
             other.reserve(0.000001)
 
-    def test_what_a_dead_owner_reserved_is_settled_in_full_when_it_is_abandoned(self, ledger_of):
-        dead, budget = Budget(10, ledger_of("dead")), Budget(10, ledger_of("alive"))
-        reservations = [dead.reserve(2), dead.reserve(2.5)]
-        mine = budget.reserve(1)
-        assert budget.abandon("dead") == 4.5
-        assert budget.abandon("dead") == budget.abandon("nobody") == 0
-        assert budget.spent_usd == 4.5
-        assert budget.spent_here_usd == 0
-        # It was not dead after all: nothing is counted twice, and nothing too little.
-        dead.settle(reservations[0], 2)
-        dead.settle(reservations[1], 4)
-        assert budget.spent_usd == 6
-        budget.settle(mine, 1)
-        assert budget.spent_usd == 7
-
-    def test_abandoning_does_not_strand_who_waits(self, ledger_of):
-        budget = Budget(10, ledger_of("one"))
-        first = budget.reserve(8)
-        refused = []
-
-        def wait():
-            try:
-                budget.reserve(7)
-            except BudgetReached as error:
-                refused.append(error)
-
-        thread = threading.Thread(target=wait, daemon=True)
-        thread.start()
-        until_it_waits(budget)
-        Budget(10, ledger_of("other")).abandon("one")
-        budget.settle(first, 1)
-        thread.join(60)
-        assert refused  # the 8 stay settled in full
-        assert budget.spent_usd == 8
-
     def test_without_a_limit_what_is_spent_is_still_recorded(self, ledger_of, tmp_path):
-        free = Budget(None, ledger_of("without"))
+        free = Budget(None, ledger_of())
         for cost in (0.1, 0.2, 0.0):
             reservation = free.reserve(5)
             with sqlite3.connect(tmp_path / "runs.db") as file:
@@ -225,34 +189,32 @@ class TestAccount:
             file.close()
             free.settle(reservation, cost)
         assert free.spent_usd == 0.3
-        limited = Budget(0.5, ledger_of("with"))
+        limited = Budget(0.5, ledger_of())
         limited.settle(limited.reserve(0.2), 0.2)
         with pytest.raises(BudgetReached, match="earlier runs"):
             limited.reserve(0.000001)
         limited.settle(limited.reserve(0.0))
 
     def test_jobs_do_not_share_a_budget(self, ledger_of):
-        one, other = Budget(1, ledger_of("run", "one")), Budget(1, ledger_of("run", "other"))
+        one, other = Budget(1, ledger_of("one")), Budget(1, ledger_of("other"))
         kept = one.reserve(1)
         other.settle(other.reserve(1), 1)
-        assert one.abandon("nobody") == 0
-        assert other.abandon("run") == 0
         one.settle(kept, 0.5)
         assert (one.spent_usd, other.spent_usd) == (0.5, 1)
 
     def test_a_job_that_has_spent_more_than_a_new_limit_gets_nothing(self, ledger_of):
-        budget = Budget(5, ledger_of("generous"))
+        budget = Budget(5, ledger_of())
         budget.settle(budget.reserve(4), 4)
         with pytest.raises(BudgetReached, match=r"\$4\.00 of the budget of \$1\.00 is spent"):
-            Budget(1, ledger_of("mean")).reserve(0.01)
+            Budget(1, ledger_of()).reserve(0.01)
 
     def test_a_call_that_cost_more_than_its_estimate_is_counted_as_it_is(self, ledger_of):
-        budget = Budget(5, ledger_of("one"))
+        budget = Budget(5, ledger_of())
         budget.settle(budget.reserve(1), 1.5)
-        assert budget.spent_usd == Budget(None, ledger_of("two")).spent_usd == 1.5
+        assert budget.spent_usd == Budget(None, ledger_of()).spent_usd == 1.5
 
     def test_a_file_that_cannot_be_written_refuses_in_words_and_strands_nobody(self, ledger_of, tmp_path):
-        budget = Budget(1, ledger_of("one"))
+        budget = Budget(1, ledger_of())
         first = budget.reserve(0.6)
         errors = []
 
@@ -314,7 +276,7 @@ class TestMoney:
         assert not Budget(float("inf")).limited
 
     def test_tenths_fill_a_budget_to_the_last(self, ledger_of):
-        budget = Budget(0.3, ledger_of("one"))
+        budget = Budget(0.3, ledger_of())
         for _ in range(3):
             budget.settle(budget.reserve(0.1), 0.1)
         assert budget.spent_usd == 0.3
@@ -322,7 +284,7 @@ class TestMoney:
             budget.reserve(1e-9)
 
     def test_thousands_of_small_sums_do_not_drift(self, ledger_of):
-        ledger = ledger_of("one")
+        ledger = ledger_of()
         for _ in range(3000):
             ledger.spend(nanos(1.7e-7))
         assert dollars(ledger.standing().settled) == 3000 * 170 / 1e9

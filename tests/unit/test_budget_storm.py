@@ -69,8 +69,8 @@ class Died(Exception):  # noqa: N818 - reads as what happened
 class MortalAccount(Account):
     """A ledger of a process that dies after so many calls of it: from then on nothing is written, whoever asks."""
 
-    def __init__(self, database, job, owner, breaths):
-        super().__init__(database, job, owner)
+    def __init__(self, database, job, breaths):
+        super().__init__(database, job)
         self.breaths = breaths
         self.breathing = threading.Lock()
 
@@ -152,18 +152,16 @@ def run_threads(works):
 def storm(file, phases, plan):
     """Run phases one after another on one ledger; each is a list of budgets that run side by side, dying or not."""
     provider = Provider(LIMIT)
-    owner = 0
     for breaths_of in phases:
         refusals = Refusals()
         budgets = []
         for breaths in breaths_of:
-            owner += 1
             if file is None:
                 budgets.append(Budget(dollars(LIMIT)))
             elif breaths is None:
-                budgets.append(Budget(dollars(LIMIT), Account(Database(file), "job", str(owner))))
+                budgets.append(Budget(dollars(LIMIT), Account(Database(file), "job")))
             else:
-                budgets.append(Budget(dollars(LIMIT), MortalAccount(Database(file), "job", str(owner), breaths)))
+                budgets.append(Budget(dollars(LIMIT), MortalAccount(Database(file), "job", breaths)))
         run_threads(
             [
                 partial(make_calls, budgets[n % len(budgets)], provider, plan[n % len(plan) :] + plan, refusals)
@@ -174,7 +172,7 @@ def storm(file, phases, plan):
         if len(budgets) == 1:
             assert not refusals.too_early
     if file is not None:
-        standing = Account(Database(file), "job", "auditor").standing()
+        standing = Account(Database(file), "job").standing()
         assert standing.settled + standing.reserved == provider.counted <= LIMIT
     assert provider.under_way == 0
 
@@ -218,7 +216,7 @@ def test_a_budget_that_suffices_refuses_nobody(plan, workers):
     provider, refusals = Provider(limit), Refusals()
     paid = [Call(call.most, call.charge, "answered") for call in plan]
     with tempfile.TemporaryDirectory() as folder:
-        budget = Budget(dollars(limit), Account(Database(Path(folder) / "runs.db"), "job", "run"))
+        budget = Budget(dollars(limit), Account(Database(Path(folder) / "runs.db"), "job"))
         run_threads([partial(make_calls, budget, provider, paid, refusals)] * workers)
         assert refusals.number == 0
         assert budget.spent_usd == dollars(total)
@@ -235,8 +233,8 @@ class SlowAccount(Account):
 
 
 def test_looking_and_reserving_are_one_step(tmp_path):
-    """Eight owners, each with a connection of its own as a process has, want a third of the budget at once."""
-    budgets = [Budget(3, SlowAccount(Database(tmp_path / "runs.db"), "job", str(n))) for n in range(8)]
+    """Eight budgets, each with a connection of its own as a process has, want a third of the budget at once."""
+    budgets = [Budget(3, SlowAccount(Database(tmp_path / "runs.db"), "job")) for n in range(8)]
     together, got = threading.Barrier(len(budgets)), []
 
     def want(budget):
@@ -256,8 +254,8 @@ from drag_graph.ledger.database import Database
 from drag_graph.ledger.spending import Account
 from drag_graph.errors import BudgetReached
 
-file, port, limit, owner = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-budget = Budget(limit, Account(Database(Path(file)), "job", owner))
+file, port, limit = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+budget = Budget(limit, Account(Database(Path(file)), "job"))
 
 def work():
     with socket.create_connection(("127.0.0.1", port)) as connection, connection.makefile("rw") as lines:
@@ -328,7 +326,7 @@ def spend_with_kills(folder, *, kills, side_by_side, limit):
         last.communicate(timeout=200)
         assert last.returncode == 5
         server.shutdown()
-    standing = Account(Database(file), "job", "auditor").standing()
+    standing = Account(Database(file), "job").standing()
     assert provider.most <= limit
     assert provider.charged <= standing.settled + standing.reserved <= limit
     assert limit - standing.settled - standing.reserved < 4_000_000, "there was room for another call"

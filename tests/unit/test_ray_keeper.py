@@ -13,7 +13,7 @@ from drag_graph.errors import Interrupted
 @pytest.fixture
 def keeper(tmp_path):
     handlers, level, propagate = list(log.LOGGER.handlers), log.LOGGER.level, log.LOGGER.propagate
-    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", "run", 1.0), level)
+    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", 1.0), level)
     yield keeper
     keeper._ledger.close()
     log.LOGGER.handlers[:], log.LOGGER.propagate = handlers, propagate

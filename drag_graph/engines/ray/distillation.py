@@ -71,7 +71,7 @@ class RayDistillation:
         self._lock = threading.Lock()
         self._workers: list[Any] = []
         self._keeper: Any = None
-        self.interruption = ToldInterruption(self._interrupt)
+        self.interruption = SharedInterruption(self._interrupt)
         self._cluster = Cluster(settings.ray_address)
         try:
             self._start(settings, embedder, run, make)
@@ -137,7 +137,7 @@ class RayDistillation:
         number = settings.ray_processes or min(settings.workers, self._cluster.processors())
         self._in_flight = [0] * number
         level = log.LOGGER.getEffectiveLevel()
-        custody = Custody(settings.ledger_path.absolute(), run.job, run.id, settings.budget_usd)
+        custody = Custody(settings.ledger_path.absolute(), run.job, settings.budget_usd)
         name = f"drag-graph keeper {run.id}"
         self._keeper = (
             # One query makes one call at a time: no more of them wait here than there are, and as many again of lost workers.
@@ -174,17 +174,17 @@ class RayDistillation:
             worker.interrupt.remote()
 
 
-class ToldInterruption(Interruption):
-    """An interruption that others are told of."""
+class SharedInterruption(Interruption):
+    """An interruption that other processes learn of."""
 
-    def __init__(self, tell: Callable[[], None]) -> None:
+    def __init__(self, on_interrupt: Callable[[], None]) -> None:
         super().__init__()
-        self._tell = tell
+        self._on_interrupt = on_interrupt
 
     def interrupt(self) -> None:
         """Say that the run is to end, here and in the workers."""
         super().interrupt()
-        self._tell()
+        self._on_interrupt()
 
 
 def _waited(reference: Any, timeout: float | None = None) -> Any:

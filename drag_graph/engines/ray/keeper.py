@@ -24,16 +24,17 @@ from drag_graph.ports.replies import Reply
 
 @dataclass(frozen=True, slots=True)
 class Custody:
-    """What the keeper keeps: the ledger, with the spending of `job`, whose run `run_id` may spend up to `limit_usd`."""
+    """What the keeper keeps: the ledger, with the spending of `job`, which may be up to `limit_usd`."""
 
     ledger: Path
     job: str
-    run_id: str
     limit_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Open:
+    """A reservation that is not settled, and whose it is."""
+
     reservation: Reservation
     worker: int
     life: str
@@ -48,15 +49,13 @@ class Keeper:
     def __init__(self, custody: Custody, log_level: int) -> None:
         self._events = Events(log_level)
         self._lock = threading.Lock()
-        self._held: dict[str, _Held] = {}
+        self._open: dict[str, _Open] = {}
         self._lives: dict[int, str] = {}
         self._problem: DragGraphError | None = None
         self._interrupted = threading.Event()
-        # An owner of its own: what an earlier keeper of this run has reserved is not this one's to wait for.
-        owner = f"{custody.run_id}/{uuid.uuid4().hex}"
         try:
             self._ledger = Ledger(custody.ledger)
-            self._account = self._ledger.account(custody.job, owner)
+            self._account = self._ledger.account(custody.job)
             self._budget = Budget(custody.limit_usd, self._account)
         except DragGraphError as error:  # to be told by `check`, and not to end the process
             self._problem = error
@@ -64,7 +63,7 @@ class Keeper:
     @returns_errors
     def check(self) -> None:
         """Raise what is wrong with the ledger."""
-        self._hold()
+        self._check()
 
     def events(self) -> list[Event]:
         """Return what was logged since the last time."""
@@ -76,14 +75,14 @@ class Keeper:
 
         What the last life had reserved counts as spent, as nobody can know any more.
         """
-        self._hold()
+        self._check()
         with self._lock:
             self._lives[worker] = life
-            lost = {name: held for name, held in self._held.items() if held.worker == worker and held.life != life}
+            lost = {name: one for name, one in self._open.items() if one.worker == worker and one.life != life}
             for name in lost:
-                del self._held[name]
-        for held in lost.values():
-            self._budget.settle(held.reservation, dollars(held.reservation.amount))
+                del self._open[name]
+        for one in lost.values():
+            self._budget.settle(one.reservation, dollars(one.reservation.amount))
         if lost:
             log.event("a worker was lost with calls in flight", worker=worker, calls=len(lost))
         return self._interrupted.is_set()
@@ -95,19 +94,19 @@ class Keeper:
     @returns_errors
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
         """See `Tape.find`."""
-        self._hold()
+        self._check()
         return self._ledger.tape.find(model, request)
 
     @returns_errors
     def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
         """See `Tape.record`."""
-        self._hold()
+        self._check()
         return self._ledger.tape.record(model, request, payload, attempts)
 
     @returns_errors
     def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
         """See `Tape.quarantine`."""
-        self._hold()
+        self._check()
         self._ledger.tape.quarantine(model, request, error, attempts)
 
     @returns_errors
@@ -116,7 +115,7 @@ class Keeper:
 
         Raises Interrupted, too.
         """
-        self._hold()
+        self._check()
         if self._interrupted.is_set():
             raise interrupted()
         reservation = self._budget.reserve(estimate_usd)
@@ -125,7 +124,7 @@ class Keeper:
             current = self._lives.setdefault(worker, life) == life
             wanted = current and not self._interrupted.is_set()
             if wanted:
-                self._held[token.name] = _Held(reservation, worker, life)
+                self._open[token.name] = _Open(reservation, worker, life)
         if not wanted:  # the worker was lost, or the run interrupted, while this waited: the call will not be made
             self._budget.settle(reservation)
             if current:
@@ -136,16 +135,16 @@ class Keeper:
     @returns_errors
     def settle(self, token: Token, actual_usd: float) -> None:
         """See `Budget.settle`; also for what an earlier keeper has reserved."""
-        self._hold()
+        self._check()
         with self._lock:
-            held = self._held.pop(token.name, None)
-        if held is not None:
-            self._budget.settle(held.reservation, actual_usd)
+            found = self._open.pop(token.name, None)
+        if found is not None:
+            self._budget.settle(found.reservation, actual_usd)
         elif token.key is None:
             self._budget.settle(self._budget.reserve(0.0), actual_usd)
         else:
             self._account.settle(token.key, token.amount, nanos(actual_usd))
 
-    def _hold(self) -> None:
+    def _check(self) -> None:
         if self._problem is not None:
             raise self._problem

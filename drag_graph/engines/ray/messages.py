@@ -49,13 +49,13 @@ def returns_errors(method: Callable[P, T]) -> Callable[P, T | DragGraphError | O
     """
 
     @wraps(method)
-    def telling(*args: P.args, **kwargs: P.kwargs) -> T | DragGraphError | OSError:
+    def returning(*args: P.args, **kwargs: P.kwargs) -> T | DragGraphError | OSError:
         try:
             return method(*args, **kwargs)
         except (DragGraphError, OSError) as error:
             return error.with_traceback(None)
 
-    return telling
+    return returning
 
 
 def answer(reference: Any, timeout: float | None = None) -> Any:
