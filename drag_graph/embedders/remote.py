@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from drag_graph.embedders.remembering import Remembering
-from drag_graph.embedders.sharing import SharedCalls
 from drag_graph.errors import ModelUnavailable, UnknownModel
 from drag_graph.ports.vectors import Vectors
 from drag_graph.providers.errors import RequestRejected
@@ -17,12 +16,11 @@ class LiteLLMEmbedder(Remembering):
     """An embedding model behind LiteLLM, or any OpenAI-compatible server by `base_url`.
 
     A server that is busy or away is waited for as in `litellm_client.complete`; `timeout` is that of one attempt in seconds.
-    What is embedded leaves this machine, so a privacy filter has to stand before it. Texts that several threads ask for at once
-    share a request; how far a text's vector depends on its neighbours there is up to the server.
+    What is embedded leaves this machine, so a privacy filter has to stand before it. How far a text's vector depends on its
+    neighbours in a request is up to the server.
     """
 
     batch = 128
-    requests_at_once = 4
 
     def __init__(
         self,
@@ -37,7 +35,6 @@ class LiteLLMEmbedder(Remembering):
         self._model = model
         self._server: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "sleep": sleep}
         self._dimension = 0
-        self._shared = SharedCalls(self._in_batches, most=self.batch, slots=self.requests_at_once)
 
     @property
     def name(self) -> str:
@@ -51,27 +48,22 @@ class LiteLLMEmbedder(Remembering):
         return self._dimension
 
     def encode_texts(self, texts: list[str]) -> Vectors:
-        try:
-            return self._shared(texts)
-        except RequestRejected as error:
-            raise self._not_accepted(error) from error
-
-    def _in_batches(self, texts: list[str]) -> Vectors:
         return np.concatenate([self._request(texts[start : start + self.batch]) for start in range(0, len(texts), self.batch)])
 
     def _request(self, texts: list[str]) -> Vectors:
         from drag_graph.providers.client import embed
 
-        vectors = self._vectors_of(embed(self._model, texts, **self._server), len(texts))
+        try:
+            entries = embed(self._model, texts, **self._server)
+        except RequestRejected as error:
+            # No text of ours is odd enough for this: the model is none for embeddings.
+            hint = "Use auto, lexical, minilm, a folder, or an embedding model that LiteLLM knows."
+            raise UnknownModel(f"the embedding model {self._model!r} was not accepted: {error}", hint=hint) from error
+        vectors = self._vectors_of(entries, len(texts))
         self._dimension = self._dimension or int(vectors.shape[1])
         if vectors.shape[1] != self._dimension:
             raise ModelUnavailable(f"the embedding model {self._model!r} sent vectors of another length than before")
         return vectors
-
-    def _not_accepted(self, error: RequestRejected) -> UnknownModel:
-        # No text of ours is odd enough for this: the model is none for embeddings.
-        hint = "Use auto, lexical, minilm, a folder, or an embedding model that LiteLLM knows."
-        return UnknownModel(f"the embedding model {self._model!r} was not accepted: {error}", hint=hint)
 
     def _vectors_of(self, entries: list[Any], expected: int) -> Vectors:
         try:

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from drag_graph.errors import StoreLocked
 from drag_graph.ledger.database import Database
@@ -22,7 +22,6 @@ from drag_graph.ports.replies import REPLIES
 
 NEW, SUBMITTED, COLLECTED, DONE = "new", "submitted", "collected", "done"
 """A batch is new until the provider's id for it is known; done when nothing needs to be remembered of it any more."""
-Level = Literal["schema", "object", "words"]
 _PAGE = 200
 _ALL = (
     "SELECT token, batch_id, status, created_at, document FROM batches WHERE job = ? AND status <> ? ORDER BY created_at, token"
@@ -41,7 +40,7 @@ class QueuedRequest:
 
 @dataclass(slots=True)
 class BatchRecord:
-    """A batch. `level` says how its replies' shape was asked for; the rest of the document is known when it is collected.
+    """A batch. `by_schema` says how its replies' shape was asked for; the rest of the document is known when it is collected.
 
     `keys` are those of its requests; `direct` those whose reply was unusable, with what was said (None where nobody can tell);
     `missing` those that got none, because the batch ended as `reason` says. `booked_by` is the run in whose results its costs
@@ -51,7 +50,7 @@ class BatchRecord:
     token: str
     created_at: datetime
     keys: list[str]
-    level: Level
+    by_schema: bool
     batch_id: str = ""
     status: str = NEW
     direct: dict[str, Attempt | None] = field(default_factory=dict)
@@ -62,7 +61,7 @@ class BatchRecord:
 
     def document(self) -> str:
         """Return the row's document."""
-        names = ("keys", "level", "missing", "reason", "booked_by", "used")
+        names = ("keys", "by_schema", "missing", "reason", "booked_by", "used")
         return json.dumps({name: getattr(self, name) for name in names})
 
 
@@ -133,7 +132,7 @@ class BatchRecords:
         return found
 
     def add(
-        self, queued: Sequence[QueuedRequest], level: Level, amounts: Sequence[int], limit: int | None
+        self, queued: Sequence[QueuedRequest], by_schema: bool, amounts: Sequence[int], limit: int | None
     ) -> tuple[BatchRecord | None, Standing]:
         """Keep a new batch of the first of these requests, as many as may cost their `amounts` (nano-dollars) within `limit`.
 
@@ -144,7 +143,7 @@ class BatchRecords:
             number, total = _fitting(standing, amounts, limit)
             if not number:
                 return None, standing
-            record = BatchRecord(secrets.token_hex(16), datetime.now(UTC), [item.key for item in queued[:number]], level)
+            record = BatchRecord(secrets.token_hex(16), datetime.now(UTC), [item.key for item in queued[:number]], by_schema)
             rows.execute(RESERVE, (secrets.randbits(62), self._job, record.token, total))
             row = (record.token, self._job, self._model, NEW, record.created_at.isoformat(), record.document())
             statement = "INSERT INTO batches (token, job, model, status, created_at, document) VALUES (?, ?, ?, ?, ?, ?)"

@@ -6,9 +6,11 @@ without these (`reasons`).
 """
 
 import logging
+import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from random import SystemRandom
@@ -16,7 +18,6 @@ from typing import Any, Literal
 
 from drag_graph import log
 from drag_graph.errors import ModelAccessDenied, UnknownModel
-from drag_graph.providers import call_threads
 from drag_graph.providers.errors import Failure, Target, judge, unavailable
 from drag_graph.settings import prepare_libraries, process_environment
 
@@ -37,7 +38,7 @@ Kind = Literal["completion", "embedding", "create_file", "file_content", "create
 class Completion:
     """What a model answered to one request.
 
-    `finish_reason` is `stop`, `length` (cut off) or `content_filter`; `refusal` is the provider's own refusal text. Tokens are
+    `finish_reason` is `stop`, `length` (cut off) or `content_filter` (then `text` may be the provider's refusal). Tokens are
     counts, `cost_usd` comes from LiteLLM's local price map (0 where the model has no price), `latency_ms` is that of the
     attempt that succeeded. `logprobs` are the first choice's as a JSON document, or None.
     """
@@ -49,7 +50,6 @@ class Completion:
     cost_usd: float
     latency_ms: int
     logprobs: Any = field(default=None, repr=False)
-    refusal: str = ""
     counted_here: bool = False
     """The server did not say how many tokens it took: they were counted here, by a tokenizer that may be another model's."""
 
@@ -61,19 +61,17 @@ def complete(
     base_url: str = "",
     api_key: str = "",
     timeout: float = 120.0,
-    deadline: float | None = None,
     key_variable: str = "DRAG_GRAPH_TEACHER_API_KEY",
-    on_lost: Callable[[bool], None] | None = None,
+    on_lost: Callable[[bool], None] = lambda _again: None,
     sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
     **parameters: Any,
 ) -> Completion:
     """Return the model's answer; thread-safe.
 
-    `timeout` is the wall-clock limit of one attempt in seconds, held against drip-fed bodies too; `deadline` that of
-    all attempts and waits together (None: the retries are the only limit). `key_variable` is what the hint names
-    when the server at `base_url` refuses the key. `on_lost` is called after an attempt whose reply got lost but may have been
-    charged, with whether another attempt follows. `parameters` go to the model, without those that its provider does not know.
+    `timeout` is the wall-clock limit of one attempt in seconds, held against drip-fed bodies too. `key_variable` is what the
+    hint names when the server at `base_url` refuses the key. `on_lost` is called after an attempt whose reply got lost but may
+    have been charged, with whether another attempt follows. `parameters` go to the model, without those that its provider does
+    not know.
 
     Rate limits, timeouts, 5xx and broken connections are repeated at most 5 times, after a random part of 1, 2, 4, 8, 16 s, or
     a little more than what Retry-After says; a server that cannot be reached at all, at most 3 times.
@@ -83,9 +81,10 @@ def complete(
     """
     call = {"messages": [dict(message) for message in messages], **parameters}
     server = _Server(model, base_url, api_key, key_variable)
-    limits = _Limits(timeout, deadline, on_lost, sleep, clock)
+    limits = _Limits(timeout, sleep, on_lost)
     response, latency_ms = _answer("completion", call, server, limits)
-    return _completion(response, resolve(model, base_url), latency_ms, messages)
+    document = response.model_dump(include={"choices", "usage"}, warnings=False)
+    return read_completion(document, resolve(model, base_url), messages, latency_ms=latency_ms)
 
 
 def embed(
@@ -100,7 +99,7 @@ def embed(
 ) -> list[Any]:
     """Return what the model sent for the texts: mappings with `index` and `embedding`. Repeats and raises as `complete`."""
     call = {"input": list(texts), "encoding_format": "float"}
-    response, _ = _answer("embedding", call, _Server(model, base_url, api_key, key_variable), _Limits(timeout, sleep=sleep))
+    response, _ = _answer("embedding", call, _Server(model, base_url, api_key, key_variable), _Limits(timeout, sleep))
     return list(response.data or [])
 
 
@@ -121,7 +120,7 @@ def manage(
     is returned instead, unless it is None.
     """
     server = _Server(model, base_url, api_key, "DRAG_GRAPH_TEACHER_API_KEY")
-    response, _ = _answer(kind, call, server, _Limits(timeout, sleep=sleep, done_already=done_already))
+    response, _ = _answer(kind, call, server, _Limits(timeout, sleep, done_already=done_already))
     return response
 
 
@@ -145,10 +144,8 @@ class _Limits:
     """How long to try, and what to do between attempts (see `complete`)."""
 
     timeout: float
-    deadline: float | None = None
-    on_lost: Callable[[bool], None] | None = None
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None]
+    on_lost: Callable[[bool], None] = lambda _again: None
     done_already: Callable[[], Any | None] = lambda: None
 
 
@@ -164,18 +161,16 @@ def _answer(kind: Kind, call: Mapping[str, Any], server: _Server, limits: _Limit
         fixed |= {"model": name, "num_retries": 0, "drop_params": True}
     else:
         fixed["custom_llm_provider"] = provider_of(server.model, server.base_url)
-    call = {**fixed, **call, **_address(server.base_url, server.api_key)}
-    end = None if limits.deadline is None else limits.clock() + limits.deadline
+    call = {**fixed, **call, **_address(server.base_url, server.api_key), "timeout": limits.timeout}
     attempt = 0
     while True:
-        limit = limits.timeout if end is None else min(limits.timeout, max(end - limits.clock(), 0.001))
         started = time.monotonic()
-        outcome = _attempt(getattr(litellm, kind), {**call, "timeout": limit}, limit, target)
+        outcome = _attempt(getattr(litellm, kind), call, limits.timeout, target)
         if not isinstance(outcome, Failure):
             return outcome, round((time.monotonic() - started) * 1000)
         wait = _wait(outcome, attempt)
-        again = attempt < _retries(outcome) and (end is None or limits.clock() + wait < end)
-        if outcome.billed and limits.on_lost is not None:
+        again = attempt < _retries(outcome)
+        if outcome.billed:
             limits.on_lost(again)
         if not again:
             raise outcome.error
@@ -261,13 +256,6 @@ def supports_schema(model: str, base_url: str = "") -> bool:
     return bool(load_litellm().supports_response_schema(model=resolve(model)))
 
 
-def supports_json_object(model: str, base_url: str = "") -> bool:
-    """Return whether `response_format` with `json_object` may be sent."""
-    if base_url:
-        return True
-    return "response_format" in (load_litellm().get_supported_openai_params(model=resolve(model)) or [])
-
-
 def price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
     """Return the price in US dollars by LiteLLM's local map, or None where the map has no price for `model`.
 
@@ -316,17 +304,26 @@ def _key_names(model: str, base_url: str, key_variable: str) -> str:
 
 
 def _attempt(ask: Callable[..., Any], call: Mapping[str, Any], limit: float, target: Target) -> Any:
-    """Make one request; return LiteLLM's response or a Failure. A reply that drips past the limit is abandoned."""
+    """Make one request; return LiteLLM's response or a Failure. A reply that drips past the limit is abandoned.
+
+    Its thread is a daemon of its own: it must hold up neither its caller nor the end of the process.
+    """
     import httpx
     import litellm
     import openai
 
-    def work() -> Any:
-        _skip_records(litellm)
-        return ask(**call)
+    future: Future[Any] = Future()
 
+    def work() -> None:
+        _skip_records(litellm)
+        try:
+            future.set_result(ask(**call))
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+            future.set_exception(error)
+
+    threading.Thread(target=work, name="model-call", daemon=True).start()
     try:
-        return call_threads.run(work, limit * 1.05 + _GRACE)
+        return future.result(limit * 1.05 + _GRACE)
     except TimeoutError:
         return unavailable(target, "no whole answer in time", billed=True)
     except (openai.OpenAIError, httpx.HTTPError) as error:
@@ -358,12 +355,19 @@ def _wait(failure: Failure, attempt: int) -> float:
     return _DICE.uniform(0.0, min(2.0**attempt, LONGEST_WAIT))
 
 
-def _completion(response: Any, model: str, latency_ms: int, messages: Sequence[Mapping[str, str]]) -> Completion:
-    document = response.model_dump(include={"choices", "usage"}, warnings=False)
+def read_completion(
+    document: Mapping[str, Any],
+    model: str,
+    messages: Sequence[Mapping[str, str]],
+    price: Callable[[str, int, int], float | None] = price_of,
+    latency_ms: int = 0,
+) -> Completion:
+    """Return what an OpenAI chat completion says. A reply that does not say what it took is not free: it is counted here."""
     choice = (document.get("choices") or [{}])[0]
     message = choice.get("message") or {}
     usage = document.get("usage") or {}
-    text = message.get("content") or ""
+    refusal = message.get("refusal") or (message.get("provider_specific_fields") or {}).get("refusal")
+    text = str(refusal or message.get("content") or "")
     tokens_in, tokens_out = (max(0, int(usage.get(name) or 0)) for name in ("prompt_tokens", "completion_tokens"))
     counted_here = not tokens_in or not (tokens_out or not text)
     if counted_here:
@@ -371,12 +375,11 @@ def _completion(response: Any, model: str, latency_ms: int, messages: Sequence[M
         tokens_out = tokens_out or count_tokens(model, [{"role": "assistant", "content": text}])
     return Completion(
         text=text,
-        finish_reason=str(choice.get("finish_reason") or "stop"),
+        finish_reason="content_filter" if refusal else str(choice.get("finish_reason") or "stop"),
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        cost_usd=price_of(model, tokens_in, tokens_out) or 0.0,
+        cost_usd=price(model, tokens_in, tokens_out) or 0.0,
         latency_ms=latency_ms,
         logprobs=choice.get("logprobs"),
-        refusal=message.get("refusal") or (message.get("provider_specific_fields") or {}).get("refusal") or "",
         counted_here=counted_here,
     )

@@ -44,15 +44,10 @@ class LiteLLMStudent:
         base_url: str = "",
         api_key: str = "",
         timeout: float = 120.0,
-        deadline: float | None = None,
-        context_window: int | None = None,
-        max_tokens: int = MAX_TOKENS,
     ) -> None:
-        """`timeout` is that of one attempt and `deadline` that of all together, in seconds."""
+        """`timeout` is that of one attempt, in seconds."""
         self._model = model
-        self._request: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "deadline": deadline}
-        self._context_window = context_window
-        self._max_tokens = max_tokens
+        self._request: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout}
         self._asks_logprobs = True
 
     @property
@@ -61,9 +56,7 @@ class LiteLLMStudent:
 
     @cached_property
     def context_window(self) -> int:
-        """What was given, else what LiteLLM's local map says, else 4096 tokens."""
-        if self._context_window is not None:
-            return self._context_window
+        """What LiteLLM's local map says, else 4096 tokens."""
         known = load_litellm().model_cost
         entry = known.get(self._model) or known.get(self._model.split("/", 1)[-1]) or {}
         return int(entry.get("max_input_tokens") or entry.get("max_tokens") or DEFAULT_CONTEXT_WINDOW)
@@ -78,38 +71,43 @@ class LiteLLMStudent:
         if prompt.options:
             return self._choice(prompt, messages, completion)
         text = without_reasoning(completion.text).strip()
-        if not text:
-            raise _unusable(self._model, completion)
-        return StudentReply(text=text, label=None, confidence=_mean_probability(_tokens(completion.logprobs)))
+        if text:
+            return StudentReply(text=text, label=None, confidence=_mean_probability(_tokens(completion.logprobs)))
+        if completion.finish_reason == "length":
+            raise TruncatedReply(f"the student {self._model!r} was cut off before its answer", raw=completion.text)
+        raise MalformedReply(f"the student {self._model!r} answered nothing", raw=completion.text)
 
     def _choice(self, prompt: Prompt, messages: Sequence[Mapping[str, str]], completion: Completion) -> StudentReply:
         reply = _read_choice(prompt.options, completion)
         if reply is not None:
             return reply
-        _check_refusal(self._model, completion)
         said = without_reasoning(completion.text).strip()
-        again = [
-            *messages,
-            *([{"role": "assistant", "content": said}] if said else []),
-            {"role": "user", "content": LETTER_ONLY},
-        ]
+        again = [*messages, {"role": "assistant", "content": said}, {"role": "user", "content": LETTER_ONLY}]
         if not said:  # two turns of the user in a row are not accepted everywhere
             again = [*messages[:-1], {"role": "user", "content": f"{messages[-1]['content']}\n\n{LETTER_ONLY}"}]
         second = self._complete(again)
-        reply = _read_choice(prompt.options, second)
-        if reply is not None:
-            return reply
-        _check_refusal(self._model, second)
-        return StudentReply(text=said or without_reasoning(second.text).strip(), label=None, confidence=0.0)
+        said = said or without_reasoning(second.text).strip()
+        return _read_choice(prompt.options, second) or StudentReply(text=said, label=None, confidence=0.0)
 
     def _complete(self, messages: Sequence[Mapping[str, str]]) -> Completion:
-        parameters: dict[str, Any] = {"temperature": 0.0, "max_tokens": self._max_tokens, "key_variable": KEY_VARIABLE}
-        if self._asks_logprobs:
-            try:
-                return complete(self._model, messages, **self._request, **parameters, logprobs=True, top_logprobs=TOP_LOGPROBS)
-            except RequestRejected:
-                self._asks_logprobs = False  # some servers reject what they do not offer; asked without, they answer
-        return complete(self._model, messages, **self._request, **parameters)
+        """Return the model's reply, with log-probabilities where the server has them. Raises RefusedReply, too."""
+        parameters: dict[str, Any] = {
+            "temperature": 0.0,
+            "max_tokens": MAX_TOKENS,
+            "key_variable": KEY_VARIABLE,
+            **self._request,
+        }
+        likelihoods: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if self._asks_logprobs else {}
+        try:
+            completion = complete(self._model, messages, **parameters, **likelihoods)
+        except RequestRejected:
+            if not self._asks_logprobs:
+                raise
+            self._asks_logprobs = False  # some servers reject what they do not offer; asked without, they answer
+            completion = complete(self._model, messages, **parameters)
+        if completion.finish_reason == "content_filter":
+            raise RefusedReply(f"the student {self._model!r} declined to answer", raw=completion.text)
+        return completion
 
 
 def _read_choice(options: Sequence[str], completion: Completion) -> StudentReply | None:
@@ -171,15 +169,3 @@ def _tokens(logprobs: Any) -> list[Mapping[str, Any]]:
 def _mean_probability(tokens: Sequence[Mapping[str, Any]]) -> float:
     values = [min(0.0, float(token["logprob"])) for token in tokens if token.get("logprob") is not None]
     return math.exp(math.fsum(values) / len(values)) if values else UNMEASURED
-
-
-def _check_refusal(model: str, completion: Completion) -> None:
-    if completion.refusal or completion.finish_reason == "content_filter":
-        raise RefusedReply(f"the student {model!r} declined to answer", raw=completion.text or completion.refusal)
-
-
-def _unusable(model: str, completion: Completion) -> Exception:
-    _check_refusal(model, completion)
-    if completion.finish_reason == "length":
-        return TruncatedReply(f"the student {model!r} was cut off before its answer", raw=completion.text)
-    return MalformedReply(f"the student {model!r} answered nothing", raw=completion.text)

@@ -6,11 +6,10 @@ whatever number was asked for; scores and merged statements they gave none of, s
 """
 
 import hashlib
-import json
 import logging
 import re
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,28 +28,50 @@ from drag_graph.teachers.replies.json import clean
 
 PROMPT_VERSION = "curated"
 CERTAIN = 1.0
-_MOST_PROBLEMS = 1000
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _LINE_MARKS = re.compile(r"[\t\n\r\x85]+")
 _words = TypeAdapter(Words)
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What the file has for a question: the usable texts by their position in its list, and the triples that rest on them."""
+
+    evidence: dict[int, str]
+    triples: list[TripleItem]
+
+
 class CuratedTeacher:
-    """A file of curated lines. The file is streamed; only positions of its lines are held. Thread-safe.
+    """A file of curated lines. Thread-safe.
 
     A query is found by its text and options, else by its text alone; of two lines for one question the first counts.
-    Raises InputError when the file cannot be read, is no UTF-8 text, or has no usable line.
+    Raises InputError when the file cannot be read, is no UTF-8 text, or has no usable line. `problems` has a sentence for each
+    line, evidence or triple that cannot be used, with its line's number.
     """
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
             raise InputError(f"there is no curated file at {path}", hint="Give the path of a JSONL file after `curated:`.")
         self._path = path
-        self._lock = threading.Lock()
-        self._positions: dict[str, int] | None = None
-        self._fingerprint = ""
-        self._problems: list[str] = []
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"the curated file {path} cannot be read: {error.strerror}") from error
+        if content.startswith(_OTHER_BOMS) or b"\x00" in content.split(b"\n", 1)[0]:
+            hint = "Save it as UTF-8, one JSON object a line."
+            raise InputError(f"the curated file {path} is not UTF-8 text", hint=hint)
+        self._fingerprint = f"{self.name}@{hashlib.sha256(content).hexdigest()}"
+        self.problems: list[str] = []
+        self._entries: dict[str, _Entry] = {}
+        for number, line in enumerate(content.removeprefix(_BOM).splitlines(), start=1):
+            if line.strip():
+                self._take(number, line)
+        if not self._entries:
+            reason = self.problems[0] if self.problems else "it is empty"
+            raise InputError(
+                f"the curated file {path} has no usable line ({reason})", hint="See docs/teachers.md for its form."
+            )
 
     @property
     def name(self) -> str:
@@ -59,37 +80,20 @@ class CuratedTeacher:
     @property
     def fingerprint(self) -> str:
         """The file's name and the hash of its content: after a change of the file its questions are distilled again."""
-        with self._lock:
-            if not self._fingerprint:
-                with self._path.open("rb") as file:
-                    digest = hashlib.file_digest(file, "sha256").hexdigest()
-                self._fingerprint = f"{self.name}@{digest}"
-            return self._fingerprint
+        return self._fingerprint
 
     @property
     def is_model(self) -> bool:
         return False
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """One sentence for each line, evidence or triple of the file that cannot be used, with its line's number."""
-        self._index()
-        return tuple(self._problems)
-
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return what the file has for the request's question. Raises ReplyError when it has no entry for it."""
-        query, index = request.query, self._index()
-        position = index.get(query_id("", query.text, query.options), index.get(query_id("", query.text)))
-        if position is None:
+        exact, loose = _keys(request.query.text, request.query.options)
+        entry = self._entries.get(exact) or self._entries.get(loose)
+        if entry is None:
             hint = "Add a line for it to the file, or give a model as teacher."
             raise ReplyError("the curated file has no entry for this question", hint=hint)
-        try:
-            with self._path.open("rb") as file:
-                file.seek(position)
-                document = json.loads(file.readline().removeprefix(_BOM))
-            payload = request.schema.parse(_served(_one_line(document), request))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"the curated file {self._path} was changed while it was in use") from error
+        payload = request.schema.parse(_served(entry, request))
         return TeacherReply(payload, self._call(request, payload))
 
     def close(self) -> None:
@@ -108,68 +112,28 @@ class CuratedTeacher:
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def _index(self) -> dict[str, int]:
-        with self._lock:
-            if self._positions is None:
-                self._positions = self._read_positions()
-            return self._positions
-
-    def _read_positions(self) -> dict[str, int]:
-        positions: dict[str, int] = {}
-        first_problem = ""
-        for number, position, line in self._lines():
-            try:
-                keys, problems = _keys_of(line)
-            except QueryInvalid as error:
-                keys, problems = (), [str(error)]
-            if keys and keys[0] in positions:
-                problems.append("an earlier line has the same question and counts")
-            for key in keys:
-                positions.setdefault(key, position)
-            for problem in problems:
-                first_problem = first_problem or f"line {number}: {problem}"
-                self._report(f"line {number}: {problem}")
-        if not positions:
-            reason = first_problem or "it is empty"
-            raise InputError(
-                f"the curated file {self._path} has no usable line ({reason})", hint="See docs/teachers.md for its form."
-            )
-        return positions
-
-    def _lines(self) -> Iterator[tuple[int, int, bytes]]:
-        position = 0
+    def _take(self, number: int, line: bytes) -> None:
+        """Keep what a line has, and report what of it cannot be used."""
         try:
-            with self._path.open("rb") as file:
-                for number, raw in enumerate(file, start=1):
-                    start, position = position, position + len(raw)
-                    if number == 1 and (raw.startswith(_OTHER_BOMS) or b"\x00" in raw):
-                        hint = "Save it as UTF-8, one JSON object a line."
-                        raise InputError(f"the curated file {self._path} is not UTF-8 text", hint=hint)
-                    line = raw.removeprefix(_BOM) if number == 1 else raw
-                    if line.strip():
-                        yield number, start, line
-        except OSError as error:
-            raise InputError(f"the curated file {self._path} cannot be read: {error.strerror}") from error
-
-    def _report(self, problem: str) -> None:
-        if len(self._problems) < _MOST_PROBLEMS:
-            self._problems.append(problem)
-            log.event("the curated file has an unusable part", level=logging.WARNING, file=self._path.name, problem=problem)
+            document = json_object(line)
+            query = make_query(document.get("question"), document.get("options"))
+            entry, problems = _entry(_one_line(document))
+            exact, loose = _keys(query.text, query.options)
+            if exact in self._entries:
+                problems.append("an earlier line has the same question and counts")
+            for key in (exact, loose):
+                self._entries.setdefault(key, entry)
+        except QueryInvalid as error:
+            problems = [str(error)]
+        for problem in problems:
+            self.problems.append(f"line {number}: {problem}")
+            said = "the curated file has an unusable part"
+            log.event(said, level=logging.WARNING, file=self._path.name, problem=self.problems[-1])
 
 
-def _keys_of(line: bytes) -> tuple[tuple[str, ...], list[str]]:
-    """Return the keys under which a line is found, and what of it cannot be used. Raises QueryInvalid when nothing can."""
-    document = json_object(line)
-    query = make_query(document.get("question"), document.get("options"))
-    document = _one_line(document)
-    evidence = document.get("evidence")
-    if not isinstance(evidence, list):
-        raise QueryInvalid('no list "evidence"')
-    usable, problems = _usable_evidence(evidence)
-    if not usable:
-        raise QueryInvalid('the list "evidence" holds no text')
-    problems += _triples(document, usable)[1]
-    return (query_id("", query.text, query.options), query_id("", query.text)), problems
+def _keys(text: str, options: tuple[str, ...]) -> tuple[str, str]:
+    """Return the key of a question with its options, and that of its text alone."""
+    return query_id("", text, options), query_id("", text)
 
 
 def _one_line(value: Any) -> Any:
@@ -183,49 +147,46 @@ def _one_line(value: Any) -> Any:
     return value
 
 
-def _usable_evidence(evidence: list[Any]) -> tuple[dict[int, str], list[str]]:
-    """Return the usable texts by their position in the file's list, and what is wrong with the others."""
-    usable, problems = {}, []
+def _entry(document: Mapping[str, Any]) -> tuple[_Entry, list[str]]:
+    """Return what of a line can be used, and what is wrong with the rest. Raises QueryInvalid when it has no evidence."""
+    evidence, triples = document.get("evidence"), document.get("triples") or []
+    if not isinstance(evidence, list):
+        raise QueryInvalid('no list "evidence"')
+    entry, problems = _Entry({}, []), []
     for position, text in enumerate(evidence):
         try:
-            usable[position] = _words.validate_python(text)
+            entry.evidence[position] = _words.validate_python(text)
         except ValidationError as error:
             problems.append(f"evidence[{position}]: {reason_of(error)}")
-    return usable, problems
-
-
-def _triples(document: Mapping[str, Any], usable: Mapping[int, str]) -> tuple[list[TripleItem], list[str]]:
-    """Return the usable triples of a line with positions in the file's list, and what is wrong with the others."""
-    given = document.get("triples") or []
-    if not isinstance(given, list):
-        return [], ['"triples" is not a list']
-    items, problems = [], []
-    for position, entry in enumerate(given):
+    if not entry.evidence:
+        raise QueryInvalid('the list "evidence" holds no text')
+    if not isinstance(triples, list):
+        return entry, [*problems, '"triples" is not a list']
+    for position, given in enumerate(triples):
         try:
-            item = TripleItem.model_validate({"confidence": CERTAIN, **entry} if isinstance(entry, Mapping) else entry)
+            item = TripleItem.model_validate({"confidence": CERTAIN, **given} if isinstance(given, Mapping) else given)
         except ValidationError as error:
             problems.append(f"triples[{position}]: {reason_of(error)}")
             continue
-        existing = tuple(number for number in item.evidence if number in usable)
+        existing = tuple(number for number in item.evidence if number in entry.evidence)
         if existing:
-            items.append(item.model_copy(update={"evidence": existing}))
+            entry.triples.append(item.model_copy(update={"evidence": existing}))
         else:
             problems.append(f"triples[{position}]: its evidence is not in the list")
-    return items, problems
+    return entry, problems
 
 
-def _served(document: Mapping[str, Any], request: TeacherRequest) -> dict[str, Any]:
-    """Return the reply to the request's stage as a JSON document."""
-    usable, _ = _usable_evidence(document["evidence"])
+def _served(entry: _Entry, request: TeacherRequest) -> list[Any]:
+    """Return the list of the reply to the request's stage."""
     if request.stage == "evidence":
-        return {"evidence": [{"text": text} for text in usable.values()]}
-    if request.stage == "triples":
-        places = {canonical_text(text): place for place, text in reversed(list(enumerate(request.texts)))}
-        found = []
-        for item in _triples(document, usable)[0]:
-            texts = (canonical_text(usable[number]) for number in item.evidence)
-            known = sorted({places[text] for text in texts if text in places})
-            if known:
-                found.append({**item.model_dump(), "evidence": known})
-        return {"triples": found}
-    return {request.schema.schema_name: []}
+        return list(entry.evidence.values())
+    if request.stage != "triples":
+        return []
+    places = {canonical_text(text): place for place, text in reversed(list(enumerate(request.texts)))}
+    found = []
+    for item in entry.triples:
+        texts = (canonical_text(entry.evidence[number]) for number in item.evidence)
+        known = sorted({places[text] for text in texts if text in places})
+        if known:
+            found.append({**item.model_dump(), "evidence": known})
+    return found

@@ -228,7 +228,7 @@ class TestOneRetryLoop:
         assert (len(server.requests), len(waits)) == (6, 5)
 
 
-class TestDeadline:
+class TestSilence:
     """Nobody answers: the call ends all the same, at its time."""
 
     @pytest.fixture
@@ -237,19 +237,8 @@ class TestDeadline:
             server.always(name, lambda _: Say("too late", delay=30))
         return server
 
-    @pytest.mark.parametrize("who", ["teacher", "student"])
-    def test_it_cuts_the_attempt_short(self, silent, who):
-        limits = {"base_url": silent.url, "timeout": 25, "deadline": 0.8}
-        teacher, student = LiteLLMTeacher("any", **limits), LiteLLMStudent("any", **limits)
-        call = {"teacher": lambda: teacher.ask(evidence_request()), "student": lambda: student.answer(PROMPT)}[who]
-        began = time.monotonic()
-        with pytest.raises(ModelUnavailable):
-            call()
-        assert 0.7 < time.monotonic() - began < 20
-        assert len(silent.requests) == 1
-
     @pytest.mark.parametrize("who", ["teacher", "embedder"])
-    def test_without_one_the_attempts_are_bounded(self, silent, who):
+    def test_the_attempts_are_bounded(self, silent, who):
         waits = []
         limits = {"base_url": silent.url, "timeout": 0.2, "sleep": waits.append}
         teacher, embedder = LiteLLMTeacher("any", **limits), LiteLLMEmbedder("any", **limits)

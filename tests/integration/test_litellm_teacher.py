@@ -63,14 +63,14 @@ class TestGoodReplies:
         assert reply.payload.discarded == ()
 
     def test_a_server_without_schemas_gets_words(self, server, teacher):
-        refused = [Fault(400, message="response_format is not supported")] * 2
+        refused = [Fault(400, message="response_format is not supported")]
         server.script("evidence", *refused, Say({"evidence": FACTS}))
         assert len(teacher.ask(evidence_request()).payload.evidence) == 6
         formats = [(request.body.get("response_format") or {}).get("type") for request in server.of("evidence")]
-        assert formats == ["json_schema", "json_object", None]
-        assert 'schema "evidence"' in server.of("evidence")[2].prompt
+        assert formats == ["json_schema", None]
+        assert 'schema "evidence"' in server.of("evidence")[1].prompt
         teacher.ask(evidence_request(count=5))
-        assert "response_format" not in server.of("evidence")[3].body, "what the server takes is remembered"
+        assert "response_format" not in server.of("evidence")[2].body, "what the server takes is remembered"
 
     def test_a_request_that_is_rejected_in_every_form_says_why(self, server, waits):
         said = f"max_tokens is too large for {SECRET} at http://ann:pass@host/: {QUESTION}"

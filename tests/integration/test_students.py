@@ -166,7 +166,6 @@ def test_a_refused_key_names_the_students_variable():
 def test_the_context_window_comes_from_the_local_map_or_is_given(server):
     assert LiteLLMStudent("gpt-4o-mini").context_window == 128_000
     assert LiteLLMStudent("never-heard-of", base_url=server.url).context_window == DEFAULT_CONTEXT_WINDOW
-    assert LiteLLMStudent("gpt-4o-mini", context_window=1000).context_window == 1000
 
 
 # -- transformers

@@ -47,7 +47,7 @@ def test_evidence_as_people_wrote_it(tmp_path):
     assert teacher.name == "curated:facts.jsonl"
     again = CuratedTeacher(write(tmp_path, LINE, OTHER)).ask(request_for("evidence", count=2)).call
     assert (again.id, again.response_sha256) == (call.id, call.response_sha256)
-    assert teacher.problems == ()
+    assert teacher.problems == []
 
 
 def test_no_control_character_reaches_a_terminal(tmp_path):
@@ -61,7 +61,7 @@ def test_no_control_character_reaches_a_terminal(tmp_path):
     (read,) = teacher.ask(request_for("triples", texts=tuple(found))).payload.triples
     assert (read.subject, read.predicate, read.object) == ("an\ufffd]0;x\ufffdend", "is\ufffd", "an end")
     assert read.evidence == (0,)
-    assert teacher.problems == ()
+    assert teacher.problems == []
 
 
 def test_found_by_text_and_options_then_by_text_alone(tmp_path):
@@ -138,9 +138,9 @@ def test_a_byte_order_mark_is_no_content(tmp_path):
 
 @pytest.mark.parametrize(("encoding", "start"), [("utf-16-le", b"\xff\xfe"), ("utf-16-be", b""), ("utf-16-be", b"\xfe\xff")])
 def test_another_encoding_is_said(tmp_path, encoding, start):
-    teacher = CuratedTeacher(write(tmp_path, LINE, encoding=encoding, start=start))
+    path = write(tmp_path, LINE, encoding=encoding, start=start)
     with pytest.raises(InputError, match="not UTF-8"):
-        teacher.ask(request_for("evidence"))
+        CuratedTeacher(path)
 
 
 def test_a_latin_1_line_is_reported(tmp_path):
@@ -162,10 +162,9 @@ def test_files_without_anything_usable_are_said(tmp_path):
         CuratedTeacher(write(tmp_path, "x")).ask(request_for("evidence"))
 
 
-def test_a_file_that_changes_underfoot_is_said(tmp_path):
+def test_a_file_that_changes_underfoot_counts_as_it_was(tmp_path):
     path = write(tmp_path, OTHER, LINE)
     teacher = CuratedTeacher(path)
-    teacher.ask(request_for("evidence"))
     path.write_text("{}\n")
-    with pytest.raises(InputError, match="changed while"):
-        teacher.ask(request_for("evidence"))
+    assert len(teacher.ask(request_for("evidence")).payload.evidence) == 3
+    assert teacher.fingerprint == CuratedTeacher(write(tmp_path, OTHER, LINE)).fingerprint

@@ -1,4 +1,4 @@
-"""Vectors do not depend on what is embedded beside them, and threads that ask at once share their calls."""
+"""Vectors do not depend on what is embedded beside them, or in which thread."""
 
 import json
 import os
@@ -12,11 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drag_graph.embedders import LiteLLMEmbedder, LocalEmbedder, encoder, remembering, remote
-from drag_graph.embedders.sharing import SharedCalls
-from drag_graph.errors import ModelAccessDenied, ModelUnavailable, UnknownModel
-from drag_graph.providers.errors import RequestRejected
-from drag_graph.testing.server import EMBEDDINGS, Fault, Say, ScriptedServer, embeddings
+from drag_graph.embedders import LiteLLMEmbedder, LocalEmbedder, encoder, remembering
+from drag_graph.errors import UnknownModel
+from drag_graph.testing.server import EMBEDDINGS, Fault, ScriptedServer, embeddings
 
 WORDS = "plants take in carbon dioxide and water to make sugar while light gives energy that green leaves need".split()  # noqa: SIM905
 THREADS = 16
@@ -149,106 +147,23 @@ def test_a_pass_takes_a_bounded_number_of_tokens(minilm, monkeypatch):
     assert max(sizes) <= encoder.TOKENS_A_PASS
 
 
-def wait_until(condition):
-    ready = threading.Event()
-    for _ in range(12_000):
-        if condition():
-            return
-        ready.wait(0.005)
-    raise AssertionError("it did not come to pass")
-
-
-def test_threads_share_requests(server):
-    server.delay = 0.1
+def test_threads_that_ask_at_once_each_get_their_vectors(server):
     embedder = LiteLLMEmbedder("a-model", base_url=server.url)
-    assert embedder.dimension == 64
     texts = [[f"text {number}", f"other {number}"] for number in range(THREADS)]
     found = at_once(embedder.embed, texts)
-    sizes = [len(request.body["input"]) for request in server.of(EMBEDDINGS)][1:]
-    assert sum(sizes) == 2 * THREADS
-    assert len(sizes) <= remote.LiteLLMEmbedder.requests_at_once + 2
-    assert max(sizes) <= LiteLLMEmbedder.batch
     with ScriptedServer() as other:
         expected = LiteLLMEmbedder("a-model", base_url=other.url)
         assert all(np.allclose(rows, expected.embed(two)) for rows, two in zip(found, texts, strict=True))
 
 
 def test_a_request_holds_at_most_so_many_texts(server):
-    server.delay = 0.1
     embedder = LiteLLMEmbedder("a-model", base_url=server.url)
-    at_once(embedder.embed, [[f"{number} {place}" for place in range(50)] for number in range(THREADS)])
-    sizes = [len(request.body["input"]) for request in server.of(EMBEDDINGS)]
-    assert sum(sizes) == 50 * THREADS
-    assert max(sizes) == 100
+    embedder.embed([f"text {place}" for place in range(300)])
+    assert [len(request.body["input"]) for request in server.of(EMBEDDINGS)] == [128, 128, 44]
 
 
-@pytest.mark.parametrize(("fault", "error"), [(Fault(401), ModelAccessDenied), (Fault(404), UnknownModel)])
-def test_a_failed_request_fails_in_each_thread_that_shared_it(server, fault, error):
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url, sleep=lambda _: None)
-    embedder._shared = SharedCalls(embedder._in_batches, most=128)
-    held = Say(embeddings({"input": ["first"]}), delay=0.5)
-    server.script(EMBEDDINGS, held, fault)
-    with ThreadPoolExecutor(THREADS) as pool:
-        first = pool.submit(embedder.embed, ["first"])
-        wait_until(lambda: server.of(EMBEDDINGS))
-        others = [pool.submit(embedder.embed, [f"text {number}"]) for number in range(THREADS - 1)]
-        assert first.result(20).any()
-        errors = [done.exception(20) for done in others]
-    assert len(server.of(EMBEDDINGS)) == 2
-    assert {type(one) for one in errors} == {error}
-    assert len({id(one) for one in errors}) == THREADS - 1
-    assert all(one.hint and str(one) == str(errors[0]) for one in errors)
-    assert embedder.embed(["text 1", "later"]).any(axis=1).all()
-
-
-def test_a_server_that_takes_few_texts_gets_few(server):
-    def takes_few(request):
-        return Fault(413) if len(request.body["input"]) > 8 else embeddings(request.body)
-
-    server.always(EMBEDDINGS, takes_few)
-    server.delay = 0.05
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url, sleep=lambda _: None)
-    texts = [[f"text {number} {place}" for place in range(4)] for number in range(THREADS)]
-    assert all(rows.any() for rows in at_once(embedder.embed, texts))
-    before = len(server.requests)
-    assert all(rows.any() for rows in at_once(embedder.embed, [[f"more {one}" for one in four] for four in texts]))
-    assert all(len(request.body["input"]) <= 8 for request in server.of(EMBEDDINGS)[before:])
-
-
-def test_a_text_that_is_refused_harms_only_its_own_thread():
-    def refusing(texts):
-        if "bad" in texts:
-            raise RequestRejected("no such text")
-        return np.ones((len(texts), 2), dtype=np.float32)
-
-    shared = SharedCalls(refusing, most=64)
-    results = at_once(lambda text: shared([text]), ["a", "b", "bad", "c", "d", "e"])
-    assert [isinstance(one, RequestRejected) for one in results] == [False, False, True, False, False, False]
-
-
-def test_an_unforeseen_error_goes_to_one_thread_and_the_others_go_on():
-    failing = iter([True])
-
-    def fails_once(texts):
-        if next(failing, False):
-            raise RuntimeError("out of memory")
-        return np.full((len(texts), 2), float(len(texts)), dtype=np.float32)
-
-    shared = SharedCalls(fails_once, most=64)
-    results = at_once(lambda number: shared([str(number)]), range(THREADS))
-    assert sum(isinstance(one, RuntimeError) for one in results) == 1
-    assert sum(isinstance(one, np.ndarray) for one in results) == THREADS - 1
-    assert shared(["later"]).tolist() == [[1.0, 1.0]]
-    assert (shared._together._free, shared._together._waiting) == (1, [])
-
-
-def test_an_error_that_is_shared_is_a_copy_for_each():
-    busy = threading.Event()
-
-    def unavailable(texts):
-        busy.wait(0.2)
-        raise ModelUnavailable("gone", hint="wait")
-
-    results = at_once(SharedCalls(unavailable, most=64).__call__, [[str(number)] for number in range(4)])
-    assert [(str(one), one.hint) for one in results] == [("gone", "wait")] * 4
-    assert len({id(one) for one in results}) == 4
+def test_a_text_that_is_refused_is_an_error_in_words(server):
+    server.always(EMBEDDINGS, lambda request: Fault(400) if "bad" in request.body["input"] else embeddings(request.body))
+    embedder = LiteLLMEmbedder("a-model", base_url=server.url)
+    results = at_once(embedder.embed, [["a"], ["b"], ["bad"], ["c"]])
+    assert [isinstance(one, UnknownModel) for one in results] == [False, False, True, False]

@@ -21,9 +21,9 @@ from drag_graph.ledger.spending import Standing, nanos, nanos_of_limit
 from drag_graph.ledger.tape import Attempt, request_key
 from drag_graph.ports.batches import Progress
 from drag_graph.ports.models import TeacherReply, TeacherRequest
-from drag_graph.teachers.batch.replies import UNUSABLE, code_of, completion, status_of
+from drag_graph.providers.client import read_completion
 from drag_graph.teachers.litellm.batches import ENDPOINT, HOURS, MOST_BYTES, MOST_REQUESTS, BatchApi, BatchState, batch_price_of
-from drag_graph.teachers.litellm.teacher import LOWER, LiteLLMTeacher
+from drag_graph.teachers.litellm.teacher import LiteLLMTeacher, attempt_of
 from drag_graph.teachers.replies.replies import Unreadable, fit, read
 
 WAITS = "waits for a batch"
@@ -33,6 +33,8 @@ _ATTEMPTS = 2
 _DAY = timedelta(hours=HOURS)
 _NOT_ITS_FAULT = frozenset({"batch_expired", "batch_cancelled"})
 _BAD_REQUEST = frozenset({400, 413, 422})
+_UNUSABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError)
+"""What reading a line of another form can raise."""
 
 
 class BatchTeacher:
@@ -68,7 +70,7 @@ class BatchTeacher:
         self._batches = records.all()
         for batch in self._batches:
             if batch.status == COLLECTED and batch.reason == _LOWERED:
-                inner.lower(LOWER[batch.level])
+                inner.use_words()
         self._index()
 
     @property
@@ -167,7 +169,7 @@ class BatchTeacher:
             portion, amounts = self._portion()
             if not portion:
                 break
-            record, standing = self._records.add(portion, self._inner.level(), amounts, self._limit)
+            record, standing = self._records.add(portion, self._inner.by_schema, amounts, self._limit)
             fitting = 0 if record is None else len(record.keys)
             if fitting < len(portion):
                 short = self._reached(standing, amounts, fitting)
@@ -315,15 +317,15 @@ class BatchTeacher:
         for queued in self._records.requests(batch.token):
             wanted.discard(queued.key)
             answer = json.loads(answers.pop(queued.key, b"null"))
-            statuses.add(status_of(answer))
+            statuses.add(_part(answer, "response", "status_code"))
             cost += self._take(batch, queued, answer)
         if wanted:
             said = "requests of a batch are lost: it counts as paid in full, and they are asked again"
             log.event(said, level=logging.WARNING, batch=batch.batch_id, requests=len(wanted))
             batch.missing += sorted(wanted)
-        if statuses and statuses <= _BAD_REQUEST and batch.level in LOWER:
-            # All lines were rejected: as with single requests, the server gets a simpler form of them.
-            self._inner.lower(LOWER[batch.level])
+        if statuses and statuses <= _BAD_REQUEST and batch.by_schema:
+            # All lines were rejected: as with single requests, the server gets them without a schema.
+            self._inner.use_words()
             batch.missing, batch.direct, batch.reason = list(batch.keys), {}, _LOWERED
         cost = self._records.close_batch(batch, None if wanted else cost)
         given = len(batch.keys) - len(batch.missing) - len(batch.direct)
@@ -332,18 +334,20 @@ class BatchTeacher:
 
     def _take(self, batch: BatchRecord, queued: QueuedRequest, answer: Mapping[str, Any] | None) -> float:
         """Record a reply, or note why there is none; return what it cost in US dollars."""
-        if answer is None or code_of(answer) in _NOT_ITS_FAULT:
+        if answer is None or _part(answer, "error", "code") in _NOT_ITS_FAULT:
             batch.missing.append(queued.key)
             return 0.0
         messages, parameters = self._inner.first(queued.request)
         try:
-            text, finish_reason, took = completion(answer["response"]["body"], self._inner.name, messages)
-        except UNUSABLE:
+            body = answer["response"]["body"]
+            body["choices"][0]["message"]["content"]  # a body without is no reply
+            completion = read_completion(body, self._inner.name, messages, batch_price_of)
+        except _UNUSABLE:
             batch.direct[queued.key] = None
             return 0.0
-        attempt = Attempt(messages, parameters, text, *took)
+        attempt = attempt_of(completion, messages, parameters)
         try:
-            payload = fit(read(text, queued.request.schema, finish_reason=finish_reason), queued.request)
+            payload = fit(read(completion.text, queued.request.schema, finish_reason=completion.finish_reason), queued.request)
         except Unreadable:
             batch.direct[queued.key] = attempt
         else:
@@ -369,3 +373,10 @@ class BatchTeacher:
             # What a provider had no time for, twice, is asked directly; what it will not take in a batch, is not.
             if len(reasons) >= _ATTEMPTS and all(reason.startswith(("expired", "completed")) for reason in reasons):
                 self._direct.setdefault(key, (None, False))
+
+
+def _part(answer: Any, *names: str) -> Any:
+    """Return what a line has under these names, one within the other; None where it has another form."""
+    for name in names:
+        answer = answer.get(name) if isinstance(answer, Mapping) else None
+    return answer

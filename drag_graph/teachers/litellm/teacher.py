@@ -22,7 +22,6 @@ from drag_graph.errors import (
     TruncatedReply,
 )
 from drag_graph.ledger import prices
-from drag_graph.ledger.batches import Level
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.ports.models import TeacherReply, TeacherRequest
@@ -36,7 +35,6 @@ Message = dict[str, str]
 
 MAX_TOKENS = 4096
 REASKS = 2
-LOWER: dict[Level, Level] = {"schema": "object", "object": "words"}
 _QUOTED = 4000
 _CONTINUE = (
     'Your reply was cut off. Continue the JSON of the schema "{schema}" exactly where it stopped: repeat nothing and add no '
@@ -51,8 +49,7 @@ _REFORMULATE = (
 class LiteLLMTeacher:
     """A model that LiteLLM can reach. Thread-safe.
 
-    `timeout` is what one attempt may take in seconds, `deadline` one request with all its retries (None: no other limit).
-    `check` is called before each request and may raise Interrupted.
+    `timeout` is what one attempt may take in seconds. `check` is called before each request and may raise Interrupted.
     `max_tokens` is the most that a reply may have where the request does not say; it bounds what a call can cost.
     """
 
@@ -65,20 +62,19 @@ class LiteLLMTeacher:
         tape: Tape | None = None,
         budget: Budget | None = None,
         timeout: float = 120.0,
-        deadline: float | None = None,
         max_tokens: int = MAX_TOKENS,
         sleep: Callable[[float], None] = time.sleep,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self._model = model
-        self._server: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "deadline": deadline}
+        self._server: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout}
         self._base_url = base_url
         self._tape = tape
         self._budget = budget or Budget()
         self._max_tokens = max_tokens
         self._sleep = sleep
         self._check = check
-        self._level: Level | None = None
+        self._by_schema: bool | None = None
         self._lock = threading.Lock()
         self._said_unpriced = False
 
@@ -148,37 +144,33 @@ class LiteLLMTeacher:
     def close(self) -> None:
         """There is nothing to release: the ledger is its owner's."""
 
-    def level(self) -> Level:
-        """Return how a reply's shape is asked for: by schema, as some JSON object, or in words only."""
-        if self._level is None:
-            if litellm_client.supports_schema(self._model, self._base_url):
-                self._level = "schema"
-            else:
-                self._level = "object" if litellm_client.supports_json_object(self._model, self._base_url) else "words"
-        return self._level
+    @property
+    def by_schema(self) -> bool:
+        """Whether a reply's shape is asked for by JSON schema; else in words only."""
+        if self._by_schema is None:
+            self._by_schema = litellm_client.supports_schema(self._model, self._base_url)
+        return self._by_schema
 
-    def lower(self, level: Level) -> None:
-        """Remember that the server takes no more than `level`."""
-        self._level = level
+    def use_words(self) -> None:
+        """Remember that the server takes no JSON schema."""
+        self._by_schema = False
 
     def first(self, request: TeacherRequest) -> tuple[list[Message], dict[str, Any]]:
         """Return the messages and parameters that `request` is made with the first time."""
-        return _Exchange(self, request).shaped(_plain(request.messages), self.level()), self.parameters(request, self.level())
+        messages = _Exchange(self, request).shaped(_plain(request.messages), by_schema=self.by_schema)
+        return messages, self.parameters(request, by_schema=self.by_schema)
 
-    def parameters(self, request: TeacherRequest, level: Level) -> dict[str, Any]:
-        """Return a request's parameters; `level` says what goes into `response_format`."""
+    def parameters(self, request: TeacherRequest, *, by_schema: bool) -> dict[str, Any]:
+        """Return a request's parameters."""
         parameters: dict[str, Any] = {"max_tokens": self._max_tokens, **request.parameters}
-        if level == "schema":
+        if by_schema:
             named = {"name": request.schema.schema_name, "schema": request.schema.json_schema, "strict": True}
             parameters["response_format"] = {"type": "json_schema", "json_schema": named}
-        elif level == "object":
-            parameters["response_format"] = {"type": "json_object"}
         return parameters
 
-    def send(self, messages: list[Message], request: TeacherRequest, level: Level) -> Completion:
+    def send(self, messages: list[Message], parameters: Mapping[str, Any]) -> Completion:
         """Make one request under the budget."""
-        parameters = self.parameters(request, level)
-        estimate = self._estimate(messages, parameters)
+        estimate = self.most(messages, parameters, litellm_client.price_of)
         self._check()
         reservation = self._budget.reserve(estimate)
 
@@ -202,9 +194,6 @@ class LiteLLMTeacher:
         finally:
             self._budget.settle(reservation, cost)
         return completion
-
-    def _estimate(self, messages: list[Message], parameters: Mapping[str, Any]) -> float:
-        return self.most(messages, parameters, litellm_client.price_of)
 
     def most(self, messages: list[Message], parameters: Mapping[str, Any], price_of: prices.Price) -> float:
         """Return the most that a request can cost in US dollars; 0 where there is no limit or, said once, no price."""
@@ -264,39 +253,35 @@ class _Exchange:
         return fit(read(text, self.request.schema, finish_reason=finish_reason), self.request)
 
     def _send(self, messages: list[Message]) -> tuple[str, str]:
-        """Return a reply and why it ended; goes down a level of `response_format` when the server takes none of this one."""
-        level = self.teacher.level()
-        while True:
+        """Return a reply and why it ended; where the server takes no JSON schema, asks again without."""
+        try:
             try:
-                completion = self._sent(self.shaped(messages, level), level)
-            except RefusedReply:
-                return "", "content_filter"
+                completion = self._sent(self.shaped(messages, by_schema=self.teacher.by_schema), self.teacher.by_schema)
             except RequestRejected:
-                if level not in LOWER:
+                if not self.teacher.by_schema:
                     raise
-                level = LOWER[level]
-                continue
-            if level != self.teacher.level():
-                self.teacher.lower(level)
-            return (completion.refusal, "content_filter") if completion.refusal else (completion.text, completion.finish_reason)
+                completion = self._sent(self.shaped(messages, by_schema=False))
+                self.teacher.use_words()
+        except RefusedReply:
+            return "", "content_filter"
+        return completion.text, completion.finish_reason
 
-    def _sent(self, messages: list[Message], level: Level) -> Completion:
-        completion = self.teacher.send(messages, self.request, level)
-        took = (completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_ms)
-        said = completion.refusal or completion.text
-        self.attempts.append(Attempt(messages, self.teacher.parameters(self.request, level), said, *took))
+    def _sent(self, messages: list[Message], by_schema: bool = False) -> Completion:
+        parameters = self.teacher.parameters(self.request, by_schema=by_schema)
+        completion = self.teacher.send(messages, parameters)
+        self.attempts.append(attempt_of(completion, messages, parameters))
         return completion
 
-    def shaped(self, messages: list[Message], level: Level) -> list[Message]:
+    def shaped(self, messages: list[Message], *, by_schema: bool) -> list[Message]:
         """Return the messages with what the shape of the reply needs said in words."""
         first_try = not (self.reasks or self.smaller or self.reformulated)
-        return messages if level == "schema" and first_try else _added(messages, _in_words(self.request.schema))
+        return messages if by_schema and first_try else _added(messages, _in_words(self.request.schema))
 
     def _continue(self, messages: list[Message], partial: str) -> Reply | None:
         """Ask for the rest of `partial`; return None when the whole is still unusable."""
         go_on = _CONTINUE.format(schema=self.request.schema.schema_name)
         asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": go_on}]
-        completion = self._sent(asked, "words")
+        completion = self._sent(asked)
         anew = f'"{self.request.schema.schema_name}"' in completion.text  # some models start again from the beginning
         for whole in (join(partial, completion.text), *([completion.text] if anew else [])):
             try:
@@ -341,6 +326,12 @@ class _Exchange:
         sums = ([getattr(attempt, name) for attempt in paid] for name in ("tokens_in", "tokens_out", "cost_usd"))
         tokens_in, tokens_out, cost = map(sum, sums)
         return Spent(len(paid), tokens_in, tokens_out, cost)
+
+
+def attempt_of(completion: Completion, messages: list[Message], parameters: Mapping[str, Any]) -> Attempt:
+    """Return the record of a request and its reply."""
+    took = (completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_ms)
+    return Attempt(messages, parameters, completion.text, *took)
 
 
 def _plain(messages: tuple[Mapping[str, str], ...]) -> list[Message]:
