@@ -114,36 +114,27 @@ class TransformersStudent:
 
     def _log_probabilities(self, sequences: Sequence[Sequence[int]], shared: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the log-probability of what each sequence has after its first `shared` tokens, which all have in common."""
-        rests = [ids[shared:] for ids in sequences]
-        if all(len(rest) == 1 for rest in rests):  # as good as always: then one pass over the prompt tells all
-            logits = self._last_logits([sequences[0][:shared]], 1)
-            return np.array([_log_softmax(logits[0, -1])[rest[0]] for rest in rests])
-        longest = max(len(rest) for rest in rests)
-        logits = self._last_logits([ids[:-1] for ids in sequences], longest)
+        if all(len(ids) == shared + 1 for ids in sequences):  # as good as always: then one pass over the prompt tells all
+            after = _log_softmax(self._last_logits(sequences[0][:shared], 1)[0])
+            return np.array([after[ids[-1]] for ids in sequences])
         totals = []
-        for row, rest in enumerate(rests):
-            places = _log_softmax(logits[row, logits.shape[1] - len(rest) :])
+        for ids in sequences:
+            rest = ids[shared:]
+            places = _log_softmax(self._last_logits(ids[:-1], len(rest)))
             totals.append(sum(places[step, token] for step, token in enumerate(rest)))
         return np.array(totals)
 
-    def _last_logits(self, sequences: Sequence[Sequence[int]], keep: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Run one batch, padded on the left so that all ends are aligned, and return the logits of the last `keep` places."""
+    def _last_logits(self, ids: Sequence[int], keep: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the logits of the last `keep` places."""
         import torch
 
         model = self._model()
-        width = max(len(ids) for ids in sequences)
-        padding = self._padding_id()
-        ids = torch.tensor([[padding] * (width - len(row)) + list(row) for row in sequences], device=model.device)
-        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in sequences], device=model.device)
-        inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": mask}
-        accepted = inspect.signature(model.forward).parameters
-        if "position_ids" in accepted:
-            inputs["position_ids"] = (mask.cumsum(-1) - 1).clamp(min=0)
-        if "logits_to_keep" in accepted:  # the logits of a whole prompt can be larger than the model
+        inputs: dict[str, Any] = {"input_ids": torch.tensor([list(ids)], device=model.device)}
+        if "logits_to_keep" in inspect.signature(model.forward).parameters:  # those of a whole prompt can be larger than the model
             inputs["logits_to_keep"] = keep
         with torch.inference_mode():
             logits = model(**inputs).logits
-        return np.asarray(logits[:, -keep:].float().cpu().numpy(), dtype=np.float64)
+        return np.asarray(logits[0, -keep:].float().cpu().numpy(), dtype=np.float64)
 
     # -- open questions
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from drag_graph.errors import ConfigurationError, DragGraphError, ModelUnavailable, UnknownModel
+from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
 from drag_graph.providers import client as litellm_client
 from drag_graph.providers.client import Kind
 from drag_graph.providers.errors import RequestRejected, Target
@@ -158,21 +158,16 @@ class BatchApi:
 
     def state(self, batch_id: str) -> BatchState | None:
         """Return where a batch stands, or None where the provider does not know it any more."""
-        try:
-            return _state(self._ask("retrieve_batch", batch_id=batch_id, gone=None))
-        except _Gone:
-            return None
+        found = self._ask("retrieve_batch", may_be_gone=True, batch_id=batch_id)
+        return None if found is None else _state(found)
 
     def lines(self, file_id: str) -> Iterator[tuple[str, bytes]]:
         """Yield the lines of a file of replies, each with the id of its request; none where the provider has it no more.
 
         What is no JSON object is left out.
         """
-        try:
-            content = self._ask("file_content", timeout=self._transfer, file_id=file_id, gone=None)
-        except _Gone:
-            return
-        for line in content.content.splitlines():
+        found = self._ask("file_content", timeout=self._transfer, may_be_gone=True, file_id=file_id)
+        for line in found.content.splitlines() if found is not None else ():
             try:
                 document = json.loads(line)
             except (ValueError, RecursionError):
@@ -184,9 +179,8 @@ class BatchApi:
     def _transfer(self) -> float:
         return max(self._timeout, _TRANSFER_SECONDS)
 
-    def _ask(self, kind: Kind, *, timeout: float = 0.0, **call: Any) -> Any:
-        may_be_gone = "gone" in call
-        call.pop("gone", None)
+    def _ask(self, kind: Kind, *, timeout: float = 0.0, may_be_gone: bool = False, **call: Any) -> Any:
+        """Return what the provider answers, or None where it does not have what may be gone."""
         limits: dict[str, Any] = {"timeout": timeout or self._timeout, "sleep": self._sleep}
         where = Target(self._model, self._base_url).where
         try:
@@ -197,16 +191,12 @@ class BatchApi:
                 hint = "Run the same command again later, or without --batch."
                 raise ModelUnavailable(f"{where} takes no batches: it answers HTTP {status}", hint=hint) from error
             if may_be_gone:
-                raise _Gone("the provider does not have it") from error
+                return None
             hint = "Leave --batch out: its requests are then sent one by one."
             raise ConfigurationError(f"{where} has no batch API (HTTP {status})", hint=hint) from error
         except (ValidationError, AttributeError, TypeError) as error:  # something else answers under these paths
             hint = "Leave --batch out: its requests are then sent one by one."
             raise ModelUnavailable(f"{where} does not answer as a batch API does", hint=hint) from error
-
-
-class _Gone(DragGraphError):  # noqa: N818
-    """The provider does not have the batch or file (any more)."""
 
 
 def _state(batch: Any) -> BatchState:
