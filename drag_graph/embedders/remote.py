@@ -9,6 +9,7 @@ import numpy as np
 from drag_graph.embedders.remembering import Remembering
 from drag_graph.errors import ModelUnavailable, UnknownModel
 from drag_graph.ports.vectors import Vectors
+from drag_graph.providers.client import Server, embed, load_litellm
 from drag_graph.providers.errors import RequestRejected
 
 
@@ -33,7 +34,7 @@ class LiteLLMEmbedder(Remembering):
     ) -> None:
         super().__init__()
         self._model = model
-        self._server: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "sleep": sleep}
+        self._server = Server(model, base_url, api_key, "DRAG_GRAPH_EMBEDDER_API_KEY", timeout, sleep)
         self._dimension = 0
 
     @property
@@ -51,10 +52,8 @@ class LiteLLMEmbedder(Remembering):
         return np.concatenate([self._request(texts[start : start + self.batch]) for start in range(0, len(texts), self.batch)])
 
     def _request(self, texts: list[str]) -> Vectors:
-        from drag_graph.providers.client import embed
-
         try:
-            entries = embed(self._model, texts, **self._server)
+            entries = embed(self._server, texts)
         except RequestRejected as error:
             # No text of ours is odd enough for this: the model is none for embeddings.
             hint = "Use auto, lexical, minilm, a folder, or an embedding model that LiteLLM knows."
@@ -76,6 +75,4 @@ class LiteLLMEmbedder(Remembering):
         return vectors
 
     def count_of(self, text: str) -> int:
-        from drag_graph.providers.client import load_litellm
-
         return int(load_litellm().token_counter(model=self._model, text=text))

@@ -54,24 +54,33 @@ class Completion:
     """The server did not say how many tokens it took: they were counted here, by a tokenizer that may be another model's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A model and how it is reached, as the user named it.
+
+    `timeout` is the wall-clock limit of one attempt in seconds, held against drip-fed bodies too. `key_variable` is what the
+    hint names when the server at `base_url` refuses the key.
+    """
+
+    model: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    key_variable: str = "DRAG_GRAPH_TEACHER_API_KEY"
+    timeout: float = 120.0
+    sleep: Callable[[float], None] = time.sleep
+
+
 def complete(
-    model: str,
+    server: Server,
     messages: Sequence[Mapping[str, str]],
     *,
-    base_url: str = "",
-    api_key: str = "",
-    timeout: float = 120.0,
-    key_variable: str = "DRAG_GRAPH_TEACHER_API_KEY",
     on_lost: Callable[[bool], None] = lambda _again: None,
-    sleep: Callable[[float], None] = time.sleep,
     **parameters: Any,
 ) -> Completion:
     """Return the model's answer; thread-safe.
 
-    `timeout` is the wall-clock limit of one attempt in seconds, held against drip-fed bodies too. `key_variable` is what the
-    hint names when the server at `base_url` refuses the key. `on_lost` is called after an attempt whose reply got lost but may
-    have been charged, with whether another attempt follows. `parameters` go to the model, without those that its provider does
-    not know.
+    `on_lost` is called after an attempt whose reply got lost but may have been charged, with whether another attempt follows.
+    `parameters` go to the model, without those that its provider does not know.
 
     Rate limits, timeouts, 5xx and broken connections are repeated at most 5 times, after a random part of 1, 2, 4, 8, 16 s, or
     a little more than what Retry-After says; a server that cannot be reached at all, at most 3 times.
@@ -80,48 +89,24 @@ def complete(
     RequestRejected.
     """
     call = {"messages": [dict(message) for message in messages], **parameters}
-    server = _Server(model, base_url, api_key, key_variable)
-    limits = _Limits(timeout, sleep, on_lost)
-    response, latency_ms = _answer("completion", call, server, limits)
+    response, latency_ms = _answer("completion", call, server, on_lost)
     document = response.model_dump(include={"choices", "usage"}, warnings=False)
-    return read_completion(document, resolve(model, base_url), messages, latency_ms=latency_ms)
+    return read_completion(document, resolve(server.model, server.base_url), messages, latency_ms=latency_ms)
 
 
-def embed(
-    model: str,
-    texts: Sequence[str],
-    *,
-    base_url: str = "",
-    api_key: str = "",
-    timeout: float = 60.0,
-    key_variable: str = "DRAG_GRAPH_EMBEDDER_API_KEY",
-    sleep: Callable[[float], None] = time.sleep,
-) -> list[Any]:
+def embed(server: Server, texts: Sequence[str]) -> list[Any]:
     """Return what the model sent for the texts: mappings with `index` and `embedding`. Repeats and raises as `complete`."""
-    call = {"input": list(texts), "encoding_format": "float"}
-    response, _ = _answer("embedding", call, _Server(model, base_url, api_key, key_variable), _Limits(timeout, sleep))
+    response, _ = _answer("embedding", {"input": list(texts), "encoding_format": "float"}, server)
     return list(response.data or [])
 
 
-def manage(
-    kind: Kind,
-    model: str,
-    *,
-    base_url: str = "",
-    api_key: str = "",
-    timeout: float = 120.0,
-    sleep: Callable[[float], None] = time.sleep,
-    done_already: Callable[[], Any | None] = lambda: None,
-    **call: Any,
-) -> Any:
-    """Return what LiteLLM's function `kind` of files or batches returns for the provider of `model`.
+def manage(kind: Kind, server: Server, done_already: Callable[[], Any | None] = lambda: None, **call: Any) -> Any:
+    """Return what LiteLLM's function `kind` of files or batches returns for the provider of the model.
 
     Repeats and raises as `complete`; RequestRejected has the HTTP status. Before each repetition, what `done_already` returns
     is returned instead, unless it is None.
     """
-    server = _Server(model, base_url, api_key, "DRAG_GRAPH_TEACHER_API_KEY")
-    response, _ = _answer(kind, call, server, _Limits(timeout, sleep, done_already=done_already))
-    return response
+    return _answer(kind, call, server, done_already=done_already)[0]
 
 
 def provider_of(model: str, base_url: str = "") -> str:
@@ -129,27 +114,13 @@ def provider_of(model: str, base_url: str = "") -> str:
     return str(load_litellm().get_llm_provider(resolve(model, base_url))[1])
 
 
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """The model and how it is reached, as the user named it."""
-
-    model: str
-    base_url: str
-    api_key: str = field(repr=False)
-    key_variable: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """How long to try, and what to do between attempts (see `complete`)."""
-
-    timeout: float
-    sleep: Callable[[float], None]
-    on_lost: Callable[[bool], None] = lambda _again: None
-    done_already: Callable[[], Any | None] = lambda: None
-
-
-def _answer(kind: Kind, call: Mapping[str, Any], server: _Server, limits: _Limits) -> tuple[Any, int]:
+def _answer(
+    kind: Kind,
+    call: Mapping[str, Any],
+    server: Server,
+    on_lost: Callable[[bool], None] = lambda _again: None,
+    done_already: Callable[[], Any | None] = lambda: None,
+) -> tuple[Any, int]:
     """Return LiteLLM's response and the milliseconds that the successful attempt took: the only retry loop."""
     litellm = load_litellm()
     name = resolve(server.model, server.base_url)
@@ -161,23 +132,23 @@ def _answer(kind: Kind, call: Mapping[str, Any], server: _Server, limits: _Limit
         fixed |= {"model": name, "num_retries": 0, "drop_params": True}
     else:
         fixed["custom_llm_provider"] = provider_of(server.model, server.base_url)
-    call = {**fixed, **call, **_address(server.base_url, server.api_key), "timeout": limits.timeout}
+    call = {**fixed, **call, **_address(server.base_url, server.api_key), "timeout": server.timeout}
     attempt = 0
     while True:
         started = time.monotonic()
-        outcome = _attempt(getattr(litellm, kind), call, limits.timeout, target)
+        outcome = _attempt(getattr(litellm, kind), call, server.timeout, target)
         if not isinstance(outcome, Failure):
             return outcome, round((time.monotonic() - started) * 1000)
         wait = _wait(outcome, attempt)
         again = attempt < _retries(outcome)
         if outcome.billed:
-            limits.on_lost(again)
+            on_lost(again)
         if not again:
             raise outcome.error
         attempt += 1
         log.event("waiting for the model server", stage=kind, attempt=attempt, wait_s=wait, status="retry")
-        limits.sleep(wait)
-        done = limits.done_already()
+        server.sleep(wait)
+        done = done_already()
         if done is not None:
             return done, 0
 

@@ -8,7 +8,7 @@ from typing import Any
 from drag_graph.errors import MalformedReply, RefusedReply, TruncatedReply
 from drag_graph.model import LABELS
 from drag_graph.ports.models import Prompt, StudentReply
-from drag_graph.providers.client import Completion, complete, load_litellm
+from drag_graph.providers.client import Completion, Server, complete, load_litellm
 from drag_graph.providers.errors import RequestRejected
 from drag_graph.providers.reasoning import without_reasoning
 from drag_graph.students.parsing import parse_label
@@ -47,7 +47,7 @@ class LiteLLMStudent:
     ) -> None:
         """`timeout` is that of one attempt, in seconds."""
         self._model = model
-        self._request: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout}
+        self._server = Server(model, base_url, api_key, KEY_VARIABLE, timeout)
         self._asks_logprobs = True
 
     @property
@@ -91,20 +91,15 @@ class LiteLLMStudent:
 
     def _complete(self, messages: Sequence[Mapping[str, str]]) -> Completion:
         """Return the model's reply, with log-probabilities where the server has them. Raises RefusedReply, too."""
-        parameters: dict[str, Any] = {
-            "temperature": 0.0,
-            "max_tokens": MAX_TOKENS,
-            "key_variable": KEY_VARIABLE,
-            **self._request,
-        }
+        parameters: dict[str, Any] = {"temperature": 0.0, "max_tokens": MAX_TOKENS}
         likelihoods: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if self._asks_logprobs else {}
         try:
-            completion = complete(self._model, messages, **parameters, **likelihoods)
+            completion = complete(self._server, messages, **parameters, **likelihoods)
         except RequestRejected:
             if not self._asks_logprobs:
                 raise
             self._asks_logprobs = False  # some servers reject what they do not offer; asked without, they answer
-            completion = complete(self._model, messages, **parameters)
+            completion = complete(self._server, messages, **parameters)
         if completion.finish_reason == "content_filter":
             raise RefusedReply(f"the student {self._model!r} declined to answer", raw=completion.text)
         return completion

@@ -130,7 +130,9 @@ class TransformersStudent:
 
         model = self._model()
         inputs: dict[str, Any] = {"input_ids": torch.tensor([list(ids)], device=model.device)}
-        if "logits_to_keep" in inspect.signature(model.forward).parameters:  # those of a whole prompt can be larger than the model
+        if (
+            "logits_to_keep" in inspect.signature(model.forward).parameters
+        ):  # those of a whole prompt can be larger than the model
             inputs["logits_to_keep"] = keep
         with torch.inference_mode():
             logits = model(**inputs).logits

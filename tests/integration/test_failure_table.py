@@ -5,7 +5,7 @@ Besides, the one retry loop of teacher, student and embedder counted request by 
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -210,8 +210,8 @@ class TestOneRetryLoop:
         waits = []
         server.always(STUDENT, lambda _: fault)
 
-        def patient(*arguments, **named):
-            return complete(*arguments, **named, sleep=waits.append)
+        def patient(address, *arguments, **named):
+            return complete(replace(address, sleep=waits.append), *arguments, **named)
 
         monkeypatch.setattr("drag_graph.students.litellm.complete", patient)
         with pytest.raises(ModelUnavailable):

@@ -14,7 +14,7 @@ from drag_graph.errors import (
     ModelUnavailable,
     UnknownModel,
 )
-from drag_graph.providers.client import complete
+from drag_graph.providers.client import Server, complete
 from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, QUESTION, SECRET, evidence_request
@@ -155,6 +155,6 @@ class TestTransport:
 
     def test_logprobs_come_through(self, server):
         prompt = "CONTEXT light\nOPTIONS\nA. darkness\nB. light\nANSWER:"
-        done = complete("any", [{"role": "user", "content": prompt}], base_url=server.url, logprobs=True, top_logprobs=5)
+        done = complete(Server("any", server.url), [{"role": "user", "content": prompt}], logprobs=True, top_logprobs=5)
         assert done.text == "B"
         assert [entry["token"] for entry in done.logprobs["content"][0]["top_logprobs"]] == ["B", "A"]

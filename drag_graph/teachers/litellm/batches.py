@@ -7,7 +7,7 @@ provider works through within a day; its replies are a file again, that of its f
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
 from drag_graph.providers import client as litellm_client
-from drag_graph.providers.client import Kind
+from drag_graph.providers.client import Kind, Server
 from drag_graph.providers.errors import RequestRejected, Target
 
 ENDPOINT: Final = "/v1/chat/completions"
@@ -106,9 +106,7 @@ class BatchApi:
         check_support(model, base_url)
         self._model = model
         self._base_url = base_url
-        self._server: dict[str, Any] = {"base_url": base_url, "api_key": api_key}
-        self._timeout = timeout
-        self._sleep = sleep
+        self._server = Server(model, base_url, api_key, timeout=timeout, sleep=sleep)
 
     def body(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of a request, with what the provider knows of the parameters, as LiteLLM would send it alone."""
@@ -125,7 +123,7 @@ class BatchApi:
         A request whose reply got lost may have made the batch, so it is looked for before the request is repeated.
         """
         content = (f"{token}.jsonl", requests, "application/jsonl")
-        uploaded = self._ask("create_file", timeout=self._transfer, file=content, purpose="batch")
+        uploaded = self._ask("create_file", least=_TRANSFER_SECONDS, file=content, purpose="batch")
         since = datetime.now(UTC)
 
         def look() -> BatchState | None:
@@ -166,7 +164,7 @@ class BatchApi:
 
         What is no JSON object is left out.
         """
-        found = self._ask("file_content", timeout=self._transfer, may_be_gone=True, file_id=file_id)
+        found = self._ask("file_content", least=_TRANSFER_SECONDS, may_be_gone=True, file_id=file_id)
         for line in found.content.splitlines() if found is not None else ():
             try:
                 document = json.loads(line)
@@ -175,16 +173,12 @@ class BatchApi:
             if isinstance(document, dict):
                 yield str(document.get("custom_id")), line
 
-    @property
-    def _transfer(self) -> float:
-        return max(self._timeout, _TRANSFER_SECONDS)
-
-    def _ask(self, kind: Kind, *, timeout: float = 0.0, may_be_gone: bool = False, **call: Any) -> Any:
-        """Return what the provider answers, or None where it does not have what may be gone."""
-        limits: dict[str, Any] = {"timeout": timeout or self._timeout, "sleep": self._sleep}
+    def _ask(self, kind: Kind, *, least: float = 0.0, may_be_gone: bool = False, **call: Any) -> Any:
+        """Return what the provider answers within `least` seconds or more; None where it does not have what may be gone."""
+        server = replace(self._server, timeout=max(self._server.timeout, least))
         where = Target(self._model, self._base_url).where
         try:
-            return litellm_client.manage(kind, self._model, **self._server, **limits, **call)
+            return litellm_client.manage(kind, server, **call)
         except (RequestRejected, UnknownModel) as error:
             status = getattr(error, "status", 404)
             if status not in _NOT_THERE:

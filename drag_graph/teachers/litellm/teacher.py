@@ -27,7 +27,7 @@ from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
 from drag_graph.providers import client as litellm_client
-from drag_graph.providers.client import Completion
+from drag_graph.providers.client import Completion, Server
 from drag_graph.providers.errors import RequestRejected
 from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, join, read
 
@@ -67,12 +67,10 @@ class LiteLLMTeacher:
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self._model = model
-        self._server: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout}
-        self._base_url = base_url
+        self._server = Server(model, base_url, api_key, timeout=timeout, sleep=sleep)
         self._tape = tape
         self._budget = budget or Budget()
         self._max_tokens = max_tokens
-        self._sleep = sleep
         self._check = check
         self._by_schema: bool | None = None
         self._lock = threading.Lock()
@@ -148,7 +146,7 @@ class LiteLLMTeacher:
     def by_schema(self) -> bool:
         """Whether a reply's shape is asked for by JSON schema; else in words only."""
         if self._by_schema is None:
-            self._by_schema = litellm_client.supports_schema(self._model, self._base_url)
+            self._by_schema = litellm_client.supports_schema(self._model, self._server.base_url)
         return self._by_schema
 
     def use_words(self) -> None:
@@ -183,9 +181,7 @@ class LiteLLMTeacher:
         cost = estimate  # what ends unforeseen, by Ctrl-C for one, may have been charged
         try:
             self._check()  # the budget may have been waited for
-            completion = litellm_client.complete(
-                self._model, messages, **self._server, on_lost=on_lost, sleep=self._sleep, **parameters
-            )
+            completion = litellm_client.complete(self._server, messages, on_lost=on_lost, **parameters)
             # Another tokenizer's count may be too low: where the server told none, the most that it can have been is kept.
             cost = max(completion.cost_usd, estimate) if completion.counted_here else completion.cost_usd
         except DragGraphError:
