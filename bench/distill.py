@@ -305,7 +305,7 @@ def places() -> list[tuple[str, Any, str]]:
     return [
         ("LiteLLM's completion", litellm, "completion"),
         ("around a call: key, price, thread, reply", litellm_client, "complete"),
-        ("budget: tokens and price", litellm_teacher.LiteLLMTeacher, "_estimate"),
+        ("budget: tokens and price", litellm_teacher.LiteLLMTeacher, "most"),
         ("reply: read and validate", litellm_teacher, "read"),
         ("reply: read and validate", litellm_teacher, "fit"),
         ("tape: find", Tape, "find"),
@@ -315,7 +315,7 @@ def places() -> list[tuple[str, Any, str]]:
         ("store: save", neo4j_store.Neo4jStore, "save"),
         ("embedding", embedders.LexicalEmbedder, "embed"),
         ("steps: prompts", evidence, "request"),
-        ("steps: prompts", rank, "scores_request"),
+        ("steps: prompts", rank, "request"),
         ("steps: prompts", extract, "request"),
         ("steps: evidence, ranking", evidence, "read"),
         ("steps: evidence, ranking", rank, "rank"),
