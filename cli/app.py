@@ -12,15 +12,7 @@ import typer
 
 from drag_graph.errors import DragGraphError
 
-from . import db, graph, runs, tape
-from .aggregate import aggregate
-from .answers import answers, ask, audit, show
-from .config import config
-from .distill import distill
-from .export import export
-from .importing import import_
-from .link import link
-from .refresh import refresh
+from . import aggregate, answers, config, db, distill, export, graph, importing, link, refresh, runs, tape
 
 EXIT_INTERRUPTED = 130
 _OUTPUT_FAILS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -51,12 +43,18 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for command in (distill, refresh, link, ask, answers, audit, show, aggregate, export):
-    app.command()(command)
-app.command("import")(import_)
-for name, group in (("runs", runs), ("tape", tape), ("graph", graph), ("db", db)):
-    app.add_typer(group.app, name=name)
-app.command()(config)
+distill.register(app)
+refresh.register(app)
+link.register(app)
+answers.register(app)
+aggregate.register(app)
+export.register(app)
+importing.register(app)
+app.add_typer(runs.app, name="runs")
+app.add_typer(tape.app, name="tape")
+app.add_typer(graph.app, name="graph")
+app.add_typer(db.app, name="db")
+config.register(app)
 
 
 def main() -> None:
@@ -85,7 +83,6 @@ def _run(*, debug: bool) -> int:
     except (typer.Abort, KeyboardInterrupt):
         code = EXIT_INTERRUPTED
     except UsageProblem as error:
-        error.message = error.message.replace("Value error, ", "")
         error.show()
         return int(error.exit_code)
     except SystemExit as stop:  # typer ends so, with code 1, when the reader of our output goes away

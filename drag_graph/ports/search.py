@@ -139,7 +139,7 @@ class Walk:
         """Return the `size` best entities reached, each with the step that reached it best, best first, ties by id."""
         best: dict[str, Step] = {}
         for step in sorted(self.steps, key=_strength):
-            for entity in step.ends:
+            for entity in sorted(step.ends):
                 best.setdefault(entity, step)
         return list(best.items())[:size]
 

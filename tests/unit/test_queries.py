@@ -10,6 +10,7 @@ from drag_graph.stores.shared.statements import DIALECTS, Statement, load, load_
 
 ENGINES_OWN = {
     # A server has other writers and linkers to wait for, indexes that fill in the background or hold vectors, and can be away.
+    # What is replaced keeps its node there, as others may be reading it.
     "neo4j": {
         "await_indexes",
         "link_lease",
@@ -19,6 +20,7 @@ ENGINES_OWN = {
         "nearest_concepts",
         "nearest_concepts_exact",
         "ping",
+        "replace_queries",
     },
     # Its Cypher cannot make edges between collected nodes, and a pattern of two labels is a scan of both tables. A file
     # that keeps what was deleted is made anew.
@@ -27,20 +29,12 @@ ENGINES_OWN = {
         "compact_load",
         "compact_load_between",
         "compact_nodes",
-        "compact_properties",
         "compact_relationships",
-        "compact_tables",
+        "find_places",
         "mark_graphs",
-        "mark_graphs_documents",
         "read_documents",
-        "read_documents_chunks",
-        "read_documents_edges",
-        "read_documents_entities",
-        "read_documents_evidence",
-        "read_documents_triples",
-        "replace_documents",
         "save_edges",
-        "save_edges_disputed",
+        "show_tables",
     },
 }
 

@@ -1,5 +1,8 @@
-// what: reads what the answers to a replaced query were shown, to link them to that evidence of it which is there again
+// what: reads the answers to a source that is replaced, to link them again to it and to that evidence which is there again
 // parameters: source_id
 // returns: one row an answer: id, line_json
-MATCH (q:Query|Document {id: $source_id})<-[:ANSWERS]-(a:Answer)
+MATCH (q:Query {id: $source_id})<-[:ANSWERS]-(a:Answer)
+RETURN a.id AS id, a.line_json AS line_json
+UNION ALL
+MATCH (d:Document {id: $source_id})<-[:ANSWERS]-(a:Answer)
 RETURN a.id AS id, a.line_json AS line_json

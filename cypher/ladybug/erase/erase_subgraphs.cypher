@@ -1,7 +1,7 @@
-// what: erases the evidence of a query, with its links
-// parameters: namespace, source_id
-// returns: one row: number (how many went)
-MATCH (q:Query|Document {id: $source_id})-[:HAS_EVIDENCE]->(n:Evidence)
-WHERE q.namespace = $namespace
+// what: erases the evidence, entities and chunks of a source, and so all triples and simple edges
+// parameters: node_table, node_offset (the place of the source)
+// returns: one row a label: label, number (how many went)
+MATCH (q:Query|Document)-[:HAS_EVIDENCE|MENTIONS|HAS_CHUNK]->(n)
+WHERE id(q) = internal_id($node_table, $node_offset)
 DETACH DELETE n
-RETURN count(*) AS number
+RETURN label(n) AS label, count(*) AS number

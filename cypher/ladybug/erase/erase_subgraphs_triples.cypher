@@ -1,7 +1,7 @@
-// what: erases the triples of a query
-// parameters: namespace, source_id
-// returns: one row: number (how many went)
-MATCH (q:Query|Document {id: $source_id})-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
-WHERE q.namespace = $namespace
+// what: erases the triples of a source
+// parameters: node_table, node_offset (the place of the source)
+// returns: one row: label, number (how many went)
+MATCH (q:Query|Document)-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
+WHERE id(q) = internal_id($node_table, $node_offset)
 DELETE t
-RETURN count(*) AS number
+RETURN 'TRIPLE' AS label, count(*) AS number

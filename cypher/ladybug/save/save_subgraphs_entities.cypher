@@ -1,8 +1,7 @@
-// what: writes entities from maps of their properties with the links from their query
-// parameters: rows
+// what: writes entities from maps of their properties
+// parameters: namespace, rows
 // returns: nothing
 UNWIND $rows AS r
-MATCH (q:Query {id: r.source_id})
-CREATE (q)-[:MENTIONS {namespace: r.namespace}]->(:Entity {
-  namespace: r.namespace, source_id: r.source_id, id: r.id, name: r.name, type: r.type, variants: r.variants
+CREATE (:Entity {
+  namespace: $namespace, source_id: r.source_id, id: r.id, name: r.name, type: r.type, variants: r.variants[2:]
 })

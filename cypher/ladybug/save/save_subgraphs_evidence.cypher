@@ -1,11 +1,9 @@
-// what: writes evidence from maps of their properties with the links from their query and to the first of their calls
-// parameters: rows
+// what: writes evidence from maps of their properties
+// parameters: namespace, rows
 // returns: nothing
 UNWIND $rows AS r
-MATCH (q:Query {id: r.source_id})
-MATCH (c:TeacherCall {id: r.first_call})
-CREATE (q)-[:HAS_EVIDENCE {namespace: r.namespace}]->(:Evidence {
-  namespace: r.namespace, source_id: r.source_id, id: r.id, text: r.text, framing: r.framing, position: r.position,
+CREATE (:Evidence {
+  namespace: $namespace, source_id: r.source_id, id: r.id, text: r.text, framing: r.framing, position: r.position,
   cosine: r.cosine, llm_score: r.llm_score, score: r.score, rank: r.rank, kept: r.kept, reason: r.reason,
   chunk_id: r.chunk_id, start: r.start, `end`: r.`end`, created_at: r.created_at
-})-[:GENERATED_BY {namespace: r.namespace}]->(c)
+})

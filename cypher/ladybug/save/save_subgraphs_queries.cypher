@@ -1,10 +1,11 @@
-// what: makes the nodes of new queries from maps of their properties
-// parameters: rows
-// returns: nothing
+// what: makes the nodes of queries from maps of their properties
+// parameters: namespace, rows
+// returns: one row a query: id, place
 UNWIND $rows AS r
-CREATE (:Query {
-  namespace: r.namespace, id: r.id, text: r.text, `options`: r.`options`, domain: r.domain, complexity: r.complexity,
+CREATE (q:Query {
+  namespace: $namespace, id: r.id, text: r.text, `options`: r.`options`[2:], domain: r.domain, complexity: r.complexity,
   input_id: r.input_id, metadata: r.metadata, settings_hash: r.settings_hash, status: r.status, blind: r.blind,
-  embedding: r.embedding, created_at: r.created_at, expires_at: r.expires_at,
-  graph: '', call_ids: r.call_ids
+  embedding: CAST(r.embedding AS DOUBLE[]), created_at: r.created_at, expires_at: r.expires_at, graph: '',
+  call_ids: r.call_ids, linked: false
 })
+RETURN q.id AS id, id(q) AS place

@@ -82,7 +82,7 @@ class LadybugAccess:
                 raise
         with self._open().reading() as session:
             # A store of ours has its history from its first table on: both are made in one transaction.
-            if session.run("applied_migrations_tables"):
+            if session.run("show_tables"):
                 raise StoreUnfit(f"{self.location} is a database of something else", hint="Name another file by --store.")
         return []
 

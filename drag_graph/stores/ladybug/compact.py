@@ -18,7 +18,7 @@ Execute = Callable[[str], list[dict[str, Any]]]
 def write_tables(execute: Execute, folder: Path) -> list[str]:
     """Write every table of a store to a file in `folder`; return the texts that read them again, nodes first."""
     loads = []
-    tables = execute(_text("compact_tables"))
+    tables = execute(_text("show_tables"))
     for table in sorted(tables, key=lambda row: (row["type"] != "NODE", row["name"])):
         name = table["name"]
         if table["type"] == "NODE":
@@ -31,12 +31,11 @@ def write_tables(execute: Execute, folder: Path) -> list[str]:
 
 
 def _write_relationships(execute: Execute, folder: Path, name: str) -> Iterator[str]:
-    properties = ", ".join(f"r.`{row['name']}`" for row in execute(_text("compact_properties", table=name)))
     for row in execute(_text("compact_ends", table=name)):
         first, second, *_ = row.values()
         file = _quoted(folder / f"{name}-{first}-{second}.parquet")
         ends = {"from": first, "to": second}
-        execute(_text("compact_relationships", table=name, properties=properties, file=file, **ends))
+        execute(_text("compact_relationships", table=name, file=file, **ends))
         yield _text("compact_load_between", table=name, file=file, **ends)
 
 

@@ -5,49 +5,54 @@ from itertools import chain
 
 from drag_graph.graph.aggregate import Claim, Part, edges_of
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.stores.shared.rows import shown_evidence
+from drag_graph.stores.shared.rows import answer_row, shown_evidence, source_row
 from drag_graph.stores.shared.transaction import Row
 
-HEADS = {False: ("save_subgraphs_queries", "replace_queries"), True: ("save_subgraphs_documents", "replace_documents")}
-"""By whether the source is a document: what makes its node, and what gives it new properties."""
+HEADS = ("save_subgraphs_queries", "save_subgraphs_documents")
+"""What makes the nodes of sources."""
+
+
+def head_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
+    """Return the rows of the nodes of sources, by the name of the statement that writes them."""
+    rows: dict[str, list[Row]] = {name: [] for name in HEADS}
+    for subgraph in subgraphs:
+        row = source_row(subgraph)
+        rows[HEADS[subgraph.document is not None]].append(_sent(row, "options") if "options" in row else row)
+    return rows
 
 
 def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
-    """Return the rows of all that hangs on these sources, by the name of the statement that writes them, in its order."""
-    rows: dict[str, list[Row]] = {
-        "save_subgraphs_calls": [],
-        "save_subgraphs_documents_chunks": [],
-        "save_subgraphs_evidence": [],
-        "save_subgraphs_documents_evidence": [],
-        "save_subgraphs_evidence_calls": [],
-        "save_subgraphs_documents_links": [],
-        "save_subgraphs_entities": [],
-        "save_subgraphs_documents_entities": [],
-        "save_subgraphs_triples": [],
-        "save_subgraphs_triples_opposed": [],
-    }
+    """Return the rows of the nodes that hang on these sources and of the links between them, by the statements' names."""
+    parts = ("calls", "chunks", "evidence", "evidence_calls", "entities", "triples")
+    rows: dict[str, list[Row]] = {part: [] for part in parts}
     for subgraph in subgraphs:
-        kind = "_documents" if subgraph.document else ""
-        rows["save_subgraphs_calls"] += [call.model_dump() for call in subgraph.calls]
-        rows["save_subgraphs_documents_chunks"] += [item.model_dump() for item in subgraph.chunks]
-        rows[f"save_subgraphs{kind}_evidence"] += [
-            {**item.model_dump(mode="json", exclude={"call_ids"}), "first_call": next(iter(item.call_ids), "")}
-            for item in subgraph.evidence
+        rows["calls"] += [call.model_dump() for call in subgraph.calls]
+        rows["chunks"] += [item.model_dump() for item in subgraph.chunks]
+        rows["evidence"] += [item.model_dump(mode="json", exclude={"call_ids"}) for item in subgraph.evidence]
+        rows["evidence_calls"] += [{"evidence_id": item.id, "id": id_} for item in subgraph.evidence for id_ in item.call_ids]
+        rows["entities"] += [_sent(item.model_dump(mode="json"), "variants") for item in subgraph.entities]
+        rows["triples"] += [
+            _sent(triple.model_dump(mode="json", exclude={"subject", "object"}), "opposes") for triple in subgraph.triples
         ]
-        for item in subgraph.evidence:
-            rows["save_subgraphs_evidence_calls"] += [{"evidence_id": item.id, "id": id_} for id_ in item.call_ids[not kind :]]
-            rows["save_subgraphs_documents_links"] += [{"evidence_id": item.id, "id": item.chunk_id}] if item.chunk_id else []
-        rows[f"save_subgraphs{kind}_entities"] += [item.model_dump(mode="json") for item in subgraph.entities]
-        for triple in subgraph.triples:
-            name = "save_subgraphs_triples_opposed" if triple.opposes else "save_subgraphs_triples"
-            rows[name].append(triple.model_dump(mode="json", exclude={"subject", "object"}))
-    return rows
+    return {f"save_subgraphs_{part}": found for part, found in rows.items()}
+
+
+def link_values(subgraph: Subgraph) -> tuple[str, Row]:
+    """Return the statement that links a source to what hangs on it, and its parameters but for the namespace."""
+    values: Row = {
+        "source_id": subgraph.source_id,
+        "evidence_ids": [item.id for item in subgraph.evidence],
+        "entity_ids": [item.id for item in subgraph.entities],
+    }
+    if subgraph.document is None:
+        return "save_subgraphs_links_queries", values
+    return "save_subgraphs_links_documents", {**values, "chunk_ids": [item.id for item in subgraph.chunks]}
 
 
 def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
     """Return the rows of a source's simple edges and the kind of its graph, of the claims that `aggregate` merged."""
     edges, kind = edges_of(source_id, map(_claim, merged), aggregation)
-    return [edge.model_dump(mode="json", exclude={"subject", "object"}) for edge in edges], kind
+    return [_sent(edge.model_dump(mode="json", exclude={"subject", "object"}), "contradicts") for edge in edges], kind
 
 
 def _claim(row: Row) -> Claim:
@@ -61,8 +66,21 @@ def _claim(row: Row) -> Claim:
     )
 
 
+def answer_rows(answers: Iterable[Answer]) -> list[Row]:
+    """Return the rows of the nodes of answers."""
+    return [_sent(answer_row(answer), "options", "source_ids", "lines", "edge_ids") for answer in answers]
+
+
 def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
     """Return which sources and which evidence answers are linked to, by the name of the statement that links them."""
     sources = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in dict.fromkeys(answer.source_ids)]
     shown = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in shown_evidence(answer)]
-    return {"save_answers_queries": sources, "save_answers_documents": sources, "save_answers_evidence": shown}
+    return {"save_answers_sources": sources, "save_answers_evidence": shown}
+
+
+def _sent(row: Row, *names: str) -> Row:
+    """Return the row with a blank before each of these lists, which the statement takes away.
+
+    The engine works out the type of what it is sent: rows that only have empty lists take it longer than all that is in them.
+    """
+    return {**row, **{name: ["", *row[name]] for name in names}}

@@ -21,11 +21,6 @@ _VECTORS = {
     "evidence": "search_candidates_evidence_vectors",
     "similar": "search_candidates_concept_vectors",
 }
-_TEXTS = {
-    "queries": "search_candidates_queries",
-    "evidence": "search_candidates_evidence",
-    "similar": "search_candidates",
-}
 
 
 class LadybugSearch:
@@ -54,26 +49,18 @@ class LadybugSearch:
         ids = concept_ids(self._access.namespace, keys)
         with self._access.reading() as session:
             own = session.run("read_sources", namespace=self._access.namespace, ids=[source_id])
-            ranks = {kind: ranked(self._hits(session, _TEXTS[kind], dict(found)), k) for kind, found in pairs.items()}
-            named = {hit.id: hit for hit in self._hits(session, "search_candidates", dict.fromkeys(ids, 1.0))}
+            ranks = {kind: ranked(self._hits(session, dict(found)), k) for kind, found in pairs.items()}
+            named = {hit.id: hit for hit in self._hits(session, dict.fromkeys(ids, 1.0))}
         return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
 
-    def _hits(self, session: Session, name: str, scores: dict[str, float]) -> list[Hit]:
+    def _hits(self, session: Session, scores: dict[str, float]) -> list[Hit]:
         found = [
             row
             for some in pages(list(scores), IDS_AT_ONCE)
-            for row in session.run(name, namespace=self._access.namespace, ids=some)
+            for row in session.run("search_candidates", namespace=self._access.namespace, ids=some)
         ]
         return [
-            Hit(
-                row["id"],
-                scores[row["id"]],
-                row["text"],
-                row.get("source_id", ""),
-                (row["cluster"] or row["id"]) if "cluster" in row else "",
-                row.get("entities") or 0,
-            )
-            for row in found
+            Hit(row["id"], scores[row["id"]], row["text"], row["source_id"], row["cluster"], row["entities"]) for row in found
         ]
 
     def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
@@ -102,10 +89,8 @@ class LadybugSearch:
         """Return the edges that a query or an evidence leads to."""
         if seed.kind == "concept":
             return []
-        if not session.run("read_sources", namespace=self._access.namespace, ids=[seed.source_id or seed.id]):
-            return []
         source_id = seed.id if seed.kind == "query" else seed.source_id
-        edges = [{**row, "source_id": source_id} for row in read_edges(session, source_id)]
+        edges = [{**row, "source_id": source_id} for row in read_edges(session, self._access.namespace, source_id)]
         if seed.kind == "query":
             return [_step(row, 0, seed.id, seed.score) for row in edges]
         return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]
@@ -114,10 +99,7 @@ class LadybugSearch:
         there = {step.edge_id for step in walk.steps}
         found: list[tuple[float, Step]] = []
         frontier = walk.frontier(limits.frontier)
-        called: dict[str, list[Row]] = {entity: [] for entity, _ in frontier}
-        for some in pages(list(called), IDS_AT_ONCE):
-            for row in session.run("search_expand_concepts", entities=some):
-                called[row["entity"]].append(row)
+        called = {entity: session.run("search_expand_concepts", entity=entity) for entity, _ in frontier}
         members = self._members(session, [row["cluster"] for names in called.values() for row in names if row["cluster"]])
         for entity, way in frontier:
             others = self._entities(session, [row["id"] for row in called[entity]], limits.beyond)
@@ -155,19 +137,15 @@ class LadybugSearch:
     @staticmethod
     def _entities(session: Session, concepts: Sequence[str], limit: int) -> list[str]:
         found: list[str] = []
-        for some in pages(concepts, IDS_AT_ONCE):
+        for concept in concepts:
             if len(found) < limit:
-                rows = session.run("search_expand_entities", concepts=some, limit=limit - len(found))
-                found += [row["id"] for row in rows]
+                found += [row["id"] for row in session.run("search_expand_entities", concept=concept, limit=limit - len(found))]
         return found
 
     @staticmethod
     def _edges(session: Session, entities: Sequence[str]) -> list[Row]:
-        found: dict[str, Row] = {}
-        for some in pages(entities, IDS_AT_ONCE):
-            for name in ("search_expand_outgoing", "search_expand_incoming"):
-                found |= {row["id"]: row for row in session.run(name, entities=some)}
-        return list(found.values())
+        found = [row for entity in entities for row in session.run("search_expand_edges", entity=entity)]
+        return list({row["id"]: row for row in found}.values())
 
 
 def _step(row: Row, hop: int, seed: str, score: float) -> Step:

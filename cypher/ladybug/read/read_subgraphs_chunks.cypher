@@ -1,5 +1,6 @@
 // what: reads the chunks of a document
-// parameters: source_id
+// parameters: node_table, node_offset (the place of the source)
 // returns: one row a chunk, in no order: its properties
-MATCH (:Document {id: $source_id})-[:HAS_CHUNK]->(c:Chunk)
+MATCH (q:Document)-[:HAS_CHUNK]->(c:Chunk)
+WHERE id(q) = internal_id($node_table, $node_offset)
 RETURN c.id AS id, c.position AS position, c.start AS start, c.`end` AS `end`, c.text AS text

@@ -1,9 +1,0 @@
-// what: reads the multigraph of a document
-// parameters: source_id
-// returns: one row a triple, in no order: its properties and its ends
-MATCH (:Document {id: $source_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
-RETURN
-  t.id AS id, t.predicate AS predicate, t.predicate_key AS predicate_key, t.confidence AS confidence,
-  t.evidence_id AS evidence_id, t.call_ids AS call_ids, t.rank AS rank, t.opposes AS opposes,
-  s.id AS subject_id, s.name AS subject,
-  o.id AS object_id, o.name AS object

@@ -1,0 +1,102 @@
+"""Writing subgraphs and answers to the embedded engine, in a transaction that the caller has open."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from drag_graph.graph.proof import proof_of
+from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.paging import pages
+from drag_graph.stores.ladybug import rows
+from drag_graph.stores.ladybug.engine import Row, Session
+from drag_graph.stores.ladybug.read import at, find_places
+from drag_graph.stores.shared.aggregation import aggregation_text
+from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
+from drag_graph.stores.shared.rows import evidence_again
+
+ROWS_AT_ONCE = 32
+HEADS_AT_ONCE = 4
+"""Rows unwound by one call; of sources, which carry vectors, fewer. The engine keeps the rows that a statement was first
+planned with and handles them again in every later call, so that one large batch would slow down each small one after it."""
+
+
+def write_subgraphs(
+    session: Session, namespace: str, wanted: Mapping[str, Subgraph], replaced: Collection[str], aggregation: Aggregation
+) -> None:
+    """Write subgraphs by source id, in the place of those that are `replaced`, with their simple edges."""
+    answers = {id_: session.run("relink_answers", source_id=id_) for id_ in replaced}
+    touched = touched_concepts(session.run, namespace, list(replaced))
+    erase_parts(session, namespace, replaced)
+    recount_concepts(session.run, namespace, touched)
+    write_rows(session, namespace, rows.subgraph_rows(wanted.values()))
+    places = write_rows(session, namespace, rows.head_rows(wanted.values()))
+    for subgraph in wanted.values():
+        name, values = rows.link_values(subgraph)
+        session.run(name, namespace=namespace, **values)
+    for id_, found in answers.items():
+        again = {item.id for item in wanted[id_].evidence}
+        sources = [{"answer_id": row["id"], "id": id_} for row in found]
+        links = {"save_answers_sources": sources, "save_answers_evidence": evidence_again(found, again)}
+        write_rows(session, namespace, links)
+    documents = {id_ for id_, subgraph in wanted.items() if subgraph.document is not None}
+    write_edges(session, namespace, [{**row, "is_document": row["id"] in documents} for row in places], aggregation)
+
+
+def write_edges(session: Session, namespace: str, places: Iterable[Row], aggregation: Aggregation) -> None:
+    """Make the simple edges of sources (as `find_places` gives them) that have none."""
+    edges = list[Row]()
+    for source in places:
+        claims = session.run("aggregate", **at(source), merge=aggregation.merge)
+        own = aggregation.of_documents() if source["is_document"] else aggregation
+        made, kind = rows.edge_rows(source["id"], claims, own)
+        edges += made
+        mark = {"source_id": source["id"], "graph": kind, "aggregation": aggregation_text(own)}
+        session.run("mark_graphs", namespace=namespace, **mark)
+    write_rows(session, namespace, {"save_edges": edges})
+
+
+def erase_parts(session: Session, namespace: str, source_ids: Collection[str]) -> list[Row]:
+    """Erase sources with all that hangs on them; return how many nodes and relationships went: rows of label and number."""
+    counts = list[Row]()
+    for source in find_places(session, namespace, list(source_ids)) if source_ids else ():
+        for name in ("erase_subgraphs_triples", "erase_subgraphs"):
+            counts += session.run(name, **at(source))
+        for name in ("erase_subgraphs_calls", "erase_sources"):
+            counts += session.run(name, namespace=namespace, source_id=source["id"])
+    return counts
+
+
+def write_rows(session: Session, namespace: str, by_statement: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """Run each statement over its rows, a few at a time, and not at all where there are none; return what they return."""
+    return [
+        row
+        for name, items in by_statement.items()
+        for some in pages(items, HEADS_AT_ONCE if name in rows.HEADS else ROWS_AT_ONCE)
+        for row in session.run(name, namespace=namespace, rows=some)
+    ]
+
+
+def write_answers(session: Session, namespace: str, answers: Sequence[Answer]) -> set[str]:
+    """Write the answers that rest on nothing that is not stored; return the ids of all that are there then.
+
+    Their sources are stored. An answer that is there already stays as it is.
+    """
+    proofs = [proof_of(answer) for answer in answers]
+    there = {
+        row["id"]
+        for row in session.run(
+            "save_answers_proof",
+            answer_ids=sorted({answer.id for answer in answers}),
+            evidence_ids=sorted({id_ for proof in proofs for id_ in proof.evidence_ids}),
+            call_ids=sorted({id_ for proof in proofs for id_ in proof.call_ids}),
+        )
+    }
+    resting = {id_ for answer, proof in zip(answers, proofs, strict=True) for id_ in answer.source_ids if proof.triple_ids}
+    for source in find_places(session, namespace, sorted(resting)) if resting else ():
+        there |= {row["id"] for row in session.run("read_subgraphs_triples", **at(source))}
+    fresh = {
+        answer.id: answer
+        for answer, proof in zip(reversed(answers), reversed(proofs), strict=True)
+        if answer.id not in there and proof.evidence_ids | proof.triple_ids | proof.call_ids <= there
+    }
+    written = {"save_answers": rows.answer_rows(fresh.values()), **rows.answer_links(fresh.values())}
+    write_rows(session, namespace, written)
+    return fresh.keys() | there
