@@ -16,7 +16,7 @@ from typing import Protocol
 from drag_graph import log
 from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.concurrency.interruption import Interruption, interrupted, on_ctrl_c
-from drag_graph.concurrency.threads import Workers
+from drag_graph.concurrency.threads import Workers, long_turns
 from drag_graph.distil.query import Usage
 from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused
 from drag_graph.graph.aggregate import aggregate
@@ -104,7 +104,7 @@ class Distiller:
         workers = Workers(self._workers, "distil")
         done: _Done = SimpleQueue()
         try:
-            with on_ctrl_c(lambda: done.put(None)):
+            with long_turns(), on_ctrl_c(lambda: done.put(None)):
                 self._work(workers, done, pages(_sifted(lines, report), WINDOW), report, on_result)
         except BaseException:
             self._stop.set()

@@ -4,6 +4,7 @@ import os
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
@@ -11,6 +12,7 @@ from pydantic import SecretStr
 
 from drag_graph import __version__
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
+from drag_graph.concurrency.threads import long_turns
 from drag_graph.distil.query import Distillation, Usage
 from drag_graph.embedders import make_embedder
 from drag_graph.engines.ray.messages import Events, Outcome, answer, returns_errors
@@ -58,6 +60,7 @@ class Worker:
         self._task = task
         self._interruption = Interruption()
         self._making = threading.Lock()
+        ExitStack().enter_context(long_turns())  # as a run has it, for as long as this process lives
         self._made: Distillation | None = None
         adopt_variables({name: value.get_secret_value() for name, value in task.variables.items()})
         life = uuid.uuid4().hex
