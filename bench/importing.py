@@ -5,7 +5,7 @@
     python bench/importing.py memory --queries 500 2000 [--store …]
 
 `speed`: ours reads lines of JSON, checks everything and stores it; the other side has the subgraphs as objects and saves them
-in the same transactions, by as many threads as the import has writers. Both write into one store in one sitting, in turn; the
+in the same transactions. Both write into one store in one sitting, in turn; the
 ratio is the median of the pairs' ratios; only ratios mean anything on a machine that does something else, too. `memory`: the
 largest resident size of a process that imports files of several lengths and exports them again.
 """
@@ -20,7 +20,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -37,7 +36,6 @@ from drag_graph.settings import load_settings
 from drag_graph.testing.builders import as_distilled
 
 EMBEDDER = Embedder(name="bench", dimension=DIMENSION)
-WRITERS = (1, 4)
 MEGABYTE = 1024
 
 
@@ -83,23 +81,21 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def load(store: GraphStore, found: Sequence[bytes], writers: int) -> None:
+def load(store: GraphStore, found: Sequence[bytes]) -> None:
     """Import lines; every one must be new or known."""
-    importer = Importer(store, writers=writers)
-    report = importer.run(read_lines(iter(found), "bench"))
+    report = Importer(store).run(read_lines(iter(found), "bench"))
     if report.exit_code:
         raise SystemExit(f"the import failed: {report.document()}")
 
 
-def save(store: GraphStore, graphs: Sequence[Subgraph], writers: int) -> None:
+def save(store: GraphStore, graphs: Sequence[Subgraph]) -> None:
     """Save subgraphs, as many a transaction as an import does."""
-    batches = [graphs[start : start + BATCH] for start in range(0, len(graphs), BATCH)]
-    with ThreadPoolExecutor(writers) as threads:
-        list(threads.map(lambda some: store.save(some, AGGREGATION), batches))
+    for start in range(0, len(graphs), BATCH):
+        store.save(graphs[start : start + BATCH], AGGREGATION)
 
 
 def speed(place: str, queries: int, rounds: int) -> None:
-    """Print the rates of both sides and their ratio, for each number of writers; then of a second import and an export."""
+    """Print the rates of both sides and their ratio; then of a second import and an export."""
     namespace = f"bench-{uuid.uuid4().hex[:6]}"
     found = lines(subgraphs(range(BATCH), namespace), namespace)
     each = sum(map(len, found)) / BATCH
@@ -109,23 +105,22 @@ def speed(place: str, queries: int, rounds: int) -> None:
     with store_of(place, namespace) as store:
         store.embedder((EMBEDDER.name, EMBEDDER.dimension))
         number, written = 0, list[list[bytes]]()
-        for writers in WRITERS if "://" in place else WRITERS[:1]:
-            pairs = []
-            for turn in range(rounds + 1):
-                mine = subgraphs(range(number, number + queries), namespace)
-                theirs = subgraphs(range(number + queries, number + 2 * queries), namespace)
-                number += 2 * queries
-                written.append(lines(mine, namespace))
-                sides = [
-                    (0, lambda: load(store, written[-1], writers)),  # noqa: B023 - called at once
-                    (1, lambda: save(store, theirs, writers)),  # noqa: B023
-                ]
-                took = {side: seconds(work) for side, work in (sides if turn % 2 else reversed(sides))}
-                if turn:  # the first ones compile the statements
-                    pairs.append((queries * TRIPLES / took[0], queries * TRIPLES / took[1]))
-            _print(f"import, {writers} writers, beside save", pairs, "triples/s")
-        again = [seconds(lambda found=found: load(store, found, 1)) for found in written[:rounds]]  # type: ignore[misc]
-        print(f"second import, 1 writer: {queries / statistics.median(again):,.0f} queries/s, nothing changed")
+        pairs = []
+        for turn in range(rounds + 1):
+            mine = subgraphs(range(number, number + queries), namespace)
+            theirs = subgraphs(range(number + queries, number + 2 * queries), namespace)
+            number += 2 * queries
+            written.append(lines(mine, namespace))
+            sides = [
+                (0, lambda: load(store, written[-1])),
+                (1, lambda: save(store, theirs)),  # noqa: B023
+            ]
+            took = {side: seconds(work) for side, work in (sides if turn % 2 else reversed(sides))}
+            if turn:  # the first ones compile the statements
+                pairs.append((queries * TRIPLES / took[0], queries * TRIPLES / took[1]))
+        _print("import, beside save", pairs, "triples/s")
+        again = [seconds(lambda found=found: load(store, found)) for found in written[:rounds]]  # type: ignore[misc]
+        print(f"second import: {queries / statistics.median(again):,.0f} queries/s, nothing changed")
         took = seconds(lambda: sum(1 for _ in stored_lines(store)))
         print(f"export of subgraphs: {number / took:,.0f} queries/s; {_load()}")
         for id_ in source_ids(store) if "://" in place else ():
@@ -160,9 +155,7 @@ def child(place: str, file: Path, folder: Path) -> None:
     namespace = f"bench-{uuid.uuid4().hex[:6]}"
     said = []
     with store_of(place, namespace) as store:
-        writers = WRITERS[-1] if "://" in place else 1
-        importer = Importer(store, writers=writers)
-        importer.run(transfer.read(file, sys.stdin.buffer))
+        Importer(store).run(transfer.read(file, sys.stdin.buffer))
         said.append(f"import {_peak():.0f} MB")
         write_lines(folder / "a.gz", stored_lines(store))
         said.append(f"export of subgraphs {_peak():.0f} MB")

@@ -8,6 +8,7 @@ from . import options
 
 if TYPE_CHECKING:
     from drag_graph.model import Aggregation, Subgraph
+    from drag_graph.settings import Settings
 
 _ROWS = {
     "edges": "edges",
@@ -17,21 +18,12 @@ _ROWS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(aggregate)
-
-
+@options.with_settings("strategy", "merge", "threshold", *options.STORE)
 def aggregate(
-    strategy: options.StrategyFlag = None,
-    merge: options.MergeFlag = None,
-    threshold: options.Threshold = None,
+    settings: "Settings",
+    query_id: options.QueryId = None,
     top_k: Annotated[int | None, typer.Option("--top-k", "-k", min=1, help="Edges kept; else as many as before.")] = None,
-    query_id: Annotated[str | None, typer.Option("--query-id", help="Only this query (its id, or how it begins).")] = None,
-    store: options.Store = None,
-    namespace: options.Namespace = None,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Make the simple graphs anew from the stored triples, under other settings; nobody is asked and no triple changes.
 
@@ -46,16 +38,14 @@ def aggregate(
     from drag_graph.distil.plans import plan_settings
     from drag_graph.manage.aggregating import aggregate_anew
     from drag_graph.manage.resolve_id import full_id
+    from drag_graph.model import Query
     from drag_graph.ports.store import source_ids
 
     from . import render
 
-    del debug
-    flags = {"strategy": strategy, "merge": merge, "threshold": threshold, "store": store, "namespace": namespace}
-    settings = options.settings_of(flags)
-
     def wanted(subgraph: "Subgraph") -> "Aggregation":
-        chosen, now = plan_settings(settings, subgraph.query).aggregation(), subgraph.aggregation
+        query = Query(id=subgraph.source_id, text=subgraph.title) if subgraph.document else subgraph.query
+        chosen, now = plan_settings(settings, query).aggregation(), subgraph.aggregation
         return chosen.model_copy(update={"top_k": top_k or (now.top_k if now else chosen.top_k)})
 
     with open_store(settings, create=False) as graph:
@@ -64,10 +54,8 @@ def aggregate(
     if json:
         render.document(report.document())
         return
-    table = render.table_of("", "before", "after", title=f"{report.sources} simple graphs made anew")
-    for name, words in _ROWS.items():
-        table.add_row(words, str(getattr(report.before, name)), str(getattr(report.after, name)))
-    out = render.console()
-    out.print(table)
+    rows = [(words, getattr(report.before, name), getattr(report.after, name)) for name, words in _ROWS.items()]
+    render.table(("", "before", "after"), rows, title=f"{report.sources} simple graphs made anew")
     if report.statements_kept or report.statements_dropped:
-        out.print(f"A teacher's merged sentences: {report.statements_kept} kept, {report.statements_dropped} dropped")
+        kept, dropped = report.statements_kept, report.statements_dropped
+        render.console().print(f"A teacher's merged sentences: {kept} kept, {dropped} dropped")

@@ -12,7 +12,15 @@ import typer
 
 from drag_graph.errors import DragGraphError
 
-from . import aggregate, answers, config, db, distill, export, graph, importing, link, refresh, runs, tape
+from . import db, graph, runs, tape
+from .aggregate import aggregate
+from .answers import answers, ask, audit, show
+from .config import config
+from .distill import distill
+from .export import export
+from .importing import import_
+from .link import link
+from .refresh import refresh
 
 EXIT_INTERRUPTED = 130
 _OUTPUT_FAILS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -43,18 +51,12 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-distill.register(app)
-refresh.register(app)
-link.register(app)
-answers.register(app)
-aggregate.register(app)
-export.register(app)
-importing.register(app)
-app.add_typer(runs.app, name="runs")
-app.add_typer(tape.app, name="tape")
-app.add_typer(graph.app, name="graph")
-app.add_typer(db.app, name="db")
-config.register(app)
+for command in (distill, refresh, link, ask, answers, audit, show, aggregate, export):
+    app.command()(command)
+app.command("import")(import_)
+for name, group in (("runs", runs), ("tape", tape), ("graph", graph), ("db", db)):
+    app.add_typer(group.app, name=name)
+app.command()(config)
 
 
 def main() -> None:
@@ -83,6 +85,7 @@ def _run(*, debug: bool) -> int:
     except (typer.Abort, KeyboardInterrupt):
         code = EXIT_INTERRUPTED
     except UsageProblem as error:
+        error.message = error.message.replace("Value error, ", "")
         error.show()
         return int(error.exit_code)
     except SystemExit as stop:  # typer ends so, with code 1, when the reader of our output goes away

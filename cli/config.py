@@ -1,38 +1,31 @@
 """`drag-graph config`: every setting, its value and where it came from."""
 
-import typer
+from typing import TYPE_CHECKING, Any
 
 from . import options
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+    from drag_graph.settings import Settings
 
-    @app.command()
-    def config(
-        plan: options.PlanFlag = None,
-        store: options.Store = None,
-        namespace: options.Namespace = None,
-        json: options.Json = False,
-        debug: options.Debug = False,
-    ) -> None:
-        """Print every setting, its value and where it came from.
 
-        Flags win over DRAG_GRAPH_* (and NEO4J_*) variables, these over drag-graph.toml, that over what the plan implies and the
-        defaults. What stays empty is decided by the question or the embedder. Secrets are shown as stars.
+@options.with_settings("plan", *options.STORE)
+def config(settings: "Settings", flags: "Mapping[str, Any]", json: options.Json = False) -> None:
+    """Print every setting, its value and where it came from.
 
-        Example: DRAG_GRAPH_TEACHER=ollama/llama3.2 drag-graph config
-        """
-        from drag_graph.distil.plans import chosen
-        from drag_graph.settings import origins
+    Flags win over DRAG_GRAPH_* (and NEO4J_*) variables, these over drag-graph.toml, that over what the plan implies and the
+    defaults. What stays empty is decided by the question or the embedder. Secrets are shown as stars.
 
-        from . import render
+    Example: DRAG_GRAPH_TEACHER=ollama/llama3.2 drag-graph config
+    """
+    from drag_graph.distil.plans import chosen
+    from drag_graph.settings import origins
 
-        del debug
-        flags = {"plan": plan, "store": store, "namespace": namespace}
-        settings = options.settings_of(flags)
-        values, found = settings.model_dump(mode="json"), origins(flags)
-        for name in values:
-            if values[name] is None and (implied := chosen(settings, name)) is not None:
-                values[name], found[name] = implied, f"--plan {settings.plan}"
-        render.settings(values, found, as_json=json)
+    from . import render
+
+    values, found = settings.model_dump(mode="json"), origins(flags)
+    for name in values:
+        if values[name] is None and (implied := chosen(settings, name)) is not None:
+            values[name], found[name] = implied, f"--plan {settings.plan}"
+    render.settings(values, found, as_json=json)

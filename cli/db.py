@@ -1,8 +1,7 @@
 """`drag-graph db …`: the store itself."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -27,23 +26,19 @@ SHORTEST_ID = 4
 """Digits of an id that is erased: in a small store a slip of one digit would name something."""
 
 
-class Version(StrEnum):
-    """The Neo4j versions that `db up` can start."""
-
-    lts = "5.26"
-    current = "2026"
-
-
 @app.command()
+@options.with_settings()
 def up(
-    version: Annotated[Version, typer.Option("--version", help="5.26 needs Java 17, 2026 needs Java 21.")] = Version.lts,
+    settings: "Settings",
+    version: Annotated[
+        Literal["5.26", "2026"], typer.Option("--version", help="5.26 needs Java 17, 2026 needs Java 21.")
+    ] = "5.26",
     home: Home = None,
     bolt_port: Annotated[int, typer.Option("--bolt-port", min=1, max=65535)] = 7687,
     http_port: Annotated[int, typer.Option("--http-port", min=1, max=65535, help="Neo4j Browser.")] = 7474,
     heap: Annotated[str, typer.Option("--heap", help="Memory to work in: 512m, 4g.")] = "1g",
     page_cache: Annotated[str, typer.Option("--page-cache", help="Memory for the store's pages; best, all of them.")] = "128m",
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Start a real Neo4j on this machine without Docker (Java and Maven; the first time fetches it).
 
@@ -59,12 +54,10 @@ def up(
 
     from . import render
 
-    del debug
-    settings = options.settings_of({})
-    with render.waiting(f"Starting Neo4j {version.value}", quiet=json) as say:
+    with render.waiting(f"Starting Neo4j {version}", quiet=json) as say:
         started = server_up(
             settings,
-            version.value,
+            version,
             home,
             bolt_port=bolt_port,
             http_port=http_port,
@@ -76,7 +69,8 @@ def up(
 
 
 @app.command()
-def down(home: Home = None, json: options.Json = False, debug: options.Debug = False) -> None:
+@options.with_settings()
+def down(home: Home = None, json: options.Json = False) -> None:
     """Stop the Neo4j that `db up` started; its data stay.
 
     Example: drag-graph db down
@@ -85,17 +79,15 @@ def down(home: Home = None, json: options.Json = False, debug: options.Debug = F
 
     from . import render
 
-    del debug
     render.fields(server_down(home), as_json=json)
 
 
 @app.command()
+@options.with_settings(*options.STORE)
 def status(
+    settings: "Settings",
     home: Home = None,
-    store: options.Store = None,
-    namespace: options.Namespace = None,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Say where the store is, whether it answers, what is in it, and which migrations it has.
 
@@ -107,8 +99,6 @@ def status(
 
     from . import render
 
-    del debug
-    settings = options.settings_of({"store": store, "namespace": namespace})
     server = server_state(home)
     try:
         with open_store(settings, create=False, migrate=False, read_only=True) as graph:
@@ -140,11 +130,11 @@ def _contents(graph: "GraphStore", store: str) -> dict[str, Any]:
 
 
 @app.command()
+@options.with_settings("store")
 def migrate(
+    settings: "Settings",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be applied.")] = False,
-    store: options.Store = None,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Bring the store's schema up to this version of drag-graph.
 
@@ -157,8 +147,6 @@ def migrate(
 
     from . import render
 
-    del debug
-    settings = options.settings_of({"store": store})
     with open_store(settings, create=not dry_run, migrate=False, read_only=dry_run) as graph:
         pending = [item for item in graph.migrations() if not item.applied_at]
         applied = [] if dry_run else graph.migrate()
@@ -167,11 +155,10 @@ def migrate(
 
 
 @app.command()
+@options.with_settings(*options.STORE)
 def verify(
-    store: options.Store = None,
-    namespace: options.Namespace = None,
+    settings: "Settings",
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Check that everything has its provenance, nothing dangles and nothing was changed; exit 1 with the list if not.
 
@@ -182,8 +169,6 @@ def verify(
 
     from . import render
 
-    del debug
-    settings = options.settings_of({"store": store, "namespace": namespace})
     with open_store(settings, create=False, read_only=True) as graph:
         found = problems(graph)
     render.problems(found, as_json=json)
@@ -191,12 +176,10 @@ def verify(
 
 
 @app.command()
+@options.with_settings("embedder", *options.STORE)
 def repair(
-    store: options.Store = None,
-    namespace: options.Namespace = None,
-    embedder: options.Embedder = None,
+    settings: "Settings",
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Make again what can be made of what is there; exit 1, and say what cures it, if something is left.
 
@@ -211,25 +194,23 @@ def repair(
 
     from . import render
 
-    del debug
-    settings = options.settings_of({"store": store, "namespace": namespace, "embedder": embedder})
     with open_store(settings, create=False) as graph:
         done = repaired(graph, lambda: make_embedder(settings))
     left = [item for item in done if not item.mended]
     if json:
         render.document({"repairs": [asdict(item) for item in done]})
     elif done:
-        table = render.table_of("check", "number", "mended", "what", wrapped="what")
-        for item in done:
-            table.add_row(item.check, str(item.number), "yes" if item.mended else "no", item.what)
-        render.console().print(table)
+        rows = ((item.check, item.number, "yes" if item.mended else "no", item.what) for item in done)
+        render.table(("check", "number", "mended", "what"), rows, wrapped="what")
     else:
         render.console().print("Nothing was wrong.")
     raise typer.Exit(1 if left else 0)
 
 
 @app.command()
+@options.with_settings(*options.STORE)
 def erase(
+    settings: "Settings",
     query_id: Annotated[str, typer.Option("--query-id", help="A query's id, or how it begins (4 digits at least).")] = "",
     teacher_call: Annotated[str, typer.Option("--teacher-call", help="A teacher call's id, or how it begins (4 digits).")] = "",
     where: Annotated[
@@ -244,10 +225,7 @@ def erase(
     no_compact: Annotated[
         bool, typer.Option("--no-compact", help="Leave the deleted text in an embedded store's file (faster).")
     ] = False,
-    store: options.Store = None,
-    namespace: options.Namespace = None,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Erase queries with all that hangs on them, or what a teacher call (or a model) said, and the answers that rest on it.
 
@@ -267,8 +245,6 @@ def erase(
 
     from . import render
 
-    del debug
-    settings = options.settings_of({"store": store, "namespace": namespace})
     wanted = _wanted(query_id, teacher_call, where or [])
     what, found = "", None
     if dry_run or not yes:

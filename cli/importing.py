@@ -6,34 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
+from .output import STANDARD
 
 if TYPE_CHECKING:
     from drag_graph.manage.importing import ImportReport
     from drag_graph.ports.store import GraphStore
     from drag_graph.settings import Settings
 
-STDIN = Path("-")
 SHOWN = 20
 """Lines that are named when people read it; --json has them all."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("import")(import_)
-
-
+@options.with_settings(*options.STORE)
 def import_(
+    settings: "Settings",
     file: Annotated[Path, typer.Argument(help="What `export --format subgraphs` wrote, also compressed; - is standard input.")],
     replace: Annotated[bool, typer.Option("--replace", help="Replace what is stored with another content.")] = False,
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Transactions at once (Neo4j).", rich_help_panel=options.STORE_PANEL)
-    ] = None,
-    store: options.Store = None,
-    namespace: options.Namespace = None,
     json: options.Json = False,
-    verbose: options.Verbose = False,
-    log_json: options.LogJson = None,
-    debug: options.Debug = False,
 ) -> None:
     """Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors, as they were distilled.
 
@@ -49,21 +38,6 @@ def import_(
       drag-graph import graph.subgraphs.gz
       drag-graph export --format subgraphs | drag-graph import - --store bolt://127.0.0.1:7687
     """
-    del debug
-    flags = {
-        "workers": workers,
-        "store": store,
-        "namespace": namespace,
-        "log_json": log_json,
-    }
-    settings = options.settings_of(flags, verbose=verbose)
-    report = _run(settings, None if file == STDIN else file, replace=replace, as_json=json)
-    if report.stopped:
-        raise report.stopped
-    raise typer.Exit(report.exit_code)
-
-
-def _run(settings: "Settings", file: Path | None, *, replace: bool, as_json: bool) -> "ImportReport":
     import sys
     from itertools import chain
 
@@ -72,18 +46,16 @@ def _run(settings: "Settings", file: Path | None, *, replace: bool, as_json: boo
     from drag_graph.manage.importing import Importer
 
     from . import progress
+    from .distill import end
 
-    name = str(file) if file is not None else "standard input"
-    parts = transfer.read(file, sys.stdin.buffer)
+    name = "standard input" if file == STANDARD else str(file)
+    parts = transfer.read(None if file == STANDARD else file, sys.stdin.buffer)
     first = next(parts)  # no store is made for what is no file of subgraphs
     with open_store(settings) as store:
-        with progress.progress(None, quiet=as_json, priced=False) as show:
-            # One transaction writes at a time in an embedded store.
-            writers = settings.workers if settings.uses_neo4j else 1
-            importer = Importer(store, replace=replace, writers=writers, on_result=lambda _result: show(0.0))
-            report = importer.run(chain([first], parts))
-        _print(report, name, store, as_json=as_json)
-    return report
+        with progress.progress(None, quiet=json, priced=False) as show:
+            report = Importer(store, replace=replace, on_result=lambda _result: show(0.0)).run(chain([first], parts))
+        _print(report, name, store, as_json=json)
+    end(report)
 
 
 def _print(report: "ImportReport", name: str, store: "GraphStore", *, as_json: bool) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
-
 if TYPE_CHECKING:
     from drag_graph.settings import Settings
 
-STDOUT = Path("-")
+STANDARD = Path("-")
+"""The name that stands for standard input or output."""
+OUTPUT_PANEL = "Output"
 
 Output = Annotated[
     Path | None,
@@ -22,12 +22,10 @@ Output = Annotated[
         "-o",
         help="A new file (compressed if it ends in .gz); - is stdout.",
         show_default="-",
-        rich_help_panel=options.OUTPUT_PANEL,
+        rich_help_panel=OUTPUT_PANEL,
     ),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", help="Let -o replace a file that is there.", rich_help_panel=options.OUTPUT_PANEL)
-]
+Force = Annotated[bool, typer.Option("--force", help="Let -o replace a file that is there.", rich_help_panel=OUTPUT_PANEL)]
 
 
 @contextmanager
@@ -37,7 +35,7 @@ def written(output: Path | None, settings: "Settings", *, force: bool = False) -
     Raises ConfigurationError, before the block runs, for the store, its ledger and their like, and without `force` for any file
     that is there.
     """
-    if output is None or output == STDOUT:
+    if output is None or output == STANDARD:
         yield
         return
     from drag_graph.files import replacing

@@ -17,7 +17,7 @@ class Lines:
 
     def __init__(self, total: int | None, clock: Callable[[], float] = time.monotonic, *, priced: bool = True) -> None:
         self._total, self._clock, self._priced = total, clock, priced
-        self._began = self._told = clock()
+        self._began = self._spoke_at = clock()
         self._done = 0
         self._cost = 0.0
         self._sentence = ""
@@ -25,37 +25,21 @@ class Lines:
     def result(self, cost: float) -> None:
         """Count a query; `cost` is what was paid so far, in US dollars."""
         self._done, self._cost = self._done + 1, cost
-        if self._clock() - self._told >= EVERY:
-            self._tell()
+        if self._clock() - self._spoke_at >= EVERY:
+            self._print()
 
     def wait(self, sentence: str) -> None:
         """Say what is waited for, at once when there was nothing before; '' is nothing."""
-        if sentence and (not self._sentence or self._clock() - self._told >= EVERY):
-            self._tell(f"; waiting for {sentence}")
+        if sentence and (not self._sentence or self._clock() - self._spoke_at >= EVERY):
+            self._print(f"; waiting for {sentence}")
         self._sentence = sentence
 
-    def _tell(self, more: str = "") -> None:
-        self._told = self._clock()
+    def _print(self, more: str = "") -> None:
+        self._spoke_at = self._clock()
         of = f" of {self._total}" if self._total is not None else ""
-        minutes = (self._told - self._began) / 60
+        minutes = (self._spoke_at - self._began) / 60
         cost = f" ${self._cost:.4f}," if self._priced else ""
         typer.echo(f"{self._done}{of} queries,{cost} {minutes:.0f} min{more}", err=True)
-
-
-class Pace:
-    """How many queries a second are worked on: those that are stored already come at once and say nothing about the others."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._began = clock()
-        self._cost = 0.0
-        self._paid = 0
-
-    def count(self, cost: float) -> float | None:
-        """Count a query, and return the pace of those that were paid for; None while there is none of these."""
-        if cost > self._cost:
-            self._cost, self._paid = cost, self._paid + 1
-        return self._paid / max(self._clock() - self._began, 1e-3) if self._paid else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +62,20 @@ def progress(total: int | None, *, quiet: bool, priced: bool = True) -> Iterator
         lines = Lines(total, priced=priced)
         yield Shown(lambda _cost: None, lambda _sentence: None) if quiet else Shown(lines.result, lines.wait)
         return
-    from rich.markup import escape
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
-    from rich.text import Text
+    from rich import progress as bars
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            pace = task.fields["pace"] or task.speed
-            if not pace:
-                return Text("-/s")
-            left = "" if task.total is None else f" {_clock_time((task.total - task.completed) / pace)} left"
-            return Text(f"{pace:.1f}/s{left}")
+    from .render import escape
 
-    costs = (TextColumn("${task.fields[cost]:.4f}"),) if priced else ()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *costs)
-    pace = Pace()
-    waits = TextColumn("{task.fields[waits]}")
-    with Progress(*columns, TimeElapsedColumn(), Rate(), waits, console=stderr, transient=True) as bar:
-        task = bar.add_task("Queries", total=total, cost=0.0, pace=None, waits="")
+    class Rate(bars.ProgressColumn):
+        def render(self, task: bars.Task) -> str:
+            return f"{task.speed:.1f}/s" if task.speed else "-/s"
+
+    columns: list[bars.ProgressColumn | str] = ["{task.description}", bars.BarColumn(), bars.MofNCompleteColumn()]
+    columns += ["${task.fields[cost]:.4f}"] if priced else []
+    columns += [bars.TimeElapsedColumn(), Rate(), bars.TimeRemainingColumn(), "{task.fields[waits]}"]
+    with bars.Progress(*columns, console=stderr, transient=True) as bar:
+        task = bar.add_task("Queries", total=total, cost=0.0, waits="")
         yield Shown(
-            lambda cost: bar.update(task, advance=1, cost=cost, pace=pace.count(cost)),
+            lambda cost: bar.update(task, advance=1, cost=cost),
             lambda sentence: bar.update(task, waits=sentence and f"waiting for {escape(sentence)}"),
         )
-
-
-def _clock_time(seconds: float) -> str:
-    return f"{int(seconds // 3600)}:{int(seconds // 60) % 60:02d}:{int(seconds) % 60:02d}"

@@ -14,44 +14,15 @@ if TYPE_CHECKING:
     from drag_graph.settings import Settings
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(refresh)
-
-
+@options.with_settings(*(name for name in options.DISTILLING if name != "domain"))
 def refresh(
+    settings: "Settings",
     expired: Annotated[bool, typer.Option("--expired", help="Subgraphs past their time to live.")] = False,
     failed: Annotated[bool, typer.Option("--failed", help="Subgraphs that a wrong answer was given from.")] = False,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many.")] = None,
-    teacher: options.Teacher = None,
-    teacher_base_url: options.TeacherBaseUrl = None,
-    plan: options.PlanFlag = None,
-    number_of_evidence: options.NumberOfEvidence = None,
-    blind: options.Blind = None,
-    extractor: options.ExtractorFlag = None,
-    workers: options.Workers = None,
-    engine: options.EngineFlag = None,
-    ray_address: options.Address = None,
-    ray_processes: options.Processes = None,
-    budget_usd: options.BudgetUsd = None,
     dry_run: options.DryRun = False,
     retry_quarantined: options.RetryQuarantined = False,
-    ledger: options.Ledger = None,
-    top_k: options.TopK = None,
-    ranking: options.RankingFlag = None,
-    alpha: options.Alpha = None,
-    rank_relations: options.RankRelations = None,
-    statements: options.StatementsFlag = None,
-    strategy: options.StrategyFlag = None,
-    merge: options.MergeFlag = None,
-    threshold: options.Threshold = None,
-    embedder: options.Embedder = None,
-    store: options.Store = None,
-    namespace: options.Namespace = None,
     json: options.Json = False,
-    verbose: options.Verbose = False,
-    log_json: options.LogJson = None,
-    debug: options.Debug = False,
 ) -> None:
     """Distil stored questions again whose subgraphs have expired, or from which wrong answers were given.
 
@@ -63,27 +34,30 @@ def refresh(
       drag-graph refresh --expired --dry-run
       drag-graph refresh --expired --failed --teacher gpt-4o-mini --budget-usd 5
     """
-    from drag_graph.bootstrap import check_teacher
-
-    given = options.given(locals())
-    settings = options.settings_of(given, verbose=verbose)
-    options.check_engine(settings, given)
-    reasons = _reasons(expired=expired, failed=failed)
-    check_teacher(settings)
-    if dry_run:
-        _foretell(settings, reasons, limit, as_json=json)
-    else:
-        _run(settings, reasons, limit, retry_quarantined=retry_quarantined, as_json=json)
-
-
-def _reasons(*, expired: bool, failed: bool) -> "list[Staleness]":
+    from drag_graph.bootstrap import check_teacher, open_session
+    from drag_graph.distil.refresh import lines
     from drag_graph.errors import ConfigurationError
+
+    from . import progress
+    from .distill import finish
 
     chosen: dict[Staleness, bool] = {"expired": expired, "failed": failed}
     reasons = [reason for reason, wanted in chosen.items() if wanted]
     if not reasons:
         raise ConfigurationError("say what to refresh: --expired, --failed or both", hint="drag-graph refresh --help")
-    return reasons
+    check_teacher(settings)
+    if dry_run:
+        _foretell(settings, reasons, limit, as_json=json)
+        return
+    with open_session(settings, create=False) as session:
+        total = sum(1 for _ in _due(session.store, reasons, limit))
+        if not total and not json:
+            typer.echo(f"Nothing has {' or '.join(reasons)}.")
+            return
+        with progress.progress(total, quiet=json) as show:
+            stale = lines(session.store, _due(session.store, reasons, limit))
+            report = session.refresher(reasons, retry_quarantined=retry_quarantined).run(stale, on_result=show)
+        finish(report, as_json=json)
 
 
 def _foretell(settings: "Settings", reasons: "list[Staleness]", limit: int | None, *, as_json: bool) -> None:
@@ -98,29 +72,6 @@ def _foretell(settings: "Settings", reasons: "list[Staleness]", limit: int | Non
         stale = list(_due(store, reasons, limit))
         foreseen = estimate(settings, lines(store, stale), make_pricing(settings), known)
     render_runs.due(stale, foreseen, as_json=as_json)
-
-
-def _run(
-    settings: "Settings", reasons: "list[Staleness]", limit: int | None, *, retry_quarantined: bool, as_json: bool
-) -> None:
-    from drag_graph.bootstrap import open_session
-    from drag_graph.distil.refresh import lines
-
-    from . import progress, render_runs
-
-    with open_session(settings, create=False) as session:
-        total = sum(1 for _ in _due(session.store, reasons, limit))
-        if not total and not as_json:
-            typer.echo(f"Nothing has {' or '.join(reasons)}.")
-            return
-        with progress.progress(total, quiet=as_json) as show:
-            stale = lines(session.store, _due(session.store, reasons, limit))
-            report = session.refresher(reasons, retry_quarantined=retry_quarantined).run(stale, on_result=show)
-        render_runs.run(report, as_json=as_json)
-        code = report.exit_code
-    if report.stopped:
-        raise report.stopped
-    raise typer.Exit(code)
 
 
 def _due(store: "GraphStore", reasons: "list[Staleness]", limit: int | None) -> "Iterator[Due]":

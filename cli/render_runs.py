@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.table import Table
+from rich.text import Text
 
-from .render import SHORT, console, document, escape, fields, put, table_of
+from .render import SHORT, console, document, fields, table
 
 if TYPE_CHECKING:
     from drag_graph.distil.refresh import Due
@@ -27,7 +27,8 @@ def run(report: "RunReport", *, as_json: bool) -> None:
         return
     totals = report.totals()
     if 0 < totals["queries"] - totals["pending"] <= SHOWN_RESULTS:
-        _results_table(report)
+        columns = ("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
+        table(columns, (_result_row(result) for result in report.results() if result.status != "pending"))
     for bad in report.rejected:
         typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
     for result in report.results():
@@ -36,7 +37,7 @@ def run(report: "RunReport", *, as_json: bool) -> None:
             typer.echo(f"{name} {result.status}: {result.error}", err=True)
         if result.notes:
             typer.echo(f"{name}: {len(result.notes)} left out or done otherwise (--json lists why)", err=True)
-    counts = ", ".join(f"{totals[name]} {name}" for name in ("complete", "quarantined", "skipped", "pending"))
+    counts = ", ".join(f"{totals[name]} {name}" for name in _COLOURS)
     counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""
     calls = f"{totals['calls'] - totals['cached_calls']} calls"
     calls += f" and {totals['cached_calls']} replies from the tape" if totals["cached_calls"] else ""
@@ -58,19 +59,14 @@ def _run_document(report: "RunReport") -> None:
     out.write("\n}\n")
 
 
-def _results_table(report: "RunReport") -> None:
-    table = table_of("query", "source", "status", "evidence", "triples", "edges", "calls", "cost")
-    for result in report.results():
-        if result.status != "pending":
-            _result_row(table, result)
-    put(table)
+def _result_row(result: "QueryResult") -> tuple[object, ...]:
+    calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else result.calls
+    sizes = (result.evidence, result.triples, result.edges)
+    return (result.id[:SHORT], result.input_id[:24], _status(result), *sizes, calls, f"${result.cost_usd:.4f}")
 
 
-def _result_row(table: Table, result: "QueryResult") -> None:
-    calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else str(result.calls)
-    numbers = (str(result.evidence), str(result.triples), str(result.edges), calls, f"${result.cost_usd:.4f}")
-    status = f"[{_COLOURS[result.status]}]{result.status}[/]"
-    table.add_row(result.id[:SHORT], escape(result.input_id[:24]), status, *numbers)
+def _status(result: "QueryResult") -> Text:
+    return Text(result.status, _COLOURS[result.status])
 
 
 def due(stale: "Sequence[Due]", foreseen: Mapping[str, Any], *, as_json: bool) -> None:
@@ -79,31 +75,28 @@ def due(stale: "Sequence[Due]", foreseen: Mapping[str, Any], *, as_json: bool) -
         document({"stale": [item.document() for item in stale], **foreseen})
         return
     if stale:
-        table = table_of("query", "why", "made", "expires")
-        for item in stale:
-            table.add_row(item.query.id[:SHORT], ", ".join(item.reasons), item.query.created_at, item.query.expires_at)
-        put(table)
+        queries = ((item.query, ", ".join(item.reasons)) for item in stale)
+        rows = ((query.id[:SHORT], why, query.created_at, query.expires_at) for query, why in queries)
+        table(("query", "why", "made", "expires"), rows)
     fields(foreseen, as_json=False)
 
 
 def runs(found: Sequence[tuple["Run", "RunState", Mapping[str, int], float]], *, as_json: bool) -> None:
     """Print a line a run."""
     if as_json:
-        document(
-            [
-                {**asdict(run), "state": state, "counts": counts, "cost_usd": round(cost, 6)}
-                for run, state, counts, cost in found
-            ]
-        )
+        document([_run_facts(*one) for one in found])
         return
     counted = ("complete", "pending", "quarantined")
-    table = table_of("run", "kind", "started", "state", *counted, "cost", "source", wrapped="source")
+    rows = []
     for run, state, counts, cost in found:
-        numbers = (str(counts[name]) for name in counted)
         source = run.source.rsplit("/", 1)[-1] if run.source.startswith("/") else run.source
-        row = (run.id[:SHORT], run.kind, run.started_at, _ended(run, state), *numbers, f"${cost:.4f}", escape(source))
-        table.add_row(*row)
-    put(table)
+        numbers = [counts[name] for name in counted]
+        rows.append((run.id[:SHORT], run.kind, run.started_at, _ended(run, state), *numbers, f"${cost:.4f}", source))
+    table(("run", "kind", "started", "state", *counted, "cost", "source"), rows, wrapped="source")
+
+
+def _run_facts(run: "Run", state: "RunState", counts: Mapping[str, int], cost: float) -> dict[str, Any]:
+    return {**asdict(run), "state": state, "counts": counts, "cost_usd": round(cost, 6)}
 
 
 def run_shown(
@@ -121,19 +114,17 @@ def run_shown(
         queries = [
             {**result.document(), "question": question, "complete_since": result.id in since} for result, question in results
         ]
-        document({**asdict(run), "state": state, "counts": counts, "cost_usd": round(cost, 6), "queries": queries})
+        document({**_run_facts(run, state, counts, cost), "queries": queries})
         return
-    shown = {**{name: value for name, value in asdict(run).items() if name != "job"}, **counts, "cost": f"${cost:.4f}"}
-    shown["state"] = _ended(run, state)
-    fields(shown, as_json=False)
-    table = table_of("line", "query", "question", "status", "calls", "cost", "why", wrapped="why")
+    facts = {name: value for name, value in asdict(run).items() if name != "job"}
+    fields({**facts, **counts, "cost": f"${cost:.4f}", "state": _ended(run, state)}, as_json=False)
+    rows = []
     for result, question in results:
         why = "complete since then, by another run" if result.id in since else result.error or ""
         why = "erased since then" if result.erased else why
-        calls, paid = str(result.calls), f"${result.cost_usd:.4f}"
-        ids = (str(result.line), result.id[:SHORT], escape(f"{result.input_id} {question}".strip()[:32]))
-        table.add_row(*ids, f"[{_COLOURS[result.status]}]{result.status}[/]", calls, paid, escape(why))
-    put(table)
+        ids = (result.line, result.id[:SHORT], f"{result.input_id} {question}".strip()[:32])
+        rows.append((*ids, _status(result), result.calls, f"${result.cost_usd:.4f}", why))
+    table(("line", "query", "question", "status", "calls", "cost", "why"), rows, wrapped="why")
     if counts["quarantined"]:
         console().print("Asked again by the same command with [bold]--retry-quarantined[/bold].")
 

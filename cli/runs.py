@@ -1,10 +1,17 @@
 """`drag-graph runs`: what became of each run, and of each of its queries."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from drag_graph.ports.runs import STATUSES, Status
+
 from . import options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from drag_graph.settings import Settings
 
 app = typer.Typer(
     no_args_is_help=False, rich_markup_mode="rich", help="List runs, or show one: complete, pending, quarantined."
@@ -12,14 +19,13 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
+@options.with_settings("ledger", *options.STORE)
 def runs(
+    settings: "Settings",
+    flags: "Mapping[str, Any]",
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 20,
-    ledger: options.Ledger = None,
-    store: options.Store = None,
-    namespace: options.Namespace = None,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """List the last runs of `distill` and `refresh`, newest first, or show one.
 
@@ -28,40 +34,28 @@ def runs(
       drag-graph runs
       drag-graph runs show 3f2a
     """
-    del debug
-    if context.invoked_subcommand is not None:
-        _refuse_flags(ledger, store, namespace, json)
-        return
     from drag_graph.bootstrap import open_ledger
+    from drag_graph.errors import ConfigurationError
 
     from . import render_runs
 
-    settings = options.settings_of({"ledger": ledger, "store": store, "namespace": namespace})
+    if context.invoked_subcommand is not None:
+        if json or any(flags.values()):
+            raise ConfigurationError("flags belong behind the subcommand", hint="drag-graph runs show RUN_ID --json")
+        return
     with open_ledger(settings) as opened:
         journal = opened.journal
         found = [(run, journal.state(run), counts, cost) for run, counts, cost in journal.runs(settings.namespace, limit)]
         render_runs.runs(found, as_json=json)
 
 
-def _refuse_flags(*flags: object) -> None:
-    """Refuse what was given before the subcommand, which has flags of its own."""
-    from drag_graph.errors import ConfigurationError
-
-    if any(flags):
-        raise ConfigurationError("flags belong behind the subcommand", hint="drag-graph runs show RUN_ID --json")
-
-
 @app.command()
+@options.with_settings("ledger", *options.STORE)
 def show(
+    settings: "Settings",
     run_id: Annotated[str, typer.Argument(help="The run's id, or how it begins.", show_default=False)],
-    status: Annotated[
-        list[options.StatusName] | None, typer.Option("--status", help="Only these; repeat it.", show_default=False)
-    ] = None,
-    ledger: options.Ledger = None,
-    store: options.Store = None,
-    namespace: options.Namespace = None,
+    status: Annotated[Status | None, typer.Option("--status", help="Only these.", show_default=False)] = None,
     json: options.Json = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show what is complete, pending, skipped and quarantined in a run, and why.
 
@@ -71,30 +65,24 @@ def show(
       drag-graph distill questions.jsonl --retry-quarantined
     """
     from drag_graph.bootstrap import open_ledger
-    from drag_graph.ports.runs import STATUSES
 
     from . import render_runs
 
-    del debug
-    settings = options.settings_of({"ledger": ledger, "store": store, "namespace": namespace})
-    wanted = [name for name in STATUSES if not status or name in {one.value for one in status}]
     with open_ledger(settings) as opened:
         journal = opened.journal
         run = journal.run(run_id, settings.namespace)
         counts, cost = journal.summary(run.id)
+        results = journal.results(run.id, [status] if status else STATUSES)
+        shown = ((result, journal.questions(run.id, [result.line]).get(result.line, "")) for result in results)
         since = journal.completed_since(run.id)
-        results = ((result, journal.questions(run.id, [result.line])) for result in journal.results(run.id, wanted))
-        shown = ((result, found.get(result.line, "")) for result, found in results)
         render_runs.run_shown(run, journal.state(run), counts, cost, shown, since, as_json=json)
 
 
 @app.command("give-up")
+@options.with_settings("ledger", *options.STORE)
 def give_up(
+    settings: "Settings",
     batch_id: Annotated[str, typer.Argument(help="The batch's id at the provider.", show_default=False)],
-    ledger: options.Ledger = None,
-    store: options.Store = None,
-    namespace: options.Namespace = None,
-    debug: options.Debug = False,
 ) -> None:
     """Give up a batch whose replies cannot be had: it counts as paid in full, and its requests are asked again.
 
@@ -103,8 +91,6 @@ def give_up(
     from drag_graph.bootstrap import open_ledger
     from drag_graph.errors import ConfigurationError
 
-    del debug
-    settings = options.settings_of({"ledger": ledger, "store": store, "namespace": namespace})
     with open_ledger(settings) as opened:
         number = opened.give_up(batch_id)
     if not number:

@@ -9,7 +9,7 @@ import math
 import re
 import string
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -58,7 +58,7 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
     """Return the query of one JSON line. Raises QueryInvalid with the reason."""
     if len(line) > LINE_LIMIT:
         raise QueryInvalid(f"the line is longer than {LINE_LIMIT:,} bytes")
-    document = json_object(line, parse_constant=_no_number, parse_float=_finite)
+    document = json_object(line)
     rest = {key: value for key, value in document.items() if key not in {"question", "options"}}
     if _LONE_SURROGATE.search(json.dumps(rest, ensure_ascii=False)):
         raise QueryInvalid("an id, answer or other key holds broken Unicode")
@@ -73,14 +73,10 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
     )
 
 
-def json_object(
-    line: bytes,
-    parse_constant: Callable[[str], Any] | None = None,
-    parse_float: Callable[[str], Any] | None = None,
-) -> dict[str, Any]:
-    """Return the JSON object of a line; the functions as in `json.loads`. Raises QueryInvalid with the reason."""
+def json_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object of a line. Raises QueryInvalid with the reason, also for NaN and numbers that are infinite."""
     try:
-        document = json.loads(line.decode("utf-8"), parse_constant=parse_constant, parse_float=parse_float)
+        document = json.loads(line.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
     except UnicodeDecodeError as error:
         raise QueryInvalid(f"not UTF-8 at byte {error.start}") from error
     except (ValueError, RecursionError) as error:

@@ -68,7 +68,7 @@ class Settings(BaseSettings):
     )
 
     # The store
-    store: str = Field(DEFAULT_STORE, description="A path (embedded) or bolt://, neo4j:// (Neo4j).")
+    store: str = Field(DEFAULT_STORE, description="A path (embedded), or bolt://… or neo4j://… (Neo4j).")
     namespace: str = Field("default", min_length=1, description="Projects that share a store cannot see each other.")
     neo4j_username: str = "neo4j"
     neo4j_password: SecretStr = SecretStr("")
@@ -76,55 +76,59 @@ class Settings(BaseSettings):
     store_timeout: Annotated[float, Field(gt=0)] = Field(30.0, description="Seconds to wait for a store that is away.")
 
     # The embedder
-    embedder: str = Field("auto", description="auto, lexical, minilm, a sentence-transformers folder, or a LiteLLM name.")
+    embedder: str = Field("auto", description="auto, lexical, minilm, a folder, or a LiteLLM name.")
     embedder_base_url: BaseUrl = ""
     embedder_api_key: SecretStr = SecretStr("")
 
     # The teacher
-    teacher: str = Field("", description="A LiteLLM model name, curated:FILE or tape:FILE; none by default.")
-    teacher_base_url: BaseUrl = ""
+    teacher: str = Field("", description="A LiteLLM model, curated:FILE or tape:FILE; none by default.")
+    teacher_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
     teacher_api_key: SecretStr = SecretStr("")
     teacher_timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds a call may take.")
     ledger: str = Field("", description="The file of replies and runs; by default beside an embedded store.")
-    plan: Literal["lean", "paper"] = "lean"
+    plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls a query; paper: step by step (docs/plans.md).")
     number_of_evidence: PositiveInt | None = Field(
-        None, description="Evidence asked of the teacher (N); by default the plan's, and at least 1.25 K."
+        None, description="Evidence asked for (N); by default the plan's, and at least 1.25 K."
     )
     blind: bool = Field(default=False, description="Do not show the options to the teacher.")
-    extractor: Literal["auto", "teacher", "patterns"] = "auto"
-    workers: PositiveInt = 4
+    extractor: Literal["auto", "teacher", "patterns"] = Field("auto", description="Who reads the triples.")
+    workers: PositiveInt = Field(4, description="Queries at once.")
     batch_poll_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="Between looks at a batch, at most.")
-    budget_usd: float | None = Field(None, ge=0)
+    budget_usd: float | None = Field(None, ge=0, description="Never spend more.")
 
     # Where the work is done
     engine: Literal["local", "ray"] = Field("local", description="local: threads of this process; ray: a Ray cluster.")
-    ray_address: str = Field("", description="auto or HOST:PORT; by default RAY_ADDRESS, else a cluster of this machine alone.")
-    ray_processes: PositiveInt | None = Field(None, description="By default the cluster's processors, at most `workers`.")
+    ray_address: str = Field(
+        "", description="auto or HOST:PORT of the cluster; by default RAY_ADDRESS, else one of this machine."
+    )
+    ray_processes: PositiveInt | None = Field(
+        None, description="Worker processes; by default the cluster's processors, at most `workers`."
+    )
 
     # Ranking and the graph; what is not set follows from the plan (docs/plans.md)
-    ranking: Literal["weighted", "rank-sum"] | None = Field(None, description="How a teacher's judgement and cosine combine.")
-    alpha: Fraction | None = Field(None, description="Weight of the teacher's judgement in a weighted ranking.")
-    rank_relations: bool | None = Field(None, description="Ask the teacher for the order of the relations, too.")
-    statements: Literal["joined", "teacher"] | None = Field(None, description="Who words an edge of several triples.")
-    top_k: PositiveInt | None = Field(None, description="Evidence (at least 3) and edges kept (K).")
-    domain: Domain | None = Field(None, description="For lines that do not name one.")
-    strategy: Strategy = "pair"
-    merge: Merge = "max"
-    threshold: Fraction | None = Field(None, description="Edges below this confidence are pruned.")
+    ranking: Literal["weighted", "rank-sum"] | None = Field(None, description="How judgement and cosine combine; by plan.")
+    alpha: Fraction | None = Field(None, description="Weight of the teacher's judgement; by plan and domain.")
+    rank_relations: bool | None = Field(None, description="Ask for the order of relations, too; by plan.")
+    statements: Literal["joined", "teacher"] | None = Field(None, description="Who words an edge of several triples; by plan.")
+    top_k: PositiveInt | None = Field(None, description="Evidence (at least 3) and edges kept (K); by plan and domain.")
+    domain: Domain | None = Field(None, description="The domain of questions that name none.")
+    strategy: Strategy = Field("pair", description="What parallel edges merge by.")
+    merge: Merge = Field("max", description="How confidences merge.")
+    threshold: Fraction | None = Field(None, description="Prune edges below this confidence; by plan.")
     entity_similarity: Fraction | None = Field(None, description="Cosine of one entity; by default measured for the embedder.")
     predicate_similarity: Fraction | None = Field(None, description="Cosine of one predicate; likewise.")
     days_to_live: PositiveInt | None = Field(None, description="By default 30 for medical questions, 90 for others.")
 
     # The student
-    student: str = Field("nearest", min_length=1, description="nearest, transformers:NAME_OR_PATH, or a LiteLLM model name.")
-    student_base_url: BaseUrl = ""
+    student: str = Field("nearest", min_length=1, description="nearest, transformers:NAME, or a LiteLLM model.")
+    student_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
     student_api_key: SecretStr = SecretStr("")
     student_timeout: Annotated[float, Field(gt=0)] = 120.0
     quantisation: Literal["auto", "none", "8bit", "4bit"] = "auto"
-    mode: Mode = "combined"
-    line_format: Literal["arrow", "sentence"] = "sentence"
-    token_budget: PositiveInt = Field(1024, description="Tokens of context lines that a student is shown.")
-    relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant to a new question.")
+    mode: Mode = Field("combined", description="What the student is shown.")
+    line_format: Literal["arrow", "sentence"] = Field("sentence", description="How edges are written.")
+    token_budget: PositiveInt = Field(1024, description="Tokens of lines.")
+    relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant; by embedder.")
 
     # Logs
     log_json: bool = False

@@ -17,7 +17,7 @@ from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import TripleItem, TriplesReply
 
 PROMPT_VERSIONS: dict[Plan, str] = {"lean": "triples-lean/2", "paper": "triples-paper/2"}
-PATTERNS_MODEL = "patterns/1"
+PATTERNS_MODEL = "patterns/2"
 LONGEST_END = 200
 """Characters of a subject or an object: a longer one is a sentence, not an entity."""
 LONGEST_PREDICATE = 120

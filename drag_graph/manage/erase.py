@@ -207,10 +207,10 @@ def _aggregation_without(subgraph: Subgraph, call_ids: Collection[str], triple_i
 def ids_gone(before: Subgraph, after: Subgraph | None) -> frozenset[str]:
     """Return the ids of evidence, triples and simple edges that an answer may have been shown and that are not left."""
     left = {item.id for part in (after.evidence, after.triples) for item in part} if after else set()
-    said = {} if after is None or after.aggregation is None else after.aggregation.statements
+    statements = {} if after is None or after.aggregation is None else after.aggregation.statements
     parts = {item.id for part in (before.evidence, before.triples) for item in part} - left
     edges = {edge.id for edge in before.edges if not left.issuperset((*edge.triple_ids, *edge.evidence_ids))}
-    unsaid = {id_ for id_ in (before.aggregation.statements if before.aggregation else {}) if id_ not in said}
+    unsaid = {id_ for id_ in (before.aggregation.statements if before.aggregation else {}) if id_ not in statements}
     return frozenset(parts | edges | unsaid)
 
 

@@ -1,29 +1,28 @@
 """Importing subgraphs into a store (docs/import.md): the run over a file of any length.
 
-No I/O of its own: the file's lines and the store come in. Whole batches are one transaction each, several at once where the
-store takes them; what is stored already with the same content is left alone.
+No I/O of its own: the file's lines and the store come in. What is stored already with the same content is left alone; the rest
+is stored in transactions of one aggregation each.
 """
 
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from queue import SimpleQueue
 from typing import Any, Literal
 
 from drag_graph.concurrency.interruption import interrupted, on_ctrl_c
-from drag_graph.concurrency.threads import Workers
-from drag_graph.errors import DragGraphError, SubgraphRefused
+from drag_graph.errors import DragGraphError, InputError, Interrupted, SubgraphRefused
 from drag_graph.manage.ids import moved
 from drag_graph.manage.transfer import Head, SubgraphLine, difference
 from drag_graph.model import Aggregation, Subgraph
+from drag_graph.paging import pages
 from drag_graph.ports.store import GraphStore, Replace
 
 BATCH = 50
-"""Subgraphs a transaction."""
-OPEN = 4
-"""Batches whose subgraphs wait at most for theirs to be full: a batch is of one aggregation."""
+"""Subgraphs a transaction, at most."""
+READ_AHEAD = 4 * BATCH
+"""Subgraphs that are read before they are stored: a transaction is of one aggregation, and should be full."""
 LISTED = 1000
 """Lines that a report names at most; it counts all."""
 
@@ -104,141 +103,82 @@ class _Waiting:
 
 
 class Importer:
-    """Imports subgraphs into the namespace of `store`, with `writers` transactions at once of `BATCH` subgraphs each.
+    """Imports subgraphs into the namespace of `store`.
 
     With `replace`, what is stored with another content is replaced; without, it is a conflict and stays.
     """
 
     def __init__(
-        self,
-        store: GraphStore,
-        *,
-        replace: bool = False,
-        writers: int = 1,
-        on_result: Callable[[Result], None] = lambda _result: None,
+        self, store: GraphStore, *, replace: bool = False, on_result: Callable[[Result], None] = lambda _result: None
     ) -> None:
         self._store = store
         self._replace = replace
-        self._writers = writers
         self._on_result = on_result
         self._report = ImportReport()
-        self._workers = Workers(writers, "import")
-        self._done: SimpleQueue[tuple[list[_Waiting], list[Result], BaseException | None]] = SimpleQueue()
-        self._open: dict[Hashable, list[_Waiting]] = defaultdict(list)
-        self._on_their_way: set[str] = set()
-        """The ids of what was read and is not stored yet."""
-        self._under_way = 0
-        self._interrupted = False
-        self._fatal: DragGraphError | None = None
+        self._waiting: dict[str, _Waiting] = {}
+        """What was read and is not stored yet, by the ids of the sources."""
 
     def run(self, parts: Iterable[Head | SubgraphLine]) -> ImportReport:
         """Import what `parts` yields and return the report. Once only.
 
-        A line that is unusable, or conflicts with what is stored, is left out and the others go on. An error of the file or the
-        store, or Ctrl-C, ends the run after what was read is stored; the same command goes on from there. A second Ctrl-C
-        abandons what is under way and raises KeyboardInterrupt.
+        A line that is unusable, or conflicts with what is stored, is left out and the others go on. An error of the file, or
+        Ctrl-C, ends the run after what was read is stored; an error of the store ends it at once. The same command goes on from
+        there. A second Ctrl-C raises KeyboardInterrupt.
         """
         began = time.monotonic()
+        stop = threading.Event()
         try:
-            with on_ctrl_c(self._interrupt):
-                self._read(parts)
+            with on_ctrl_c(stop.set):
+                self._read(parts, stop)
+                self._flush()
+        except DragGraphError as error:
+            self._report.stopped = error
         finally:
-            self._workers.abandon()
             self._report.seconds = time.monotonic() - began
         return self._report
 
-    def _interrupt(self) -> None:
-        self._interrupted = True
-
-    def _read(self, parts: Iterable[Head | SubgraphLine]) -> None:
+    def _read(self, parts: Iterable[Head | SubgraphLine], stop: threading.Event) -> None:
         try:
             for part in parts:
-                if self._interrupted:
+                if stop.is_set():
                     raise interrupted()
                 if isinstance(part, Head):
                     self._begin(part)
                 else:
                     self._take(part)
-                if self._fatal:
-                    raise self._fatal
-        except DragGraphError as error:
+        except (InputError, Interrupted) as error:
             self._report.stopped = error
-        self._flush()
-        self._report.stopped = self._report.stopped or self._fatal
 
     def _begin(self, head: Head) -> None:
         """Begin a file: its vectors must be of the embedder that filled the store. Raises StoreUnfit where they are not."""
-        self._flush()
         if head.embedder is not None:
             self._store.embedder((head.embedder.name, head.embedder.dimension))
-        if head.namespace not in self._report.namespaces:
-            self._report.namespaces.append(head.namespace)
+        self._report.namespaces.append(head.namespace)
 
     def _take(self, line: SubgraphLine) -> None:
-        """Put a line's subgraph into the open batch of its aggregation, and have that stored when it is full."""
         graph = line.subgraph
         if graph is None:
-            self._tell(Result(line.number, "", "rejected", line.problem))
+            self._count(Result(line.number, "", "rejected", line.problem))
             return
         if graph.source.namespace != self._store.namespace:
             graph = moved(graph, self._store.namespace)
-        item = _Waiting(line.number, graph)
-        if item.id in self._on_their_way:
-            self._flush()  # the second of two is compared with the first, which is stored then
-        self._on_their_way.add(item.id)
-        made = item.aggregation
-        batch = self._open[made.strategy, made.merge, made.threshold, made.top_k]
-        batch.append(item)
-        if len(batch) == BATCH:
-            self._submit(batch)
-        elif sum(map(len, self._open.values())) >= OPEN * BATCH:
-            self._submit(max(self._open.values(), key=len))
+        # A second line about one source is compared with what the first has stored.
+        if graph.source_id in self._waiting or len(self._waiting) >= READ_AHEAD:
+            self._flush()
+        self._waiting[graph.source_id] = _Waiting(line.number, graph)
 
     def _flush(self) -> None:
-        """Have all stored that was read, and wait for it."""
-        for batch in list(self._open.values()):
-            self._submit(batch)
-        self._wait(0)
+        """Store what was read."""
+        items = list(self._waiting.values())
+        self._waiting.clear()
+        for result in self._stored(items):
+            self._count(result)
 
-    def _submit(self, batch: list[_Waiting]) -> None:
-        """Have a batch stored once there is a free writer."""
-        if not batch or self._fatal:
-            return
-        self._wait(self._writers)
-        items = list(batch)
-        batch.clear()
-        self._under_way += 1
-        self._workers.submit(partial(self._work, items))
-
-    def _wait(self, most: int) -> None:
-        """Wait until at most so many batches are under way, and count what became of the others."""
-        while self._under_way > most:
-            items, results, fault = self._done.get()
-            self._under_way -= 1
-            self._on_their_way -= {item.id for item in items}
-            for result in results:
-                self._tell(result)
-            if isinstance(fault, DragGraphError):
-                self._fatal = self._fatal or fault
-            elif fault is not None:
-                raise fault
-
-    def _tell(self, result: Result) -> None:
+    def _count(self, result: Result) -> None:
         self._report.count(result)
         self._on_result(result)
 
-    def _work(self, items: list[_Waiting]) -> None:
-        """Store a batch (in a worker)."""
-        results = list[Result]()
-        fault: BaseException | None = None
-        try:
-            for result in self._stored(items):
-                results.append(result)
-        except BaseException as error:  # noqa: BLE001 - raised again, or the end of the run, in the thread that reads
-            fault = error
-        self._done.put((items, results, fault))
-
-    def _stored(self, items: list[_Waiting]) -> Iterator[Result]:
+    def _stored(self, items: Sequence[_Waiting]) -> Iterator[Result]:
         there = {found.source_id: found for found in self._store.read([one.id for one in items])}
         new, changed = list[_Waiting](), list[_Waiting]()
         for item in items:
@@ -251,13 +191,13 @@ class Importer:
                 changed.append(item)
             else:
                 yield item.result("conflict", f"stored with another content: {reason}")
-        yield from self._save(new, replace="never")
-        yield from self._save(changed, replace=True)
+        for some in _batches(new):
+            yield from self._save(some, replace="never")
+        for some in _batches(changed):
+            yield from self._save(some, replace=True)
 
-    def _save(self, items: list[_Waiting], *, replace: Replace) -> Iterator[Result]:
+    def _save(self, items: Sequence[_Waiting], *, replace: Replace) -> Iterator[Result]:
         """Save in one transaction, or one by one where the store refuses one of them."""
-        if not items:
-            return
         statements = {edge: text for item in items for edge, text in item.aggregation.statements.items()}
         aggregation = items[0].aggregation.model_copy(update={"statements": statements})
         try:
@@ -276,3 +216,13 @@ class Importer:
         if meanwhile := [item for item, outcome in pairs if outcome == "unchanged"]:
             # Another process stored these since the look: whether it is the same content shows in another look.
             yield from self._stored(meanwhile)
+
+
+def _batches(items: Iterable[_Waiting]) -> Iterator[Sequence[_Waiting]]:
+    """Yield what goes into one transaction: subgraphs of one aggregation, whatever their statements."""
+    same: dict[Hashable, list[_Waiting]] = defaultdict(list)
+    for item in items:
+        made = item.aggregation
+        same[made.strategy, made.merge, made.threshold, made.top_k].append(item)
+    for some in same.values():
+        yield from pages(some, BATCH)

@@ -1,5 +1,6 @@
 """Finding what a person names by a short id."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from drag_graph.errors import ConfigurationError, NotStored
@@ -20,19 +21,27 @@ def full_id(store: GraphStore, kind: Literal["query", "answer"], prefix: str) ->
     prefix = prefix.strip()
     named = store.sources(SourceFilter(input_id=prefix), limit=_SHOWN) if prefix else []
     if len(named) > 1:
-        raise ConfigurationError(f"{len(named)} or more queries have the input id {prefix!r}", hint="Give an id of ours.")
+        said = f"{len(named)} or more queries have the input id {prefix!r}"
+        raise ConfigurationError(said, hint="Give the id that `drag-graph show` prints.")
     if named:
         ids = [named[0].id] if kind == "query" else [answer.id for answer in store.answers(named[0].id, limit=1)]
         if ids:
             return ids[0]
     prefix = prefix.lower()
     found = _beginning(store, kind, prefix) if prefix else []
+    return _the_one(store, kind, prefix, found, f"`drag-graph {'show' if kind == 'query' else 'answers'}` lists them.")
+
+
+def _the_one(store: GraphStore, kind: str, prefix: str, found: Sequence[str], hint: str) -> str:
+    """Return the id that is meant by a prefix, of those that begin so; `hint` says where a person finds them."""
     if not found:
-        listing = f"`drag-graph {'show' if kind == 'query' else 'answers'}` lists them."
-        raise NotStored(f"no {kind} {prefix!r} in namespace {store.namespace!r} of {store.location}", hint=listing)
-    if len(found) > 1 and prefix not in found:
-        raise ConfigurationError(f"{prefix!r} begins {len(found)} or more {kind} ids", hint="Give more digits of the id.")
-    return prefix if prefix in found else found[0]
+        raise NotStored(f"no {kind} {prefix!r} in namespace {store.namespace!r} of {store.location}", hint=hint)
+    if prefix in found:
+        return prefix
+    if len(found) > 1:
+        said = f"{len(found)} or more {kind} ids begin with {prefix!r}"
+        raise ConfigurationError(said, hint="Give more digits of the id.")
+    return found[0]
 
 
 def _beginning(store: GraphStore, kind: Literal["query", "answer"], prefix: str) -> list[str]:
@@ -52,13 +61,6 @@ def stored_subgraph(store: GraphStore, prefix: str) -> Subgraph:
 def full_call(store: GraphStore, prefix: str) -> Scope:
     """Return the one teacher call whose id begins with `prefix`, as what is to be erased. Raises as `full_id` does."""
     prefix = prefix.strip().lower()
-    found = scopes_of_call(store, prefix, _SHOWN) if prefix else []
-    if not found:
-        raise NotStored(
-            f"no teacher call {prefix!r} in namespace {store.namespace!r} of {store.location}",
-            hint="`drag-graph audit` prints the calls of an answer.",
-        )
-    exact = [item for item in found if item.call_ids == {prefix}]
-    if len(found) > 1 and not exact:
-        raise ConfigurationError(f"{prefix!r} begins {len(found)} or more teacher call ids", hint="Give more digits of the id.")
-    return (exact or found)[0]
+    scopes = scopes_of_call(store, prefix, _SHOWN) if prefix else []
+    by_call = {call_id: scope for scope in scopes for call_id in scope.call_ids}
+    return by_call[_the_one(store, "teacher call", prefix, list(by_call), "`drag-graph audit` prints the calls of an answer.")]

@@ -41,16 +41,6 @@ class SharedThing:
     edges: int
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """Two predicates of one ordered pair of things that exclude one another, why, and the edges that say them."""
-
-    pair: Pair
-    predicates: tuple[str, str]
-    why: str
-    edge_ids: tuple[str, ...]
-
-
 def statistics(edges: Callable[[], Iterable[LinkedEdge]], counts: Mapping[str, int], limit: int = 10) -> dict[str, Any]:
     """Return the document of `graph stats`: sizes, degrees, the weakest edges, contradictions; `limit` of each.
 
@@ -68,8 +58,10 @@ def statistics(edges: Callable[[], Iterable[LinkedEdge]], counts: Mapping[str, i
         if len(weakest) > 2 * limit:
             weakest = nsmallest(limit, weakest, key=_weakness)
     found = list(contradictions(claims))
-    examples = nsmallest(limit, found, key=lambda item: (item.pair, item.predicates))
-    names = names_of(edges(), {end for item in examples for end in item.pair}) if examples else {}
+    examples = nsmallest(limit, found, key=lambda item: (item["subject"], item["object"], item["predicates"]))
+    ends = ("subject", "object")
+    names = names_of(edges(), {item[end] for item in examples for end in ends}) if examples else {}
+    examples = [{**item, **{end: names.get(item[end], item[end]) for end in ends}} for item in examples]
     return {
         "counts": dict(counts),
         "degrees": {str(degree): number for degree, number in sorted(Counter(degrees.values()).items())},
@@ -80,14 +72,7 @@ def statistics(edges: Callable[[], Iterable[LinkedEdge]], counts: Mapping[str, i
         "contradictions": {
             "number": len(found),
             "examples": [
-                {
-                    "subject": names.get(item.pair[0], item.pair[0]),
-                    "predicates": list(item.predicates),
-                    "object": names.get(item.pair[1], item.pair[1]),
-                    "why": item.why,
-                    "edge_ids": list(item.edge_ids),
-                }
-                for item in examples
+                {**item, **{end: names.get(item[end], item[end]) for end in ("subject", "object")}} for item in examples
             ],
         },
     }
@@ -97,13 +82,16 @@ def _weakness(edge: LinkedEdge) -> tuple[float, str]:
     return edge.confidence, edge.id
 
 
-def contradictions(claims: Mapping[Pair, Mapping[str, Sequence[str]]]) -> Iterator[Contradiction]:
-    """Yield the pairs of predicates that exclude one another; `claims` has the ids of edges by pair of things and predicate."""
-    for pair, predicates in claims.items():
+def contradictions(claims: Mapping[Pair, Mapping[str, Sequence[str]]]) -> Iterator[dict[str, Any]]:
+    """Yield the pairs of predicates that exclude one another, why, and the edges that say them; ends are ids of things.
+
+    `claims` has the ids of edges by pair of things and predicate.
+    """
+    for (subject, object_), predicates in claims.items():
         for one, other in combinations(sorted(predicates), 2):
-            why = predicates_contradict(one, other)
-            if why:
-                yield Contradiction(pair, (one, other), why, tuple(sorted({*predicates[one], *predicates[other]})))
+            if why := predicates_contradict(one, other):
+                ids = sorted({*predicates[one], *predicates[other]})
+                yield {"subject": subject, "predicates": [one, other], "object": object_, "why": why, "edge_ids": ids}
 
 
 def shared(edges: Iterable[LinkedEdge], limit: int) -> list[SharedThing]:

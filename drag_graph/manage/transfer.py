@@ -38,6 +38,7 @@ PAGE = 100
 AGAIN = "Make the file again with `drag-graph export --format subgraphs`; what was stored stays."
 _MAKE = "Make one with `drag-graph export --format subgraphs -o FILE`."
 _GZIP = b"\x1f\x8b"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Control characters but tabs and line ends: a terminal would take them for commands."""
@@ -150,8 +151,8 @@ def _lasting(value: Any) -> Any:
 def read(path: Path | None, stdin: BinaryIO) -> Iterator[Head | SubgraphLine]:
     """Yield what is in a file of subgraphs, or where `path` is None in `stdin`; what is compressed is known by its first bytes.
 
-    A Head comes first; a bad line is a SubgraphLine with its reason. Several files may follow one another. Raises InputError,
-    which names the file and the line, for what is no such file, of another version, or not whole.
+    A Head comes first; a bad line is a SubgraphLine with its reason. Raises InputError, which names the file and the line, for
+    what is no such file, of another version, or not whole.
     """
     name = str(path) if path is not None else "standard input"
     try:
@@ -165,7 +166,80 @@ def read(path: Path | None, stdin: BinaryIO) -> Iterator[Head | SubgraphLine]:
 
 def read_lines(found: Iterable[bytes], name: str) -> Iterator[Head | SubgraphLine]:
     """Yield what is in the lines of a file of that name, as `read` does."""
-    return _Reader(name).read(found)
+    number = 0
+
+    def numbered() -> Iterator[tuple[int, bytes]]:
+        nonlocal number
+        try:
+            for number, line in enumerate(found, start=1):
+                if line.strip():
+                    yield number, line
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            number += 1
+            raise QueryInvalid(f"the compressed file is cut off or damaged: {error}") from error
+        number += 1
+
+    try:
+        yield from _parts(numbered())
+    except QueryInvalid as error:
+        raise InputError(f"{name}:{number}: {error}", hint=error.hint or AGAIN) from error
+
+
+def _parts(numbered: Iterable[tuple[int, bytes]]) -> Iterator[Head | SubgraphLine]:
+    """Yield the head and the subgraphs. Raises QueryInvalid where the reading cannot go on, or there is less than was said."""
+    head: Head | None = None
+    subgraphs = 0
+    is_whole = False
+    for number, line in numbered:
+        if is_whole:
+            raise QueryInvalid("something comes after the end of the file")
+        if head is None:
+            head = _head_of(line.removeprefix(_BYTE_ORDER_MARK))
+            yield head
+            continue
+        part = _part_of(line, number, head)
+        if isinstance(part, SubgraphLine):
+            subgraphs += 1
+            yield part
+        elif part != subgraphs:
+            raise QueryInvalid(f"the file says that it holds {part} subgraphs, and {subgraphs} were read")
+        else:
+            is_whole = True
+    if head is None:
+        raise QueryInvalid("the file is empty", hint=_MAKE)
+    if not is_whole:
+        raise QueryInvalid(f"the file ends before its end; {subgraphs} subgraphs of it were read")
+
+
+def _head_of(line: bytes) -> Head:
+    """Return the head of a file. Raises QueryInvalid for what is none."""
+    try:
+        document = _document(line)
+    except QueryInvalid as error:
+        raise QueryInvalid(f"this is no file of subgraphs: {error}", hint=_MAKE) from error
+    if "kind" in document and "properties" in document:
+        raise QueryInvalid("this is a canonical export, which is for comparing stores", hint=_MAKE)
+    if document.get("format") != FORMAT:
+        raise QueryInvalid(f"this is no file of subgraphs: its first line has no format {FORMAT!r}", hint=_MAKE)
+    if document.get("version") != VERSION:
+        said = f"the file is of version {document.get('version')!r}, and this program reads {VERSION}"
+        raise QueryInvalid(said, hint="Update drag-graph.")
+    try:
+        return _valid(Head, line)
+    except QueryInvalid as error:
+        raise QueryInvalid(f"the head: {error}", hint=_MAKE) from error
+
+
+def _part_of(line: bytes, number: int, head: Head) -> SubgraphLine | int:
+    """Return a line's subgraph, or why there is none; of the last line the number of subgraphs that it tells."""
+    try:
+        document = _document(line)
+        if document.get("end") == FORMAT:
+            said = document.get("subgraphs")
+            return said if isinstance(said, int) else -1
+        return SubgraphLine(number=number, subgraph=subgraph_of(line, head))
+    except QueryInvalid as error:
+        return SubgraphLine(number=number, problem=str(error))
 
 
 def _uncompressed(file: BinaryIO) -> BinaryIO:
@@ -176,102 +250,18 @@ def _uncompressed(file: BinaryIO) -> BinaryIO:
 
 
 def _bounded(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines; of one that is too long the beginning. Raises _Damaged where a compressed file cannot be read on."""
-    try:
-        while line := file.readline(LINE_LIMIT + 1):
-            rest = line
-            while len(line) > LINE_LIMIT and not rest.endswith(b"\n") and (rest := file.readline(LINE_LIMIT)):
-                pass
-            yield line
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _Damaged(f"the compressed file is cut off or damaged: {error}") from error
-
-
-class _Damaged(Exception):  # noqa: N818 - reads as what happened; it never leaves this module
-    """What is behind this place cannot be read."""
-
-
-class _Reader:
-    """Where in a file the reading is: within a head and an end, or between."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._number = 0
-        self._head: Head | None = None
-        self._subgraphs = self._ends = 0
-
-    def read(self, found: Iterable[bytes]) -> Iterator[Head | SubgraphLine]:
-        """Yield heads and lines. Raises InputError."""
-        try:
-            for line in found:
-                self._number += 1
-                if line.strip():
-                    yield from self._one(line.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else line)
-        except _Damaged as error:
-            self._number += 1
-            raise self._unusable(str(error), hint=AGAIN) from error
-        if self._head is not None:
-            self._number += 1
-            raise self._unusable(f"the file ends before its end; {self._subgraphs} subgraphs of it were read", hint=AGAIN)
-        if not self._ends:
-            raise InputError(f"{self._name} is empty", hint=_MAKE)
-
-    def _one(self, line: bytes) -> Iterator[Head | SubgraphLine]:
-        try:
-            document = _document(line)
-        except QueryInvalid as error:
-            if self._head is None:
-                raise self._unusable(f"this is no file of subgraphs: {error}") from error
-            self._subgraphs += 1
-            yield SubgraphLine(number=self._number, problem=str(error))
-            return
-        if self._head is None:
-            self._head, self._subgraphs = self._head_of(document, line), 0
-            yield self._head
-        elif document.get("end") == FORMAT:
-            self._finish(document)
-        elif "format" in document:
-            raise self._unusable(f"another file begins before the end of this one; {self._subgraphs} subgraphs of it were read")
-        else:
-            self._subgraphs += 1
-            try:
-                yield SubgraphLine(number=self._number, subgraph=subgraph_of(line, self._head))
-            except QueryInvalid as error:
-                yield SubgraphLine(number=self._number, problem=str(error))
-
-    def _head_of(self, document: dict[str, Any], line: bytes) -> Head:
-        if document.get("format") != FORMAT:
-            if "kind" in document and "properties" in document:
-                raise self._unusable("this is a canonical export, which is for comparing stores")
-            raise self._unusable(f"this is no file of subgraphs: its first line has no format {FORMAT!r}")
-        version = document.get("version")
-        if version != VERSION:
-            raise self._unusable(
-                f"the file is of version {version!r}, and this program reads {VERSION}", hint="Update drag-graph."
-            )
-        try:
-            return _valid(Head, line)
-        except QueryInvalid as error:
-            raise self._unusable(f"the head: {error}") from error
-
-    def _finish(self, document: dict[str, Any]) -> None:
-        if document.get("subgraphs") != self._subgraphs:
-            said = f"the file says that it holds {document.get('subgraphs')!r} subgraphs, and {self._subgraphs} were read"
-            raise self._unusable(said, hint=AGAIN)
-        self._head, self._ends = None, self._ends + 1
-
-    def _unusable(self, sentence: str, hint: str = _MAKE) -> InputError:
-        return InputError(f"{self._name}:{self._number}: {sentence}", hint=hint)
+    """Yield the lines; of one that is too long the beginning."""
+    while line := file.readline(LINE_LIMIT + 1):
+        rest = line
+        while len(line) > LINE_LIMIT and not rest.endswith(b"\n") and (rest := file.readline(LINE_LIMIT)):
+            pass
+        yield line
 
 
 def _document(line: bytes) -> dict[str, Any]:
     if len(line) > LINE_LIMIT:
         raise QueryInvalid(f"the line is longer than {LINE_LIMIT:,} bytes")
-    return json_object(line, parse_constant=_no_number)
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    return json_object(line)
 
 
 # ---- what a line must be

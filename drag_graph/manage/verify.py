@@ -161,7 +161,7 @@ def _vectors(
         with store.concepts.exclusive():
             number = sum(store.mend("vector", some) for some in pages(sorted({*ids} - {*questions}), PAGE))
     except StoreLocked as error:
-        why |= dict.fromkeys({*ids} - {*questions}, f"of evidence and concepts, left as they are: {_said(error)}")
+        why |= dict.fromkeys({*ids} - {*questions}, f"of evidence and concepts, left as they are: {_sentences(error)}")
     if number:
         _recheck_sources(store)
         yield Repair("vector", number, "of evidence and concepts, removed: `drag-graph link` makes them again")
@@ -174,7 +174,7 @@ def _vectors(
                 mended = with_statements(graph).model_copy(update={"embedding": tuple(vector.tolist())})
                 number += store.reduce(graph, mended, ()) is not None
     except (ConfigurationError, ModelError, StoreUnfit) as error:
-        why |= dict.fromkeys(questions, f"of questions, left as they are: {_said(error)}")
+        why |= dict.fromkeys(questions, f"of questions, left as they are: {_sentences(error)}")
     if number:
         yield Repair("vector", number, "of questions, made again")
 
@@ -193,7 +193,7 @@ def _of_the_store(store: GraphStore, embedder: Embedder) -> Embedder:
     return embedder
 
 
-def _said(error: DragGraphError) -> str:
+def _sentences(error: DragGraphError) -> str:
     return ". ".join(filter(None, (str(error), error.hint)))
 
 
@@ -207,15 +207,15 @@ def _clusters(store: GraphStore) -> Iterator[tuple[Concept, str]]:
 
     One that is open, until `link` has come to it, and what it is joined to, is not judged.
     """
-    said: dict[str, Concept] = {}
+    concepts: dict[str, Concept] = {}
     joined: dict[str, tuple[str, str, float]] = {}
     for page in pages(store.concepts.read(), PAGE):
-        said |= {item.id: item for item in page}
+        concepts |= {item.id: item for item in page}
         judgements = store.concepts.same_as([item.id for item in page])
         joined |= {one.id: (one.left, one.right, one.score) for one in judgements if not one.undone_at}
-    alone = [(id_, id_, 1.0) for id_ in said]
-    for group in components([*joined.values(), *alone]):
-        members = [said[id_] for id_ in group.members if id_ in said]
+    loops = [(id_, id_, 1.0) for id_ in concepts]
+    for group in components([*joined.values(), *loops]):
+        members = [concepts[id_] for id_ in group.members if id_ in concepts]
         if all(item.cluster for item in members):
             best = min(members, key=lambda item: (-item.entities, item.id)).id
             yield from ((item, best) for item in members if item.cluster != best)

@@ -25,19 +25,24 @@ def graph_page(subgraph: Subgraph) -> str:
     An edge is the wider, the more confident; an entity the larger, the more edges it has. A subgraph without edges shows its
     kept evidence instead. Raises MissingExtra when neo4j-viz is not installed.
     """
+    require_viz()
+    edges = subgraph.usable_edges
+    nodes, links = _entity_graph(subgraph, edges) if edges else _evidence_graph(subgraph)
+    return picture_page(subgraph.title, nodes, links)
+
+
+def require_viz() -> None:
+    """Raise MissingExtra when neo4j-viz is not installed."""
     if find_spec("neo4j_viz") is None:
         hint = "pip install 'drag-graph[picture]' (in a checkout: pip install '.[picture]')"
         raise MissingExtra("the picture needs the package neo4j-viz", hint=hint)
+
+
+def picture_page(title: str, nodes: list[Any], links: list[Any]) -> str:
+    """Return these nodes and relationships of neo4j-viz as an HTML page of that title."""
     from neo4j_viz import VisualizationGraph
 
-    edges = subgraph.usable_edges
-    nodes, links = _entity_graph(subgraph, edges) if edges else _evidence_graph(subgraph)
     picture: str = VisualizationGraph(nodes=nodes, relationships=links).render(height="100vh").data
-    return whole_page(subgraph.title, picture)
-
-
-def whole_page(title: str, picture: str) -> str:
-    """Return what neo4j-viz rendered as an HTML page of that title."""
     head, closing, rest = picture.partition("</head>")
     words = f"<title>{html.escape(title)}</title>"
     if closing:

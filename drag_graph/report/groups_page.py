@@ -1,10 +1,9 @@
 """`graph components|communities --format html`: the largest groups as a picture in one file that opens offline (ADR 5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
 
-from drag_graph.errors import MissingExtra
 from drag_graph.manage.statistics import Group
+from drag_graph.report.graph_page import picture_page, require_viz
 
 MOST = 400
 """Things in a picture; more of them are a ball of wool."""
@@ -28,10 +27,8 @@ def groups_page(title: str, groups: Sequence[Group], edges: Iterable[tuple[str, 
 
     Raises MissingExtra when neo4j-viz is not installed.
     """
-    if find_spec("neo4j_viz") is None:
-        hint = "pip install 'drag-graph[picture]' (in a checkout: pip install '.[picture]')"
-        raise MissingExtra("the picture needs the package neo4j-viz", hint=hint)
-    from neo4j_viz import Node, Relationship, VisualizationGraph
+    require_viz()
+    from neo4j_viz import Node, Relationship
 
     group_of = {member: number for number, group in enumerate(groups) for member in group.members}
     nodes = [
@@ -52,6 +49,4 @@ def groups_page(title: str, groups: Sequence[Group], edges: Iterable[tuple[str, 
         Relationship(source=source, target=target, properties={"confidence": round(confidence, 3)}, width=1 + 4 * confidence)
         for (source, target), confidence in sorted(best.items())
     ]
-    from drag_graph.report.graph_page import whole_page
-
-    return whole_page(title, VisualizationGraph(nodes=nodes, relationships=links).render(height="100vh").data)
+    return picture_page(title, nodes, links)

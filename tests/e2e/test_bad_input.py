@@ -360,3 +360,15 @@ def test_output_that_cannot_be_written(cli, tmp_path, command, code):
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     assert ("cannot be written" in done.stderr) is bool(code)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--plan", "foo"), "Invalid value for '--plan': 'foo' is not one of 'lean', 'paper'."),
+        (("--alpha", 3), "setting 'alpha': Input should be less than or equal to 1"),
+    ],
+)
+def test_a_flag_that_cannot_be_names_itself_and_what_it_may_be(cli, flags, said):
+    done = cli("distill", "-q", "What?", "--teacher", "curated:x", *flags)
+    assert (done.code, said in done.err) == (2, True), done.err

@@ -137,7 +137,7 @@ def test_what_is_no_file_of_subgraphs_makes_no_traceback(cli, tmp_path, content,
 def test_an_export_of_nothing_says_so(cli, source, format_):
     done = cli("export", "--format", format_, "--store", source, "--namespace", "elsewhere")
     assert (done.code, done.out.count("\n")) == (0, 2 * (format_ == "subgraphs")), done.err
-    assert done.err == f"No query is stored in namespace 'elsewhere' of {source}.\n"
+    assert done.err == f"Nothing is stored in namespace 'elsewhere' of {source}.\n"
 
 
 def test_an_export_for_comparing_is_refused_with_the_command_that_makes_the_other(cli, source, tmp_path):

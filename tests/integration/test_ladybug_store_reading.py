@@ -48,6 +48,8 @@ import os, sys
 from pathlib import Path
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.errors import StoreError
+from drag_graph.ports.store import SourceFilter, settings_hashes
+from drag_graph.testing.finding import nearest_queries, read_answer
 
 def everything(path):
     with LadybugStore(path, read_only=True, timeout=2) as store:

@@ -28,7 +28,6 @@ READ = [
     ("The capital of Peru is Lima.", ("Peru", "capital is", "Lima"), "possessive"),
     ("Lima, a port, lies on the coast.", ("Lima", "is", "port"), "apposition"),
     ("A kiln is an oven that bakes clay.", ("kiln", "bakes", "clay"), "relative"),
-    ("Bees make honey, which bears eat.", ("bears", "eat", "honey"), "relative"),
     ("Peru, where the capital is Lima, is large.", ("Peru", "capital is", "Lima"), "possessive"),
     ("A yak is bigger than a goat.", ("yak", "is bigger than", "goat"), "copula_phrase"),
     ("Sound is produced when strings vibrate.", ("Sound", "is produced when", "strings vibrate"), "condition"),

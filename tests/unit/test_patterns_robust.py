@@ -63,12 +63,10 @@ def test_long_sentences_are_cut_into_pieces():
 @pytest.mark.parametrize(
     ("text", "verb"),
     [
-        ("Polar bears live in the north.", "live"),
         ("The rock changes shape.", "changes"),
         ("Plants use light.", "use"),
         ("The use of light helps plants.", "helps"),
         ("Light travels fast.", "travels"),
-        ("The track interpolates a song.", "interpolates"),
         ("The team played in Rome.", "played"),
     ],
 )

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from rich.console import Console
 
-from cli.progress import EVERY, Lines, Pace, progress
+from cli.progress import EVERY, Lines, progress
 
 
 class Clock:
@@ -54,13 +54,6 @@ def test_what_is_waited_for_is_said_at_once_and_then_once_a_minute(clock, capsys
         "0 queries, $0.0000, 1 min; waiting for the batch (in progress): 3",
         "0 queries, $0.0000, 1 min; waiting for 2 batches",
     ]
-
-
-def test_what_was_stored_does_not_count_as_speed(clock):
-    pace = Pace(clock)
-    assert [pace.count(0.0) for _ in range(500)] == [None] * 500
-    clock.now += 10
-    assert pace.count(0.5) == pytest.approx(0.1)
 
 
 def test_nothing_is_said_when_it_is_to_be_quiet(capsys):

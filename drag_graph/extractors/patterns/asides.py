@@ -31,12 +31,9 @@ class Aside:
             start += 1
         return tokens[start : self.place]
 
-    def triple(self, tokens: list[Token]) -> Reading | None:
+    def triple(self, tokens: list[Token]) -> Reading:
         """Return what the parenthesis says of the noun phrase before it, if anything."""
-        name = self._name(tokens)
-        if not name or not self.inner:
-            return None
-        return name, [Token("noted", "noted", tag="n"), Token("with", "with", tag="n")], self.inner
+        return self._name(tokens), [Token("noted", "noted", tag="n"), Token("with", "with", tag="n")], self.inner
 
 
 def take_asides(tokens: list[Token]) -> tuple[list[Token], list[Aside]]:

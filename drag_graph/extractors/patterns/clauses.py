@@ -1,7 +1,6 @@
 """Small questions about a clause: its parts, its owner, its condition, its negation."""
 
 from drag_graph.extractors.patterns import words as w
-from drag_graph.extractors.patterns.context import FINITE
 from drag_graph.extractors.patterns.phrases import coordinated, copula, first_finite, group_end, main_verb, starts_clause, trim
 from drag_graph.extractors.patterns.text import Token
 
@@ -48,11 +47,6 @@ def expletive(group: list[Token], rest: list[Token]) -> bool:
     head = next((token for token in rest if token.tag != "A"), None)
     later = any(token.tag == "T" or token.low == "that" for token in rest)
     return copula(group) and head is not None and head.tag == "J" and later
-
-
-def means_clause(group: list[Token], rest: list[Token]) -> bool:
-    """Tell whether a clause follows, as in "melting means a solid becomes a liquid": it stays whole."""
-    return group[-1].low in {"means", "mean", "meant"} and starts_clause(rest)
 
 
 def unmarked(tokens: list[Token]) -> list[Token]:
@@ -109,18 +103,7 @@ def leading_phrase(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
     """Return a phrase in front of the subject, up to a comma, and the rest; ([], tokens) if none."""
     if tokens[0].tag not in {"P", "T", "E", "G"}:
         return [], tokens
-    dated = 1
-    while dated < len(tokens) and (tokens[dated].low in w.MONTHS or tokens[dated].tag == "#"):
-        dated += 1
-    opens = tokens[0].low in {"in", "on", "since", "by"}
-    if opens and 1 < dated < len(tokens) and starts_clause(tokens[dated:]):
-        return tokens[:dated], tokens[dated:]
-    commas = []
-    for index, token in enumerate(tokens):
-        if token.tag in FINITE:
-            break
-        if token.tag == "," and main_verb(tokens[index + 1 :]) >= 0:
-            commas.append(index)
+    commas = [i for i, token in enumerate(tokens) if token.tag == "," and main_verb(tokens[i + 1 :]) >= 0]
     clear = [index for index in commas if starts_clause(tokens[index + 1 :])]
     fair = [i for i in commas if tokens[i + 1].tag in {"D", "n", "O", "J", "#"}]
     cut = clear[-1] if clear else fair[0] if fair else -1
@@ -136,10 +119,7 @@ def main_clause(tokens: list[Token]) -> int:
     between the first finite verb and the second.
     """
     for index in range(2, len(tokens)):
-        if tokens[index].low == "then" or tokens[index].tag == ",":
-            if first_finite(tokens, index + 1) >= 0:
-                return index
-        elif tokens[index].low == "there" and first_finite(tokens, index) == index + 1:
+        if (tokens[index].low == "then" or tokens[index].tag == ",") and first_finite(tokens, index + 1) >= 0:
             return index
     own = first_finite(tokens, 1)
     second = first_finite(tokens, group_end(tokens, own)) if own > 0 else -1
@@ -149,8 +129,6 @@ def main_clause(tokens: list[Token]) -> int:
 
 def possessed(subject: list[Token]) -> tuple[list[Token], list[Token]]:
     """Return X, and Y as the start of the predicate, for "X's Y is" and "the Y of X is"."""
-    if any(token.tag in {"R", "C", ",", "S"} for token in subject):
-        return subject, []
     marks = [i for i, token in enumerate(subject) if token.low == "'s"]
     plain = not marks or all(t.tag not in {"P", "G", "T"} for t in subject[: marks[-1]])
     if marks and plain and 0 < marks[-1] < len(subject) - 1:

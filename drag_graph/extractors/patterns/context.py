@@ -2,7 +2,7 @@
 
 from drag_graph.extractors.patterns import words as w
 from drag_graph.extractors.patterns.text import Token
-from drag_graph.extractors.patterns.verbs import BASE, PARTICIPLE, PAST, THIRD, Forms
+from drag_graph.extractors.patterns.verbs import PARTICIPLE, PAST, THIRD, Forms
 
 MIN_SUFFIXED = 4
 FINITE = frozenset({"X", "M", "F"})
@@ -46,8 +46,6 @@ class Context:
             return True
         if verb is None or not verb.pure or index == 0:
             return False
-        if self.tokens[index - 1].tag in {"D", "P", "T", "J"}:
-            return False
         kinds = verb.inflections
         agrees = THIRD in kinds and not plural(self.tokens[index - 1])
         return agrees or (PAST in kinds and PARTICIPLE not in kinds)
@@ -65,43 +63,17 @@ class Context:
         following = self.next_token(index)
         if following is None:
             return True
-        if following.tag in FINITE or following.tag == "P":
-            return True
         verb = self.verbs[index + 1]
         return following.tag == "" and verb is not None and verb.pure and THIRD in verb.inflections
 
     def that_tag(self, index: int) -> str:
         previous = self.tokens[index - 1].tag
-        if self.tokens[index - 1].low == "then":
-            return "D" if not self.stands_alone(index) else "O"
         saying = self.tokens[index - 1].low.startswith(_SAYING)
         if previous in {"G", "B", "F"} and not saying and (previous != "F" or not self.ahead[index + 1]):
             return "D"
         if previous in {"P", "C", "T", ","} or (previous == "S" and self.tokens[index - 1].low != "so"):
             return "D" if not self.stands_alone(index) else "O"
         return "R"
-
-    def opens_clause(self, index: int) -> bool:
-        """Whether a finite verb with a subject follows "as", "before", ... before a mark."""
-        for place in range(index + 1, min(len(self.tokens), index + 12)):
-            if self.tokens[place].tag in _BOUNDARY:
-                return False
-            if place > index + 1 and self.certain(place):
-                return True
-            verb = self.verbs[place]
-            third = verb is not None and THIRD in verb.inflections
-            if third and place > index + 1 and not plural(self.tokens[place - 1]):
-                after = self.next_token(place)
-                if after is None or after.tag in {"P", "D", "A", ",", "T", "J"}:
-                    return True
-            if (
-                place > index + 1
-                and verb is not None
-                and verb.inflections & {BASE, PAST}
-                and (self.tokens[place - 1].low in w.SUBJECT_PRONOUNS or (verb.pure and plural(self.tokens[place - 1])))
-            ):
-                return True
-        return False
 
     def left_of(self, index: int) -> tuple[int, str]:
         """Place and tag of what stands left, adverbs and negations apart."""
@@ -112,17 +84,12 @@ class Context:
 
     def finite_behind(self, index: int) -> Token | None:
         """Return the nearest finite verb to the left within the clause."""
-        found, comma = None, False
+        found = None
         for place in range(index - 1, -1, -1):
             tag = self.tokens[place].tag
-            if self.tokens[place].low == "then" and self.tokens[0].tag in {"S", "P"}:
-                return None
             if found is None and (tag in FINITE or tag == "B"):
                 found = self.tokens[place]
-                if not comma:
-                    return found
             if tag in {"S", "R", ";", ":"}:
                 # Beyond a comma, a verb behind "when" belongs to the other clause.
                 return found if tag != "S" or place else None
-            comma = comma or tag == ","
         return found

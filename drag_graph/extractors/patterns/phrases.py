@@ -107,14 +107,10 @@ def main_verb(tokens: list[Token]) -> int:
             own = first_finite(tokens, index + 1)
             if own < 0:
                 return -1
-            # "The stage after birth is": a preposition after all, where no other verb comes.
-            alone = own if token.low in w.CLAUSE_OR_PREPOSITION else -1
             index = group_end(tokens, own)
             comma = tokens[index - 1].tag == ","
             while not comma and index < len(tokens) and tokens[index].tag not in FINITE:
                 index += 1
-            if index >= len(tokens):
-                return alone
             continue
         index += 1
     return -1
@@ -134,14 +130,9 @@ def starts_verb(tokens: list[Token]) -> bool:
 
 def starts_clause(tokens: list[Token]) -> bool:
     """Whether the tokens start with a short subject and a finite verb, no comma between."""
-    if tokens and tokens[0].low == "there" and len(tokens) > 1 and tokens[1].tag in FINITE:
-        return True
     for index, token in enumerate(tokens[:12]):
         if token.tag in FINITE:
             return index > 0 and any(t.tag in NOMINAL | {"G"} for t in tokens[:index])
-        described = token.tag == "E" and tokens[index + 1 : index + 2] and tokens[index + 1].tag == "n"
-        if described and index == 0:
-            continue
         if token.tag in {",", ";", "C", "R", "S", "T", "E"} or (token.tag == "P" and index == 0):
             return False
     return False
@@ -174,7 +165,7 @@ def _without_then(part: list[Token]) -> list[Token]:
     return part[1:] if part[0].low in {"then", "also", "later"} else part
 
 
-def coordinated(tokens: list[Token]) -> list[list[Token]]:  # noqa: C901, PLR0911  one return a reason not to split
+def coordinated(tokens: list[Token]) -> list[list[Token]]:
     """Return the members of a list of noun phrases ("A, B and C"), or the phrase alone.
 
     "or" joins alternatives, none of which is asserted by itself, and is never split; neither is
@@ -192,26 +183,10 @@ def coordinated(tokens: list[Token]) -> list[list[Token]]:  # noqa: C901, PLR091
         return [tokens]
     if any(part[-1].tag not in NOMINAL and part[-1].tag != "G" for part in parts[:-1]):
         return [tokens]
-    if any(t.tag == "G" and i and parts[-1][i - 1].tag in NOMINAL for i, t in enumerate(parts[-1])):
-        return [tokens]
     joined = any(token.tag == "C" for token in tokens)
-    if not joined and any(part[0].low in w.ARTICLES for part in parts[1:]):
-        return [tokens]
     named = all(any(t.capital for t in part) or part[0].tag == "#" for part in parts)
     if not joined and not named:
         return [tokens]
-    # "the size and shape of the cell": what follows "of" belongs to both.
-    last = parts[-1]
-    place = next((i for i, token in enumerate(last) if token.low == "of"), 0)
-    shared = place and last[0].tag != "D" and all(t.low != "of" for p in parts[:-1] for t in p)
-    if shared:
-        return [*[part + last[place:] for part in parts[:-1]], last]
-    # "the study of stars and planets": what stands before "of" belongs to both.
-    first = parts[0]
-    place = next((i for i, token in enumerate(first) if token.low == "of" and i), 0)
-    bare = all(part[0].tag != "D" and all(t.low != "of" for t in part) for part in parts[1:])
-    if place and bare and first[place + 1].tag != "D":
-        return [first, *[first[: place + 1] + part for part in parts[1:]]]
     return parts
 
 
@@ -251,25 +226,13 @@ class Segmenter:
         self._open(kind, self.tokens[index:cut], self.tokens[cut:end])
         return end
 
-    def _step(self, index: int) -> int:  # noqa: C901, PLR0911  one return a kind of token
+    def _step(self, index: int) -> int:  # noqa: PLR0911  one return a kind of token
         tokens, token = self.tokens, self.tokens[index]
         following = _at(tokens, index + 1)
         if token.tag == "R" or (token.tag == "P" and following is not None and following.tag == "R"):
-            current = self.segments[-1]
-            verbal = current.kind in {"infinitive", "gerund"} and not current.body
-            if verbal and token.low == "that" and starts_clause(tokens[index + 1 :]):
-                # "to ensure that the lid is closed": the clause is what is ensured.
-                current.body.extend(tokens[index:])
-                return len(tokens)
             if index == 0 and token.low == "that" and starts_clause(tokens[1:]):
                 return self._to("complement", index, len(tokens), marker=1)
-            if index == 0 and token.low == "that":
-                self.segments[-1].body.append(token)
-                return 1
             return self._to("relative", index, _until(tokens, index + 1))
-        if token.tag == "S" and following is not None and following.tag == "T":
-            self.segments[-1].body.extend(tokens[index : index + 2])
-            return index + 2
         if token.tag == "S":
             return self._to("condition", index, _until(tokens, index), marker=1)
         if token.tag == ";":
@@ -324,12 +287,10 @@ class Segmenter:
         token = _at(self.tokens, index)
         return index + 1 if token is not None and token.low in w.PARTICLES else index
 
-    def _joint(self, index: int) -> int:  # noqa: C901, PLR0911, PLR0912  one return a way to go on
+    def _joint(self, index: int) -> int:  # noqa: PLR0911  one return a way to go on
         """Pass a comma or conjunction: a list goes on, or a verb, clause, relative or participle."""
         tokens = self.tokens
         start = index + 1
-        if tokens[index].tag == "," and start < len(tokens) and tokens[start].tag == "C":
-            start += 1
         remainder = tokens[start:]
         if not remainder:
             return len(tokens)
@@ -339,22 +300,14 @@ class Segmenter:
             return self._to("clause", start, len(tokens))
         head = remainder[0]
         current = self.segments[-1]
-        if head.tag == "B":
-            if current.kind == "infinitive":
-                self._open("infinitive", [current.marker[0], head])
-                return start + 1
-            return self._to("bare", start, len(tokens))
         earlier = next((one for one in reversed(self.segments) if one.kind != "preposition"), current)
         if head.tag == "G" and earlier.kind == "gerund":
-            if current.body:
-                self._open("gerund", [earlier.marker[0], head])
-            else:
-                current.marker.extend(tokens[index : start + 1])
+            self._open("gerund", [earlier.marker[0], head])
             return start + 1
-        if tokens[index].tag == "C" or start > index + 1:
+        if tokens[index].tag == "C":
             if head.tag == "E":
                 return self._to("bare", start, len(tokens))
-            current.body.extend(tokens[index:start])
+            current.body.append(tokens[index])
             return start
         if head.tag in {"R", "S", "P", "T"}:
             return start
@@ -383,14 +336,7 @@ class Segmenter:
             token = self.tokens[index]
             if token.tag == "C":
                 return not starts_verb(self.tokens[index + 1 :]) and not starts_clause(self.tokens[index + 1 :])
-            if token.tag in FINITE | {"R", "S", "E", "T", ";"} or (token.tag == "," and self._breaks(index + 1)):
-                return False
         return False
-
-    def _breaks(self, index: int) -> bool:
-        """Whether what follows a comma is no noun phrase."""
-        token = _at(self.tokens, index)
-        return token is None or token.tag in {"P", "E", "G", "R", "S", "A"}
 
 
 def segments(tokens: list[Token]) -> list[Segment]:

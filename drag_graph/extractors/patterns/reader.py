@@ -13,7 +13,6 @@ from drag_graph.extractors.patterns.clauses import (
     leading_phrase,
     lowered,
     main_clause,
-    means_clause,
     negative,
     of_copula,
     possessed,
@@ -37,13 +36,14 @@ from drag_graph.extractors.patterns.phrases import (
     starts_clause,
     trim,
 )
-from drag_graph.extractors.patterns.predicates import MAX_CARRIED, carried, has_reduced, pieces, reduced_relatives
+from drag_graph.extractors.patterns.predicates import has_reduced, pieces
 from drag_graph.extractors.patterns.tagging import tag
 from drag_graph.extractors.patterns.text import Token, join, sentences
 
 MAX_DEPTH = 4
 MAX_SHARED = 15
 MAX_CONDITIONED = 7
+MAX_CARRIED = 5
 MAX_TRIPLES = 24
 """At most this many triples are read from one sentence."""
 
@@ -84,9 +84,7 @@ class SentenceReader:
         tag(tokens)
         self.clause(tokens)
         for aside in asides:
-            noted = aside.triple(tokens)
-            if noted is not None:
-                self.emit(*noted, "parenthesis")
+            self.emit(*aside.triple(tokens), "parenthesis")
         return self.triples
 
     def emit(self, subject: list[Token], predicate: list[Token], thing: list[Token], rule: str) -> None:
@@ -139,7 +137,7 @@ class SentenceReader:
             self._leading_phrase(leading, subjects, group, rest)
         self.predicate(subjects, group, rest, depth, rule)
 
-    def predicate(  # noqa: C901  one branch a construction
+    def predicate(
         self,
         subjects: list[list[Token]],
         group: list[Token],
@@ -161,18 +159,11 @@ class SentenceReader:
                 hidden = True
         condition = next((i for i, part in enumerate(parts) if part.kind == "condition"), -1)
         simple = [part for part in parts if part.kind not in HANGING]
-        if condition < 0 and not means_clause(group, rest):
-            simple, taken = reduced_relatives(group, simple)
-            for noun, link, thing in taken:
-                self.emit(noun, link, thing, "participle")
         for subject in subjects:
             shown, extra = possessed(subject) if copula(group) else (subject, [])
             if condition >= 0 and parts[condition].marker[0].low not in w.ASSERTING:
                 head = [t for part in parts[:condition] for t in part.marker + part.body]
                 self._condition(shown, extra + group, head, parts[condition])
-                continue
-            if means_clause(group, rest):
-                self.emit(shown, extra + group, rest, "complement")
                 continue
             for piece in pieces(group, simple) if simple or not hidden else []:
                 name = rule_name(piece.rule, rule, extra)
@@ -189,7 +180,7 @@ class SentenceReader:
             cut = 1 if head[0].tag in {"P", "T"} else 0
             self.emit(subject, group + head[:cut], head[cut:] + part.marker + part.body, "condition")
 
-    def _hanging(  # noqa: C901, PLR0912  one branch a construction
+    def _hanging(  # noqa: C901  one branch a construction
         self,
         part: Segment,
         earlier: list[Segment],
@@ -225,9 +216,7 @@ class SentenceReader:
             self.emit(subject, group + part.marker, body, "complement")
         elif part.marker and part.marker[0].low in w.ASSERTING:
             head = [t for one in earlier if one.kind not in HANGING for t in one.marker + one.body]
-            if len(head) > MAX_CARRIED + 2:
-                head = carried(earlier[0].body) if earlier[0].kind == "object" else []
-            if part.marker[0].low in {"because", "since"} or main_verb(body) < 0:
+            if part.marker[0].low == "because" or main_verb(body) < 0:
                 self.emit(subject, group + head + part.marker, body, "condition")
             else:
                 self.clause(body, None, depth + 1)
@@ -251,12 +240,9 @@ class SentenceReader:
         else:
             self.clause(inner, antecedent, depth + 1, "relative")
 
-    def _subjects(self, own: list[Token], default: list[Token] | None, depth: int, *, one: bool) -> list[list[Token]]:  # noqa: C901, PLR0911  one branch a construction
+    def _subjects(self, own: list[Token], default: list[Token] | None, depth: int, *, one: bool) -> list[list[Token]]:
         """Return the subject phrases of a clause; what stands between commas is read on the way."""
-        definite = own[:1] and own[0].low == "the"
-        if definite:
-            own = [word("the", "D"), *own[1:]]
-        own = own if definite else trim(own)
+        own = own if own[:1] and own[0].low == "the" else trim(own)
         if not own:
             return [default] if default else []
         if len(own) == 1 and own[0].low in w.RESOLVABLE:
@@ -273,8 +259,6 @@ class SentenceReader:
         if not commas or len(members) > 1:
             return members
         head, inner = own[: commas[0]], own[commas[0] + 1 :]
-        if not any(token.tag in NOMINAL for token in head):
-            return [own]
         first = next((token for token in inner if token.tag != "A"), None)
         if first is None or not inner[1:]:
             return [head]
@@ -295,24 +279,14 @@ class SentenceReader:
         """Read a sentence that opens with "if", "when", "because" ...: its second clause, conditioned."""
         marker = tokens[:1]
         cut = main_clause(tokens)
-        if cut < 0 and marker[0].low in w.CLAUSE_OR_PREPOSITION:
-            marker[0].tag = "P"
-            self.clause(tokens, None, depth + 1)
-            return
         if cut < 0:
             self._verbless(tokens[1:], depth)
             return
         condition = trim(tokens[1:cut])
         place = first_finite(condition)
-        if place > 0:
-            topic = trim(condition[:place])
-            if len(topic) > 1 or (topic[:1] and topic[0].tag != "O"):
-                self.subject = self.subject or topic
+        if place > 0 and self.subject is None:  # "If an animal is a mammal, it has fur": what "it" is
+            self.subject = trim(condition[:place])
         main = strip_discourse(tokens[cut:])
-        if marker[0].low in w.ASSERTING:
-            self.clause(condition, None, depth + 1)
-            self.clause(main, None, depth + 1)
-            return
         self.clause([*main, *marker, *condition], None, depth + 1)
 
     def _leading_phrase(self, leading: list[Token], subjects: list[list[Token]], group: list[Token], rest: list[Token]) -> None:

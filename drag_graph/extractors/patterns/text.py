@@ -57,15 +57,13 @@ def tokenise(text: str) -> list[Token]:
     return tokens
 
 
-def _ends_sentence(tokens: list[Token], index: int) -> bool:  # noqa: PLR0911  one return a case
+def _ends_sentence(tokens: list[Token], index: int) -> bool:
     token = tokens[index]
     if token.low not in {".", "!", "?"}:
         return False
     if index + 1 == len(tokens):
         return True
     following = tokens[index + 1]
-    if token.low != ".":
-        return not following.text[:1].islower()
     if following.glued and following.low not in _OPENING_QUOTES + ")":
         return False
     before = tokens[index - 1] if index else None
@@ -120,28 +118,12 @@ def _merge_quotes(tokens: list[Token]) -> list[Token]:
         close = next((i for i in range(index + 1, limit) if tokens[i].low in _OPENING_QUOTES), -1)
         inner = tokens[index + 1 : close]
         if close > index + 1 and len(inner) > 1:
-            # A comma inside the closing quotation mark belongs to the sentence.
-            trailing = inner.pop() if inner[-1].low in {",", "."} else None
+            if inner[-1].low in {",", "."}:
+                inner.pop()
             words = join(inner)
             merged.append(Token(words, words.lower(), tag="n"))
-            if trailing is not None:
-                merged.append(trailing)
             index = close + 1
             continue
-        index += 1
-    return merged
-
-
-def _merge_as_well_as(tokens: list[Token]) -> list[Token]:
-    """Make one conjunction of "as well as"."""
-    merged: list[Token] = []
-    index = 0
-    while index < len(tokens):
-        if [token.low for token in tokens[index : index + THREE_WORDS]] == ["as", "well", "as"]:
-            merged.append(Token("and", "and", tag="C"))
-            index += THREE_WORDS
-            continue
-        merged.append(tokens[index])
         index += 1
     return merged
 
@@ -188,7 +170,7 @@ def sentences(passage: str) -> list[list[Token]]:
             found.append(current)
             current = []
         found.append(current)
-    prepared = (_merge_as_well_as(_merge_quotes(_merge_dates(tokens))) for tokens in found)
+    prepared = (_merge_quotes(_merge_dates(tokens)) for tokens in found)
     return [piece for tokens in prepared for piece in _pieces(tokens)]
 
 

@@ -19,7 +19,6 @@ NOT_PAST = lexicon("not_past")
 NOT_GERUND = lexicon("not_gerund")
 # Irregular verbs with a regular past beside: burnt and burned.
 _BOTH_WAYS = frozenset({"burn", "leap", "show", "light", "shine"})
-VERB_ENDINGS = ("ize", "ise", "ify", "yze")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +27,6 @@ class Forms:
 
     inflections: frozenset[str]
     pure: bool
-
-
-def _doubles(base: str) -> bool:
-    """Whether the last consonant doubles before -ed: stop, stopped (one-syllable bases only)."""
-    if len(base) < 3 or base[-1] in "aeiouwxy" or base[-2] not in "aeiou":
-        return False
-    return base[-3] not in "aeiou" and sum(letter in "aeiou" for letter in base) == 1
 
 
 def third_person(base: str) -> str:
@@ -48,16 +40,9 @@ def third_person(base: str) -> str:
 
 def _regular(base: str) -> tuple[set[str], set[str]]:
     """Return the regular past and gerund forms of a base form, with spelling variants."""
-    if base.endswith("ie"):
-        return {base + "d"}, {base[:-2] + "ying"}
     if base.endswith("e"):
         return {base + "d"}, {base[:-1] + "ing", base + "ing"}
-    if base.endswith("y") and base[-2:-1] not in "aeiou":
-        return {base[:-1] + "ied"}, {base + "ing"}
     past, gerund = {base + "ed"}, {base + "ing"}
-    if _doubles(base) or base.endswith(("mit", "fer", "pel", "cur", "trol", "gin", "get", "fit")):
-        past.add(base + base[-1] + "ed")
-        gerund.add(base + base[-1] + "ing")
     return past, gerund
 
 
@@ -87,11 +72,6 @@ def _table() -> dict[str, Forms]:
     return {word: Forms(frozenset(kinds), word not in impure) for word, kinds in inflections.items()}
 
 
-def listed(word: str) -> bool:
-    """Whether a lower-case word is a form of a listed verb, not guessed from its ending."""
-    return word in _table()
-
-
 def forms(word: str) -> Forms | None:
     """Return the verb reading of a lower-case word, from the list or from its ending; None if it has none.
 
@@ -105,8 +85,4 @@ def forms(word: str) -> Forms | None:
         return Forms(frozenset({PAST, PARTICIPLE}), pure=True)
     if len(word) > 5 and word.endswith("ing") and word not in NOT_GERUND:
         return Forms(frozenset({GERUND}), pure=False)
-    if len(word) > 5 and word.endswith(VERB_ENDINGS):
-        return Forms(frozenset({BASE}), pure=not word.endswith("ise"))
-    if len(word) > 6 and word.endswith(("izes", "ifies", "yzes")):
-        return Forms(frozenset({THIRD}), pure=True)
     return None

@@ -35,18 +35,15 @@ DETERMINERS = ARTICLES | lexicon("determiners")
 # Determiners that can also stand alone as a subject: "some contain", "this causes".
 STANDALONE = lexicon("standalone")
 
-SUBJECT_PRONOUNS = frozenset({"it", "they", "he", "she", "we", "you", "i", "this", "these"})
 RESOLVABLE = frozenset({"it", "they", "he", "she"})
 POSSESSIVES = frozenset({"its", "his", "her", "their"})
 PRONOUNS = lexicon("pronouns")
 
 PREPOSITIONS = lexicon("prepositions")
 
-# Open a clause when a finite verb with a subject follows, else they are prepositions.
-CLAUSE_OR_PREPOSITION = frozenset({"after", "as", "before", "since", "until", "till", "than"})
 SUBORDINATORS = lexicon("subordinators")
 # What such a clause says is itself asserted; after "if", "unless", "when" it is a condition.
-ASSERTING = frozenset({"because", "since", "although", "though", "whereas", "while"})
+ASSERTING = frozenset({"because", "although", "though", "whereas", "while"})
 
 RELATIVES = frozenset({"which", "who", "whom", "that", "whose", "where"})
 CONJUNCTIONS = frozenset({"and", "or", "but", "nor", "yet", "&"})

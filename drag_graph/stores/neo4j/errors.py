@@ -67,7 +67,7 @@ def _unreachable(error: BaseException, where: str, timeout: float) -> StoreError
 
     hopeless = hopeless_reason(error)
     if hopeless is None and isinstance(error, neo4j_errors.ConfigurationError):
-        return StoreUnavailable(f"{where}: the driver refuses to connect so ({type(error).__name__})", hint=CREDENTIALS)
+        return StoreUnavailable(f"{where}: the driver refuses this connection ({type(error).__name__})", hint=CREDENTIALS)
     what, hint = hopeless or (_reason(error, timeout), START)
     return StoreUnavailable(f"{where} cannot be reached: {what}", hint=hint)
 
@@ -133,7 +133,7 @@ def _refusal(error: BaseException, where: str) -> StoreError:
         return StoreUnavailable(f"{where}: what is being read is being erased, again and again", hint="Run the same again.")
     is_retryable = getattr(error, "is_retryable", None)
     if code in TIMED_OUT or (is_retryable and is_retryable()):
-        return StoreUnavailable(f"{where} did not get it done in time ({code})", hint=_LATER)
+        return StoreUnavailable(f"{where} did not finish in time ({code})", hint=_LATER)
     return StoreError(f"{where} refused a statement ({code})", hint="Run `drag-graph db status`; --debug shows the details.")
 
 

@@ -27,9 +27,9 @@ def lines(store: GraphStore) -> list[bytes]:
     return [f"{line}\n".encode() for line in stored_lines(store)]
 
 
-def load(store: GraphStore, found: list[bytes], *, replace: bool = False, writers: int = 1) -> ImportReport:
+def load(store: GraphStore, found: list[bytes], *, replace: bool = False) -> ImportReport:
     """Import lines into a store."""
-    return Importer(store, replace=replace, writers=writers).run(read_lines(found, "f"))
+    return Importer(store, replace=replace).run(read_lines(found, "f"))
 
 
 def merged(subgraph: Subgraph) -> Aggregation:
@@ -90,7 +90,7 @@ class ExchangeContract(Contract):
         with in_memory(store.namespace) as other:
             graphs = fill(other, BATCH)
             exported, wanted = lines(other), list(iter_subgraphs(other))
-        report = load(store, exported, writers=2)
+        report = load(store, exported)
         assert (report.counts["new"], report.exit_code) == (len(graphs), 0)
         assert lines(store) == exported
         assert_same(list(iter_subgraphs(store)), wanted)
