@@ -141,7 +141,7 @@ def test_another_linker_keeps_others_out_until_it_is_not_heard_of_any_more(linke
 
 @pytest.mark.neo4j
 def test_a_linker_that_another_took_over_from_writes_nothing_more(linked, leased):
-    item = next(linked.concepts.read())
+    item = linked.concepts.read()[0]
     first, second = linked.concepts, linked.concepts
     with first.exclusive():
         leased(-1)

@@ -139,7 +139,7 @@ class TestNobodyThere:
         began = time.monotonic()
         with pytest.raises(StoreUnavailable, match="nothing listens there") as caught, store_at(f"bolt://127.0.0.1:{port}"):
             pass
-        assert 1.0 < time.monotonic() - began < 60.0  # it was waited for, and given up
+        assert 0.3 < time.monotonic() - began < 60.0  # it was waited for, and given up; each pause is drawn
         assert caught.value.retryable
         assert "db up" in caught.value.hint
 

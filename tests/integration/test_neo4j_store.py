@@ -235,6 +235,7 @@ from drag_graph.stores.neo4j.store import SAVE_TRIES, Neo4jStore
 from drag_graph.errors import StoreUnavailable
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_answer, make_subgraph
+from drag_graph.testing.finding import nearest_queries
 with Neo4jStore({uri!r}, username={username!r}, password={password!r}, namespace={namespace!r}) as store:
     store.migrate()
     graph = make_subgraph(namespace={namespace!r}, embedding=[1.0, 0.0])

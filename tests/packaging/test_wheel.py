@@ -95,7 +95,7 @@ def test_help_loads_no_heavy_library(installed):
         "import sys; sys.argv = ['drag-graph', '--help']\n"
         "from drag_graph.__main__ import main\n"
         "try: main()\nexcept SystemExit: pass\n"
-        "heavy = {'litellm', 'torch', 'pydantic', 'numpy', 'neo4j', 'ladybug', 'openai', 'httpx'} & set(sys.modules)\n"
+        "heavy = {'litellm', 'torch', 'numpy', 'neo4j', 'ladybug', 'openai', 'httpx'} & set(sys.modules)\n"
         "print('HEAVY', sorted(heavy))"
     )
     assert "HEAVY []" in run([bin_folder / "python", "-c", code], cwd=home, env=environment(home))

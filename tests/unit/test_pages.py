@@ -176,5 +176,5 @@ def test_short_ids(store):
         store.save([make_subgraph(number)], Aggregation())
     ids = [summary.id for summary in store.sources()]
     shared = next(a[:1] for a in ids if sum(b.startswith(a[:1]) for b in ids) > 1)
-    with pytest.raises(ConfigurationError, match="begins"):
+    with pytest.raises(ConfigurationError, match="begin with"):
         full_id(store, "query", shared)
