@@ -273,6 +273,7 @@ def test_a_keeper_that_cannot_start_is_given_up(two_nodes, tmp_path, monkeypatch
         session.distiller("the test")
 
 
+@pytest.mark.long
 def test_the_budget_holds_across_workers_and_a_kill(two_nodes, tmp_path):
     limit, charges = 0.014, []
 
