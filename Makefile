@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 # Processes that share the tests. Modules go to them in order of their names, so that the many short ones of `unit` come last.
-WORKERS ?= 4
+WORKERS ?= 3
 # Trust what the machine trusts: behind a company's proxy the bundled certificates are not enough.
 export UV_SYSTEM_CERTS ?= true
 SHARED := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder

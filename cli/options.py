@@ -66,6 +66,9 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Callable[...,
         @wraps(command)
         def run(**values: Any) -> None:
             given = {name: values.pop(name) for name in added}
+            if not names and not to_file and not {"settings", "flags"} & set(own):
+                command(**values)  # what needs no setting works beside unusable ones, too
+                return
             flags = {name: given[name] for name in (*names, "log_json")}
             settings = settings_of(flags, verbose=given["verbose"])
             ours = {"settings": settings, "flags": flags}

@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from drag_graph.errors import StoreLocked, StoreUnfit
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x6472616C
 """What SQLite's header says whose file it is."""
 BUSY_SECONDS = 30.0
@@ -63,7 +63,7 @@ CREATE INDEX requests_of_batch ON batch_requests (job, token);
 class Database:
     """One connection to the file at `path` (None: a file of this object alone that goes with it). Thread-safe.
 
-    Raises StoreUnfit, in words, where the file cannot be used, is of somebody else, or newer than this code.
+    Raises StoreUnfit, in words, where the file cannot be used, is of somebody else, or of another version.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -194,9 +194,9 @@ class Database:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application != APPLICATION and (application or version or tables):
             raise StoreUnfit(f"{self.path} is not a ledger of drag-graph", hint="Choose another file with --ledger.")
-        if version > VERSION:
-            hint = "Update drag-graph, or choose another file with --ledger."
-            raise StoreUnfit(f"the ledger {self.path} has version {version}; this drag-graph reads up to {VERSION}", hint=hint)
+        if version not in (0, VERSION):
+            hint = "Use the drag-graph that wrote it, or choose another file with --ledger."
+            raise StoreUnfit(f"the ledger {self.path} has version {version}; this drag-graph reads {VERSION}", hint=hint)
         return int(version)
 
     @contextmanager

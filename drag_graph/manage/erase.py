@@ -154,11 +154,14 @@ def preview(store: GraphStore, scopes: Iterable[Scope]) -> Iterator[Erased]:
             if before is None or (scope.call_ids and scope.call_ids.isdisjoint(call.id for call in before.calls)):
                 continue
             after = without(before, scope.call_ids) if scope.call_ids else None
-            resting = store.answers(scope.source_id, limit=ANSWERS, whole=after is not None)
+            resting = [answer.id for answer in store.answers(scope.source_id, limit=ANSWERS)]
             if after is not None:
                 gone = ids_gone(before, after)
-                resting = [answer for answer in resting if names_any(answer, gone)]
-            yield Erased(counts_gone(before, after), frozenset(answer.id for answer in resting))
+                # One at a time: an answer carries its whole audit.
+                resting = [
+                    id_ for id_ in resting if any(names_any(answer, gone) for answer in store.answers(prefix=id_, limit=1))
+                ]
+            yield Erased(counts_gone(before, after), frozenset(resting))
 
 
 def without(subgraph: Subgraph, call_ids: Collection[str]) -> Subgraph | None:

@@ -1,12 +1,13 @@
 """Finding what a person names by a short id."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Literal
 
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.manage.erase import Scope, scopes_of_call
 from drag_graph.model import Subgraph
-from drag_graph.ports.store import GraphStore, SourceFilter
+from drag_graph.ports.store import GraphStore, SourceFilter, iter_sources
 
 _SHOWN = 10
 """How many ids are looked at when a short id is not unique."""
@@ -47,7 +48,8 @@ def _the_one(store: GraphStore, kind: str, prefix: str, found: Sequence[str], hi
 def _beginning(store: GraphStore, kind: Literal["query", "answer"], prefix: str) -> list[str]:
     if kind == "answer":
         return [answer.id for answer in store.answers(prefix=prefix, limit=_SHOWN)]
-    return [item.id for item in store.sources(SourceFilter(prefix=prefix), limit=_SHOWN) if not item.is_document]
+    queries = (item.id for item in iter_sources(store, SourceFilter(prefix=prefix)) if not item.is_document)
+    return list(islice(queries, _SHOWN))
 
 
 def stored_subgraph(store: GraphStore, prefix: str) -> Subgraph:

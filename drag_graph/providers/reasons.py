@@ -10,6 +10,8 @@ _WRAPPED = re.compile(r"^(?:litellm\.\w+: )?(?:\w+Exception - )?")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]*@|\?\S*=\S*|\b(?:bearer|basic)\s+\S+", re.IGNORECASE)
 _KEY = re.compile(r"(?=[\w.+/=-]*\d)(?=[\w.+/=-]*[A-Za-z])[\w.+/=-]{16,}|\b(?:sk|pk|key|token)-[\w-]+", re.IGNORECASE)
+_LINE_BREAK = re.compile(r"\\+[nrtbf]")
+"""How a line break or the like is written where a server quotes the request as JSON or Python would."""
 _WORD = re.compile(r"\w+")
 _REPEATED = re.compile(rf"{_HIDDEN}(?:[^\w{_HIDDEN}]{{0,3}}{_HIDDEN})+")
 _SHORT = 4
@@ -23,6 +25,7 @@ def reason_of(errors: Iterable[BaseException], sent: str, key: str) -> str:
     """
     said = next((text for error in errors if (text := _message(error))), "")
     said = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), _WRAPPED.sub("", said))
+    said = _LINE_BREAK.sub(" ", said)
     said = " ".join("".join(sign if sign.isprintable() else " " for sign in said).split())
     if key:
         said = said.replace(key, _HIDDEN)

@@ -96,7 +96,7 @@ class LiteLLMStudent:
         try:
             completion = complete(self._server, messages, **parameters, **likelihoods)
         except RequestRejected:
-            if not self._asks_logprobs:
+            if not likelihoods:
                 raise
             self._asks_logprobs = False  # some servers reject what they do not offer; asked without, they answer
             completion = complete(self._server, messages, **parameters)

@@ -322,7 +322,7 @@ def test_the_price_of_a_batch_is_that_of_the_map_or_half():
 
 def test_lines_of_any_other_form_are_asked_again(work, server):
     forms = [
-        {"response": None, "error": "no"},
+        {"response": {"status_code": {}}, "error": {"code": {"a": []}}},
         {"response": {"status_code": 200, "body": {"choices": []}}, "error": None},
         {"response": {"status_code": 200, "body": {"choices": [{"message": {"content": 7}}], "usage": {"prompt_tokens": -9}}}},
     ]

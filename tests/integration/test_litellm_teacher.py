@@ -62,6 +62,17 @@ class TestGoodReplies:
         assert len(getattr(reply.payload, schema.schema_name)) >= 3
         assert reply.payload.discarded == ()
 
+    def test_a_request_is_asked_in_words_though_another_found_out_meanwhile(self, server, teacher):
+        def evidence(request):
+            if "response_format" not in request.body:
+                return Say({"evidence": FACTS})
+            teacher.use_words()  # as another thread does while this request is under way
+            return Fault(400, message="response_format is not supported")
+
+        server.always("evidence", evidence)
+        assert teacher.ask(evidence_request()).payload.evidence
+        assert server.count("evidence") == 2
+
     def test_a_server_without_schemas_gets_words(self, server, teacher):
         refused = [Fault(400, message="response_format is not supported")]
         server.script("evidence", *refused, Say({"evidence": FACTS}))

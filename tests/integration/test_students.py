@@ -117,6 +117,19 @@ def test_a_server_that_rejects_logprobs_is_asked_without(server, remote):
     assert ["logprobs" in request.body for request in server.of("student")] == [True, False, False]
 
 
+def test_a_server_that_rejects_logprobs_is_asked_without_by_each_thread_that_asked_with(server, remote):
+    def answer(request):
+        if "logprobs" not in request.body:
+            return Say("B")
+        if server.count("student") == 1:
+            assert remote.answer(make_prompt(remote)).label == "B"  # another thread finds out meanwhile
+        return Fault(400, message="logprobs are not supported")
+
+    server.always("student", answer)
+    assert remote.answer(make_prompt(remote)).label == "B"
+    assert ["logprobs" in request.body for request in server.of("student")] == [True, True, False, False]
+
+
 def test_the_student_sees_the_prompt_and_is_asked_at_temperature_0(server, remote):
     prompt = make_prompt(remote)
     remote.answer(prompt)

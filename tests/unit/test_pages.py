@@ -14,7 +14,7 @@ from drag_graph.report.audit_page import audit_page
 from drag_graph.report.auditing import audit_document, seen_by_teacher, subgraph_text
 from drag_graph.report.graph_page import graph_page
 from drag_graph.report.prov import prov_document
-from drag_graph.testing.builders import make_answer, make_subgraph
+from drag_graph.testing.builders import make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.dict_store import DictStore
 
 HOSTILE = '<script>alert("x")</script>'
@@ -178,3 +178,12 @@ def test_short_ids(store):
     shared = next(a[:1] for a in ids if sum(b.startswith(a[:1]) for b in ids) > 1)
     with pytest.raises(ConfigurationError, match="begin with"):
         full_id(store, "query", shared)
+
+
+def test_documents_are_in_no_query_s_way(store):
+    (summary,) = store.sources()
+    documents = [make_document_subgraph(number, edges=1) for number in range(400)]
+    begin_so = [graph for graph in documents if graph.source_id[0] == summary.id[0]]
+    assert len(begin_so) > 10
+    store.save(documents, Aggregation())
+    assert full_id(store, "query", summary.id[0]) == summary.id

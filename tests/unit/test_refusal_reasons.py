@@ -54,6 +54,8 @@ def test_it_is_found_in_the_bodies_of_several_servers(body):
         ("input: \u5317", "\u5317"),
         ("input: \\u5317\\u4eac", "u5317"),
         ("input: heart", "heart"),
+        (r"input_value='it hurts.\nWhy does Zo'", "Why"),
+        (r"input_value='it hurts.\nheart'", "heart"),
     ],
 )
 def test_no_key_no_credentials_and_no_words_of_the_request(message, secret):

@@ -317,7 +317,7 @@ class BatchTeacher:
         for queued in self._records.requests(batch.token):
             wanted.discard(queued.key)
             answer = json.loads(answers.pop(queued.key, b"null"))
-            statuses.add(_part(answer, "response", "status_code"))
+            statuses.add(_status(answer))
             cost += self._take(batch, queued, answer)
         if wanted:
             said = "requests of a batch are lost: it counts as paid in full, and they are asked again"
@@ -334,7 +334,7 @@ class BatchTeacher:
 
     def _take(self, batch: BatchRecord, queued: QueuedRequest, answer: Mapping[str, Any] | None) -> float:
         """Record a reply, or note why there is none; return what it cost in US dollars."""
-        if answer is None or _part(answer, "error", "code") in _NOT_ITS_FAULT:
+        if answer is None or str(_part(answer, "error", "code")) in _NOT_ITS_FAULT:
             batch.missing.append(queued.key)
             return 0.0
         messages, parameters = self._inner.first(queued.request)
@@ -373,6 +373,12 @@ class BatchTeacher:
             # What a provider had no time for, twice, is asked directly; what it will not take in a batch, is not.
             if len(reasons) >= _ATTEMPTS and all(reason.startswith(("expired", "completed")) for reason in reasons):
                 self._direct.setdefault(key, (None, False))
+
+
+def _status(answer: Any) -> int:
+    """Return the HTTP status of a line, or 0 where it has none that can be read."""
+    status = _part(answer, "response", "status_code")
+    return int(status) if str(status).isdecimal() else 0
 
 
 def _part(answer: Any, *names: str) -> Any:

@@ -250,11 +250,12 @@ class _Exchange:
 
     def _send(self, messages: list[Message]) -> tuple[str, str]:
         """Return a reply and why it ended; where the server takes no JSON schema, asks again without."""
+        by_schema = self.teacher.by_schema  # another thread may find out meanwhile that the server takes none
         try:
             try:
-                completion = self._sent(self.shaped(messages, by_schema=self.teacher.by_schema), self.teacher.by_schema)
+                completion = self._sent(self.shaped(messages, by_schema=by_schema), by_schema)
             except RequestRejected:
-                if not self.teacher.by_schema:
+                if not by_schema:
                     raise
                 completion = self._sent(self.shaped(messages, by_schema=False))
                 self.teacher.use_words()
