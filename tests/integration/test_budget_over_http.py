@@ -13,7 +13,6 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import litellm
 import pytest
 
 from drag_graph.distil import evidence, rank
@@ -47,7 +46,7 @@ def _price():
     }
     load_litellm().register_model({MODEL: entry})
     yield
-    litellm.model_cost.pop(MODEL, None)
+    load_litellm().model_cost.pop(MODEL, None)
 
 
 @dataclass
@@ -280,7 +279,7 @@ class CommandLine:
 
 def kill_and_resume(folder, *, limit, kills, ends):
     """Kill the command line again and again, then let it run to its budget's end."""
-    price = litellm.model_cost[REAL_MODEL]
+    price = load_litellm().model_cost[REAL_MODEL]
     with ScriptedServer(delay=0.02) as server:
         till = Till(faulty=0.0, prices=(price["input_cost_per_token"], price["output_cost_per_token"])).attach(server)
         run = CommandLine(folder, server, limit)
