@@ -44,7 +44,10 @@ egg larva pupa adult nymph | oxygen nitrogen hydrogen carbon helium | sodium pot
 glucose fructose sucrose lactose | protein lipid carbohydrate | dna rna | heavy light
 """
 NEGATIONS = frozenset(
-    "no not non never none neither nor without lack lacks lacking cannot absence absent n't".split()  # noqa: SIM905
+    """
+    no not non never none neither nor without lack lacks lacking cannot absence absent n't fail fails failed refuse hardly
+    rarely seldom barely scarcely unlikely nicht kein keine keinen nie niemals pas jamais nunca \u043d\u0435
+    """.split()  # noqa: SIM905
 )
 # Words that deny one another of the same pair, side against side. Fewer than OPPOSITES, which only have to keep names and
 # predicates apart: somebody may well be born and die in one city, and a country import and export oil.
@@ -65,6 +68,7 @@ QUALIFIERS = frozenset(
     risk chance likelihood probability odds possibility danger rate level amount number incidence frequency severity degree
     size speed growth development production occurrence effect can may might could will would should must do be have help tend
     always often sometimes usually generally typically significantly greatly slightly strongly directly likely also further very
+    know show prove find longer
     """.split()  # noqa: SIM905
 )
 NEGATIVE_PREFIXES = ("non", "un", "in", "im", "ir", "il", "dis", "a", "an", "anti", "de", "mis", "counter")

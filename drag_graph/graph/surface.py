@@ -130,7 +130,14 @@ def predicate_words(text: str) -> tuple[str, ...]:
 
     A passive keeps its preposition, so "causes" and "is caused by" stay apart (`cause`, `cause_by`).
     """
-    folded = [fold(word) for word in tokens(spaced(text).replace("n't", " not").replace("cannot", "can not"))]
+    written = (
+        spaced(text)
+        .replace("\u2019", "'")
+        .replace("cannot", "can not")
+        .replace("can't", "can not")
+        .replace("won't", "will not")
+    )
+    folded = [fold(word) for word in tokens(written.replace("n't", " not"))]
     plain = [spelling(verb(word)) for word in folded if word not in ARTICLES]
     while len(plain) > 2 and plain[0] in AUXILIARIES and plain[-1] in PREPOSITIONS and folded[-2] != plain[-2]:  # noqa: PLR2004
         plain = plain[1:]

@@ -6,7 +6,7 @@ returns the reason why two names, predicates or statements differ, in words that
 
 import re
 
-from drag_graph.graph.inflection import noun
+from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.opposites import (
     BACKWARD,
     CONTRARIES,
@@ -91,7 +91,14 @@ def predicates_contradict(first: str, second: str) -> str:
 def statements_differ(first: str, second: str) -> str:
     """Return why two sentences that read alike still say different things, or "": numbers, negation, opposites."""
     one, two = (tuple(noun(fold(word)) for word in tokens(text)) for text in (first, second))
-    return numbers_differ(first, second) or _negation_differs(one, two) or _opposed(*_difference(one, two))
+    differing = _difference(one, two)
+    return numbers_differ(first, second) or _negation_differs(one, two) or _opposed(*differing) or _denied(*differing)
+
+
+def _denied(only_one: list[str], only_two: list[str]) -> str:
+    """Return "opposites" where a verb of one sentence alone denies one of the other's, such as "improves" and "worsens"."""
+    left, right = ({verb(word) for word in words} for words in (only_one, only_two))
+    return "opposites" if any(right & _DENIED.get(word, frozenset()) for word in left) else ""
 
 
 def numbers_differ(first: str, second: str) -> str:

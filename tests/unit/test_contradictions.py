@@ -1,0 +1,50 @@
+"""What denies what: predicates that are never one claim, and evidence that is no repeat of another."""
+
+import pytest
+
+from drag_graph.graph.vetoes import predicates_contradict, predicates_differ, statements_differ
+
+
+@pytest.mark.parametrize(
+    "denial",
+    [
+        "does not reduce",
+        "fails to reduce",
+        "hardly reduces",
+        "rarely reduces",
+        "cannot reduce",
+        "can't reduce",
+        "can\u2019t reduce",
+        "won't reduce",
+        "is not known to reduce",
+        "is not shown to reduce",
+    ],
+)
+def test_a_denial_is_another_claim_and_contradicts(denial):
+    assert predicates_differ("reduces", denial)
+    assert predicates_contradict("reduces", denial)
+
+
+@pytest.mark.parametrize(
+    ("claim", "denial"),
+    [
+        ("verringert", "verringert nicht"),
+        (
+            "\u0443\u043b\u0443\u0447\u0448\u0430\u0435\u0442",
+            "\u043d\u0435 \u0443\u043b\u0443\u0447\u0448\u0430\u0435\u0442",
+        ),
+    ],
+)
+def test_so_it_is_in_other_languages(claim, denial):
+    assert predicates_differ(claim, denial)
+    assert predicates_contradict(claim, denial)
+
+
+@pytest.mark.parametrize(("one", "other"), [("improves", "worsens"), ("raises", "reduces"), ("helps", "harms")])
+def test_evidence_that_says_the_contrary_is_no_repeat(one, other):
+    assert statements_differ(f"Aspirin {one} bleeding.", f"Aspirin {other} bleeding.")
+
+
+def test_what_says_the_same_in_other_words_is_neither():
+    assert not predicates_contradict("reduces", "reduces the risk of")
+    assert not statements_differ("Aspirin reduces bleeding.", "Bleeding is reduced by aspirin.")
