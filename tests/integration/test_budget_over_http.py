@@ -34,6 +34,7 @@ ROOT = Path(__file__).parents[2]
 THREADS = 32
 MODEL = "priced-by-the-test"
 A_TOKEN_IN, A_TOKEN_OUT = 7.5e-7, 3.1e-6
+FAULTS = ["busy", "broken", "reset", "late", "dripping", "malformed", "cut off"]
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +70,8 @@ class Till:
         most = request.body["max_tokens"]
         fate = "good"
         if random.random() < self.faulty:
-            fate = random.choice(["busy", "broken", "reset", "late", "dripping", "malformed", "cut off"])
+            # Each kind once before any comes twice: few requests in a row may draw the same.
+            fate = random.choice([kind for kind in FAULTS if kind not in self.fates] or FAULTS)
         text = json.dumps(DEFAULTS[request.schema](request.prompt))
         finish = "stop"
         if fate == "malformed":
