@@ -104,14 +104,12 @@ class BatchApi:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         check_support(model, base_url)
-        self._model = model
-        self._base_url = base_url
         self._server = Server(model, base_url, api_key, timeout=timeout, sleep=sleep)
 
     def body(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of a request, with what the provider knows of the parameters, as LiteLLM would send it alone."""
         litellm = litellm_client.load_litellm()
-        name, provider, _, _ = litellm.get_llm_provider(litellm_client.resolve(self._model, self._base_url))
+        name, provider, _, _ = litellm.get_llm_provider(litellm_client.resolve(self._server.model, self._server.base_url))
         mapped = litellm.utils.get_optional_params(model=name, custom_llm_provider=provider, drop_params=True, **parameters)
         extra = mapped.pop("extra_body", None) or {}
         mapped.pop("stream", None)
@@ -176,7 +174,7 @@ class BatchApi:
     def _ask(self, kind: Kind, *, least: float = 0.0, may_be_gone: bool = False, **call: Any) -> Any:
         """Return what the provider answers within `least` seconds or more; None where it does not have what may be gone."""
         server = replace(self._server, timeout=max(self._server.timeout, least))
-        where = Target(self._model, self._base_url).where
+        where = Target(server.model, server.base_url).where
         try:
             return litellm_client.manage(kind, server, **call)
         except (RequestRejected, UnknownModel) as error:

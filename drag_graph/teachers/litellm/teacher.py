@@ -155,8 +155,9 @@ class LiteLLMTeacher:
 
     def first(self, request: TeacherRequest) -> tuple[list[Message], dict[str, Any]]:
         """Return the messages and parameters that `request` is made with the first time."""
-        messages = _Exchange(self, request).shaped(_plain(request.messages), by_schema=self.by_schema)
-        return messages, self.parameters(request, by_schema=self.by_schema)
+        by_schema = self.by_schema
+        messages = _Exchange(self, request).shaped(_plain(request.messages), by_schema=by_schema)
+        return messages, self.parameters(request, by_schema=by_schema)
 
     def parameters(self, request: TeacherRequest, *, by_schema: bool) -> dict[str, Any]:
         """Return a request's parameters."""
