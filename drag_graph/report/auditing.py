@@ -9,8 +9,6 @@ from drag_graph.manage.resolve_id import full_id
 from drag_graph.model import LABELS, Answer, Subgraph
 from drag_graph.ports.store import GraphStore
 
-Sent = Callable[[str], Mapping[str, Any] | None]
-"""Returns what a call sent, by the hash of it, or None where that is not recorded."""
 Rest = tuple[str, str, str, tuple[str, ...]]
 """The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the ids of the teacher calls."""
 
