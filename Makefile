@@ -6,6 +6,8 @@ BIN    := $(VENV)/bin
 WORKERS ?= 3
 # Trust what the machine trusts: behind a company's proxy the bundled certificates are not enough.
 export UV_SYSTEM_CERTS ?= true
+# Hundreds of short processes load the same libraries: unless Python may keep what it compiled, each compiles them anew.
+unexport PYTHONDONTWRITEBYTECODE
 SHARED := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt
 
