@@ -10,7 +10,7 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from drag_graph.manage.erase import Scope, SourceFilter
+    from drag_graph.manage.erase import ErasureFilter, Scope
     from drag_graph.ports.store import GraphStore
     from drag_graph.settings import Settings
 
@@ -299,7 +299,7 @@ def _compact(graph: "GraphStore", *, wanted: bool) -> str:
     return "written anew without the text"
 
 
-def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "SourceFilter | None"]:
+def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "ErasureFilter | None"]:
     """Return what the flags say: the digits of a query's id, or of a call's, or a filter.
 
     Raises ConfigurationError unless it is exactly one of these, before any store is opened. What is blank says nothing: it must
@@ -319,7 +319,7 @@ def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "S
     return (digits, "", None) if query_id else ("", digits, None)
 
 
-def _scopes(graph: "GraphStore", query_id: str, call_id: str, where: "SourceFilter | None") -> tuple[str, "Iterable[Scope]"]:
+def _scopes(graph: "GraphStore", query_id: str, call_id: str, where: "ErasureFilter | None") -> tuple[str, "Iterable[Scope]"]:
     """Return what is wanted, in words and as scopes. Raises NotStored, and ConfigurationError where digits fit several ids."""
     from drag_graph.manage.erase import Scope, scopes_where
     from drag_graph.manage.resolve_id import full_call, full_id

@@ -23,13 +23,13 @@ ANSWERS = 10_000
 TRIES = 10
 """How often a subgraph that somebody else writes to is read again."""
 CONDITIONS = {"domain": "domain", "model": "model", "input_id": "input_id", "created-before": "created_before"}
-"""What `--where` knows: its name there, and the field of a `SourceFilter`."""
+"""What `--where` knows: its name there, and the field of a `ErasureFilter`."""
 COUNTED = ("Query", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Concept")
 """What is counted besides answers."""
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFilter:
+class ErasureFilter:
     """Which sources; an empty field takes all. With `model` it is only what calls of that model said.
 
     `created_before` is UTC, ISO 8601; a source that does not say when it was made is not taken.
@@ -68,7 +68,7 @@ class Scope:
     call_ids: frozenset[str] = frozenset()
 
 
-def filter_of(conditions: Collection[str]) -> SourceFilter:
+def filter_of(conditions: Collection[str]) -> ErasureFilter:
     """Return the filter of `FIELD=VALUE` conditions, all of which have to hold.
 
     Raises ConfigurationError, also for none at all: a filter without a condition would take all.
@@ -85,7 +85,7 @@ def filter_of(conditions: Collection[str]) -> SourceFilter:
         if wanted in values:
             raise ConfigurationError(f"--where has {name.strip()} twice", hint="Erase one after the other.")
         values[wanted] = _moment(value.strip()) if name.strip() == "created-before" else value.strip()
-    return SourceFilter(**values)
+    return ErasureFilter(**values)
 
 
 def _moment(text: str) -> str:
@@ -98,7 +98,7 @@ def _moment(text: str) -> str:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
 
 
-def scopes_where(store: GraphStore, wanted: SourceFilter) -> Iterator[Scope]:
+def scopes_where(store: GraphStore, wanted: ErasureFilter) -> Iterator[Scope]:
     """Yield what the filter takes, by the ids of the sources; streams."""
     for subgraph in iter_subgraphs(store):
         if scope := wanted.scope_in(subgraph):

@@ -46,7 +46,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 Model = TypeVar("Model", bound=Value)
 
 
-class Embedder(Value):
+class EmbedderSpec(Value):
     """The embedder of a file's vectors."""
 
     name: Annotated[str, Field(min_length=1)]
@@ -59,7 +59,7 @@ class Head(Value):
     format: Literal["drag-graph subgraphs"] = "drag-graph subgraphs"
     version: Literal[2] = 2
     namespace: Annotated[str, Field(min_length=1)]
-    embedder: Embedder | None = None
+    embedder: EmbedderSpec | None = None
 
 
 FORMAT, VERSION = (Head.model_fields[name].default for name in ("format", "version"))
@@ -82,7 +82,7 @@ def iter_subgraphs(store: GraphStore) -> Iterator[Subgraph]:
 def stored_lines(store: GraphStore) -> Iterator[str]:
     """Yield the lines of a file of all that is stored; streams."""
     found = store.embedder()
-    embedder = Embedder(name=found[0], dimension=found[1]) if found else None
+    embedder = EmbedderSpec(name=found[0], dimension=found[1]) if found else None
     return lines_of(Head(namespace=store.namespace, embedder=embedder), iter_subgraphs(store))
 
 

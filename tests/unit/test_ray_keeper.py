@@ -6,7 +6,7 @@ import pytest
 
 from drag_graph import log
 from drag_graph.engines.ray.keeper import Custody, Keeper
-from drag_graph.engines.ray.messages import Token
+from drag_graph.engines.ray.messages import RemoteReservation
 from drag_graph.errors import Interrupted
 
 
@@ -23,7 +23,7 @@ def keeper(tmp_path):
 def test_after_an_interruption_nothing_is_reserved_and_new_processes_are_told(keeper):
     assert keeper.announce(0, "first life") is False
     token = keeper.reserve(0, "first life", 0.25)
-    assert isinstance(token, Token)
+    assert isinstance(token, RemoteReservation)
     keeper.interrupt()
     assert isinstance(keeper.reserve(0, "first life", 0.25), Interrupted)
     keeper.settle(token, 0.125)  # what is in flight is finished

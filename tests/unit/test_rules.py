@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import grimp
@@ -55,6 +56,16 @@ def test_house_rules(path):
             caught = {name.id for name in ast.walk(node.type or ast.Name(id="BaseException")) if isinstance(name, ast.Name)}
             excused = "noqa: BLE001 - " in lines[node.lineno - 1]
             assert excused or not caught & {"Exception", "BaseException"}, f"line {node.lineno}: it swallows faults"
+
+
+ONE_NAME_TWICE = {"Session"}  # what the composition root makes, and an engine's connection: never met in one module
+
+
+def test_no_two_classes_share_a_name():
+    names = Counter(
+        node.name for path in PRODUCT for node in parsed(path).body if isinstance(node, ast.ClassDef) and node.name[0] != "_"
+    )
+    assert {name for name, number in names.items() if number > 1} <= ONE_NAME_TWICE
 
 
 PURE = ("graph", "distil", "ask", "link", "ports", "extractors")

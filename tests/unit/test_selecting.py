@@ -3,7 +3,7 @@
 import pytest
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.manage.erase import SourceFilter, filter_of
+from drag_graph.manage.erase import ErasureFilter, filter_of
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from drag_graph.manage.erase import SourceFilter, filter_of
     ],
 )
 def test_a_moment_is_said_as_stores_have_it(text, moment):
-    assert filter_of([f"created-before={text}"]) == SourceFilter(created_before=moment)
+    assert filter_of([f"created-before={text}"]) == ErasureFilter(created_before=moment)
 
 
 @pytest.mark.parametrize("text", ["yesterday", "now", "2026", "2026-13-01", "Jan 2026", "31.01.2026", "9"])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from drag_graph import log
 from drag_graph.concurrency.interruption import interrupted
-from drag_graph.engines.ray.messages import Event, Events, Token, returns_errors
+from drag_graph.engines.ray.messages import Event, Events, RemoteReservation, returns_errors
 from drag_graph.errors import DragGraphError, ModelUnavailable, ReplyError
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget, Reservation
@@ -110,7 +110,7 @@ class Keeper:
         self._ledger.tape.quarantine(model, request, error, attempts)
 
     @returns_errors
-    def reserve(self, worker: int, life: str, estimate_usd: float) -> Token:
+    def reserve(self, worker: int, life: str, estimate_usd: float) -> RemoteReservation:
         """See `Budget.reserve`. It may wait for other calls, so it is called in a group of threads of its own.
 
         Raises Interrupted, too.
@@ -119,7 +119,7 @@ class Keeper:
         if self._interrupted.is_set():
             raise interrupted()
         reservation = self._budget.reserve(estimate_usd)
-        token = Token(uuid.uuid4().hex, reservation.key, reservation.amount)
+        token = RemoteReservation(uuid.uuid4().hex, reservation.key, reservation.amount)
         with self._lock:
             current = self._lives.setdefault(worker, life) == life
             wanted = current and not self._interrupted.is_set()
@@ -133,7 +133,7 @@ class Keeper:
         return token
 
     @returns_errors
-    def settle(self, token: Token, actual_usd: float) -> None:
+    def settle(self, token: RemoteReservation, actual_usd: float) -> None:
         """See `Budget.settle`; also for what an earlier keeper has reserved."""
         self._check()
         with self._lock:

@@ -16,7 +16,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Token(NamedTuple):
+class RemoteReservation(NamedTuple):
     """A reservation as a worker holds it: its own `name`, the ledger's `key` if it has one, and the amount in nano-dollars."""
 
     name: str

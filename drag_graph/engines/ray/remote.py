@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, cast
 
-from drag_graph.engines.ray.messages import Token, answer
+from drag_graph.engines.ray.messages import RemoteReservation, answer
 from drag_graph.errors import ReplyError
 from drag_graph.ledger.spending import nanos
 from drag_graph.ledger.tape import Attempt
@@ -46,14 +46,14 @@ class RemoteBudget:
         """Whether there is a limit at all."""
         return self._limited
 
-    def reserve(self, estimate_usd: float) -> Token:
+    def reserve(self, estimate_usd: float) -> RemoteReservation:
         """See `Budget.reserve`."""
         if not self._limited:
-            return Token(uuid.uuid4().hex, None, nanos(estimate_usd))
+            return RemoteReservation(uuid.uuid4().hex, None, nanos(estimate_usd))
         reserve = self._keeper.reserve.options(concurrency_group="reserving")
-        return cast("Token", answer(reserve.remote(self._worker, self._life, estimate_usd)))
+        return cast("RemoteReservation", answer(reserve.remote(self._worker, self._life, estimate_usd)))
 
-    def settle(self, token: Token, actual_usd: float = 0.0) -> None:
+    def settle(self, token: RemoteReservation, actual_usd: float = 0.0) -> None:
         """See `Budget.settle`."""
         if self._limited or actual_usd:
             answer(self._keeper.settle.remote(token, actual_usd))

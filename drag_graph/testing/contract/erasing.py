@@ -10,8 +10,8 @@ from drag_graph.ask.audit import snapshot
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import content_id
 from drag_graph.manage.erase import (
+    ErasureFilter,
     Scope,
-    SourceFilter,
     erase,
     filter_of,
     ids_gone,
@@ -283,7 +283,7 @@ class ErasingContract(Contract):
             before = records_of(store)
         with open_store(f"{namespace}-neighbour") as other:
             call = graph.calls[0].id
-            assert list(scopes_where(other, SourceFilter())) == scopes_of_call(other, call) == []
+            assert list(scopes_where(other, ErasureFilter())) == scopes_of_call(other, call) == []
             assert _nothing(_erase(other, graph))
             assert _nothing(_erase(other, graph, call))
         with open_store(namespace) as store:
