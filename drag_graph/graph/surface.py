@@ -24,6 +24,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[+\u00b0%]")
 _DOTTED = re.compile(r"\b(?:[A-Za-z]\.){2,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CONTRACTIONS = tuple(
+    (re.compile(pattern, re.IGNORECASE), words)
+    for pattern, words in (("\u2019", "'"), (r"\bcan(?:'|no)t\b", "can not"), (r"\bwon't\b", "will not"), (r"n't\b", " not"))
+)
 _EDGE_MARKS = " \t\n\"'`.,;:!?*_~|\u201c\u201d\u2018\u2019\u00ab\u00bb\u200c\u200d"
 _BRITISH = tuple(
     (re.compile(pattern), instead)
@@ -124,20 +128,20 @@ def spaced(predicate: str) -> str:
     return _CAMEL.sub(" ", clean(predicate)).replace("_", " ").lower()
 
 
+def spelt_out(text: str) -> str:
+    """Return a text whose denials are words of their own: "can't" and "cannot" are "can not"."""
+    for contraction, words in _CONTRACTIONS:
+        text = contraction.sub(words, text)
+    return text
+
+
 @lru_cache(REMEMBERED)
 def predicate_words(text: str) -> tuple[str, ...]:
     """Return the plain forms of a predicate's words, without articles; "is located in" and "located in" are the same.
 
     A passive keeps its preposition, so "causes" and "is caused by" stay apart (`cause`, `cause_by`).
     """
-    written = (
-        spaced(text)
-        .replace("\u2019", "'")
-        .replace("cannot", "can not")
-        .replace("can't", "can not")
-        .replace("won't", "will not")
-    )
-    folded = [fold(word) for word in tokens(written.replace("n't", " not"))]
+    folded = [fold(word) for word in tokens(spelt_out(spaced(text)))]
     plain = [spelling(verb(word)) for word in folded if word not in ARTICLES]
     while len(plain) > 2 and plain[0] in AUXILIARIES and plain[-1] in PREPOSITIONS and folded[-2] != plain[-2]:  # noqa: PLR2004
         plain = plain[1:]

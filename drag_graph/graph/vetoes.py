@@ -23,7 +23,7 @@ from drag_graph.graph.opposites import (
     ROMAN,
     TITLES,
 )
-from drag_graph.graph.surface import ARTICLES, PREPOSITIONS, clean, entity_words, fold, predicate_words, tokens
+from drag_graph.graph.surface import ARTICLES, PREPOSITIONS, clean, entity_words, fold, predicate_words, spelt_out, tokens
 
 _MIN_STEM = 3
 
@@ -90,7 +90,7 @@ def predicates_contradict(first: str, second: str) -> str:
 
 def statements_differ(first: str, second: str) -> str:
     """Return why two sentences that read alike still say different things, or "": numbers, negation, opposites."""
-    one, two = (tuple(noun(fold(word)) for word in tokens(text)) for text in (first, second))
+    one, two = (tuple(noun(fold(word)) for word in tokens(spelt_out(text))) for text in (first, second))
     differing = _difference(one, two)
     return numbers_differ(first, second) or _negation_differs(one, two) or _opposed(*differing) or _denied(*differing)
 

@@ -45,6 +45,12 @@ def test_evidence_that_says_the_contrary_is_no_repeat(one, other):
     assert statements_differ(f"Aspirin {one} bleeding.", f"Aspirin {other} bleeding.")
 
 
+@pytest.mark.parametrize("denial", ["doesn't reduce", "doesn\u2019t reduce", "CAN'T reduce", "cannot reduce", "won't reduce"])
+def test_evidence_that_denies_by_a_contraction_is_no_repeat(denial):
+    assert statements_differ("Aspirin reduces bleeding.", f"Aspirin {denial} bleeding.") == "one is negated"
+    assert not statements_differ("Aspirin does not reduce bleeding.", f"Aspirin {denial} bleeding.")
+
+
 def test_what_says_the_same_in_other_words_is_neither():
     assert not predicates_contradict("reduces", "reduces the risk of")
     assert not statements_differ("Aspirin reduces bleeding.", "Bleeding is reduced by aspirin.")
