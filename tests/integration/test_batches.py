@@ -152,6 +152,26 @@ def test_a_server_that_takes_no_schema_is_asked_in_words_in_the_next_batch(work,
     assert (server.batches.sizes, direct(server)) == ([4, 4, 4, 4], [])
 
 
+def test_a_reply_is_recorded_with_the_request_that_its_batch_sent(work, server):
+    def evidence(request):
+        refused = "response_format" in request.body and "orchids" not in request.prompt
+        return Fault(400) if refused else plausible.evidence(request.prompt)
+
+    server.always("evidence", evidence)
+    server.batches.hold.set()
+    distil(server, "--no-wait", code=130)
+    with (work / "q.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
+    distil(server, "--no-wait", code=130)
+    server.batches.hold.clear()
+    distil(server, "--no-wait", code=130)  # the first batch was refused, the second was not
+    database = sqlite3.connect("graph.lbug.ledger")
+    (sent,) = database.execute("SELECT sent FROM calls").fetchone()
+    database.close()
+    assert "orchids" in sent
+    assert "response_format" in json.loads(sent)["parameters"]
+
+
 def test_what_an_ended_batch_has_left_is_submitted_again(work, server):
     server.batches.script(Course("cancelled", share=0.5))
     assert statuses(distil(server)) == ["complete"] * 4

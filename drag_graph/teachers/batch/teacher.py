@@ -165,11 +165,12 @@ class BatchTeacher:
     def submit(self) -> BudgetReached | None:
         """Make batches of what was queued, as far as the budget goes; return the error for what it does not reach."""
         short = None
+        by_schema = self._inner.by_schema
         while short is None:
-            portion, amounts = self._portion()
+            portion, amounts = self._portion(by_schema)
             if not portion:
                 break
-            record, standing = self._records.add(portion, self._inner.by_schema, amounts, self._limit)
+            record, standing = self._records.add(portion, by_schema, amounts, self._limit)
             fitting = 0 if record is None else len(record.keys)
             if fitting < len(portion):
                 short = self._reached(standing, amounts, fitting)
@@ -227,28 +228,28 @@ class BatchTeacher:
 
     # ---- a batch
 
-    def _portion(self) -> tuple[list[QueuedRequest], list[int]]:
+    def _portion(self, by_schema: bool) -> tuple[list[QueuedRequest], list[int]]:
         """Return the next requests, as many as a batch takes, and what they may cost."""
         portion: list[QueuedRequest] = []
         amounts: list[int] = []
         size = 0
         for queued in self._records.requests():
             portion.append(queued)
-            amounts.append(self._most(queued.request))
-            size += len(self._line(queued))
+            amounts.append(self._most(queued.request, by_schema))
+            size += len(self._line(queued, by_schema))
             if len(portion) >= self._most_requests or size >= MOST_BYTES:
                 break
         return portion, amounts
 
-    def _most(self, request: TeacherRequest) -> int:
-        messages, parameters = self._inner.first(request)
+    def _most(self, request: TeacherRequest, by_schema: bool) -> int:
+        messages, parameters = self._inner.first(request, by_schema=by_schema)
         # Also without a limit: batches outlive their run, and a later one that has a limit needs to know what waits.
         known = most(self._inner.name, messages, parameters, batch_price_of)
         # Without a price, a budget cannot be kept, or there is none: the inner teacher says so.
         return nanos(self._inner.most(messages, parameters, batch_price_of) if known is None else known)
 
-    def _line(self, queued: QueuedRequest) -> bytes:
-        body = self._api.body(*self._inner.first(queued.request))
+    def _line(self, queued: QueuedRequest, by_schema: bool) -> bytes:
+        body = self._api.body(*self._inner.first(queued.request, by_schema=by_schema))
         document = {"custom_id": queued.key, "method": "POST", "url": ENDPOINT, "body": body}
         return json.dumps(document, ensure_ascii=False).encode() + b"\n"
 
@@ -262,7 +263,7 @@ class BatchTeacher:
 
     def _create(self, batch: BatchRecord) -> None:
         """Upload a batch's requests and have it made; its row is there already."""
-        lines = [self._line(queued) for queued in self._records.requests(batch.token)]
+        lines = [self._line(queued, batch.by_schema) for queued in self._records.requests(batch.token)]
         if not lines:  # they were erased: nothing is charged
             batch.missing, batch.reason = list(batch.keys), _GIVEN_UP
             self._records.close_batch(batch, 0.0)
@@ -337,7 +338,7 @@ class BatchTeacher:
         if answer is None or str(_part(answer, "error", "code")) in _NOT_ITS_FAULT:
             batch.missing.append(queued.key)
             return 0.0
-        messages, parameters = self._inner.first(queued.request)
+        messages, parameters = self._inner.first(queued.request, by_schema=batch.by_schema)
         try:
             body = answer["response"]["body"]
             body["choices"][0]["message"]["content"]  # a body without is no reply

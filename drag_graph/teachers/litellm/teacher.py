@@ -153,9 +153,8 @@ class LiteLLMTeacher:
         """Remember that the server takes no JSON schema."""
         self._by_schema = False
 
-    def first(self, request: TeacherRequest) -> tuple[list[Message], dict[str, Any]]:
+    def first(self, request: TeacherRequest, *, by_schema: bool) -> tuple[list[Message], dict[str, Any]]:
         """Return the messages and parameters that `request` is made with the first time."""
-        by_schema = self.by_schema
         messages = _Exchange(self, request).shaped(_plain(request.messages), by_schema=by_schema)
         return messages, self.parameters(request, by_schema=by_schema)
 
