@@ -172,7 +172,7 @@ def show(
     limit: Annotated[int, typer.Option("--limit", min=1, help="Queries listed.")] = 50,
     offset: Annotated[int, typer.Option("--offset", min=0, help="Queries passed over, the newest first.")] = 0,
     json: options.Json = False,
-) -> None:
+) -> int:
     """Show a query's subgraph as table, text, JSON or a picture; without an id, list the stored queries.
 
     \b
@@ -192,7 +192,10 @@ def show(
     with open_store(settings, create=False, read_only=True) as graph:
         if query_id is not None:
             render.subgraph(stored_subgraph(graph, query_id), "json" if json else format)
-            return
+            return 0
         where = f"{graph.location}, namespace {graph.namespace}"
-        found, total = newest_queries(graph, limit, offset)
+        found, total, errors = newest_queries(graph, limit, offset)
         render.listing(found, where, total, as_json=json or format == "json")
+    for error in errors:
+        typer.echo(f"Error: {error}\nNext: {error.hint}", err=True)
+    return errors[0].exit_code if errors else 0

@@ -34,6 +34,8 @@ NAMES = {
 """The names of a flag that is not just called as its setting is."""
 STORE = ("store", "namespace")
 DISTILLING = (*PANELS["Teacher"], *PANELS["Graph"], *PANELS["Store"])
+Command = Callable[..., int | None]
+"""What a subcommand is: it returns its exit code, or None for 0."""
 RAY = {"ray_address": "--address", "ray_processes": "--processes"}
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.", rich_help_panel=OUTPUT_PANEL)]
@@ -49,7 +51,7 @@ RetryQuarantined = Annotated[
 ]
 
 
-def with_settings(*names: str, to_file: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Command]:
     """Give a command a flag for each of these settings, and those of the logs.
 
     Its parameter `settings`, if it has one, is the settings under the flags; `flags` is what was given on the command line.
@@ -58,22 +60,21 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Callable[...,
     logs = {"verbose": Verbose, "log_json": LogJson, "debug": Debug}
     added = {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {}) | logs
 
-    def adapted(command: Callable[..., None]) -> Callable[..., None]:
+    def adapted(command: Command) -> Command:
         own = inspect.signature(command).parameters
         shown = [item for item in own.values() if item.name not in ("settings", "flags")]
         shown += [_parameter(name, annotation) for name, annotation in added.items()]
 
         @wraps(command)
-        def run(**values: Any) -> None:
+        def run(**values: Any) -> int | None:
             given = {name: values.pop(name) for name in added}
             if not names and not to_file and not {"settings", "flags"} & set(own):
-                command(**values)  # what needs no setting works beside unusable ones, too
-                return
+                return command(**values)  # what needs no setting works beside unusable ones, too
             flags = {name: given[name] for name in (*names, "log_json")}
             settings = settings_of(flags, verbose=given["verbose"])
             ours = {"settings": settings, "flags": flags}
             with written(given.get("output"), settings, force=given.get("force", False)):
-                command(**values, **{name: value for name, value in ours.items() if name in own})
+                return command(**values, **{name: value for name, value in ours.items() if name in own})
 
         run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         run.__annotations__ = {item.name: item.annotation for item in shown}

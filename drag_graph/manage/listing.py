@@ -1,5 +1,7 @@
 """The stored queries as people see them listed."""
 
+from drag_graph.errors import StoreUnfit
+from drag_graph.manage.transfer import read_undamaged
 from drag_graph.model import Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.store import GraphStore, iter_sources
@@ -7,9 +9,13 @@ from drag_graph.ports.store import GraphStore, iter_sources
 READ_AT_ONCE = 100
 
 
-def newest_queries(store: GraphStore, limit: int, offset: int = 0) -> tuple[list[Subgraph], int]:
-    """Return a page of the stored queries, the newest first, and how many there are in all."""
+def newest_queries(store: GraphStore, limit: int, offset: int = 0) -> tuple[list[Subgraph], int, list[StoreUnfit]]:
+    """Return a page of the stored queries, the newest first, how many there are in all, and why some cannot be read."""
     found = [(item.created_at, item.id) for item in iter_sources(store) if not item.is_document]
     found.sort(key=lambda pair: pair[0], reverse=True)
-    wanted = [id_ for _, id_ in found[offset : offset + limit]]
-    return [subgraph for some in pages(wanted, READ_AT_ONCE) for subgraph in store.read(some)], len(found)
+    subgraphs, errors = list[Subgraph](), list[StoreUnfit]()
+    for some in pages([id_ for _, id_ in found[offset : offset + limit]], READ_AT_ONCE):
+        read, damaged = read_undamaged(store, some)
+        subgraphs += read
+        errors += [error for _, error in damaged]
+    return subgraphs, len(found), errors

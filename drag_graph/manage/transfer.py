@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal, TypeVar, cast
 
@@ -77,6 +78,17 @@ def iter_subgraphs(store: GraphStore) -> Iterator[Subgraph]:
     """Yield every subgraph of the namespace, by the ids of their sources; streams."""
     for page in pages(source_ids(store), PAGE):
         yield from store.read(page)
+
+
+def read_undamaged(store: GraphStore, ids: Sequence[str]) -> tuple[list[Subgraph], list[tuple[str, StoreUnfit]]]:
+    """Return the stored subgraphs of these sources, and by their ids the errors of those that cannot be read."""
+    try:
+        return store.read(ids), []
+    except StoreUnfit as error:
+        if len(ids) == 1:
+            return [], [(ids[0], error)]
+    found, damaged = zip(*(read_undamaged(store, [id_]) for id_ in ids), strict=True)
+    return list(chain(*found)), list(chain(*damaged))
 
 
 def stored_lines(store: GraphStore) -> Iterator[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from drag_graph.errors import ConfigurationError, DragGraphError, ModelError, StoreLocked, StoreUnfit
 from drag_graph.manage.ids import wrong_ids
 from drag_graph.manage.statistics import components
-from drag_graph.manage.transfer import with_statements
+from drag_graph.manage.transfer import read_undamaged, with_statements
 from drag_graph.model import Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.concepts import Changes, Concept
@@ -64,15 +64,9 @@ def cure(check: str) -> str:
 def content_problems(store: GraphStore) -> Iterator[Problem]:
     """Yield what is wrong within subgraphs; streams. One that cannot be read is a problem by itself."""
     for page in pages(source_ids(store), PAGE):
-        try:
-            found = store.read(page)
-        except StoreUnfit:
-            found = []
-            for id_ in page:
-                try:
-                    found += store.read([id_])
-                except StoreUnfit as error:
-                    yield Problem("unreadable", id_, f"the source cannot be read: {error.message}")
+        found, damaged = read_undamaged(store, page)
+        for id_, error in damaged:
+            yield Problem("unreadable", id_, f"the source cannot be read: {error.message}")
         for subgraph in found:
             yield from _wrong_parts(subgraph)
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.shared.statements import load_from
+from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.finding import query_ids
 
 TAMPER = Path(__file__).parents[1] / "contract" / "tamper"
@@ -112,3 +114,18 @@ def test_a_broken_store_is_looked_at(cli, tmp_path, questions, curated):
     found = cli("graph", "stats", "--store", path, "--json")
     assert (found.code, found.json["weakest_edges"]) == (0, [])
     assert cli("graph", "components", "--store", path).code == 0
+
+
+def test_what_is_damaged_is_named_beside_the_list_of_the_others(cli, tmp_path):
+    path = tmp_path / "broken.lbug"
+    whole, broken = make_subgraph(0), make_subgraph(1)
+    with LadybugStore(path) as store:
+        store.migrate()
+        store.save([whole, broken], Aggregation())
+        with store.writing() as session:
+            session.execute("MATCH (q:Query {id: $id}) SET q.status = 'odd'", {"id": broken.source_id})
+    listed = cli("show", "--store", path, "--json", "-o", "list.json")
+    assert (listed.code, [query["id"] for query in json.loads(Path("list.json").read_text())]) == (3, [whole.source_id])
+    assert f"Error: source {broken.source_id} in the store is not as drag-graph wrote it" in listed.err
+    assert "Next: Run `drag-graph db verify`." in listed.err
+    assert cli("show", whole.source_id, "--store", path).code == 0
