@@ -2,12 +2,15 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
+
+from drag_graph.ports.runs import MADE_ANEW
 
 from .render import SHORT, console, document, fields, table
 
@@ -31,12 +34,17 @@ def run(report: "RunReport", *, as_json: bool) -> None:
         table(columns, (_result_row(result) for result in report.results() if result.status != "pending"))
     for bad in report.rejected:
         typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
+    anew = Counter[str]()
     for result in report.results():
         name = f"line {result.line} ({result.input_id or result.id[:SHORT]})"
         if result.error and result.status != "pending":
             typer.echo(f"{name} {result.status}: {result.error}", err=True)
-        if result.notes:
+        if result.notes and result.notes[0].startswith(MADE_ANEW):
+            anew[result.notes[0]] += 1
+        elif result.notes:
             typer.echo(f"{name}: {len(result.notes)} left out or done otherwise (--json lists why)", err=True)
+    for what, number in anew.items():
+        typer.echo(f"{number} stored already; {what}", err=True)
     counts = ", ".join(f"{totals[name]} {name}" for name in _COLOURS)
     counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""
     calls = f"{totals['calls'] - totals['cached_calls']} calls"

@@ -24,7 +24,7 @@ from drag_graph.inputs import InputLine
 from drag_graph.manage.aggregating import aggregate_anew
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.paging import pages
-from drag_graph.ports.runs import Entry, QueryResult, Run, RunJournal, RunReport, entry_of
+from drag_graph.ports.runs import MADE_ANEW, Entry, QueryResult, Run, RunJournal, RunReport, entry_of
 from drag_graph.ports.store import GraphStore, Replace, SaveOutcome, settings_hashes
 
 WINDOW = 64
@@ -202,19 +202,22 @@ class Distiller:
         for query in (entry.query for entry in entries):
             earlier = before.get(query.id)
             if query.id in read:
-                notes = ["its simple edges were made anew under these settings"] if query.id in anew else []
+                notes = [anew[query.id]] if query.id in anew else []
                 found[query.id] = _counted(query, read[query.id], Usage(notes=notes))
             elif earlier is not None and earlier.status == "quarantined" and not self._retry:
                 found[query.id] = _again(query, earlier)
         return found
 
-    def _aggregated_anew(self, entries: Iterable[Entry], read: Mapping[str, Subgraph]) -> dict[str, Aggregation]:
-        """Make the edges of those anew that were made under other settings, which the settings hash does not tell."""
+    def _aggregated_anew(self, entries: Iterable[Entry], read: Mapping[str, Subgraph]) -> dict[str, str]:
+        """Make the edges of those anew that were made under other settings, which the settings hash does not tell.
+
+        Return by id what is different now.
+        """
         wanted = {entry.query.id: self._distils.aggregation(entry.query) for entry in entries if entry.query.id in read}
         other = {id_: chosen for id_, chosen in wanted.items() if read[id_].aggregation != chosen}
         if other:
             aggregate_anew(self._store, sorted(other), lambda subgraph: other[subgraph.query.id])
-        return other
+        return {id_: _made_anew(read[id_].aggregation, chosen) for id_, chosen in other.items()}
 
     def _one_into(self, done: "_Done", entry: Entry) -> None:
         try:
@@ -278,6 +281,15 @@ class _Saving:
 _Done = SimpleQueue[QueryResult | BaseException | None]
 """What the workers have finished, the fault that there is instead, and None for Ctrl-C. Unlike other queues, it may be written
 to from within a signal handler."""
+
+
+def _made_anew(before: Aggregation | None, now: Aggregation) -> str:
+    """Return in words that simple edges were made anew, and which settings are others now."""
+    was = before.model_dump() if before else {}
+    changes = (
+        f"{name} {value} (was {was.get(name, 'unknown')})" for name, value in now.model_dump().items() if was.get(name) != value
+    )
+    return f"{MADE_ANEW}: {', '.join(changes)}"
 
 
 def _counted(query: Query, subgraph: Subgraph, usage: Usage | None = None) -> QueryResult:

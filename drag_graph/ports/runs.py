@@ -20,6 +20,8 @@ RunState = Literal["running", "died", "ended"]
 STATUSES: tuple[Status, ...] = ("complete", "quarantined", "skipped", "pending")
 SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out", "cost_usd")
 """What is summed over the results of a run."""
+MADE_ANEW = "simple edges made anew under these settings"
+"""How the only note begins of a query that was stored with simple edges of other settings."""
 
 
 @dataclass(frozen=True, slots=True)

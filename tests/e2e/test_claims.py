@@ -156,7 +156,7 @@ def test_of_a_file_of_answers_one_is_named(cli, store, distilled, tmp_path):
     assert cli("audit", questions).code == 2
 
 
-def test_distilling_under_another_threshold_makes_the_edges_anew_and_asks_nobody(cli, store, distilled):
+def test_distilling_under_another_threshold_makes_the_edges_anew_and_asks_nobody(cli, store, distilled, tmp_path):
     first = distilled(0.3, 0.9)
     assert first["calls"] > 0
     again = distilled(0.3, 0.9, "--threshold", 0.2)
@@ -165,5 +165,9 @@ def test_distilling_under_another_threshold_makes_the_edges_anew_and_asks_nobody
     assert cli("aggregate", "--store", store, "--strategy", "predicate", "--threshold", 0.95).code == 0
     back = distilled(0.3, 0.9)
     assert (back["calls"], back["edges"]) == (0, 1)
-    assert "made anew" in back["notes"][0]
+    said = "simple edges made anew under these settings: strategy pair (was predicate), threshold 0.7 (was 0.95)"
+    assert back["notes"] == [said]
     assert distilled(0.3, 0.9)["notes"] == []
+    assert cli("aggregate", "--store", store, "--strategy", "predicate", "--threshold", 0.95).code == 0
+    shown = cli("distill", "-q", QUESTION, "--teacher", f"curated:{tmp_path / 'curated.jsonl'}", "--store", store)
+    assert shown.err == f"1 stored already; {said}\n"
