@@ -8,7 +8,7 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from drag_graph.manage.erase import ErasureFilter, Scope
     from drag_graph.ports.store import GraphStore
@@ -246,30 +246,27 @@ def erase(
     from . import render
 
     wanted = _wanted(query_id, teacher_call, where or [])
-    what, found = "", None
+    what, scopes, document = "", list["Scope"](), dict[str, Any]()
     if dry_run or not yes:
         # Who only asks must not upgrade an older store.
         with open_store(settings, create=False, read_only=True) as graph:
-            what, found = _scopes(graph, *wanted)
-            counts = total(preview(graph, found)) if dry_run else {}
-            if not dry_run:
+            what, scopes = _scopes(graph, *wanted)
+            if scopes and dry_run:
+                counts = total(preview(graph, scopes))
+                del counts["Concept"]  # whether anything else refers to one is not looked for
+                document = {"would_erase": counts}
+            elif scopes:
                 _confirm(f"Erase {what} from {graph.location}?")
-    if dry_run:
-        render.fields({**_named(found), "what": what, "would_erase": counts}, as_json=json)
-        return
-    with open_store(settings, create=False) as graph:
-        if not isinstance(found, list):  # a list is what was confirmed; a filter is gone through as it is now
-            what, found = _scopes(graph, *wanted)
-        scopes = list(found)
-        document = {**_named(found), "what": what, "recorded": _erase_recorded(settings, scopes, keep_recorded=keep_recorded)}
-        document["erased"] = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
-        document["store"] = _compact(graph, wanted=bool(scopes) and not no_compact)
-    render.fields(document, as_json=json)
-
-
-def _named(found: object) -> dict[str, Any]:
-    """Return the id of the one source that was named; nothing for a filter's."""
-    return {"source_id": found[0].source_id} if isinstance(found, list) else {}
+    if not dry_run and (yes or scopes):
+        with open_store(settings, create=False) as graph:
+            if yes or where:  # an id was confirmed as it was found; a filter takes what it meets now
+                what, scopes = _scopes(graph, *wanted)
+            if scopes:
+                document["recorded"] = _erase_recorded(settings, scopes, keep_recorded=keep_recorded)
+                document["erased"] = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
+                document["store"] = _compact(graph, wanted=not no_compact)
+    named = {} if where else {"source_id": scopes[0].source_id}
+    render.fields({**named, "what": what, **(document or {"note": "nothing matches"})}, as_json=json)
 
 
 def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_recorded: bool) -> str | dict[str, int]:
@@ -319,14 +316,14 @@ def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "E
     return (digits, "", None) if query_id else ("", digits, None)
 
 
-def _scopes(graph: "GraphStore", query_id: str, call_id: str, where: "ErasureFilter | None") -> tuple[str, "Iterable[Scope]"]:
+def _scopes(graph: "GraphStore", query_id: str, call_id: str, where: "ErasureFilter | None") -> tuple[str, "list[Scope]"]:
     """Return what is wanted, in words and as scopes. Raises NotStored, and ConfigurationError where digits fit several ids."""
     from drag_graph.manage.erase import Scope, scopes_where
     from drag_graph.manage.resolve_id import full_call, full_id
 
     if where is not None:
         kind = "what these calls said" if where.model else "all queries"
-        return f"{kind} where {where}", scopes_where(graph, where)
+        return f"{kind} where {where}", list(scopes_where(graph, where))
     if query_id:
         whole = full_id(graph, "query", query_id)
         return f"query {whole}", [Scope(whole)]

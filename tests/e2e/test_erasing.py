@@ -100,6 +100,7 @@ def test_a_query_is_gone_from_every_path_and_so_are_its_concepts(place, filled):
     counted = place.run("db", "erase", "--query-id", secret, "--dry-run")
     assert counted["would_erase"]["Answer"] == 1
     done = place.run("db", "erase", "--query-id", secret[:12], "--yes")
+    assert "Concept" not in counted["would_erase"]
     assert done["erased"] == counted["would_erase"] | {"Concept": len(before) - 2}
     assert done["recorded"]["results"] == 1
     rows = {row["name"]: row for row in place.execute("concepts")}
@@ -163,7 +164,9 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
         assert "Give one of" in place.run("db", "erase", flag, "", "--yes", code=2)
     assert "is no condition" in place.run("db", "erase", "--where", " ", "--yes", code=2)
     assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zzzz", "--yes", code=3)
-    assert place.run("db", "erase", "--where", "input_id=nobody", "--yes")["erased"]["Query"] == 0
+    nothing = {"what": "all queries where input_id=nobody", "note": "nothing matches"}
+    for flags in (["--yes"], ["--dry-run"], []):
+        assert place.run("db", "erase", "--where", "input_id=nobody", *flags) == nothing
     with place.open() as store:
         assert len(store.sources()) == 2
 
