@@ -37,6 +37,7 @@ northward southward | agonist antagonist | antigen antibody | bacterium / virus 
 urban rural | diastole systole | hyperglycemia hypoglycemia | gram kilogram milligram |
 meter kilometer centimeter millimeter | sun moon earth mars venus |
 monday tuesday wednesday thursday friday saturday sunday |
+sensitive susceptible / resistant immune |
 january february march april may june july august september october november december |
 root stem leaf flower seed fruit | liver kidney heart lung brain stomach spleen bladder pancreas |
 alpha beta gamma delta | animal plant | cell tissue organ | river / lake / ocean sea | continent country city |
@@ -61,6 +62,7 @@ harmful | good beneficial / bad harmful | true / false | legal / illegal | possi
 / less fewer | large larger big bigger great greater high higher / small smaller little low lower | old older / young younger
 | fast faster / slow slower | early earlier / late later | strong stronger / weak weaker | long longer / short shorter | heavy
 heavier / light lighter | good better best / bad worse worst | rich richer / poor poorer | most / least
+| sensitive susceptible / resistant immune
 """
 # What a contrary word may stand with on one side alone: "increases the risk of" denies "reduces".
 QUALIFIERS = frozenset(
@@ -68,10 +70,10 @@ QUALIFIERS = frozenset(
     risk chance likelihood probability odds possibility danger rate level amount number incidence frequency severity degree
     size speed growth development production occurrence effect can may might could will would should must do be have help tend
     always often sometimes usually generally typically significantly greatly slightly strongly directly likely also further very
-    know show prove find longer
+    know show prove find
     """.split()  # noqa: SIM905
 )
-NEGATIVE_PREFIXES = ("non", "un", "in", "im", "ir", "il", "dis", "a", "an", "anti", "de", "mis", "counter")
+NEGATIVE_PREFIXES = ("non", "un", "in", "im", "ir", "il", "dis", "a", "an", "anti", "de", "mis", "counter", "contra")
 PAIRED_PREFIXES = tuple(
     (pair.partition("/")[0], pair.partition("/")[2])
     for pair in """

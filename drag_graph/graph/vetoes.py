@@ -79,12 +79,14 @@ def predicates_contradict(first: str, second: str) -> str:
     one, two = predicate_words(first), predicate_words(second)
     only_one, only_two = ([word for word in words if word not in _WEAK] for words in _difference(one, two))
     if _negation_differs(one, two):
-        return "" if set(only_one).symmetric_difference(only_two) - NEGATIONS else "one is negated"
+        return "" if set(only_one).symmetric_difference(only_two) - NEGATIONS - {"longer"} else "one is negated"
     if len(only_one) != 1 or len(only_two) != 1:
         return ""
     left, right = only_one[0], only_two[0]
     shorter, longer = sorted((left, right), key=len)
-    denied = right in _DENIED.get(left, ()) or longer in {prefix + shorter for prefix in ("un", "non", "dis", "in", "im")}
+    denied = right in _DENIED.get(left, ()) or longer in {
+        prefix + shorter for prefix in ("un", "non", "dis", "in", "im", "contra")
+    }
     return f'"{left}" denies "{right}"' if denied else ""
 
 

@@ -18,6 +18,7 @@ from drag_graph.graph.vetoes import predicates_contradict, predicates_differ, st
         "won't reduce",
         "is not known to reduce",
         "is not shown to reduce",
+        "no longer reduces",
     ],
 )
 def test_a_denial_is_another_claim_and_contradicts(denial):
@@ -28,6 +29,11 @@ def test_a_denial_is_another_claim_and_contradicts(denial):
 @pytest.mark.parametrize(
     ("claim", "denial"),
     [
+        ("is indicated in", "is contraindicated in"),
+        ("is indicated for", "is contraindicated in"),
+        ("is sensitive to", "is resistant to"),
+        ("is susceptible to", "is immune to"),
+        ("is sensitive to", "is no longer sensitive to"),
         ("verringert", "verringert nicht"),
         (
             "\u0443\u043b\u0443\u0447\u0448\u0430\u0435\u0442",
@@ -35,7 +41,7 @@ def test_a_denial_is_another_claim_and_contradicts(denial):
         ),
     ],
 )
-def test_so_it_is_in_other_languages(claim, denial):
+def test_so_are_contraries_and_denials_in_other_languages(claim, denial):
     assert predicates_differ(claim, denial)
     assert predicates_contradict(claim, denial)
 
@@ -52,5 +58,6 @@ def test_evidence_that_denies_by_a_contraction_is_no_repeat(denial):
 
 
 def test_what_says_the_same_in_other_words_is_neither():
+    assert not predicates_contradict("is longer than", "is not shorter than")
     assert not predicates_contradict("reduces", "reduces the risk of")
     assert not statements_differ("Aspirin reduces bleeding.", "Bleeding is reduced by aspirin.")
