@@ -224,6 +224,23 @@ def test_the_command_ends_at_once_at_the_second_one_and_says_what_is_safe(tmp_pa
     assert "What was reported complete is stored" in rest
 
 
+EARLY = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from drag_graph.__main__ import main
+main()
+"""
+
+
+def test_one_while_modules_are_loaded_ends_in_a_line():
+    done = subprocess.run([sys.executable, "-c", EARLY], cwd=Path(__file__).parents[2], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted. Nothing was begun.\n")
+
+
 def test_a_request_to_end_is_as_good_as_ctrl_c(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-c", SCRIPT.replace("delay=300", "delay=1")]
