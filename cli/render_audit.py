@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.tree import Tree
 
-from .render import console, escape, write
+from .render import SHORT, console, escape, write
 
 
 def audit(values: dict[str, Any], form: str) -> None:
@@ -33,7 +33,7 @@ def _tree(values: dict[str, Any]) -> None:
         if line["kind"] == "evidence":
             branch.add(f"evidence [dim]{_judged(line['evidence'])}, {_calls(line['calls'])}[/dim]")
         if line["edge"] and line["edge"].get("contradicts"):
-            branch.add(f"contradicted by {', '.join(line['edge']['contradicts'])}")
+            branch.add(f"contradicted by {', '.join(id_[:SHORT] for id_ in line['edge']['contradicts'])}")
         for triple in (*line["triples"], *line["not_shown"]):
             why = f"not shown ({triple['why']}): " if "why" in triple else ""
             words = escape(f"{triple['subject']} | {triple['predicate']} | {triple['object']}")

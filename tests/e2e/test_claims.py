@@ -69,6 +69,9 @@ def test_two_claims_that_contradict_each_other_are_two_lines_that_say_so(cli, st
     assert (first["contradicts"], second["contradicts"]) == ([second["id"]], [first["id"]])
     assert [edge["confidence"] for edge in (first, second)] == [0.8, 0.8]
     assert [line["not_shown"] for line in audit["lines"]] == [[], []]
+    printed = cli("audit", answer["answer_id"], "--store", store).out
+    assert f"contradicted by {second['id'][:12]}" in printed
+    assert second["id"] not in printed
     assert "Contradicted by" in cli("audit", answer["answer_id"], "--store", store, "--format", "html").out
     assert f"drag:edge/{second['id']}" in cli("audit", answer["answer_id"], "--store", store, "--format", "prov").out
     assert "disputed" in cli("show", answer["source_ids"][0], "--store", store).out
@@ -111,6 +114,8 @@ def test_an_answer_that_is_not_kept_can_be_audited_from_its_file(cli, store, dis
     answer = asked(cli, store, "--no-keep", "-o", tmp_path / "answer.json")
     assert answer["answer_id"] is None
     assert answer["not_kept"]
+    told = cli("ask", QUESTION, "--store", store, "--no-keep", "-o", tmp_path / "answer.json", "--force").err
+    assert f"drag-graph audit {tmp_path / 'answer.json'}" in told
     assert cli("export", "--store", store, "--full").out == before
     audit = cli("audit", tmp_path / "answer.json", "--json")
     assert audit.code == 0, audit.err
