@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from . import options
-from .output import Force, written
+from .output import STANDARD, Force, written
 
 if TYPE_CHECKING:
     from drag_graph.ask.ask import AnswersReport, Asked, Asker
@@ -66,6 +66,8 @@ def ask(
             given = [asked.answer]
         if output is not None:
             render.write(answers_text(given))
+    if output not in {None, STANDARD}:
+        typer.echo(f"Trace it back: drag-graph audit {output}", err=True)
     if file is not None:
         render.answers(report, as_json=json)
         end(report)
@@ -83,7 +85,10 @@ def _check(
     if option and text is None:
         raise ConfigurationError("--option belongs to a question given as TEXT", hint="drag-graph ask --help")
     if output is not None and not no_keep:
-        raise ConfigurationError("-o belongs to --no-keep: an answer that is kept is in the store", hint="drag-graph audit ID")
+        hint = (
+            "Add --no-keep, and `drag-graph audit FILE` reads the file; or leave -o out, and `drag-graph audit ID` the store."
+        )
+        raise ConfigurationError("-o belongs to --no-keep: an answer that is kept is in the store", hint=hint)
 
 
 def _ask_text(asker: "Asker", text: str, choices: list[str]) -> "Asked":

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from drag_graph.errors import ConfigurationError
@@ -57,6 +57,12 @@ def _address(value: str) -> str:
     return value
 
 
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("must have no control characters")
+    return value
+
+
 BaseUrl = Annotated[str, AfterValidator(_address)]
 
 
@@ -69,7 +75,9 @@ class Settings(BaseSettings):
 
     # The store
     store: str = Field(DEFAULT_STORE, description="A path (embedded), or bolt://… or neo4j://… (Neo4j).")
-    namespace: str = Field("default", min_length=1, description="Projects that share a store cannot see each other.")
+    namespace: Annotated[str, AfterValidator(_printable)] = Field(
+        "default", min_length=1, description="Projects that share a store cannot see each other."
+    )
     neo4j_username: str = "neo4j"
     neo4j_password: SecretStr = SecretStr("")
     neo4j_database: str = ""
@@ -147,6 +155,13 @@ class Settings(BaseSettings):
         del dotenv_settings, file_secret_settings
         return (init_settings, env_settings, _Neo4jVariables(settings_cls), _config_file(settings_cls))
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_switch(cls, value: Any, field: ValidationInfo) -> Any:
+        if isinstance(value, bool) and "bool" not in str(cls.model_fields[str(field.field_name)].annotation):
+            raise ValueError("is no switch: true and false are not for it")
+        return value
+
     @property
     def uses_neo4j(self) -> bool:
         """Whether the store is a Neo4j address."""
@@ -204,7 +219,7 @@ def load_settings(flags: Mapping[str, Any] | None = None) -> Settings:
         if variable.upper().startswith(PREFIX) and variable.upper().removeprefix(PREFIX).lower() not in Settings.model_fields:
             raise _unknown(variable, "the environment")
     try:
-        return Settings(**given)
+        settings = Settings(**given)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])
@@ -212,6 +227,10 @@ def load_settings(flags: Mapping[str, Any] | None = None) -> Settings:
             raise _unknown(name, CONFIG_FILE) from error
         hint = f"See `drag-graph config`; a value can come from a flag, {PREFIX}{name.upper()} or {CONFIG_FILE}."
         raise ConfigurationError(f"setting {name!r}: {first['msg'].removeprefix('Value error, ')}", hint=hint) from error
+    if settings.ledger_path.absolute() == Path(settings.store).expanduser().absolute():
+        hint = "Name another file with --ledger, or leave it out: then it is beside the store."
+        raise ConfigurationError(f"the ledger and the store are one file: {settings.ledger}", hint=hint)
+    return settings
 
 
 def _unknown(name: str, where: str) -> ConfigurationError:

@@ -114,7 +114,7 @@ def test_an_answer_that_is_not_kept_can_be_audited_from_its_file(cli, store, dis
     answer = asked(cli, store, "--no-keep", "-o", tmp_path / "answer.json")
     assert answer["answer_id"] is None
     assert answer["not_kept"]
-    told = cli("ask", QUESTION, "--store", store, "--no-keep", "-o", tmp_path / "answer.json", "--force").err
+    told = cli("ask", QUESTION, "--store", store, "--mode", "graph", "--no-keep", "-o", tmp_path / "answer.json", "--force").err
     assert f"drag-graph audit {tmp_path / 'answer.json'}" in told
     assert cli("export", "--store", store, "--full").out == before
     audit = cli("audit", tmp_path / "answer.json", "--json")

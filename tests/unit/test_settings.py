@@ -43,6 +43,27 @@ def test_an_unknown_key_in_the_file_is_an_error(folder):
         load_settings()
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("workers = true", "'workers': is no switch"),
+        ("threshold = false", "'threshold': is no switch"),
+        ('namespace = "a\\u0007b"', "'namespace': must have no control characters"),
+        ('store = "one.lbug"\nledger = "./one.lbug"', "the ledger and the store are one file"),
+    ],
+)
+def test_what_a_setting_cannot_be_is_said(folder, line, said):
+    (folder / "drag-graph.toml").write_text(line, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        load_settings()
+    assert caught.value.hint
+
+
+def test_a_switch_takes_true(folder):
+    (folder / "drag-graph.toml").write_text("rank_relations = true\nblind = true\n", encoding="utf-8")
+    assert (load_settings().rank_relations, load_settings().blind) == (True, True)
+
+
 @pytest.mark.parametrize("content", [b"store = [", b"\xff\xfe"])
 def test_a_broken_file_is_said_in_words(folder, content):
     (folder / "drag-graph.toml").write_bytes(content)

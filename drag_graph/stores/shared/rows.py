@@ -114,7 +114,10 @@ def as_json(document: Any) -> str:
 
 def damaged(what: str) -> StoreUnfit:
     """Return the error for something that is not as it was written."""
-    return StoreUnfit(f"{what} in the store is not as drag-graph wrote it", hint="Run `drag-graph db verify`.")
+    return StoreUnfit(
+        f"{what} in the store is not as drag-graph wrote it",
+        hint="`drag-graph db verify` names all that is damaged, and what cures it.",
+    )
 
 
 def _sorted(name: str, own: Row, rows: Iterable[Row]) -> Sequence[Row]:
