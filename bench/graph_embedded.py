@@ -13,7 +13,7 @@ from graph_measures import Bench, Row, in_turn, seconds
 from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs
 
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.read import PARTS, at
+from drag_graph.stores.ladybug.read import PARTS
 from drag_graph.stores.ladybug.store import LadybugStore
 
 BLOCK = 500
@@ -60,10 +60,9 @@ def _rows(store: LadybugStore, source_id: str) -> list[Any]:
     """Return all rows of a subgraph, by seven statements in one transaction."""
     with store.reading() as session:
         found = session.run("read_subgraphs", namespace=store.namespace, source_ids=[source_id])
-        place = at(found[0])
         found += session.run("read_subgraphs_calls", ids=found[0]["call_ids"])
         for part in (*PARTS, "evidence_calls"):
-            found += session.run(f"read_subgraphs_{part}", **place)
+            found += session.run(f"read_subgraphs_{part}", namespace=store.namespace, source_id=source_id)
     return found
 
 

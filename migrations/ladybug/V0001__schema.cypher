@@ -1,16 +1,13 @@
 // The embedded engine wants declared tables. An id is a hash that begins with the namespace; the primary key makes it one node.
 // `options` is a word of its grammar. There are no secondary indexes, so a source names its teacher calls in `call_ids`.
-// A source is a query or a document, and a node has one label: each has a table, with columns of the same names where both have
-// the property. `linked` says that `link` has come to all of it.
-CREATE NODE TABLE Query (
-  id STRING PRIMARY KEY, namespace STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE, input_id STRING,
-  metadata STRING, settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING,
-  expires_at STRING, call_ids STRING[], aggregation STRING, linked BOOLEAN
-);
-CREATE NODE TABLE Document (
-  id STRING PRIMARY KEY, namespace STRING, name STRING, uri STRING, sha256 STRING, media_type STRING, modified_at STRING,
-  metadata STRING, settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING,
-  expires_at STRING, call_ids STRING[], aggregation STRING, linked BOOLEAN
+// A source is a query or a document (`kind`), as the second label Source says on Neo4j: one table, as a relationship that begins in
+// two tables takes twice the time to read (docs/adr/0033). What only the other kind has is null. `linked` says that `link` has
+// come to all of it.
+CREATE NODE TABLE Source (
+  id STRING PRIMARY KEY, namespace STRING, kind STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE,
+  input_id STRING, metadata STRING, name STRING, uri STRING, sha256 STRING, media_type STRING, modified_at STRING,
+  settings_hash STRING, status STRING, graph STRING, blind BOOLEAN, embedding DOUBLE[], created_at STRING, expires_at STRING,
+  call_ids STRING[], aggregation STRING, linked BOOLEAN
 );
 CREATE NODE TABLE Chunk (
   id STRING PRIMARY KEY, namespace STRING, source_id STRING, position INT64, start INT64, `end` INT64, text STRING
@@ -40,9 +37,9 @@ CREATE NODE TABLE Concept (
   revision INT64
 );
 
-CREATE REL TABLE HAS_CHUNK (FROM Document TO Chunk, namespace STRING);
-CREATE REL TABLE HAS_EVIDENCE (FROM Query TO Evidence, FROM Document TO Evidence, namespace STRING);
-CREATE REL TABLE MENTIONS (FROM Query TO Entity, FROM Document TO Entity, namespace STRING);
+CREATE REL TABLE HAS_CHUNK (FROM Source TO Chunk, namespace STRING);
+CREATE REL TABLE HAS_EVIDENCE (FROM Source TO Evidence, namespace STRING);
+CREATE REL TABLE MENTIONS (FROM Source TO Entity, namespace STRING);
 CREATE REL TABLE GENERATED_BY (FROM Evidence TO TeacherCall, namespace STRING);
 CREATE REL TABLE FROM_CHUNK (FROM Evidence TO Chunk, namespace STRING);
 CREATE REL TABLE TRIPLE (
@@ -57,7 +54,7 @@ CREATE REL TABLE REFERS_TO (FROM Entity TO Concept, namespace STRING);
 CREATE REL TABLE SAME_AS (
   FROM Concept TO Concept, id STRING, namespace STRING, method STRING, score DOUBLE, created_at STRING, undone_at STRING
 );
-CREATE REL TABLE ANSWERS (FROM Answer TO Query, FROM Answer TO Document, namespace STRING);
+CREATE REL TABLE ANSWERS (FROM Answer TO Source, namespace STRING);
 CREATE REL TABLE USED (FROM Answer TO Evidence, namespace STRING);
 
 CREATE NODE TABLE Migration (version INT64 PRIMARY KEY, name STRING, checksum STRING, applied_at STRING);

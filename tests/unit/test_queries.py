@@ -22,17 +22,14 @@ ENGINES_OWN = {
         "ping",
         "replace_queries",
     },
-    # Its Cypher cannot make edges between collected nodes, and a pattern of two labels is a scan of both tables. A file
-    # that keeps what was deleted is made anew.
+    # Its Cypher cannot make edges between collected nodes. A file that keeps what was deleted is made anew.
     "ladybug": {
         "compact_ends",
         "compact_load",
         "compact_load_between",
         "compact_nodes",
         "compact_relationships",
-        "find_places",
         "mark_graphs",
-        "read_documents",
         "save_edges",
         "show_tables",
     },

@@ -5,7 +5,7 @@ UNWIND $ids AS id
 MATCH (a:Answer {id: id})
 WHERE a.namespace = $namespace
 UNWIND a.source_ids AS source_id
-OPTIONAL MATCH (q:Query|Document {id: source_id})
+OPTIONAL MATCH (q:Source {id: source_id})
 WITH a, id, count(*) AS named, count(q) AS stored
 WHERE stored < named
 DETACH DELETE a

@@ -5,7 +5,7 @@
 // returns: one row: embedder, dimension (those that are recorded now)
 MERGE (i:StoreInfo {key: $namespace})
 SET i.namespace = $namespace
-WITH i, i.embedder IS NULL OR NOT EXISTS { MATCH (q:Query|Document) WHERE q.namespace = $namespace AND q.id IS NOT NULL } AS is_free
+WITH i, i.embedder IS NULL OR NOT EXISTS { MATCH (q:Source) WHERE q.namespace = $namespace AND q.id IS NOT NULL } AS is_free
 SET
   i.embedder = CASE WHEN NOT is_free THEN i.embedder ELSE $embedder END,
   i.dimension = CASE WHEN NOT is_free THEN i.dimension ELSE $dimension END

@@ -1,8 +1,5 @@
 // what: reads the answers to a source that is replaced, to link them again to it and to that evidence which is there again
 // parameters: source_id
 // returns: one row an answer: id, line_json
-MATCH (q:Query {id: $source_id})<-[:ANSWERS]-(a:Answer)
-RETURN a.id AS id, a.line_json AS line_json
-UNION ALL
-MATCH (d:Document {id: $source_id})<-[:ANSWERS]-(a:Answer)
+MATCH (q:Source {id: $source_id})<-[:ANSWERS]-(a:Answer)
 RETURN a.id AS id, a.line_json AS line_json

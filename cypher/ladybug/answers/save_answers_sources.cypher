@@ -3,14 +3,7 @@
 // returns: one row a link: id (the source's)
 UNWIND $rows AS r
 MATCH (a:Answer {id: r.answer_id})
-MATCH (q:Query {id: r.id})
+MATCH (q:Source {id: r.id})
 WHERE q.namespace = $namespace
 CREATE (a)-[:ANSWERS {namespace: $namespace}]->(q)
 RETURN q.id AS id
-UNION ALL
-UNWIND $rows AS r
-MATCH (a:Answer {id: r.answer_id})
-MATCH (d:Document {id: r.id})
-WHERE d.namespace = $namespace
-CREATE (a)-[:ANSWERS {namespace: $namespace}]->(d)
-RETURN d.id AS id

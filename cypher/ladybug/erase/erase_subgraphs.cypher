@@ -1,7 +1,7 @@
 // what: erases the evidence, entities and chunks of a source, and so all triples and simple edges
-// parameters: node_table, node_offset (the place of the source)
+// parameters: namespace, source_id
 // returns: one row a label: label, number (how many went)
-MATCH (q:Query|Document)-[:HAS_EVIDENCE|MENTIONS|HAS_CHUNK]->(n)
-WHERE id(q) = internal_id($node_table, $node_offset)
+MATCH (q:Source {id: $source_id})-[:HAS_EVIDENCE|MENTIONS|HAS_CHUNK]->(n)
+WHERE q.namespace = $namespace
 DETACH DELETE n
 RETURN label(n) AS label, count(*) AS number

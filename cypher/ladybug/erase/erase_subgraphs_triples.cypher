@@ -1,7 +1,7 @@
 // what: erases the triples of a source
-// parameters: node_table, node_offset (the place of the source)
+// parameters: namespace, source_id
 // returns: one row: label, number (how many went)
-MATCH (q:Query|Document)-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
-WHERE id(q) = internal_id($node_table, $node_offset)
+MATCH (q:Source {id: $source_id})-[:MENTIONS]->(:Entity)-[t:TRIPLE]->(:Entity)
+WHERE q.namespace = $namespace
 DELETE t
 RETURN 'TRIPLE' AS label, count(*) AS number

@@ -2,13 +2,7 @@
 // parameters: namespace, ids, linked
 // returns: one row a source: id
 UNWIND $ids AS id
-MATCH (s:Query {id: id})
-WHERE s.namespace = $namespace
-SET s.linked = $linked
-RETURN s.id AS id
-UNION ALL
-UNWIND $ids AS id
-MATCH (s:Document {id: id})
+MATCH (s:Source {id: id})
 WHERE s.namespace = $namespace
 SET s.linked = $linked
 RETURN s.id AS id

@@ -2,7 +2,7 @@
 // parameters: namespace, ids
 // returns: one row each: source_id, kind ('entity' or 'evidence'), id, text
 UNWIND $ids AS source_id
-MATCH (s:Query {id: source_id})-[:MENTIONS]->(e:Entity)
+MATCH (s:Source {id: source_id})-[:MENTIONS]->(e:Entity)
 WHERE s.namespace = $namespace
 OPTIONAL MATCH (e)-[:REFERS_TO]->(c:Concept)
 WITH source_id, e, c
@@ -10,19 +10,6 @@ WHERE c.id IS NULL
 RETURN source_id, 'entity' AS kind, e.id AS id, e.name AS text
 UNION ALL
 UNWIND $ids AS source_id
-MATCH (s:Document {id: source_id})-[:MENTIONS]->(e:Entity)
-WHERE s.namespace = $namespace
-OPTIONAL MATCH (e)-[:REFERS_TO]->(c:Concept)
-WITH source_id, e, c
-WHERE c.id IS NULL
-RETURN source_id, 'entity' AS kind, e.id AS id, e.name AS text
-UNION ALL
-UNWIND $ids AS source_id
-MATCH (s:Query {id: source_id})-[:HAS_EVIDENCE]->(v:Evidence)
-WHERE s.namespace = $namespace AND v.kept AND v.embedding IS NULL
-RETURN source_id, 'evidence' AS kind, v.id AS id, v.text AS text
-UNION ALL
-UNWIND $ids AS source_id
-MATCH (s:Document {id: source_id})-[:HAS_EVIDENCE]->(v:Evidence)
+MATCH (s:Source {id: source_id})-[:HAS_EVIDENCE]->(v:Evidence)
 WHERE s.namespace = $namespace AND v.kept AND v.embedding IS NULL
 RETURN source_id, 'evidence' AS kind, v.id AS id, v.text AS text

@@ -1,7 +1,7 @@
 // what: counts the nodes and relationships of the namespace
 // parameters: namespace
 // returns: one row a label and relationship type: name, number
-MATCH (n:Query) WHERE n.namespace = $namespace
+MATCH (n:Source) WHERE n.namespace = $namespace AND n.kind = 'query'
 RETURN 'Query' AS name, count(*) AS number
 UNION ALL
 MATCH (n:Evidence) WHERE n.namespace = $namespace
@@ -16,7 +16,7 @@ UNION ALL
 MATCH (n:Chunk) WHERE n.namespace = $namespace
 RETURN 'Chunk' AS name, count(*) AS number
 UNION ALL
-MATCH (n:Document) WHERE n.namespace = $namespace
+MATCH (n:Source) WHERE n.namespace = $namespace AND n.kind = 'document'
 RETURN 'Document' AS name, count(*) AS number
 UNION ALL
 MATCH (n:Concept) WHERE n.namespace = $namespace

@@ -1,7 +1,7 @@
 // what: finds queries that do not say rightly which calls they have
 // parameters: namespace
 // returns: one row a query: id
-MATCH (q:Query|Document)
+MATCH (q:Source)
 WHERE q.namespace = $namespace AND size(q.call_ids) > 0
 UNWIND q.call_ids AS named
 WITH q.id AS id, named
@@ -13,6 +13,6 @@ UNION ALL
 MATCH (c:TeacherCall)
 WHERE c.namespace = $namespace
 WITH c.id AS call_id, c.source_id AS owner
-MATCH (q:Query|Document {id: owner})
+MATCH (q:Source {id: owner})
 WHERE NOT list_contains(q.call_ids, call_id)
 RETURN DISTINCT q.id AS id

@@ -1,9 +1,9 @@
 // what: finds vectors that are all zeros although what they are of has words
 // parameters: namespace
 // returns: one row a vector: id, label
-MATCH (n:Query)
+MATCH (n:Source)
 WHERE
-  n.namespace = $namespace AND size(n.embedding) > 0 AND all(x IN n.embedding WHERE x = 0.0)
+  n.namespace = $namespace AND n.kind = 'query' AND size(n.embedding) > 0 AND all(x IN n.embedding WHERE x = 0.0)
   AND n.text =~ '(?s).*[\\p{L}\\p{N}].*'
 RETURN n.id AS id, 'question' AS label
 UNION ALL

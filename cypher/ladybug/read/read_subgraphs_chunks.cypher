@@ -1,6 +1,6 @@
 // what: reads the chunks of a document
-// parameters: node_table, node_offset (the place of the source)
+// parameters: namespace, source_id
 // returns: one row a chunk, in no order: its properties
-MATCH (q:Document)-[:HAS_CHUNK]->(c:Chunk)
-WHERE id(q) = internal_id($node_table, $node_offset)
+MATCH (q:Source {id: $source_id})-[:HAS_CHUNK]->(c:Chunk)
+WHERE q.namespace = $namespace
 RETURN c.id AS id, c.position AS position, c.start AS start, c.`end` AS `end`, c.text AS text

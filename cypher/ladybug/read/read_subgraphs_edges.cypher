@@ -1,8 +1,8 @@
 // what: reads the simple edges of a source
-// parameters: node_table, node_offset (the place of the source)
+// parameters: namespace, source_id
 // returns: one row an edge, in no order: its properties and its ends
-MATCH (q:Query|Document)-[:MENTIONS]->(s:Entity)-[r:RELATED]->(o:Entity)
-WHERE id(q) = internal_id($node_table, $node_offset)
+MATCH (q:Source {id: $source_id})-[:MENTIONS]->(s:Entity)-[r:RELATED]->(o:Entity)
+WHERE q.namespace = $namespace
 RETURN
   r.id AS id, r.statement AS statement, r.predicates AS predicates, r.confidence AS confidence, r.support AS support,
   r.triple_ids AS triple_ids, r.evidence_ids AS evidence_ids, r.contradicts AS contradicts, r.rank AS rank,

@@ -1,6 +1,6 @@
 // what: reads the entities of a source
-// parameters: node_table, node_offset (the place of the source)
+// parameters: namespace, source_id
 // returns: one row an entity, in no order: its properties
-MATCH (q:Query|Document)-[:MENTIONS]->(n:Entity)
-WHERE id(q) = internal_id($node_table, $node_offset)
+MATCH (q:Source {id: $source_id})-[:MENTIONS]->(n:Entity)
+WHERE q.namespace = $namespace
 RETURN n.id AS id, n.name AS name, n.type AS type, n.variants AS variants

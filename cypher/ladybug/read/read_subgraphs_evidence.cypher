@@ -1,8 +1,8 @@
 // what: reads the evidence of a source
-// parameters: node_table, node_offset (the place of the source)
+// parameters: namespace, source_id
 // returns: one row an evidence, in no order: its properties
-MATCH (q:Query|Document)-[:HAS_EVIDENCE]->(e:Evidence)
-WHERE id(q) = internal_id($node_table, $node_offset)
+MATCH (q:Source {id: $source_id})-[:HAS_EVIDENCE]->(e:Evidence)
+WHERE q.namespace = $namespace
 RETURN
   e.id AS id, e.text AS text, e.framing AS framing, e.position AS position, e.cosine AS cosine,
   e.llm_score AS llm_score, e.score AS score, e.rank AS rank, e.kept AS kept, e.reason AS reason,

@@ -1,11 +1,11 @@
 // what: merges the triples of a source whose evidence was kept into claims, one an ordered pair and predicate key. A claim's
 //     confidence merges what each teacher says (an evidence counts once a teacher) and then the teachers; merge is max, mean or
 //     noisy-or. The engine knows no conditions on lists and cannot number rows: drag_graph/graph/aggregate.py makes the edges
-// parameters: node_table, node_offset (the place of the source), merge
+// parameters: namespace, source_id, merge
 // returns: one row a claim: subject_id, subject, object_id, object, key, confidence, opposes (a list a triple), triples (maps of
 //     rank, id, predicate, evidence_id; lists of lists, in no order, a triple once a teacher)
-MATCH (q:Query|Document)-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
-WHERE id(q) = internal_id($node_table, $node_offset)
+MATCH (q:Source {id: $source_id})-[:MENTIONS]->(s:Entity)-[t:TRIPLE]->(o:Entity)
+WHERE q.namespace = $namespace
 // The plain WITH keeps the planner from scanning all evidence, and all calls, before it walks to this source's.
 WITH s, t, o
 MATCH (e:Evidence {id: t.evidence_id})

@@ -1,12 +1,7 @@
-// what: says of a source what its graph is made of (simple, multigraph or evidence_only) and how it was aggregated
-// parameters: namespace, source_id, graph, aggregation
-// returns: one row: id
-MATCH (q:Query {id: $source_id})
+// what: says of sources what kind of graph they have, and of which aggregation it was made
+// parameters: namespace, rows
+// returns: nothing
+UNWIND $rows AS r
+MATCH (q:Source {id: r.id})
 WHERE q.namespace = $namespace
-SET q.graph = $graph, q.aggregation = $aggregation
-RETURN q.id AS id
-UNION ALL
-MATCH (d:Document {id: $source_id})
-WHERE d.namespace = $namespace
-SET d.graph = $graph, d.aggregation = $aggregation
-RETURN d.id AS id
+SET q.graph = r.graph, q.aggregation = r.aggregation

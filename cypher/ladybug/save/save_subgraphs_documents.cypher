@@ -2,10 +2,9 @@
 // parameters: namespace, rows
 // returns: one row a document: id, place
 UNWIND $rows AS r
-CREATE (d:Document {
-  namespace: $namespace, id: r.id, name: r.name, uri: r.uri, sha256: r.sha256, media_type: r.media_type,
+CREATE (:Source {
+  namespace: $namespace, kind: 'document', id: r.id, name: r.name, uri: r.uri, sha256: r.sha256, media_type: r.media_type,
   modified_at: r.modified_at, settings_hash: r.settings_hash, status: r.status, blind: r.blind,
   embedding: CAST(r.embedding AS DOUBLE[]), created_at: r.created_at, expires_at: r.expires_at, graph: '',
   call_ids: r.call_ids, linked: false
 })
-RETURN d.id AS id, id(d) AS place

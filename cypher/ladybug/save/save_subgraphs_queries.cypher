@@ -2,10 +2,9 @@
 // parameters: namespace, rows
 // returns: one row a query: id, place
 UNWIND $rows AS r
-CREATE (q:Query {
-  namespace: $namespace, id: r.id, text: r.text, `options`: r.`options`[2:], domain: r.domain, complexity: r.complexity,
+CREATE (:Source {
+  namespace: $namespace, kind: 'query', id: r.id, text: r.text, `options`: r.`options`[2:], domain: r.domain, complexity: r.complexity,
   input_id: r.input_id, metadata: r.metadata, settings_hash: r.settings_hash, status: r.status, blind: r.blind,
   embedding: CAST(r.embedding AS DOUBLE[]), created_at: r.created_at, expires_at: r.expires_at, graph: '',
   call_ids: r.call_ids, linked: false
 })
-RETURN q.id AS id, id(q) AS place

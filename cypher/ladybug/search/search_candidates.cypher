@@ -2,7 +2,7 @@
 // parameters: namespace, ids
 // returns: one row a node that is there: id, text, source_id, cluster, entities
 UNWIND $ids AS id
-MATCH (q:Query {id: id})
+MATCH (q:Source {id: id})
 WHERE q.namespace = $namespace
 RETURN q.id AS id, q.text AS text, '' AS source_id, '' AS cluster, 0 AS entities
 UNION ALL

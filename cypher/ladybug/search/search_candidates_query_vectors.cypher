@@ -2,6 +2,6 @@
 //     whose length is declared
 // parameters: namespace
 // returns: one row a query that has a vector: id, embedding
-MATCH (q:Query)
-WHERE q.namespace = $namespace AND size(q.embedding) > 0
+MATCH (q:Source)
+WHERE q.namespace = $namespace AND q.kind = 'query' AND size(q.embedding) > 0
 RETURN q.id AS id, q.embedding AS embedding

@@ -1,7 +1,7 @@
 // what: pages through those of the namespace's sources that all conditions hold of; an empty one holds of all
 // parameters: namespace, after, until (bounds of the ids, both excluded), prefix, input_id, expired_before, has_failed, limit
 // returns: one row a source, by id: id, is_document, settings_hash, created_at, expires_at
-MATCH (s:Query|Document)
+MATCH (s:Source)
 WHERE s.namespace = $namespace AND s.id > $after AND s.id < $until AND s.id STARTS WITH $prefix
   AND ($input_id = '' OR s.input_id = $input_id)
   AND ($expired_before = '' OR (s.expires_at <> '' AND s.expires_at < $expired_before))
@@ -9,7 +9,7 @@ WHERE s.namespace = $namespace AND s.id > $after AND s.id < $until AND s.id STAR
     MATCH (a:Answer)-[:ANSWERS]->(s)
     WHERE a.correct = false AND a.mode <> 'none' AND a.created_at >= s.created_at
   })
-RETURN s.id AS id, label(s) = 'Document' AS is_document, s.settings_hash AS settings_hash, s.created_at AS created_at,
+RETURN s.id AS id, s.kind = 'document' AS is_document, s.settings_hash AS settings_hash, s.created_at AS created_at,
   s.expires_at AS expires_at
 ORDER BY id
 LIMIT $limit

@@ -12,41 +12,26 @@ HEADS = ("save_subgraphs_queries", "save_subgraphs_documents")
 """What makes the nodes of sources."""
 
 
-def head_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
-    """Return the rows of the nodes of sources, by the name of the statement that writes them."""
-    rows: dict[str, list[Row]] = {name: [] for name in HEADS}
-    for subgraph in subgraphs:
-        row = source_row(subgraph)
-        rows[HEADS[subgraph.document is not None]].append(_sent(row, "options") if "options" in row else row)
-    return rows
-
-
 def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
-    """Return the rows of the nodes that hang on these sources and of the links between them, by the statements' names."""
-    parts = ("calls", "chunks", "evidence", "evidence_calls", "entities", "triples")
+    """Return the rows of these sources and of what hangs on them, by the statements' names, in the order to write them."""
+    parts = ("queries", "documents", "calls", "chunks", "evidence", "evidence_calls", "evidence_chunks", "entities", "triples")
     rows: dict[str, list[Row]] = {part: [] for part in parts}
     for subgraph in subgraphs:
+        evidence, row = subgraph.evidence, source_row(subgraph)
+        if subgraph.document is None:
+            rows["queries"].append(_sent(row, "options"))
+        else:
+            rows["documents"].append(row)
         rows["calls"] += [call.model_dump() for call in subgraph.calls]
         rows["chunks"] += [item.model_dump() for item in subgraph.chunks]
-        rows["evidence"] += [item.model_dump(mode="json", exclude={"call_ids"}) for item in subgraph.evidence]
-        rows["evidence_calls"] += [{"evidence_id": item.id, "id": id_} for item in subgraph.evidence for id_ in item.call_ids]
+        rows["evidence"] += [item.model_dump(mode="json", exclude={"call_ids"}) for item in evidence]
+        rows["evidence_calls"] += [{"evidence_id": item.id, "id": id_} for item in evidence for id_ in item.call_ids]
+        rows["evidence_chunks"] += [{"evidence_id": item.id, "id": item.chunk_id} for item in evidence if item.chunk_id]
         rows["entities"] += [_sent(item.model_dump(mode="json"), "variants") for item in subgraph.entities]
         rows["triples"] += [
             _sent(triple.model_dump(mode="json", exclude={"subject", "object"}), "opposes") for triple in subgraph.triples
         ]
     return {f"save_subgraphs_{part}": found for part, found in rows.items()}
-
-
-def link_values(subgraph: Subgraph) -> tuple[str, Row]:
-    """Return the statement that links a source to what hangs on it, and its parameters but for the namespace."""
-    values: Row = {
-        "source_id": subgraph.source_id,
-        "evidence_ids": [item.id for item in subgraph.evidence],
-        "entity_ids": [item.id for item in subgraph.entities],
-    }
-    if subgraph.document is None:
-        return "save_subgraphs_links_queries", values
-    return "save_subgraphs_links_documents", {**values, "chunk_ids": [item.id for item in subgraph.chunks]}
 
 
 def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:

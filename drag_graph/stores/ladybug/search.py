@@ -11,7 +11,7 @@ from drag_graph.paging import pages
 from drag_graph.ports.search import LIMITS, Candidates, Expansion, Hit, Limits, Seed, Step, Walk, concept_ids, ranked
 from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.engine import Row, Session
-from drag_graph.stores.ladybug.read import read_edges, read_subgraphs
+from drag_graph.stores.ladybug.read import read_subgraphs
 from drag_graph.stores.ladybug.vectors import VectorIndex
 
 IDS_AT_ONCE = 32
@@ -90,7 +90,8 @@ class LadybugSearch:
         if seed.kind == "concept":
             return []
         source_id = seed.id if seed.kind == "query" else seed.source_id
-        edges = [{**row, "source_id": source_id} for row in read_edges(session, self._access.namespace, source_id)]
+        found = session.run("read_subgraphs_edges", namespace=self._access.namespace, source_id=source_id)
+        edges = [{**row, "source_id": source_id} for row in found]
         if seed.kind == "query":
             return [_step(row, 0, seed.id, seed.score) for row in edges]
         return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]

@@ -9,7 +9,7 @@ from drag_graph.stores.ladybug import write
 from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.concepts import LadybugConcepts
 from drag_graph.stores.ladybug.engine import READ_PATIENCE, Row, Session
-from drag_graph.stores.ladybug.read import at, find_places, read_subgraphs
+from drag_graph.stores.ladybug.read import read_subgraphs
 from drag_graph.stores.ladybug.search import LadybugSearch
 from drag_graph.stores.shared.store import LAST, SharedStore
 
@@ -44,10 +44,11 @@ class LadybugStore(LadybugAccess, SharedStore[Session]):
         if not source_ids:
             return
         with self.writing() as session:
-            places = find_places(session, self._namespace, _distinct(source_ids))
-            for source in places:
-                session.run("erase_edges", **at(source))
-            write.write_edges(session, self._namespace, places, aggregation)
+            found = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
+            for source in found:
+                session.run("erase_edges", namespace=self._namespace, source_id=source["id"])
+            are_documents = {source["id"]: source["is_document"] for source in found}
+            write.write_edges(session, self._namespace, are_documents, aggregation)
 
     def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
         if not source_ids:

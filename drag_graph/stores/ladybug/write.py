@@ -1,13 +1,12 @@
 """Writing subgraphs and answers to the embedded engine, in a transaction that the caller has open."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from drag_graph.graph.proof import proof_of
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.paging import pages
 from drag_graph.stores.ladybug import rows
 from drag_graph.stores.ladybug.engine import Row, Session
-from drag_graph.stores.ladybug.read import at, find_places
 from drag_graph.stores.shared.aggregation import aggregation_text
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.rows import evidence_again
@@ -27,40 +26,33 @@ def write_subgraphs(
     erase_parts(session, namespace, replaced)
     recount_concepts(session.run, namespace, touched)
     write_rows(session, namespace, rows.subgraph_rows(wanted.values()))
-    places = write_rows(session, namespace, rows.head_rows(wanted.values()))
-    for subgraph in wanted.values():
-        name, values = rows.link_values(subgraph)
-        session.run(name, namespace=namespace, **values)
     for id_, found in answers.items():
         again = {item.id for item in wanted[id_].evidence}
         sources = [{"answer_id": row["id"], "id": id_} for row in found]
         links = {"save_answers_sources": sources, "save_answers_evidence": evidence_again(found, again)}
         write_rows(session, namespace, links)
-    documents = {id_ for id_, subgraph in wanted.items() if subgraph.document is not None}
-    write_edges(session, namespace, [{**row, "is_document": row["id"] in documents} for row in places], aggregation)
+    are_documents = {id_: subgraph.document is not None for id_, subgraph in wanted.items()}
+    write_edges(session, namespace, are_documents, aggregation)
 
 
-def write_edges(session: Session, namespace: str, places: Iterable[Row], aggregation: Aggregation) -> None:
-    """Make the simple edges of sources (as `find_places` gives them) that have none."""
-    edges = list[Row]()
-    for source in places:
-        claims = session.run("aggregate", **at(source), merge=aggregation.merge)
-        own = aggregation.of_documents() if source["is_document"] else aggregation
-        made, kind = rows.edge_rows(source["id"], claims, own)
+def write_edges(session: Session, namespace: str, are_documents: Mapping[str, bool], aggregation: Aggregation) -> None:
+    """Make the simple edges of sources that have none; `are_documents` says of each source whether it is a document."""
+    marks, edges = list[Row](), list[Row]()
+    for id_, is_document in are_documents.items():
+        own = aggregation.of_documents() if is_document else aggregation
+        claims = session.run("aggregate", namespace=namespace, source_id=id_, merge=own.merge)
+        made, kind = rows.edge_rows(id_, claims, own)
         edges += made
-        mark = {"source_id": source["id"], "graph": kind, "aggregation": aggregation_text(own)}
-        session.run("mark_graphs", namespace=namespace, **mark)
-    write_rows(session, namespace, {"save_edges": edges})
+        marks.append({"id": id_, "graph": kind, "aggregation": aggregation_text(own)})
+    write_rows(session, namespace, {"mark_graphs": marks, "save_edges": edges})
 
 
 def erase_parts(session: Session, namespace: str, source_ids: Collection[str]) -> list[Row]:
     """Erase sources with all that hangs on them; return how many nodes and relationships went: rows of label and number."""
     counts = list[Row]()
-    for source in find_places(session, namespace, list(source_ids)) if source_ids else ():
-        for name in ("erase_subgraphs_triples", "erase_subgraphs"):
-            counts += session.run(name, **at(source))
-        for name in ("erase_subgraphs_calls", "erase_sources"):
-            counts += session.run(name, namespace=namespace, source_id=source["id"])
+    for source_id in source_ids:
+        for name in ("erase_subgraphs_triples", "erase_subgraphs", "erase_subgraphs_calls", "erase_sources"):
+            counts += session.run(name, namespace=namespace, source_id=source_id)
     return counts
 
 
@@ -90,8 +82,8 @@ def write_answers(session: Session, namespace: str, answers: Sequence[Answer]) -
         )
     }
     resting = {id_ for answer, proof in zip(answers, proofs, strict=True) for id_ in answer.source_ids if proof.triple_ids}
-    for source in find_places(session, namespace, sorted(resting)) if resting else ():
-        there |= {row["id"] for row in session.run("read_subgraphs_triples", **at(source))}
+    for source_id in sorted(resting):
+        there |= {row["id"] for row in session.run("read_subgraphs_triples", namespace=namespace, source_id=source_id)}
     fresh = {
         answer.id: answer
         for answer, proof in zip(reversed(answers), reversed(proofs), strict=True)

@@ -1,6 +1,6 @@
 // what: takes the links of answers to their queries away
 // parameters: namespace
 // returns: nothing
-MATCH (a:Answer)-[r:ANSWERS]->(:Query)
+MATCH (a:Answer)-[r:ANSWERS]->(:Source)
 WHERE a.namespace = $namespace
 DELETE r

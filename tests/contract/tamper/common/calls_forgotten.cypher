@@ -1,6 +1,6 @@
 // what: makes queries claim no teacher call
 // parameters: namespace
 // returns: nothing
-MATCH (q:Query)
+MATCH (q:Source)
 WHERE q.namespace = $namespace
 SET q.call_ids = ['missing']

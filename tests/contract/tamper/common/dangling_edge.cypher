@@ -1,6 +1,6 @@
 // what: makes the simple edges of a namespace name a triple that is not stored
 // parameters: namespace
 // returns: nothing
-MATCH (q:Query)-[:MENTIONS]->(:Entity)-[r:RELATED]->(:Entity)
+MATCH (q:Source)-[:MENTIONS]->(:Entity)-[r:RELATED]->(:Entity)
 WHERE q.namespace = $namespace
 SET r.triple_ids = ['missing']

@@ -1,6 +1,6 @@
 // what: unlinks the entities of a namespace from their queries
 // parameters: namespace
 // returns: nothing
-MATCH (q:Query)-[m:MENTIONS]->(:Entity)
+MATCH (q:Source)-[m:MENTIONS]->(:Entity)
 WHERE q.namespace = $namespace
 DELETE m

@@ -1,6 +1,6 @@
 // what: removes the queries of a namespace without what hangs on them
 // parameters: namespace
 // returns: nothing
-MATCH (q:Query)
+MATCH (q:Source)
 WHERE q.namespace = $namespace
 DETACH DELETE q
