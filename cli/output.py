@@ -58,7 +58,7 @@ def _require_harmless(output: Path, own_files: tuple[Path, ...], *, force: bool)
     if target.is_dir():
         raise ConfigurationError(f"{output} is a folder", hint="Name a file in it with --output.")
     if target.is_file() and not force:
-        raise ConfigurationError(f"{output} is there already", hint="Give --force to replace it, or another place.")
+        raise ConfigurationError(f"{output} already exists", hint="Give --force to replace it, or name another file.")
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -94,5 +94,5 @@ def give_up(
     with open_ledger(settings) as opened:
         number = opened.give_up(batch_id)
     if not number:
-        raise ConfigurationError(f"no batch {batch_id!r} is waited for", hint="Its id is in the message of the run.")
+        raise ConfigurationError(f"no batch {batch_id!r} is waited for", hint="The run that waits for it names its id.")
     typer.echo(f"{number} requests are asked again by the next run of the command that made the batch.")

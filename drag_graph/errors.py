@@ -1,13 +1,13 @@
 """Every error that drag-graph raises on purpose.
 
-Each says one sentence (`str(error)`), a next step (`hint`), the exit code of the command line, and whether trying again
+Each has one sentence (`str(error)`), a next step (`hint`), the exit code of the command line, and whether trying again
 later can help (`retryable`).
 
     DragGraphError                    exit 1
     |-- ConfigurationError            exit 2   a flag, a setting or a file is not usable
     |   `-- InputError                         an input file cannot be read at all
     |-- StoreError                    exit 3
-    |   |-- SubgraphRefused                    a check of ours or a constraint refuses what was to be written; others go on
+    |   |-- SubgraphRefused                    one of our checks or a constraint refuses a subgraph; the others go on
     |   |-- StoreUnavailable                   cannot be reached (retryable)
     |   |-- StoreLocked                        another process writes to it (retryable)
     |   |-- StoreUnfit                         newer, damaged, not a store, or filled by another embedder
@@ -18,12 +18,12 @@ later can help (`retryable`).
     |   |-- UnknownModel                       the provider does not know the name
     |   `-- MissingExtra                       an optional package is not installed
     |-- ReplyError                    exit 1   one reply is unusable: the query is quarantined, the others go on
-    |   |-- MalformedReply                     not the asked-for JSON, after repair and re-asking
+    |   |-- MalformedReply                     not the JSON asked for, after repair and asking again
     |   |-- TruncatedReply                     cut off by the provider's length limit
     |   |-- RefusedReply                       the model declined to answer
     |   `-- ContextOverflow                    the prompt cannot be made to fit
     |-- QueryInvalid                  exit 1   one input line is unusable
-    |-- AwaitsBatch                   exit 130 a query whose next request waits in a batch: it is pending, the others go on
+    |-- AwaitsBatch                   exit 130 the query's next request waits in a batch: it is pending, the others go on
     |-- BudgetReached                 exit 5
     `-- Interrupted                   exit 130
 """
@@ -34,7 +34,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the requests before an error took: how many a model answered, their tokens, and their price in US dollars."""
+    """What the requests before an error cost: how many a model answered, their tokens, and their price in US dollars."""
 
     calls: int
     tokens_in: int
@@ -45,7 +45,7 @@ class Spent:
 class DragGraphError(Exception):
     """Root of the tree. `message` is one sentence; `hint` is what the user can do next, possibly empty.
 
-    `spent` is what was paid on the way to the error, or None where nothing was.
+    `spent` is what was paid before the error, or None if nothing was.
     """
 
     exit_code: ClassVar[int] = 1
@@ -75,7 +75,7 @@ class StoreError(DragGraphError):
 
 
 class SubgraphRefused(StoreError):  # noqa: N818 - reads as what happened
-    """What was to be written breaks a check of ours or a constraint of the store: it is at fault, not the store."""
+    """The subgraph breaks one of our checks or a constraint of the store; the store itself is sound."""
 
 
 class StoreUnavailable(StoreError):  # noqa: N818 - reads as what happened
@@ -131,7 +131,7 @@ class ReplyError(DragGraphError):
 
 
 class MalformedReply(ReplyError):  # noqa: N818
-    """Not the asked-for JSON, after repair and re-asking."""
+    """Not the JSON asked for, after repair and asking again."""
 
 
 class TruncatedReply(ReplyError):  # noqa: N818
@@ -151,7 +151,7 @@ class QueryInvalid(DragGraphError):  # noqa: N818
 
 
 class AwaitsBatch(DragGraphError):  # noqa: N818
-    """The query's next request goes into, or is in, a batch at the provider; the query is pending until its reply is there."""
+    """The query's next request goes into a batch at the provider, or is in one; the query is pending until the reply comes."""
 
     exit_code = 130
 

@@ -121,7 +121,7 @@ def _finite(text: str) -> float:
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _clean_text(value: Any, name: str) -> str:
@@ -171,7 +171,7 @@ def _gold(answer: Any, options: tuple[str, ...]) -> int | str | tuple[str, ...] 
         return str(answer)
     if isinstance(answer, int):
         if not 0 <= answer < len(options):
-            raise QueryInvalid(f"answer {answer} is no index of {len(options)} options (the first is 0)")
+            raise QueryInvalid(f"answer {answer} is not an index into {len(options)} options (the first is 0)")
         return answer
     wanted = canonical_text(str(answer))
     for index, option in enumerate(options):

@@ -150,7 +150,7 @@ class Evidence(Value):
     @model_validator(mode="after")
     def _has_one_origin(self) -> Self:
         if bool(self.call_ids) == bool(self.chunk_id):
-            raise ValueError("an evidence has teacher calls or a chunk, and not both")
+            raise ValueError("an evidence has teacher calls or a chunk, not both")
         return self
 
 

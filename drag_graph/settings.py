@@ -159,7 +159,7 @@ class Settings(BaseSettings):
     @classmethod
     def _is_no_switch(cls, value: Any, field: ValidationInfo) -> Any:
         if isinstance(value, bool) and "bool" not in str(cls.model_fields[str(field.field_name)].annotation):
-            raise ValueError("is no switch: true and false are not for it")
+            raise ValueError("takes a value, not true or false")
         return value
 
     @property
@@ -237,7 +237,9 @@ def _unknown(name: str, where: str) -> ConfigurationError:
     own = name.upper().removeprefix(PREFIX).lower()
     near = get_close_matches(own, Settings.model_fields, n=1)
     meant = f"; did you mean {name[: len(name) - len(own)]}{near[0].upper() if name.isupper() else near[0]}?" if near else ""
-    return ConfigurationError(f"{where} has {name}, which is no setting{meant}", hint="`drag-graph config` lists the settings.")
+    return ConfigurationError(
+        f"{where} has {name}, which is not a setting{meant}", hint="`drag-graph config` lists the settings."
+    )
 
 
 def origins(flags: Mapping[str, Any] | None = None) -> dict[str, str]:

@@ -38,9 +38,9 @@ def read_answer(path: Path, prefix: str = "") -> Answer:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
     except ValidationError as error:
-        raise InputError(f"{path} is no file of answers", hint=hint) from error
+        raise InputError(f"{path} is not a file of answers", hint=hint) from error
     if document.format != FORMAT or document.version != VERSION:
-        raise InputError(f"{path} is no file of answers of this version", hint=hint)
+        raise InputError(f"{path} is not a file of answers of this version", hint=hint)
     found = [answer for answer in document.answers if answer.id.startswith(prefix.strip().lower())]
     if not found:
         raise NotStored(f"{path} has no answer {prefix!r}", hint="`drag-graph ask` prints the ids of its answers.")

@@ -70,7 +70,7 @@ def _rows(path: Path, first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
         for row in csv.reader(text, delimiter=_delimiter(first), strict=True):
             yield json.dumps(_document(dict(zip(names, row, strict=False))), ensure_ascii=False).encode() if row else b"\n"
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} is no CSV file in UTF-8: {error}", hint="Save it as CSV in UTF-8.") from error
+        raise InputError(f"{path} is not a CSV file in UTF-8: {error}", hint="Save it as CSV in UTF-8.") from error
 
 
 def _document(row: dict[str, str]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def imported(database: Database, lines: Iterable[bytes], place: str) -> int:
                 id_ = known[0] if known else add_exchange(rows, [*row, reply, None], calls)
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 hint = "Was it cut off, or changed by hand? Export it again."
-                raise InputError(f"{place}, line {number}: this is no entry of a teacher tape", hint=hint) from error
+                raise InputError(f"{place}, line {number}: this is not an entry of a teacher tape", hint=hint) from error
             new += known is None
             rows.executemany("INSERT OR IGNORE INTO asked VALUES (?, ?)", [(source_id, id_) for source_id in source_ids])
     return new

@@ -81,7 +81,7 @@ def filter_of(conditions: Collection[str]) -> ErasureFilter:
         name, equals, value = condition.partition("=")
         wanted = CONDITIONS.get(name.strip())
         if not equals or wanted is None or not value.strip():
-            raise ConfigurationError(f"--where {condition!r} is no condition", hint=hint)
+            raise ConfigurationError(f"--where {condition!r} is not a condition", hint=hint)
         if wanted in values:
             raise ConfigurationError(f"--where has {name.strip()} twice", hint="Erase one after the other.")
         values[wanted] = _moment(value.strip()) if name.strip() == "created-before" else value.strip()
@@ -94,7 +94,7 @@ def _moment(text: str) -> str:
         moment = datetime.fromisoformat(text)
     except ValueError:
         hint = "Give created-before=2026-01-31, or with a time: 2026-01-31T12:00:00+01:00 (without an offset it is UTC)."
-        raise ConfigurationError(f"{text!r} is no date", hint=hint) from None
+        raise ConfigurationError(f"{text!r} is not a date", hint=hint) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
 
 

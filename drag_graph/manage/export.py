@@ -56,4 +56,4 @@ def _line(record: dict[str, Any]) -> str:
     except ValueError as error:
         what = f"{record.get('label') or record.get('type')} {record['id']}"
         hint = "Distil its query again with --replace, or erase it."
-        raise StoreUnfit(f"{what} holds a number that JSON has not (NaN or infinite)", hint=hint) from error
+        raise StoreUnfit(f"{what} holds a number that JSON cannot write (NaN or infinite)", hint=hint) from error

@@ -56,7 +56,7 @@ def stored_subgraph(store: GraphStore, prefix: str) -> Subgraph:
     """Return the subgraph of the query whose id begins with `prefix`. Raises as `full_id` does."""
     found = store.read([full_id(store, "query", prefix)])
     if not found:
-        raise NotStored(f"query {prefix!r} went away while it was read", hint="Ask again.")
+        raise NotStored(f"query {prefix!r} was erased while it was read", hint="Run the same command again.")
     return found[0]
 
 

@@ -116,7 +116,7 @@ def subgraph_line(subgraph: Subgraph) -> str:
     try:
         return json_line(document)
     except ValueError as error:
-        said = f"source {subgraph.source_id} holds a number that JSON has not (NaN or infinite)"
+        said = f"source {subgraph.source_id} holds a number that JSON cannot write (NaN or infinite)"
         raise StoreUnfit(said, hint="Distil it again with --replace, or erase it.") from error
 
 
@@ -220,7 +220,7 @@ def _parts(numbered: Iterable[tuple[int, bytes]]) -> Iterator[Head | SubgraphLin
     if head is None:
         raise QueryInvalid("the file is empty", hint=_MAKE)
     if not is_whole:
-        raise QueryInvalid(f"the file ends before its end; {subgraphs} subgraphs of it were read")
+        raise QueryInvalid(f"the file is cut off: {subgraphs} subgraphs were read")
 
 
 def _head_of(line: bytes) -> Head:
@@ -228,11 +228,11 @@ def _head_of(line: bytes) -> Head:
     try:
         document = _document(line)
     except QueryInvalid as error:
-        raise QueryInvalid(f"this is no file of subgraphs: {error}", hint=_MAKE) from error
+        raise QueryInvalid(f"this is not a file of subgraphs: {error}", hint=_MAKE) from error
     if "kind" in document and "properties" in document:
         raise QueryInvalid("this is a canonical export, which is for comparing stores", hint=_MAKE)
     if document.get("format") != FORMAT:
-        raise QueryInvalid(f"this is no file of subgraphs: its first line has no format {FORMAT!r}", hint=_MAKE)
+        raise QueryInvalid(f"this is not a file of subgraphs: its first line has no format {FORMAT!r}", hint=_MAKE)
     if document.get("version") != VERSION:
         said = f"the file is of version {document.get('version')!r}, and this program reads {VERSION}"
         raise QueryInvalid(said, hint="Update drag-graph.")
@@ -355,7 +355,7 @@ def _check_value(name: str, value: Any) -> None:
         if isinstance(text, str) and _CONTROL.search(text):
             raise QueryInvalid(f"{name} holds control characters")
     if name in ("created_at", "expires_at") and value and not _is_time(value):
-        raise QueryInvalid(f"{name} {value[:50]!r} is no time in UTC such as 2026-01-31T12:00:00+00:00")
+        raise QueryInvalid(f"{name} {value[:50]!r} is not a time in UTC such as 2026-01-31T12:00:00+00:00")
 
 
 def _is_time(moment: str) -> bool:
@@ -375,7 +375,7 @@ def _check_vector(graph: Subgraph, head: Head) -> None:
         raise QueryInvalid(f"the embedding has {len(vector)} numbers, and {says}")
     length = math.hypot(*vector)
     if not (abs(length - 1.0) <= UNIT or length == 0.0):
-        raise QueryInvalid(f"the embedding is no unit vector: its length is {length:.4g}")
+        raise QueryInvalid(f"the embedding is not a unit vector: its length is {length:.4g}")
     if graph.lost_vector:
         raise QueryInvalid("the embedding is all zeros: it was lost, so that nothing near the question would find it")
 

@@ -182,7 +182,7 @@ def _recheck_sources(store: GraphStore) -> None:
 def _of_the_store(store: GraphStore, embedder: Embedder) -> Embedder:
     """Return the embedder. Raises StoreUnfit unless the store's vectors are its."""
     if store.embedder() is None:
-        raise StoreUnfit("which embedder filled the store is not known", hint=f"For each of them: {ANEW}.")
+        raise StoreUnfit("no record says which embedder filled the store", hint=f"For each of them: {ANEW}.")
     store.embedder((embedder.name, embedder.dimension))
     return embedder
 

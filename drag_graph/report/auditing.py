@@ -22,7 +22,7 @@ def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
     """
     found = store.answers(prefix=full_id(store, "answer", prefix))
     if not found:
-        raise NotStored(f"answer {prefix!r} went away while it was read", hint="Ask again.")
+        raise NotStored(f"answer {prefix!r} was erased while it was read", hint="Run the same command again.")
     document = answer_document(found[0])
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in document["lines"])))
     stored = {graph.source_id: graph for graph in graphs}

@@ -117,7 +117,7 @@ def test_conflicts_are_named_and_replaced_only_when_asked(cli, source, store, er
     [
         (None, 2, "cannot be read"),
         (b"", 2, "is empty"),
-        (b"not json\n", 2, ":1: this is no file of subgraphs"),
+        (b"not json\n", 2, ":1: this is not a file of subgraphs"),
         (gzip.compress(b"x" * 1000, mtime=0)[:20], 2, ":1: the compressed file is cut off"),
     ],
 )

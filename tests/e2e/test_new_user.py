@@ -110,7 +110,7 @@ def test_options_may_share_a_column(cli, tmp_path, cell):
         ("a.json", '[\n {"question": "a"},\n {"question": "b"}\n]\n', "is a JSON array"),
         ("a.json", '{\n "question": "a"\n}\n', "JSON over several lines"),
         ("a.csv", "text,answer\na,b\n", "no column `question`"),
-        ("a.csv", "question\n\udcff", "no CSV file in UTF-8"),
+        ("a.csv", "question\n\udcff", "not a CSV file in UTF-8"),
     ],
 )
 def test_another_format_is_said_once(cli, tmp_path, name, text, problem):
@@ -135,13 +135,13 @@ def test_a_mistyped_variable_is_not_passed_over(cli, monkeypatch):
     monkeypatch.setenv("DRAG_GRAPH_TECHER", "x")
     done = cli("config")
     assert done.code == 2
-    assert "DRAG_GRAPH_TECHER, which is no setting; did you mean DRAG_GRAPH_TEACHER?" in done.err
+    assert "DRAG_GRAPH_TECHER, which is not a setting; did you mean DRAG_GRAPH_TEACHER?" in done.err
 
 
 def test_an_unknown_key_of_the_file_is_named_as_it_is(cli, tmp_path):
     (tmp_path / "drag-graph.toml").write_text("[drag-graph]\nworkers = 3\n")
     done = cli("config")
-    assert "drag-graph, which is no setting" in done.err
+    assert "drag-graph, which is not a setting" in done.err
     assert "DRAG_GRAPH_DRAG" not in done.err
 
 

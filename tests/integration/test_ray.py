@@ -410,7 +410,7 @@ def test_what_is_no_cluster_is_given_up(tmp_path, monkeypatch):
     ("flags", "kind", "words"),
     [
         ({"ray_address": "ray://127.0.0.1:10001"}, ConfigurationError, "Ray client"),
-        ({"ray_address": "somewhere"}, ConfigurationError, "'somewhere' is no address"),
+        ({"ray_address": "somewhere"}, ConfigurationError, "'somewhere' is not the address"),
         ({"teacher": "curated:some.jsonl"}, ConfigurationError, "needs a model as teacher"),
         ({"teacher": "tape:some.tape"}, ConfigurationError, "needs a model as teacher"),
     ],

@@ -46,8 +46,8 @@ def test_an_unknown_key_in_the_file_is_an_error(folder):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("workers = true", "'workers': is no switch"),
-        ("threshold = false", "'threshold': is no switch"),
+        ("workers = true", "'workers': takes a value"),
+        ("threshold = false", "'threshold': takes a value"),
         ('namespace = "a\\u0007b"', "'namespace': must have no control characters"),
         ('store = "one.lbug"\nledger = "./one.lbug"', "the ledger and the store are one file"),
     ],

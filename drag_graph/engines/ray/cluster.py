@@ -128,7 +128,7 @@ def _connect(ray: Any, address: str) -> None:
 def _knock(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
-        raise ConfigurationError(f"{address!r} is no address of a Ray cluster", hint="Write auto or HOST:PORT.")
+        raise ConfigurationError(f"{address!r} is not the address of a Ray cluster", hint="Write auto or HOST:PORT.")
     try:
         socket.create_connection((host.strip("[]"), int(port)), KNOCK_SECONDS).close()
     except (OSError, OverflowError) as error:

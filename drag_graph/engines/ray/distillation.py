@@ -203,7 +203,7 @@ def _waited(reference: Any, timeout: float | None = None) -> Any:
 
 def _gone(what: str, error: BaseException) -> NoReturn:
     hint = "Look at `ray status`, and whether drag-graph is installed on every node; the same command goes on from there."
-    raise ModelUnavailable(f"the Ray cluster does not do the work: {what}", hint=hint) from error
+    raise ModelUnavailable(f"the Ray cluster cannot do the work: {what}", hint=hint) from error
 
 
 def _needed(settings: Settings) -> Settings:

@@ -58,7 +58,7 @@ class Neo4jConcepts(SharedConcepts):
 
         def run(session: Work) -> Result:
             if token and not self._lease(session, token)[0]:
-                raise StoreLocked(f"{self._place} was taken over: this run was not heard of for too long", hint=_HINT)
+                raise StoreLocked(f"{self._place} was taken over: this run was silent for too long", hint=_HINT)
             return work(session.run)
 
         return self._access.in_writing(run, keeps_vectors=keeps_vectors)

@@ -130,7 +130,7 @@ def _refusal(error: BaseException, where: str) -> StoreError:
     if title == "ConstraintValidationFailed":
         return SubgraphRefused(f"{where}: an id is taken by something else in the store", hint="Run `drag-graph db verify`.")
     if code == VANISHED:
-        return StoreUnavailable(f"{where}: what is being read is being erased, again and again", hint="Run the same again.")
+        return StoreUnavailable(f"{where}: what is to be read keeps being erased", hint="Run the same again.")
     is_retryable = getattr(error, "is_retryable", None)
     if code in TIMED_OUT or (is_retryable and is_retryable()):
         return StoreUnavailable(f"{where} did not finish in time ({code})", hint=_LATER)

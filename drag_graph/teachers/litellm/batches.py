@@ -188,7 +188,7 @@ class BatchApi:
             raise ConfigurationError(f"{where} has no batch API (HTTP {status})", hint=hint) from error
         except (ValidationError, AttributeError, TypeError) as error:  # something else answers under these paths
             hint = "Leave --batch out: its requests are then sent one by one."
-            raise ModelUnavailable(f"{where} does not answer as a batch API does", hint=hint) from error
+            raise ModelUnavailable(f"{where} does not answer like a batch API", hint=hint) from error
 
 
 def _state(batch: Any) -> BatchState:
