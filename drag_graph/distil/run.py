@@ -114,8 +114,10 @@ class Distiller:
             report.seconds += time.monotonic() - began
 
     def stop(self, report: RunReport, error: DragGraphError) -> None:
-        """End the run because of `error`: what it has not done yet stays pending."""
-        self._end(report, error)
+        """End the run because of `error`: what it has not done yet stays pending. The first error counts."""
+        self._stop.set()
+        if report.stopped is None:
+            report.stopped = error
 
     def finish(self, report: RunReport) -> None:
         """Keep in the journal how the run ended."""
@@ -156,10 +158,10 @@ class Distiller:
                 raise fault
         if None in items:
             self._interruption.interrupt()
-            self._end(report, interrupted())
+            self.stop(report, interrupted())
             log.event("interrupted: calls in flight are being finished; Ctrl-C again abandons them", level=logging.WARNING)
         if self._fatal:
-            self._end(report, self._fatal[0])
+            self.stop(report, self._fatal[0])
         for result in results:
             if result.status != "pending":  # that comes again, in this run or in another
                 on_result(report.cost_usd)
@@ -196,7 +198,7 @@ class Distiller:
             anew = self._aggregated_anew(entries, read)
             read |= {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(anew))} if anew else {}
         except StoreError as error:
-            self._end(report, error)
+            self.stop(report, error)
             return {}
         found = {}
         for query in (entry.query for entry in entries):
@@ -257,11 +259,6 @@ class Distiller:
         statements = {edge: text for saving in savings for edge, text in saving.aggregation.statements.items()}
         aggregation = savings[0].aggregation.model_copy(update={"statements": statements})
         return self._store.save([saving.subgraph for saving in savings], aggregation, replace=savings[0].replace)
-
-    def _end(self, report: RunReport, error: DragGraphError) -> None:
-        self._stop.set()
-        if report.stopped is None:
-            report.stopped = error
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Figures:
 
 
 @dataclass(slots=True)
-class AggregationReport:
+class AggregateReport:
     """What making simple graphs anew came to; `statements` counts those that a teacher had merged."""
 
     sources: int = 0
@@ -50,15 +50,13 @@ class AggregationReport:
         return asdict(self)
 
 
-def aggregate_anew(
-    store: GraphStore, source_ids: Iterable[str], wanted: Callable[[Subgraph], Aggregation]
-) -> AggregationReport:
+def aggregate_anew(store: GraphStore, source_ids: Iterable[str], wanted: Callable[[Subgraph], Aggregation]) -> AggregateReport:
     """Make the simple graphs of these sources anew, a page in a transaction, and return what they were and are.
 
     A statement that a teacher merged stays where an edge of the same id is made of the same triples again; the others are
     joined anew.
     """
-    report = AggregationReport()
+    report = AggregateReport()
     for page in pages(source_ids, PAGE):
         found = store.read(page)
         groups: dict[tuple[Any, ...], tuple[Aggregation, list[str]]] = {}

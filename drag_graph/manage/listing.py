@@ -1,12 +1,10 @@
 """The stored queries as people see them listed."""
 
 from drag_graph.errors import StoreUnfit
-from drag_graph.manage.transfer import read_undamaged
+from drag_graph.manage.transfer import PAGE, read_undamaged
 from drag_graph.model import Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.store import GraphStore, iter_sources
-
-READ_AT_ONCE = 100
 
 
 def newest_queries(store: GraphStore, limit: int, offset: int = 0) -> tuple[list[Subgraph], int, list[StoreUnfit]]:
@@ -14,7 +12,7 @@ def newest_queries(store: GraphStore, limit: int, offset: int = 0) -> tuple[list
     found = [(item.created_at, item.id) for item in iter_sources(store) if not item.is_document]
     found.sort(key=lambda pair: pair[0], reverse=True)
     subgraphs, errors = list[Subgraph](), list[StoreUnfit]()
-    for some in pages([id_ for _, id_ in found[offset : offset + limit]], READ_AT_ONCE):
+    for some in pages([id_ for _, id_ in found[offset : offset + limit]], PAGE):
         read, damaged = read_undamaged(store, some)
         subgraphs += read
         errors += [error for _, error in damaged]

@@ -114,10 +114,8 @@ def as_json(document: Any) -> str:
 
 def damaged(what: str) -> StoreUnfit:
     """Return the error for something that is not as it was written."""
-    return StoreUnfit(
-        f"{what} in the store is not as drag-graph wrote it",
-        hint="`drag-graph db verify` names all that is damaged, and what cures it.",
-    )
+    hint = "`drag-graph db verify` names all that is damaged, and what cures it."
+    return StoreUnfit(f"{what} in the store is not as drag-graph wrote it", hint=hint)
 
 
 def _sorted(name: str, own: Row, rows: Iterable[Row]) -> Sequence[Row]:
