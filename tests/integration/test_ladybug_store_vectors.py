@@ -1,15 +1,21 @@
 """Vectors that are mostly zeros, as the built-in embedder makes them, are the same after any number of closings.
 
-The engine's compression of lists loses them (`drag_graph.stores.ladybug.files.COMPRESSION`).
+The engine's compression of lists loses them (`drag_graph.stores.ladybug.files.COMPRESSION`). What a search keeps of them in
+memory is as they are stored.
 """
 
 import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from drag_graph.graph.names import concept_id
 from drag_graph.model import Aggregation
-from drag_graph.ports.concepts import Changes
+from drag_graph.ports.concepts import Changes, Concept
+from drag_graph.stores.ladybug.search import LadybugSearch
 from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.vectors import VectorIndex
 from drag_graph.testing.builders import make_subgraph
 
 DIMENSION = 1024
@@ -55,3 +61,53 @@ def test_vectors_of_concepts_and_evidence_are_kept(tmp_path):
         found = store.search.candidates(sparse(0), [], 20).evidence
         near = [hit for hit in found if hit.score == pytest.approx(1.0)]
         assert len(near) == 3, "one of each query"
+
+
+@pytest.fixture
+def rows_read(monkeypatch):
+    """How many rows each index of vectors was made of, one after the other."""
+    made, numbers = VectorIndex.of, []
+
+    def counted(version, rows):
+        found = list(rows)
+        numbers.append(len(found))
+        return made(version, found)
+
+    monkeypatch.setattr(VectorIndex, "of", counted)
+    return numbers
+
+
+def test_a_search_after_a_write_reads_the_vectors_again_that_it_may_have_changed(tmp_path, rows_read):
+    known, (other,) = graphs(range(20)), graphs([20])
+    with LadybugStore(tmp_path / "graph.lbug") as store:
+        store.migrate()
+
+        def read_by_asking():
+            rows_read.clear()
+            found = store.search.candidates(sparse(20), [], 3)
+            # A search that has read nothing before finds the same.
+            assert found == LadybugSearch(store).candidates(sparse(20), [], 3)
+            return rows_read[:-3], [hit.id for hit in found.queries if hit.score > 0.99]
+
+        store.save(known, Aggregation())
+        assert read_by_asking() == ([20, 0, 0], [])
+        store.save([other], Aggregation())
+        assert read_by_asking() == ([1, 0, 0], [other.source_id])
+        store.aggregate([other.source_id], Aggregation(threshold=0.9))
+        assert read_by_asking() == ([], [other.source_id])
+        vectors = {item.id: sparse(number) for number, item in enumerate(other.evidence) if item.kept}
+        store.concepts.write(Changes(evidence=vectors))
+        assert read_by_asking() == ([0, len(vectors), 0], [other.source_id])
+        concept = Concept(concept_id(store.namespace, "iron"), "iron", "iron", 0, "", 0)
+        store.concepts.write(Changes(concepts=[concept], links=[(other.entities[0].id, concept.id)]))
+        (stored,) = store.concepts.read([concept.id])
+        store.concepts.write(Changes(named=[replace(stored, vector=sparse(20))]))
+        assert read_by_asking() == ([0, 0, 1], [other.source_id])
+        assert store.concepts.nearest_concepts(np.asarray([sparse(20), sparse(21)]), 1, floor=0.9) == [
+            [(concept.id, pytest.approx(1.0))],
+            [],
+        ]
+        store.save([other.model_copy(update={"embedding": sparse(21)})], Aggregation(), replace=True)
+        assert read_by_asking() == ([21, 0, 1], [])
+        store.erase([other.source_id])
+        assert read_by_asking() == ([20, 0, 1], []), "the concept is left to the next run of a linker"

@@ -90,18 +90,18 @@ class LadybugAccess:
         """Open a reading transaction (`Engine.reading`) once the schema is known to be this version's."""
         return self.ready().reading()
 
-    def writing(self, *, keeps_vectors: bool = False) -> AbstractContextManager[Session]:
+    def writing(self) -> AbstractContextManager[Session]:
         """Open the writing transaction (`Engine.writing`) once the schema is known to be this version's."""
-        return self.ready().writing(keeps_vectors=keeps_vectors)
+        return self.ready().writing()
 
     def in_reading(self, work: Callable[[Session], Result]) -> Result:
         """Return what `work` returns of a reading transaction."""
         with self.reading() as session:
             return work(session)
 
-    def in_writing(self, work: Callable[[Session], Result], *, keeps_vectors: bool = False) -> Result:
+    def in_writing(self, work: Callable[[Session], Result]) -> Result:
         """Return what `work` returns of the writing transaction."""
-        with self.writing(keeps_vectors=keeps_vectors) as session:
+        with self.writing() as session:
             return work(session)
 
     def ready(self) -> Engine:

@@ -16,7 +16,7 @@ What was measured of ladybug 0.22 and is held to here:
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,9 @@ COMPACTING_ROOM = 2
 READ_PATIENCE = 30.0
 """Seconds that a compaction waits for what other threads of this process read."""
 
+TOUCHED_AT_MOST = 10_000
+"""Nodes whose vectors are read again by their ids; after more, all are."""
+
 _engines: dict[str, "Engine"] = {}
 _places: dict[str, threading.Lock] = {}
 """A lock for each file: who waits for another process to let go of one file keeps nobody from another."""
@@ -41,9 +44,10 @@ _places_lock = threading.Lock()
 
 
 class Session:
-    """A connection with a transaction open on it. `check` is called before any row is given out."""
+    """A connection with a transaction open on it (see `Transaction`). `check` is called before any row is given out."""
 
     perhaps_done = False
+    touched: Collection[str] | None = None
 
     def __init__(self, connection: Any, location: str, check: Callable[[], None] | None = None) -> None:
         self._connection = connection
@@ -67,6 +71,9 @@ class Engine:
         self.read_only = read_only
         self.version = 0
         """Grows with every write of this process that may change a vector: what a cache of vectors is checked against."""
+        self._touched: dict[str, int] = {}
+        self._touched_lock = threading.Lock()
+        self._any_touched = 0
         self.upgrading = threading.Lock()
         """Held by the one of this process's stores that migrates the file; other processes are kept out by the file's lock."""
         self._key = key
@@ -151,7 +158,7 @@ class Engine:
     def _reopen(self, path: Path, patience: float) -> None:
         self._database, _ = files.open_database(path, read_only=False, timeout=patience)
         self._failure = ""
-        self.version += 1
+        self._touch(None)
 
     def _write_draft(self, draft: Path) -> None:
         import ladybug
@@ -184,11 +191,8 @@ class Engine:
             yield
 
     @contextmanager
-    def writing(self, *, keeps_vectors: bool = False) -> Iterator[Session]:
-        """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError.
-
-        `keeps_vectors` says that what is written neither adds, changes nor takes away a vector.
-        """
+    def writing(self) -> Iterator[Session]:
+        """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError."""
         if self.read_only:
             raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
         with self._write_lock:
@@ -202,9 +206,22 @@ class Engine:
                     yield session
                 committed = True
             finally:
-                self.version += not keeps_vectors
+                self._touch(session.touched if committed else None)
                 if not committed:
                     self._roll_back()
+
+    def _touch(self, ids: Collection[str] | None) -> None:
+        """Note the nodes whose vectors a write may have changed; None is any."""
+        with self._touched_lock:
+            self.version += ids is None or bool(ids)
+            self._touched |= dict.fromkeys(ids or (), self.version)
+            if ids is None or len(self._touched) > TOUCHED_AT_MOST:
+                self._touched, self._any_touched = {}, self.version
+
+    def touched_since(self, version: int) -> list[str] | None:
+        """Return the ids of the nodes whose vectors may have changed since a version; None where it may be any."""
+        with self._touched_lock:
+            return None if version < self._any_touched else [id_ for id_, last in self._touched.items() if last > version]
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

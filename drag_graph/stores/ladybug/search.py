@@ -1,10 +1,12 @@
 """Searching all subgraphs of a namespace of an embedded store: `drag_graph.ports.search.GraphSearch`.
 
-The engine has no vector index without a download, so vectors are compared here, all at once, in single precision; they are read
-again only after a write that may have changed them. An expansion is a few statements of one reading transaction.
+The engine has no vector index without a download, so vectors are compared here, all at once, in single precision; after a write
+only those are read again that it may have changed. An expansion is a few statements of one reading transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from drag_graph.model import Subgraph
 from drag_graph.paging import pages
@@ -30,22 +32,27 @@ class LadybugSearch:
         self._access = access
         self._indexes: dict[str, VectorIndex] = {}
 
-    def forget(self) -> None:
-        """Drop the vectors that were read."""
-        self._indexes = {}
-
-    def nearest(self, kind: str, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
-        """Return up to `k` (id, cosine) pairs of the `queries`, the `evidence` or the `similar` concepts, nearest first."""
+    def index(self, kind: str) -> VectorIndex:
+        """Return the vectors of the `queries`, the `evidence` or the `similar` concepts as they are now."""
         engine, index = self._access.ready(), self._indexes.get(kind)
-        if index is None or index.version != engine.version:
-            # The version is taken before the vectors, so that a write in between only makes the next call read again.
-            version = engine.version
+        # The version is taken before the vectors, so that a write in between only makes the next call read again.
+        version = engine.version
+        if index is None or (touched := engine.touched_since(index.version)) is None:
             index = VectorIndex.of(version, engine.stream(_VECTORS[kind], namespace=self._access.namespace))
-            self._indexes[kind] = index
-        return index.nearest(vector, k)
+        elif index.version != version:
+            index = index.renewed(version, touched, self._vectors(kind, touched))
+        self._indexes[kind] = index
+        return index
+
+    def _vectors(self, kind: str, ids: Sequence[str]) -> Iterator[Row]:
+        with self._access.reading() as session:
+            for some in pages(ids, IDS_AT_ONCE):
+                found = session.run("search_candidates_vectors", namespace=self._access.namespace, ids=some)
+                yield from (row for row in found if row["kind"] == kind)
 
     def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
-        pairs = {kind: self.nearest(kind, vector, k) if any(vector) else [] for kind in _VECTORS}
+        rows = np.asarray([vector], dtype=np.float32)
+        pairs = {kind: self.index(kind).nearest(rows, k)[0] if any(vector) else [] for kind in _VECTORS}
         ids = concept_ids(self._access.namespace, keys)
         with self._access.reading() as session:
             own = session.run("read_sources", namespace=self._access.namespace, ids=[source_id])

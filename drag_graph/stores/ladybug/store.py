@@ -38,12 +38,13 @@ class LadybugStore(LadybugAccess, SharedStore[Session]):
 
     @property
     def concepts(self) -> LadybugConcepts:
-        return LadybugConcepts(self)
+        return LadybugConcepts(self, self.search.index)
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         if not source_ids:
             return
         with self.writing() as session:
+            session.touched = ()
             found = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
             for source in found:
                 session.run("erase_edges", namespace=self._namespace, source_id=source["id"])
@@ -59,7 +60,8 @@ class LadybugStore(LadybugAccess, SharedStore[Session]):
         if not answers:
             return frozenset()
         checks.check_answers(answers, self._namespace)
-        with self.writing(keeps_vectors=True) as session:
+        with self.writing() as session:
+            session.touched = ()
             stored = self._lock_sources(session, (id_ for answer in answers for id_ in answer.source_ids)).keys()
             kept = write.write_answers(session, self._namespace, [item for item in answers if stored >= set(item.source_ids)])
         return checks.dropped(answers, kept)

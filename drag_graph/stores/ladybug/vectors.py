@@ -1,6 +1,7 @@
-"""Nearest queries by brute force: the engine compares only vectors whose length is declared, and ours varies by embedder."""
+"""The nearest vectors by brute force: the engine compares only vectors of a declared length, and ours varies by embedder."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -12,11 +13,13 @@ from drag_graph.ports.vectors import Vectors
 
 BLOCK = 1024
 """Rows that are read at once."""
+ASKED_AT_ONCE = 512
+"""Vectors compared with all others at once: so many rows of cosines are in memory together."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorIndex:
-    """The unit vectors of a namespace's queries at one version of the store (single precision)."""
+    """The unit vectors of a namespace's queries, evidence or concepts at one version of the store (single precision)."""
 
     version: int
     ids: list[str]
@@ -37,17 +40,36 @@ class VectorIndex:
         widest = max(ids)
         return cls(version, ids[widest], np.concatenate(blocks[widest]))
 
-    def nearest(self, vector: Sequence[float], k: int) -> list[tuple[str, float]]:
-        """Return up to `k` (id, cosine) pairs, nearest first, then by id; a vector of zeros has cosine 0 with every other."""
-        if k < 1 or not self.ids or len(vector) != self.vectors.shape[1]:
-            return []
-        cosines = self.vectors @ _units(np.asarray([vector], dtype=np.float32))[0]
-        if k < len(self.ids):
-            # All that are at least as near as the k-th, so that equal cosines are put in order by id.
-            limit = np.partition(cosines, -k)[-k]
-            places = np.flatnonzero(cosines >= limit).tolist()
-        else:
-            places = list(range(len(self.ids)))
+    def renewed(self, version: int, gone: Collection[str], rows: Iterable[dict[str, Any]]) -> "VectorIndex":
+        """Return the index without what is `gone`, and with these rows (see `of`), which may bring some of it back."""
+        without = frozenset(gone)
+        places = [place for place, id_ in enumerate(self.ids) if id_ not in without]
+        kept = VectorIndex(version, [self.ids[place] for place in places], self.vectors[places])
+        fresh = VectorIndex.of(version, rows)
+        if kept.width != fresh.width or not fresh.ids:
+            return max(kept, fresh, key=lambda index: index.width)
+        return VectorIndex(version, kept.ids + fresh.ids, np.concatenate([kept.vectors, fresh.vectors]))
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has; 0 where there is none."""
+        return self.vectors.shape[1] if self.ids else 0
+
+    def nearest(self, vectors: Vectors, k: int, *, floor: float = -math.inf) -> list[list[tuple[str, float]]]:
+        """Return of each vector up to `k` (id, cosine) pairs, nearest first, then by id; none of a vector of zeros."""
+        if k < 1 or vectors.shape[1] != self.width:
+            return [[] for _ in vectors]
+        return [
+            self._nearest(cosines, k, floor) if vector.any() else []
+            for start in range(0, len(vectors), ASKED_AT_ONCE)
+            for some in [vectors[start : start + ASKED_AT_ONCE]]
+            for vector, cosines in zip(some, _units(some) @ self.vectors.T, strict=True)
+        ]
+
+    def _nearest(self, cosines: Vectors, k: int, floor: float) -> list[tuple[str, float]]:
+        # All that are at least as near as the k-th, so that equal cosines are put in order by id.
+        least = max(floor, float(np.partition(cosines, -k)[-k])) if k < len(self.ids) else floor
+        places = np.flatnonzero(cosines >= least).tolist()
         pairs = [(self.ids[place], max(-1.0, min(1.0, float(cosines[place])))) for place in places]
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
 

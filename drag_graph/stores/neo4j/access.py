@@ -136,8 +136,7 @@ class Neo4jAccess:
         self._require_schema()
         return self._connection.read(work)
 
-    def in_writing(self, work: Callable[[Work], Result], *, keeps_vectors: bool = False) -> Result:
+    def in_writing(self, work: Callable[[Work], Result]) -> Result:
         """Return what `work` returns of a writing transaction; it may be called again. Raises StoreError."""
-        del keeps_vectors  # nothing is kept in this process
         self._require_schema()
         return self._connection.write(work)

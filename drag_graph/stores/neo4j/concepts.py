@@ -1,6 +1,6 @@
 """The concepts of a Neo4j namespace (docs/adr/0023-linking.md)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
@@ -53,7 +53,8 @@ class Neo4jConcepts(SharedConcepts):
     def _place(self) -> str:
         return f"namespace {self._namespace!r} of {self._access.location}"
 
-    def _writing(self, work: Callable[[Run], Result], *, keeps_vectors: bool) -> Result:
+    def _writing(self, work: Callable[[Run], Result], touched: Collection[str]) -> Result:
+        del touched  # no vectors are kept in this process
         token = self._token
 
         def run(session: Work) -> Result:
@@ -61,7 +62,7 @@ class Neo4jConcepts(SharedConcepts):
                 raise StoreLocked(f"{self._place} was taken over: this run was silent for too long", hint=_HINT)
             return work(session.run)
 
-        return self._access.in_writing(run, keeps_vectors=keeps_vectors)
+        return self._access.in_writing(run)
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         found: list[list[tuple[str, float]]] = [[] for _ in vectors]

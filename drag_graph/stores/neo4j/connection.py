@@ -5,7 +5,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -54,6 +54,8 @@ class Work:
 
     `perhaps_done` is true when the same work was committed before and nobody heard of its end: it may have come through.
     """
+
+    touched: Collection[str] | None = None
 
     def __init__(self, transaction: "neo4j.Transaction | neo4j.Session", *, perhaps_done: bool = False) -> None:
         self._transaction = transaction

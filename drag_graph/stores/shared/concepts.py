@@ -10,7 +10,7 @@ from drag_graph.paging import pages
 from drag_graph.ports.concepts import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.shared.records import node, same_as_record
-from drag_graph.stores.shared.transaction import Access, Result, Row, Run
+from drag_graph.stores.shared.transaction import Access, Result, Row, Run, Transaction
 
 IDS_AT_ONCE = 100
 PAGE = 2000
@@ -39,9 +39,17 @@ class SharedConcepts(ABC):
     def _reading(self, work: Callable[[Run], Result]) -> Result:
         return self._access.in_reading(lambda session: work(session.run))
 
-    def _writing(self, work: Callable[[Run], Result], *, keeps_vectors: bool) -> Result:
-        """Return what `work` returns in one transaction that writes; a linker's is refused once another has taken over."""
-        return self._access.in_writing(lambda session: work(session.run), keeps_vectors=keeps_vectors)
+    def _writing(self, work: Callable[[Run], Result], touched: Collection[str]) -> Result:
+        """Return what `work` returns in one transaction that writes; a linker's is refused once another has taken over.
+
+        `touched` are the ids of the nodes whose vectors it may change.
+        """
+
+        def write(session: Transaction) -> Result:
+            session.touched = touched
+            return work(session.run)
+
+        return self._access.in_writing(write)
 
     def waiting(self, limit: int) -> Waiting:
         found = self._rows("waiting", limit=limit)
@@ -59,8 +67,9 @@ class SharedConcepts(ABC):
         return [row for row in rows if row["text"] is not None]
 
     def write(self, changes: Changes) -> Written:
-        keeps_vectors = not (changes.evidence or changes.concepts or changes.recounted or changes.named)
-        return self._writing(lambda run: self._write(run, changes), keeps_vectors=keeps_vectors)
+        concepts = {item.id for item in (*changes.concepts, *changes.named)}
+        touched = concepts.union(changes.evidence, changes.recounted)
+        return self._writing(lambda run: self._write(run, changes), touched)
 
     def _write(self, run: Run, changes: Changes) -> Written:
         evidence = [{"id": id_, "vector": list(vector)} for id_, vector in sorted(changes.evidence.items())]

@@ -65,7 +65,7 @@ class SharedStore(ABC, Generic[Session]):
         """See Access."""
 
     @abstractmethod
-    def in_writing(self, work: Callable[[Session], Result], *, keeps_vectors: bool = False) -> Result:
+    def in_writing(self, work: Callable[[Session], Result]) -> Result:
         """See Access."""
 
     @abstractmethod
@@ -104,11 +104,12 @@ class SharedStore(ABC, Generic[Session]):
         if there is not None and self._read_only:
             checks.check_embedder(there, claimed, self.place)
         elif there != claimed or self._writing_tells:
-            self.in_writing(lambda session: self._claim(session, claimed), keeps_vectors=True)
+            self.in_writing(lambda session: self._claim(session, claimed))
         self._claimed = claimed
         return claimed
 
     def _claim(self, session: Session, wanted: tuple[str, int] | None) -> None:
+        session.touched = ()
         if wanted is not None:
             name, dimension = wanted
             (found,) = session.run("claim_embedder", namespace=self._namespace, embedder=name, dimension=dimension)
@@ -157,7 +158,10 @@ class SharedStore(ABC, Generic[Session]):
             self._claim(session, self._claimed)
             stored = self._lock_sources(session, ids)
             outcomes, wanted = self._planned(session, subgraphs, stored, replace)
-            self._write(session, wanted, [id_ for id_ in wanted if id_ in stored], aggregation)
+            replaced = [id_ for id_ in wanted if id_ in stored]
+            # What is replaced takes evidence and names of concepts along.
+            session.touched = None if replaced else wanted.keys()
+            self._write(session, wanted, replaced, aggregation)
             if session.perhaps_done and first:
                 # Then this run found its own work of before: what it did then is the answer.
                 pairs = zip(first, outcomes, strict=True)
@@ -235,6 +239,7 @@ class SharedStore(ABC, Generic[Session]):
 
     def mend(self, check: str, ids: Sequence[str]) -> int:
         def work(session: Session) -> int:
+            session.touched = ids
             return sum(len(session.run(name, namespace=self._namespace, ids=list(ids))) for name in MENDING[check])
 
         return self.in_writing(work)

@@ -1,6 +1,6 @@
 """What the shared parts of a store ask of an engine's transactions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Protocol, TypeVar
 
 Row = dict[str, Any]
@@ -9,9 +9,13 @@ Run = Callable[..., list[Row]]
 
 
 class Transaction(Protocol):
-    """Statements of one transaction. `perhaps_done`: the same work may have come through before (nobody heard of its end)."""
+    """Statements of one transaction. `perhaps_done`: the same work may have come through before (nobody heard of its end).
+
+    `touched` is set by work that writes: the ids of the nodes whose vectors it may change; None, as at first, means any.
+    """
 
     perhaps_done: bool
+    touched: Collection[str] | None
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         """Execute the statement of that name and return its rows."""
@@ -35,5 +39,5 @@ class Access(Protocol):
     def in_reading(self, work: Callable[[Any], Result]) -> Result:
         """Return what `work` returns, which reads."""
 
-    def in_writing(self, work: Callable[[Any], Result], *, keeps_vectors: bool = False) -> Result:
-        """Return what `work` returns in one transaction that writes; with `keeps_vectors`, no vector changes."""
+    def in_writing(self, work: Callable[[Any], Result]) -> Result:
+        """Return what `work` returns in one transaction that writes."""
