@@ -44,6 +44,8 @@ def exports(cli, store, *flags):
 def erased(cli, store):
     """Erase what a test leaves in a shared server."""
     yield
+    if isinstance(store, Path):
+        return
     for entry in cli("show", "--store", store, "--json").json:
         assert cli("db", "erase", "--query-id", entry["id"], "--store", store, "--yes").code == 0
 
