@@ -120,12 +120,12 @@ class Linker:
                 return  # changed again and again under our hands
             seen.update(source.id for source in sources)
             self._embed_evidence([item for source in sources for item in source.evidence], report)
-            for concepts, links in self._called(sources):
-                written = self._store.write(Changes(concepts=concepts, links=links))
+            ids = [source.id for source in sources]
+            for concepts, links in [*self._called(sources)] or [([], [])]:
+                written = self._store.write(Changes(concepts=concepts, links=links, sources=ids))
                 report.entities += written.entities
                 report.concepts += written.concepts
                 self._on_progress("linked", report.entities)
-            self._store.write(Changes(sources=[source.id for source in sources]))
 
     def _called(self, sources: Iterable[UnlinkedSource]) -> Iterator[tuple[list[Concept], list[tuple[str, str]]]]:
         """Yield the concepts of the sources' entities, and which entity is called so, a few at a time."""

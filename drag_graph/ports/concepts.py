@@ -100,7 +100,10 @@ class Changes:
     clusters: Sequence[tuple[Concept, str]] = ()
     """Concepts as they were read, each with its cluster, which is written unless the revision is another by now."""
     sources: Sequence[str] = ()
-    """Ids: they are linked, unless they have an entity without a concept or kept evidence without a vector."""
+    """Ids of those that the links are of: nobody replaces or erases them in the middle of the transaction.
+
+    They are linked, unless they have an entity without a concept or kept evidence without a vector.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,9 @@ class SharedConcepts(ABC):
         return self._writing(lambda run: self._write(run, changes), touched)
 
     def _write(self, run: Run, changes: Changes) -> Written:
+        # Who replaces or erases these sources waits, or is waited for: an entity stays while it comes to refer to a concept.
+        for some in pages(sorted(changes.sources), IDS_AT_ONCE):
+            self._run(run, "mark_linked", ids=some, linked=False)
         evidence = [{"id": id_, "vector": list(vector)} for id_, vector in sorted(changes.evidence.items())]
         self._each(run, "save_evidence_vectors", evidence, self.vectors_at_once)
         written = self._link(run, changes)
@@ -95,9 +98,8 @@ class SharedConcepts(ABC):
         return Written(sum(row["number"] for row in linked), max(0, len(fresh) - removed))
 
     def _mark(self, run: Run, source_ids: Sequence[str]) -> None:
-        """Mark those of these sources as linked that are. The first statement waits for who is replacing them."""
+        """Mark those of these sources as linked that are."""
         for some in pages(sorted(source_ids), IDS_AT_ONCE):
-            self._run(run, "mark_linked", ids=some, linked=False)
             if linked := sorted(set(some) - {row["source_id"] for row in self._unlinked(run, some)}):
                 self._run(run, "mark_linked", ids=linked, linked=True)
 
