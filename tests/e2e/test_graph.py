@@ -123,7 +123,7 @@ def test_what_is_damaged_is_named_beside_the_list_of_the_others(cli, tmp_path):
         store.migrate()
         store.save([whole, broken], Aggregation())
         with store.writing() as session:
-            session.execute("MATCH (q:Query {id: $id}) SET q.status = 'odd'", {"id": broken.source_id})
+            session.execute("MATCH (q:Source {id: $id}) SET q.status = 'odd'", {"id": broken.source_id})
     listed = cli("show", "--store", path, "--json", "-o", "list.json")
     assert (listed.code, [query["id"] for query in json.loads(Path("list.json").read_text())]) == (3, [whole.source_id])
     assert f"Error: source {broken.source_id} in the store is not as drag-graph wrote it" in listed.err

@@ -14,7 +14,7 @@ from drag_graph.stores.shared import migrate
 from drag_graph.testing.builders import make_subgraph
 
 ROOT = Path(__file__).parents[2]
-NEXT = "ALTER TABLE Query ADD later STRING;\nCREATE NODE TABLE Later (id STRING PRIMARY KEY);\n"
+NEXT = "ALTER TABLE Source ADD later STRING;\nCREATE NODE TABLE Later (id STRING PRIMARY KEY);\n"
 UPGRADE = """
 import os, signal, sys
 from pathlib import Path
