@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 # Processes that share the tests. Modules go to them in order of their names, so that the many short ones of `unit` come last.
-WORKERS ?= 3
+WORKERS ?= 4
 # Trust what the machine trusts: behind a company's proxy the bundled certificates are not enough.
 export UV_SYSTEM_CERTS ?= true
 # Hundreds of short processes load the same libraries: unless Python may keep what it compiled, each compiles them anew.
