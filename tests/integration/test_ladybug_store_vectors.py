@@ -13,7 +13,8 @@ import pytest
 from drag_graph.graph.names import concept_id
 from drag_graph.model import Aggregation
 from drag_graph.ports.concepts import Changes, Concept
-from drag_graph.stores.ladybug.search import LadybugSearch
+from drag_graph.stores.ladybug.engine import Session
+from drag_graph.stores.ladybug.search import IDS_AT_ONCE, LadybugSearch
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.ladybug.vectors import VectorIndex
 from drag_graph.testing.builders import make_subgraph
@@ -111,3 +112,34 @@ def test_a_search_after_a_write_reads_the_vectors_again_that_it_may_have_changed
         assert read_by_asking() == ([21, 0, 1], [])
         store.erase([other.source_id])
         assert read_by_asking() == ([20, 0, 1], []), "the concept is left to the next run of a linker"
+
+
+def test_after_much_was_written_all_vectors_are_read_at_once(tmp_path, monkeypatch):
+    asked, run = [], Session.run
+
+    def counted(self, name, /, **parameters):
+        asked.extend([name] if name == "search_candidates_vectors" else [])
+        return run(self, name, **parameters)
+
+    monkeypatch.setattr(Session, "run", counted)
+    with LadybugStore(tmp_path / "graph.lbug") as store:
+        store.migrate()
+        assert store.search.index("queries").ids == []
+        store.save(graphs(range(IDS_AT_ONCE + 1)), Aggregation())
+        assert len(store.search.index("queries").ids) == IDS_AT_ONCE + 1
+        assert asked == []
+        store.save(graphs([IDS_AT_ONCE + 1]), Aggregation())
+        assert len(store.search.index("queries").ids) == IDS_AT_ONCE + 2
+        assert len(asked) == 1
+
+
+def test_shorter_vectors_are_found_when_the_longer_ones_are_gone(tmp_path):
+    (graph,) = graphs([0])
+    longer, *shorter = (item.id for item in graph.evidence if item.kept)
+    with LadybugStore(tmp_path / "graph.lbug") as store:
+        store.migrate()
+        store.save([graph], Aggregation())
+        store.concepts.write(Changes(evidence={longer: [1.0] * 9} | dict.fromkeys(shorter, [1.0] * 3)))
+        assert store.search.index("evidence").ids == [longer]
+        store.concepts.write(Changes(evidence={longer: [1.0] * 3}))
+        assert sorted(store.search.index("evidence").ids) == sorted([longer, *shorter])

@@ -34,7 +34,7 @@ COMPACTING_ROOM = 2
 READ_PATIENCE = 30.0
 """Seconds that a compaction waits for what other threads of this process read."""
 
-TOUCHED_AT_MOST = 10_000
+TOUCHED_AT_MOST = 1_000
 """Nodes whose vectors are read again by their ids; after more, all are."""
 
 _engines: dict[str, "Engine"] = {}

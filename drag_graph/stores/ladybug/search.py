@@ -1,7 +1,8 @@
 """Searching all subgraphs of a namespace of an embedded store: `drag_graph.ports.search.GraphSearch`.
 
-The engine has no vector index without a download, so vectors are compared here, all at once, in single precision; after a write
-only those are read again that it may have changed. An expansion is a few statements of one reading transaction.
+The engine has no vector index without a download, so vectors are compared here, all at once, in single precision. After a
+write those are read again that it may have changed. All are read where these are many, or not known: after a replacement, an
+erasure or a write that failed. An expansion is a few statements of one reading transaction.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,8 @@ from drag_graph.stores.ladybug.vectors import VectorIndex
 
 IDS_AT_ONCE = 32
 """As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""
+READ_BY_IDS = 8
+"""One vector of so many may have changed for it to be read by its id, which takes six times as long as reading it among all."""
 _VECTORS = {
     "queries": "search_candidates_query_vectors",
     "evidence": "search_candidates_evidence_vectors",
@@ -37,12 +40,19 @@ class LadybugSearch:
         engine, index = self._access.ready(), self._indexes.get(kind)
         # The version is taken before the vectors, so that a write in between only makes the next call read again.
         version = engine.version
-        if index is None or (touched := engine.touched_since(index.version)) is None:
+        if index is not None and index.version != version:
+            index = self._renewed(kind, index, version)
+        if index is None:
             index = VectorIndex.of(version, engine.stream(_VECTORS[kind], namespace=self._access.namespace))
-        elif index.version != version:
-            index = index.renewed(version, touched, self._vectors(kind, touched))
         self._indexes[kind] = index
         return index
+
+    def _renewed(self, kind: str, index: VectorIndex, version: int) -> VectorIndex | None:
+        """Return the index with what was written since; None where all is to be read, or that is cheaper."""
+        touched = self._access.ready().touched_since(index.version)
+        if touched is None or len(touched) > max(IDS_AT_ONCE, len(index.ids) // READ_BY_IDS):
+            return None
+        return index.renewed(version, touched, self._vectors(kind, touched))
 
     def _vectors(self, kind: str, ids: Sequence[str]) -> Iterator[Row]:
         with self._access.reading() as session:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -15,6 +15,8 @@ BLOCK = 1024
 """Rows that are read at once."""
 ASKED_AT_ONCE = 512
 """Vectors compared with all others at once: so many rows of cosines are in memory together."""
+ERROR = 1e-5
+"""More than a cosine of single precision may be wrong by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +42,19 @@ class VectorIndex:
         widest = max(ids)
         return cls(version, ids[widest], np.concatenate(blocks[widest]))
 
-    def renewed(self, version: int, gone: Collection[str], rows: Iterable[dict[str, Any]]) -> "VectorIndex":
-        """Return the index without what is `gone`, and with these rows (see `of`), which may bring some of it back."""
-        without = frozenset(gone)
+    def renewed(self, version: int, gone: Collection[str], rows: Iterable[dict[str, Any]]) -> "VectorIndex | None":
+        """Return the index without what is `gone`, and with these rows (see `of`), which may bring some of it back.
+
+        Returns None where all are to be read: its longest vectors are gone, and it does not know the shorter ones.
+        """
+        without, kept, fresh = frozenset(gone), self, VectorIndex.of(version, rows)
         places = [place for place, id_ in enumerate(self.ids) if id_ not in without]
-        kept = VectorIndex(version, [self.ids[place] for place in places], self.vectors[places])
-        fresh = VectorIndex.of(version, rows)
+        if len(places) < len(self.ids):
+            kept = VectorIndex(version, [self.ids[place] for place in places], self.vectors[places])
+        if max(kept.width, fresh.width) < self.width:
+            return None
         if kept.width != fresh.width or not fresh.ids:
-            return max(kept, fresh, key=lambda index: index.width)
+            return replace(max(kept, fresh, key=lambda index: index.width), version=version)
         return VectorIndex(version, kept.ids + fresh.ids, np.concatenate([kept.vectors, fresh.vectors]))
 
     @property
@@ -60,17 +67,18 @@ class VectorIndex:
         if k < 1 or vectors.shape[1] != self.width:
             return [[] for _ in vectors]
         return [
-            self._nearest(cosines, k, floor) if vector.any() else []
+            self._nearest(unit, cosines, k, floor) if unit.any() else []
             for start in range(0, len(vectors), ASKED_AT_ONCE)
-            for some in [vectors[start : start + ASKED_AT_ONCE]]
-            for vector, cosines in zip(some, _units(some) @ self.vectors.T, strict=True)
+            for units in [_units(vectors[start : start + ASKED_AT_ONCE])]
+            for unit, cosines in zip(units, units @ self.vectors.T, strict=True)
         ]
 
-    def _nearest(self, cosines: Vectors, k: int, floor: float) -> list[tuple[str, float]]:
-        # All that are at least as near as the k-th, so that equal cosines are put in order by id.
+    def _nearest(self, unit: Vectors, cosines: Vectors, k: int, floor: float) -> list[tuple[str, float]]:
+        # In a product the last digits of equal rows differ by their places: what may be among the k gets a cosine row by row.
         least = max(floor, float(np.partition(cosines, -k)[-k])) if k < len(self.ids) else floor
-        places = np.flatnonzero(cosines >= least).tolist()
-        pairs = [(self.ids[place], max(-1.0, min(1.0, float(cosines[place])))) for place in places]
+        places = np.flatnonzero(cosines >= least - ERROR)
+        exact = np.clip((self.vectors[places] * unit).sum(axis=1), -1.0, 1.0)
+        pairs = [(self.ids[places[at]], float(exact[at])) for at in np.flatnonzero(exact >= floor)]
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
 
 
