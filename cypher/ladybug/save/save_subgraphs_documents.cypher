@@ -1,6 +1,6 @@
 // what: makes the nodes of documents from maps of their properties
 // parameters: namespace, rows
-// returns: one row a document: id, place
+// returns: nothing
 UNWIND $rows AS r
 CREATE (:Source {
   namespace: $namespace, kind: 'document', id: r.id, name: r.name, uri: r.uri, sha256: r.sha256, media_type: r.media_type,

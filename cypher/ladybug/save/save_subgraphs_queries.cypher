@@ -1,6 +1,6 @@
 // what: makes the nodes of queries from maps of their properties
 // parameters: namespace, rows
-// returns: one row a query: id, place
+// returns: nothing
 UNWIND $rows AS r
 CREATE (:Source {
   namespace: $namespace, kind: 'query', id: r.id, text: r.text, `options`: r.`options`[2:], domain: r.domain, complexity: r.complexity,
