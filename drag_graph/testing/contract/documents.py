@@ -77,6 +77,18 @@ class DocumentContract(Contract):
         assert store.counts()["REFERS_TO"] == len(document.entities) + len(query.entities)
         assert store.verify() == []
 
+    def test_it_is_no_query_in_a_search(self, store: GraphStore, namespace: str) -> None:
+        vector = (1.0, 0.0)
+        store.embedder(("of-tests", len(vector)))
+        queries: list[str] = []
+        # The second search may rest on what the first one read.
+        for number in range(2):
+            query = make_subgraph(number, namespace=namespace, embedding=vector)
+            store.save([query, make_document_subgraph(number, namespace=namespace, embedding=vector)], PLAIN)
+            queries.append(query.source_id)
+            found = store.search.candidates(vector, [], 10).queries
+            assert sorted(hit.id for hit in found) == sorted(queries)
+
     def test_an_answer_rests_on_it_and_its_audit_names_the_passage(self, store: GraphStore, graph: Subgraph) -> None:
         store.save([graph], PLAIN)
         (there,) = store.read([graph.source_id])
