@@ -5,6 +5,7 @@ returns the reason why two names, predicates or statements differ, in words that
 """
 
 import re
+from itertools import pairwise
 
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.graph.opposites import (
@@ -79,7 +80,9 @@ def predicates_contradict(first: str, second: str) -> str:
     one, two = predicate_words(first), predicate_words(second)
     only_one, only_two = ([word for word in words if word not in _WEAK] for words in _difference(one, two))
     if _negation_differs(one, two):
-        return "" if set(only_one).symmetric_difference(only_two) - NEGATIONS - {"longer"} else "one is negated"
+        # "No longer" is one negation; in "lives longer with" the word says more than the other predicate does.
+        denying = NEGATIONS | ({"longer"} if ("no", "longer") in {*pairwise(one), *pairwise(two)} else set())
+        return "" if set(only_one).symmetric_difference(only_two) - denying else "one is negated"
     if len(only_one) != 1 or len(only_two) != 1:
         return ""
     left, right = only_one[0], only_two[0]

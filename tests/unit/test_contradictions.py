@@ -60,4 +60,7 @@ def test_evidence_that_denies_by_a_contraction_is_no_repeat(denial):
 def test_what_says_the_same_in_other_words_is_neither():
     assert not predicates_contradict("is longer than", "is not shorter than")
     assert not predicates_contradict("reduces", "reduces the risk of")
+    assert not predicates_contradict("lives longer with", "does not live with")
+    assert not predicates_contradict("lasts longer than", "does not last")
+    assert not predicates_contradict("takes longer than", "does not take")
     assert not statements_differ("Aspirin reduces bleeding.", "Bleeding is reduced by aspirin.")
