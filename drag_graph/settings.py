@@ -5,10 +5,12 @@ that over the defaults. `origins` tells where each value came from.
 """
 
 import os
+import re
+import unicodedata
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
@@ -57,13 +59,22 @@ def _address(value: str) -> str:
     return value
 
 
-def _printable(value: str) -> str:
-    if not value.isprintable():
+def _without_controls(value: str) -> str:
+    if any(unicodedata.category(character) == "Cc" for character in value):
         raise ValueError("must have no control characters")
     return value
 
 
+def _place(value: str) -> str:
+    try:
+        os.path.realpath(Path(re.sub("^(curated|tape|transformers):", "", value)).expanduser())
+    except (RuntimeError, ValueError) as error:  # the home of an unknown user, a null character
+        raise ValueError(f"is no path ({error})") from None
+    return value
+
+
 BaseUrl = Annotated[str, AfterValidator(_address)]
+Place = Annotated[str, AfterValidator(_place)]
 
 
 class Settings(BaseSettings):
@@ -74,8 +85,8 @@ class Settings(BaseSettings):
     )
 
     # The store
-    store: str = Field(DEFAULT_STORE, description="A path (embedded), or bolt://… or neo4j://… (Neo4j).")
-    namespace: Annotated[str, AfterValidator(_printable)] = Field(
+    store: Place = Field(DEFAULT_STORE, description="A path (embedded), or bolt://… or neo4j://… (Neo4j).")
+    namespace: Annotated[str, AfterValidator(_without_controls)] = Field(
         "default", min_length=1, description="Projects that share a store cannot see each other."
     )
     neo4j_username: str = "neo4j"
@@ -84,16 +95,16 @@ class Settings(BaseSettings):
     store_timeout: Annotated[float, Field(gt=0)] = Field(30.0, description="Seconds to wait for a store that is away.")
 
     # The embedder
-    embedder: str = Field("auto", description="auto, lexical, minilm, a folder, or a LiteLLM name.")
+    embedder: Place = Field("auto", description="auto, lexical, minilm, a folder, or a LiteLLM name.")
     embedder_base_url: BaseUrl = ""
     embedder_api_key: SecretStr = SecretStr("")
 
     # The teacher
-    teacher: str = Field("", description="A LiteLLM model, curated:FILE or tape:FILE; none by default.")
+    teacher: Place = Field("", description="A LiteLLM model, curated:FILE or tape:FILE; none by default.")
     teacher_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
     teacher_api_key: SecretStr = SecretStr("")
     teacher_timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds a call may take.")
-    ledger: str = Field("", description="The file of replies and runs; by default beside an embedded store.")
+    ledger: Place = Field("", description="The file of replies and runs; by default beside an embedded store.")
     plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls a query; paper: step by step (docs/plans.md).")
     number_of_evidence: PositiveInt | None = Field(
         None, description="Evidence asked for (N); by default the plan's, and at least 1.25 K."
@@ -128,7 +139,7 @@ class Settings(BaseSettings):
     days_to_live: PositiveInt | None = Field(None, description="By default 30 for medical questions, 90 for others.")
 
     # The student
-    student: str = Field("nearest", min_length=1, description="nearest, transformers:NAME, or a LiteLLM model.")
+    student: Place = Field("nearest", min_length=1, description="nearest, transformers:NAME, or a LiteLLM model.")
     student_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
     student_api_key: SecretStr = SecretStr("")
     student_timeout: Annotated[float, Field(gt=0)] = 120.0
@@ -157,8 +168,9 @@ class Settings(BaseSettings):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _is_no_switch(cls, value: Any, field: ValidationInfo) -> Any:
-        if isinstance(value, bool) and "bool" not in str(cls.model_fields[str(field.field_name)].annotation):
+    def _reject_boolean(cls, value: Any, field: ValidationInfo) -> Any:
+        annotation = cls.model_fields[str(field.field_name)].annotation
+        if isinstance(value, bool) and bool not in (annotation, *get_args(annotation)):
             raise ValueError("takes a value, not true or false")
         return value
 
@@ -227,7 +239,7 @@ def load_settings(flags: Mapping[str, Any] | None = None) -> Settings:
             raise _unknown(name, CONFIG_FILE) from error
         hint = f"See `drag-graph config`; a value can come from a flag, {PREFIX}{name.upper()} or {CONFIG_FILE}."
         raise ConfigurationError(f"setting {name!r}: {first['msg'].removeprefix('Value error, ')}", hint=hint) from error
-    if settings.ledger_path.absolute() == Path(settings.store).expanduser().absolute():
+    if os.path.realpath(settings.ledger_path) == os.path.realpath(Path(settings.store).expanduser()):
         hint = "Name another file with --ledger, or leave it out: then it is beside the store."
         raise ConfigurationError(f"the ledger and the store are one file: {settings.ledger}", hint=hint)
     return settings

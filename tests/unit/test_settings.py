@@ -50,13 +50,27 @@ def test_an_unknown_key_in_the_file_is_an_error(folder):
         ("threshold = false", "'threshold': takes a value"),
         ('namespace = "a\\u0007b"', "'namespace': must have no control characters"),
         ('store = "one.lbug"\nledger = "./one.lbug"', "the ledger and the store are one file"),
+        ('store = "one.lbug"\nledger = "sub/../one.lbug"', "the ledger and the store are one file"),
+        ('store = "one.lbug"\nledger = "link.lbug"', "the ledger and the store are one file"),
+        ('store = "~nosuch/x"', r"'store': is no path \(Could not determine home"),
+        ('ledger = "~nosuch/x"', r"'ledger': is no path \(Could not determine home"),
+        ('teacher = "curated:~nosuch/x"', r"'teacher': is no path \(Could not determine home"),
+        ('student = "transformers:~nosuch/x"', r"'student': is no path \(Could not determine home"),
+        ('embedder = "~nosuch/x"', r"'embedder': is no path \(Could not determine home"),
+        ('store = "a\\u0000b"', r"'store': is no path \(embedded null"),
     ],
 )
 def test_what_a_setting_cannot_be_is_said(folder, line, said):
+    (folder / "link.lbug").symlink_to("one.lbug")
     (folder / "drag-graph.toml").write_text(line, encoding="utf-8")
     with pytest.raises(ConfigurationError, match=said) as caught:
         load_settings()
     assert caught.value.hint
+
+
+def test_a_namespace_may_have_any_letters_and_spaces():
+    name = "\u0645\u06cc\u200c\u0631\u0648\u062f\u00a01"
+    assert load_settings({"namespace": name}).namespace == name
 
 
 def test_a_switch_takes_true(folder):
