@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import neo4j
 import pytest
@@ -14,10 +15,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
+from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.manage.export import canonical_lines
 from drag_graph.model import Aggregation
+from drag_graph.ports.concepts import Changes, Concept, Written
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.shared.statements import load
 from drag_graph.testing.builders import expected, make_subgraph
 from drag_graph.testing.finding import query_ids
 
@@ -255,8 +259,9 @@ class Saboteur:
 
 
 @pytest.mark.neo4j
-@pytest.mark.parametrize("outcome", ["created", "replaced"])
-class TestDeadlock:
+class BesideAnother:
+    """A store, and transactions of somebody else beside it."""
+
     @pytest.fixture
     def driver(self, neo4j_address):
         uri, username, password = neo4j_address
@@ -282,6 +287,55 @@ class TestDeadlock:
             time.sleep(0.01)
         raise AssertionError("nobody waits")
 
+    def repeats(self, caplog):
+        fields = [record.drag_graph_fields for record in caplog.records if record.getMessage() == "store_repeats"]
+        return [field["status"] for field in fields].count(DEADLOCK)
+
+
+def linking(store, id_):
+    """Return what a linker writes of a source."""
+    (source,) = [source for source in store.concepts.waiting(10).sources if source.id == id_]
+    called = {entity: (concept_key(text), text) for entity, text in source.entities}
+    made = {entity: Concept(concept_id(store.namespace, key), key, text) for entity, (key, text) in called.items()}
+    links = [(entity, concept.id) for entity, concept in made.items()]
+    return Changes(concepts=list({item.id: item for item in made.values()}.values()), links=links, sources=[id_])
+
+
+class TestLinking(BesideAnother):
+    def test_a_linker_waits_for_who_erases_its_source(self, store, driver, caplog):
+        """Otherwise a concept would count an entity that goes, as the eraser has not seen that it refers to one.
+
+        The linker waits before it writes: else each would have what the other wants, and one would be sacrificed.
+        """
+        caplog.set_level(logging.INFO, logger="drag_graph")
+        common, own = ("mitosis", "is_a", "cell division", 0.9, 0), ("meiosis", "is_a", "cell division", 0.9, 0)
+        graphs = [make_subgraph(n, namespace=store.namespace, triples=some) for n, some in enumerate([[common], [common, own]])]
+        stays, goes = [graph.query.id for graph in graphs]
+        store.save(graphs[:1], PLAIN)
+        store.concepts.write(linking(store, stays))
+        orderly = export_of(store)
+        store.save(graphs[1:], PLAIN)
+        changes = linking(store, goes)
+        with ThreadPoolExecutor(1) as pool, driver.session() as session, session.begin_transaction() as eraser:
+
+            def run(name, **values):
+                eraser.run(*load(name, "neo4j").bind(namespace=store.namespace, **values)).consume()
+
+            run("lock_sources", ids=[goes])
+            writing = pool.submit(store.concepts.write, changes)
+            self.wait_for_blocked(driver, store.namespace, 1)
+            for name in ("concepts_of_sources", "erase_subgraphs", "erase_sources"):
+                run(name, source_ids=[goes])
+            eraser.commit()
+            assert writing.result(timeout=60) == Written(0, 0)
+        assert self.repeats(caplog) == 0
+        assert store.verify() == []
+        assert {(item.name, item.entities) for item in store.concepts.read()} == {("mitosis", 1), ("cell division", 1)}
+        assert export_of(store) == orderly
+
+
+@pytest.mark.parametrize("outcome", ["created", "replaced"])
+class TestDeadlock(BesideAnother):
     @contextlib.contextmanager
     def saving(self, store, outcome):
         """Save a batch in a thread, within the context; check that it came through; yield the batch's ids in their order."""
@@ -298,10 +352,6 @@ class TestDeadlock:
         assert outcomes == [outcome] * 6
         check_once(store)
         assert export_of(store) == orderly
-
-    def repeats(self, caplog):
-        fields = [record.drag_graph_fields for record in caplog.records if record.getMessage() == "store_repeats"]
-        return [field["status"] for field in fields].count(DEADLOCK)
 
     def test_the_saboteur_is_sacrificed(self, store, driver, outcome, caplog):
         """The save holds the first and waits for the last, which the saboteur has; then he wants the first."""
