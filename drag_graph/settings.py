@@ -77,6 +77,12 @@ BaseUrl = Annotated[str, AfterValidator(_address)]
 Place = Annotated[str, AfterValidator(_place)]
 
 
+def _store_place(value: str) -> str:
+    if "://" not in value and not Path(value).name:
+        raise ValueError("must be the path of a file, or an address such as bolt://HOST:7687")
+    return _place(value)
+
+
 class Settings(BaseSettings):
     """What a run is made with. Unknown keys in `drag-graph.toml` are an error, not a surprise."""
 
@@ -85,7 +91,9 @@ class Settings(BaseSettings):
     )
 
     # The store
-    store: Place = Field(DEFAULT_STORE, description="A path (embedded), or bolt://… or neo4j://… (Neo4j).")
+    store: Annotated[str, AfterValidator(_store_place)] = Field(
+        DEFAULT_STORE, description="A path (embedded), or bolt://… or neo4j://… (Neo4j)."
+    )
     namespace: Annotated[str, AfterValidator(_without_controls)] = Field(
         "default", min_length=1, description="Projects that share a store cannot see each other."
     )

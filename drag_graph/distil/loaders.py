@@ -4,7 +4,9 @@ import csv
 import itertools
 import json
 import re
+import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,16 +14,17 @@ from drag_graph.errors import InputError
 from drag_graph.inputs import LINE_LIMIT, InputLine, parse_lines
 from drag_graph.model import DEFAULT_NAMESPACE, Domain
 
+STANDARD = Path("-")
 _OPTION = re.compile(r"[a-j]|(?:option|choice)[ _]?(?:[a-j]|\d+)")
 
 
 def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Domain | None = None) -> Iterator[InputLine]:
-    """Yield the lines of a JSONL or CSV file as queries, in order; blank lines are passed over.
+    """Yield the lines of a JSONL or CSV file as queries, in order; blank lines are passed over. The path - is standard input.
 
     `domain` is for lines that name none. Raises InputError when the file cannot be opened, or is JSON of another form.
     """
     try:
-        with path.open("rb") as file:
+        with nullcontext(sys.stdin.buffer) if path == STANDARD else path.open("rb") as file:
             bounded = _bounded_lines(file)
             first, second = next(bounded, b""), next(bounded, b"")
             head = first.removeprefix(b"\xef\xbb\xbf").strip()
@@ -42,6 +45,8 @@ def _check_form(path: Path, head: bytes, second: bytes) -> None:
         raise InputError(
             f"{path} has no column `question`", hint="Its first line names columns: id, question, options, answer."
         )
+    if b"\r" in head and _is_header(head):
+        raise InputError(f"{path} ends its lines by carriage returns alone", hint="Save it with line feeds.")
     if head == b"{" and second.startswith(b'"'):
         raise InputError(f"{path} is JSON over several lines, not one object a line", hint=f"jq -c . {path} > questions.jsonl")
 
@@ -51,7 +56,8 @@ def _is_header(head: bytes) -> bool:
 
 
 def _cells(line: bytes) -> list[str]:
-    return next(csv.reader([line.decode("utf-8", "replace")], delimiter=_delimiter(line)), [])
+    text = line.decode("utf-8", "replace").splitlines() or [""]  # old Mac files end lines by a carriage return alone
+    return next(csv.reader(text[:1], delimiter=_delimiter(line)), [])
 
 
 def _delimiter(head: bytes) -> str:

@@ -1,6 +1,8 @@
 """Bad input lines are named with their number and reason, and the others go on."""
 
+import io
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -98,6 +100,18 @@ def test_a_missing_file_and_a_folder_are_said_in_words(tmp_path):
 def test_no_line_of_bytes_raises_anything_else(line):
     for entry in parse_lines([line], namespace="default"):
         assert (entry.query is None) == bool(entry.problem)
+
+
+def test_a_dash_is_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"question": "Why?"}\n')))
+    assert [line.query.text for line in read_queries(Path("-"))] == ["Why?"]
+
+
+def test_lines_that_end_by_carriage_returns_alone_are_said_in_words(tmp_path):
+    path = tmp_path / "mac.csv"
+    path.write_bytes(b"id,question\r1,Why?\r2,Who?\r")
+    with pytest.raises(InputError, match="carriage returns"):
+        list(read_queries(path))
 
 
 def test_26_options_are_allowed():

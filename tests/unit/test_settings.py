@@ -57,6 +57,8 @@ def test_an_unknown_key_in_the_file_is_an_error(folder):
         ('teacher = "curated:~nosuch/x"', r"'teacher': is no path \(Could not determine home"),
         ('student = "transformers:~nosuch/x"', r"'student': is no path \(Could not determine home"),
         ('embedder = "~nosuch/x"', r"'embedder': is no path \(Could not determine home"),
+        ('store = ""', "'store': must be the path of a file"),
+        ('store = "/"', "'store': must be the path of a file"),
         ('store = "a\\u0000b"', r"'store': is no path \(embedded null"),
     ],
 )
