@@ -68,10 +68,10 @@ def ask(
             render.write(answers_text(given))
     if output not in {None, STANDARD}:
         typer.echo(f"Trace it back: drag-graph audit {output}", err=True)
+    if output != STANDARD:  # there the file is, and nothing else
+        render.answers(report, as_json=json) if file is not None else render.answer(asked, as_json=json, explain=explain)
     if file is not None:
-        render.answers(report, as_json=json)
         end(report)
-    render.answer(asked, as_json=json, explain=explain)
     raise typer.Exit(0 if asked.answer.text.strip() else 1)
 
 

@@ -1,5 +1,6 @@
 """Answers in a file of their own: what `ask --no-keep -o FILE` writes and `audit FILE` reads (docs/asking.md)."""
 
+import gzip
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,6 +12,7 @@ from drag_graph.model import Answer
 
 FORMAT = "drag-graph answers"
 VERSION = 1
+_GZIP = b"\x1f\x8b"
 
 
 class _Document(BaseModel):
@@ -34,9 +36,10 @@ def read_answer(path: Path, prefix: str = "") -> Answer:
     """
     hint = "Give a file that `drag-graph ask --no-keep -o FILE` wrote, or the id of a stored answer."
     try:
-        document = _Document.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
+        content = path.read_bytes()
+        document = _Document.model_validate_json(gzip.decompress(content) if content.startswith(_GZIP) else content)
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path} cannot be read: {error.args[-1]}", hint=hint) from error
     except ValidationError as error:
         raise InputError(f"{path} is not a file of answers", hint=hint) from error
     if document.format != FORMAT or document.version != VERSION:
