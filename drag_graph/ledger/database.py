@@ -208,6 +208,8 @@ class Database:
                 raise
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             hint = "What is complete is stored. Make room, mend the file's permissions, or choose another file with --ledger."
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+                hint = "It is damaged: put a copy in its place, or choose another file with --ledger. The store is not touched."
             raise StoreUnfit(f"the ledger {self.path} cannot be used: {reason}", hint=hint) from error
 
 

@@ -180,6 +180,15 @@ def test_a_folder_and_an_unwritable_place_are_refused_in_words(tmp_path):
         Ledger(tmp_path / "file" / "x.ledger")
 
 
+def test_a_ledger_that_is_cut_off_is_called_damaged(tmp_path):
+    path = tmp_path / "x.ledger"
+    Ledger(path).close()
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(StoreUnfit, match="cannot be used") as caught, Ledger(path) as ledger:
+        ledger.tape.lengths("any")
+    assert "damaged" in caught.value.hint
+
+
 def test_a_full_disk_leaves_nothing_half_written(tmp_path):
     """The process may write no file beyond 300 kB, which is what a full disk looks like to it."""
     program = f"""
