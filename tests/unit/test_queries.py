@@ -24,9 +24,7 @@ ENGINES_OWN = {
     },
     # Its Cypher cannot make edges between collected nodes. A file that keeps what was deleted is made anew.
     "ladybug": {
-        "compact_ends",
         "compact_load",
-        "compact_load_between",
         "compact_nodes",
         "compact_relationships",
         "mark_graphs",

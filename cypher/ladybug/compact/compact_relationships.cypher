@@ -1,5 +1,5 @@
-// what: writes the relationships of a table between two node tables to a file. The caller puts in the names (<table>, <from>, <to>),
-//     which the engine gave, and the file (<file>)
+// what: writes the rows of a relationship table, which joins one pair of node tables, to a file. The caller puts in the names (<table>,
+//     which the engine gave, and <file>)
 // parameters: none
 // returns: nothing
-COPY (MATCH (a:`<from>`)-[r:`<table>`]->(b:`<to>`) RETURN a.id, b.id, r.*) TO '<file>'
+COPY (MATCH (a)-[r:`<table>`]->(b) RETURN a.id, b.id, r.*) TO '<file>'

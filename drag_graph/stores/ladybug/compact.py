@@ -4,7 +4,7 @@ The engine writes each table to a file beside the store and reads it into a data
 if it fails, that database is thrown away, and the store is as it was.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +21,11 @@ def write_tables(execute: Execute, folder: Path) -> list[str]:
     tables = execute(_text("show_tables"))
     for table in sorted(tables, key=lambda row: (row["type"] != "NODE", row["name"])):
         name = table["name"]
-        if table["type"] == "NODE":
-            file = _quoted(folder / f"{name}.parquet")
-            execute(_text("compact_nodes", table=name, file=file))
-            loads.append(_text("compact_load", table=name, file=file))
-        else:
-            loads += _write_relationships(execute, folder, name)
+        file = _quoted(folder / f"{name}.parquet")
+        write = "compact_nodes" if table["type"] == "NODE" else "compact_relationships"
+        execute(_text(write, table=name, file=file))
+        loads.append(_text("compact_load", table=name, file=file))
     return loads
-
-
-def _write_relationships(execute: Execute, folder: Path, name: str) -> Iterator[str]:
-    for row in execute(_text("compact_ends", table=name)):
-        first, second, *_ = row.values()
-        file = _quoted(folder / f"{name}-{first}-{second}.parquet")
-        ends = {"from": first, "to": second}
-        execute(_text("compact_relationships", table=name, file=file, **ends))
-        yield _text("compact_load_between", table=name, file=file, **ends)
 
 
 def read_tables(execute: Execute, loads: list[str]) -> None:
