@@ -26,6 +26,6 @@ def _subgraph(session: Session, namespace: str, head: Row) -> Subgraph:
     for row in parts["evidence"]:
         row["call_ids"] = calls.get(row["id"], ())
     parts["calls"] = session.run("read_subgraphs_calls", ids=head["call_ids"]) if head["call_ids"] else []
-    if head["uri"] is not None:
+    if head["kind"] == "document":
         parts["chunks"] = session.run("read_subgraphs_chunks", **source)
     return subgraph_of(namespace, head, parts)
