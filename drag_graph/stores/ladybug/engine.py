@@ -34,7 +34,7 @@ COMPACTING_ROOM = 2
 READ_PATIENCE = 30.0
 """Seconds that a compaction waits for what other threads of this process read."""
 
-TOUCHED_AT_MOST = 1_000
+CHANGED_AT_MOST = 1_000
 """Nodes whose vectors are read again by their ids; after more, all are."""
 
 _engines: dict[str, "Engine"] = {}
@@ -47,7 +47,7 @@ class Session:
     """A connection with a transaction open on it (see `Transaction`). `check` is called before any row is given out."""
 
     perhaps_done = False
-    touched: Collection[str] | None = None
+    changed_vectors: Collection[str] | None = None
 
     def __init__(self, connection: Any, location: str, check: Callable[[], None] | None = None) -> None:
         self._connection = connection
@@ -71,9 +71,9 @@ class Engine:
         self.read_only = read_only
         self.version = 0
         """Grows with every write of this process that may change a vector: what a cache of vectors is checked against."""
-        self._touched: dict[str, int] = {}
-        self._touched_lock = threading.Lock()
-        self._any_touched = 0
+        self._changed: dict[str, int] = {}
+        self._changed_lock = threading.Lock()
+        self._any_changed = 0
         self.upgrading = threading.Lock()
         """Held by the one of this process's stores that migrates the file; other processes are kept out by the file's lock."""
         self._key = key
@@ -158,7 +158,7 @@ class Engine:
     def _reopen(self, path: Path, patience: float) -> None:
         self._database, _ = files.open_database(path, read_only=False, timeout=patience)
         self._failure = ""
-        self._touch(None)
+        self._note_changed(None)
 
     def _write_draft(self, draft: Path) -> None:
         import ladybug
@@ -206,22 +206,22 @@ class Engine:
                     yield session
                 committed = True
             finally:
-                self._touch(session.touched if committed else None)
+                self._note_changed(session.changed_vectors if committed else None)
                 if not committed:
                     self._roll_back()
 
-    def _touch(self, ids: Collection[str] | None) -> None:
+    def _note_changed(self, ids: Collection[str] | None) -> None:
         """Note the nodes whose vectors a write may have changed; None is any."""
-        with self._touched_lock:
+        with self._changed_lock:
             self.version += ids is None or bool(ids)
-            self._touched |= dict.fromkeys(ids or (), self.version)
-            if ids is None or len(self._touched) > TOUCHED_AT_MOST:
-                self._touched, self._any_touched = {}, self.version
+            self._changed |= dict.fromkeys(ids or (), self.version)
+            if ids is None or len(self._changed) > CHANGED_AT_MOST:
+                self._changed, self._any_changed = {}, self.version
 
-    def touched_since(self, version: int) -> list[str] | None:
+    def changed_since(self, version: int) -> list[str] | None:
         """Return the ids of the nodes whose vectors may have changed since a version; None where it may be any."""
-        with self._touched_lock:
-            return None if version < self._any_touched else [id_ for id_, last in self._touched.items() if last > version]
+        with self._changed_lock:
+            return None if version < self._any_changed else [id_ for id_, last in self._changed.items() if last > version]
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

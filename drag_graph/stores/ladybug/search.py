@@ -49,10 +49,10 @@ class LadybugSearch:
 
     def _renewed(self, kind: str, index: VectorIndex, version: int) -> VectorIndex | None:
         """Return the index with what was written since; None where all is to be read, or that is cheaper."""
-        touched = self._access.ready().touched_since(index.version)
-        if touched is None or len(touched) > max(IDS_AT_ONCE, len(index.ids) // READ_BY_IDS):
+        changed = self._access.ready().changed_since(index.version)
+        if changed is None or len(changed) > max(IDS_AT_ONCE, len(index.ids) // READ_BY_IDS):
             return None
-        return index.renewed(version, touched, self._vectors(kind, touched))
+        return index.renewed(version, changed, self._vectors(kind, changed))
 
     def _vectors(self, kind: str, ids: Sequence[str]) -> Iterator[Row]:
         with self._access.reading() as session:

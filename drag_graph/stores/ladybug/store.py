@@ -44,7 +44,7 @@ class LadybugStore(LadybugAccess, SharedStore[Session]):
         if not source_ids:
             return
         with self.writing() as session:
-            session.touched = ()
+            session.changed_vectors = ()
             found = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
             for source in found:
                 session.run("erase_edges", namespace=self._namespace, source_id=source["id"])
@@ -61,7 +61,7 @@ class LadybugStore(LadybugAccess, SharedStore[Session]):
             return frozenset()
         checks.check_answers(answers, self._namespace)
         with self.writing() as session:
-            session.touched = ()
+            session.changed_vectors = ()
             stored = self._lock_sources(session, (id_ for answer in answers for id_ in answer.source_ids)).keys()
             kept = write.write_answers(session, self._namespace, [item for item in answers if stored >= set(item.source_ids)])
         return checks.dropped(answers, kept)

@@ -53,8 +53,8 @@ class Neo4jConcepts(SharedConcepts):
     def _place(self) -> str:
         return f"namespace {self._namespace!r} of {self._access.location}"
 
-    def _writing(self, work: Callable[[Run], Result], touched: Collection[str]) -> Result:
-        del touched  # no vectors are kept in this process
+    def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
+        del changed_vectors  # no vectors are kept in this process
         token = self._token
 
         def run(session: Work) -> Result:

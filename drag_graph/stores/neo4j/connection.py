@@ -55,7 +55,7 @@ class Work:
     `perhaps_done` is true when the same work was committed before and nobody heard of its end: it may have come through.
     """
 
-    touched: Collection[str] | None = None
+    changed_vectors: Collection[str] | None = None
 
     def __init__(self, transaction: "neo4j.Transaction | neo4j.Session", *, perhaps_done: bool = False) -> None:
         self._transaction = transaction

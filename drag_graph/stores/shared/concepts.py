@@ -39,14 +39,14 @@ class SharedConcepts(ABC):
     def _reading(self, work: Callable[[Run], Result]) -> Result:
         return self._access.in_reading(lambda session: work(session.run))
 
-    def _writing(self, work: Callable[[Run], Result], touched: Collection[str]) -> Result:
+    def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
         """Return what `work` returns in one transaction that writes; a linker's is refused once another has taken over.
 
-        `touched` are the ids of the nodes whose vectors it may change.
+        `changed_vectors` are the ids of the nodes whose vectors it may change.
         """
 
         def write(session: Transaction) -> Result:
-            session.touched = touched
+            session.changed_vectors = changed_vectors
             return work(session.run)
 
         return self._access.in_writing(write)
@@ -68,8 +68,8 @@ class SharedConcepts(ABC):
 
     def write(self, changes: Changes) -> Written:
         concepts = {item.id for item in (*changes.concepts, *changes.named)}
-        touched = concepts.union(changes.evidence, changes.recounted)
-        return self._writing(lambda run: self._write(run, changes), touched)
+        changed_vectors = concepts.union(changes.evidence, changes.recounted)
+        return self._writing(lambda run: self._write(run, changes), changed_vectors)
 
     def _write(self, run: Run, changes: Changes) -> Written:
         # Who replaces or erases these sources waits, or is waited for: an entity stays while it comes to refer to a concept.

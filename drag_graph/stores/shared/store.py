@@ -109,7 +109,7 @@ class SharedStore(ABC, Generic[Session]):
         return claimed
 
     def _claim(self, session: Session, wanted: tuple[str, int] | None) -> None:
-        session.touched = ()
+        session.changed_vectors = ()
         if wanted is not None:
             name, dimension = wanted
             (found,) = session.run("claim_embedder", namespace=self._namespace, embedder=name, dimension=dimension)
@@ -160,7 +160,7 @@ class SharedStore(ABC, Generic[Session]):
             outcomes, wanted = self._planned(session, subgraphs, stored, replace)
             replaced = [id_ for id_ in wanted if id_ in stored]
             # What is replaced takes evidence and names of concepts along.
-            session.touched = None if replaced else wanted.keys()
+            session.changed_vectors = None if replaced else wanted.keys()
             self._write(session, wanted, replaced, aggregation)
             if session.perhaps_done and first:
                 # Then this run found its own work of before: what it did then is the answer.
@@ -239,7 +239,7 @@ class SharedStore(ABC, Generic[Session]):
 
     def mend(self, check: str, ids: Sequence[str]) -> int:
         def work(session: Session) -> int:
-            session.touched = ids
+            session.changed_vectors = ids
             return sum(len(session.run(name, namespace=self._namespace, ids=list(ids))) for name in MENDING[check])
 
         return self.in_writing(work)

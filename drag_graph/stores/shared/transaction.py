@@ -11,11 +11,12 @@ Run = Callable[..., list[Row]]
 class Transaction(Protocol):
     """Statements of one transaction. `perhaps_done`: the same work may have come through before (nobody heard of its end).
 
-    `touched` is set by work that writes: the ids of the nodes whose vectors it may change; None, as at first, means any.
+    `changed_vectors` is set by work that writes: the ids of the nodes whose vectors it may change; None, as at first, means
+    any, and () none.
     """
 
     perhaps_done: bool
-    touched: Collection[str] | None
+    changed_vectors: Collection[str] | None
 
     def run(self, name: str, /, **parameters: Any) -> list[Row]:
         """Execute the statement of that name and return its rows."""
