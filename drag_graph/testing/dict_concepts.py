@@ -44,7 +44,7 @@ class Links:
             del self.evidence[id_]
         self.recount(touched, written)
         if not keeps_orphans:
-            self.remove_orphans(touched)
+            self.remove_orphans(touched | self.abandoned(written, subgraph.source.namespace))
 
     def recount(self, concept_ids: Iterable[str], written: dict[str, Entity]) -> None:
         """Count the entities of concepts again, call one as an entity of it is written, and let it wait to be judged."""
@@ -56,6 +56,13 @@ class Links:
             if names and there.name not in names:
                 there = replace(there, name=min(names), vector=None)
             self.concepts[id_] = replace(there, entities=len(names), cluster="", revision=there.revision + 1)
+
+    def abandoned(self, written: dict[str, Entity], namespace: str) -> set[str]:
+        """Return the concepts without entities, but those with an undone judgement that an entity will refer to again."""
+        names = (item.name for id_, item in written.items() if id_ not in self.refers)
+        named = {concept_id(namespace, concept_key(name)) for name in names}
+        undone = {end for item in self.same_as.values() if item.undone_at for end in (item.left, item.right)}
+        return {id_ for id_, item in self.concepts.items() if not item.entities} - (named & undone)
 
     def remove_orphans(self, concept_ids: Iterable[str]) -> int:
         """Remove those that no entity refers to, with their judgements; those that were judged with them wait again."""

@@ -111,7 +111,7 @@ def test_a_search_after_a_write_reads_the_vectors_again_that_it_may_have_changed
         store.save([other.model_copy(update={"embedding": sparse(21)})], Aggregation(), replace=True)
         assert read_by_asking() == ([21, 0, 1], [])
         store.erase([other.source_id])
-        assert read_by_asking() == ([20, 0, 1], []), "the concept is left to the next run of a linker"
+        assert read_by_asking() == ([20, 0, 0], []), "the concept that the replaced edition left goes, too"
 
 
 def test_after_much_was_written_all_vectors_are_read_at_once(tmp_path, monkeypatch):

@@ -160,7 +160,7 @@ def test_a_batch_is_written_at_the_same_cost_into_a_larger_store(driver, namespa
     assert abs(many - few) <= BATCH  # the first that has a name of a property or type makes it
 
 
-@pytest.mark.parametrize("name", ["concepts_of_sources", "unlinked_parts", "link_lease"])
+@pytest.mark.parametrize("name", ["concepts_of_sources", "unlinked_parts", "link_lease", "abandoned_concepts"])
 def test_erasing_and_linking_look_at_what_they_touch_alone(driver, namespaces, name):
     """The others' entities and leases cost nothing; a concept of many entities has their number at hand."""
     counted = []
@@ -170,6 +170,7 @@ def test_erasing_and_linking_look_at_what_they_touch_alone(driver, namespaces, n
             "concepts_of_sources": {"source_ids": [source_id]},
             "unlinked_parts": {"ids": [source_id]},
             "link_lease": {"token": 0, "milliseconds": 0},
+            "abandoned_concepts": {},
         }[name]
         counted.append(checked(profiled(driver, name, namespace=namespace, **values)))
     few, many = counted

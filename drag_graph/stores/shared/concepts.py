@@ -15,6 +15,7 @@ from drag_graph.stores.shared.transaction import Access, Result, Row, Run, Trans
 IDS_AT_ONCE = 100
 PAGE = 2000
 _TRIES = 5
+_ALL = 2**62
 
 
 class SharedConcepts(ABC):
@@ -187,6 +188,20 @@ def remove_orphan_concepts(run: Run, namespace: str, ids: Collection[str]) -> in
     recount_concepts(run, namespace, ids)
     found = pages(sorted(set(ids)), IDS_AT_ONCE)
     return sum(run("remove_orphan_concepts", namespace=namespace, ids=some)[0]["number"] for some in found)
+
+
+def abandoned_concepts(run: Run, namespace: str) -> list[str]:
+    """Return the ids of the concepts that a replaced edition has left without any entity, for an erasure to remove.
+
+    One stays where a judgement on it is undone and a source that waits for `link` names it: it will have an entity again.
+    """
+    found = {row["id"]: row["is_undone"] for row in run("abandoned_concepts", namespace=namespace)}
+    named = set[str]()
+    if any(found.values()):
+        waiting = [row["id"] for row in run("waiting", namespace=namespace, limit=_ALL) if row["kind"] == "source"]
+        parts = [row for some in pages(waiting, IDS_AT_ONCE) for row in run("unlinked_parts", namespace=namespace, ids=some)]
+        named = {concept_id(namespace, concept_key(row["text"])) for row in parts if row["kind"] == "entity"}
+    return [id_ for id_, is_undone in found.items() if not (is_undone and id_ in named)]
 
 
 def _concept(row: Row, **more: Any) -> Concept:

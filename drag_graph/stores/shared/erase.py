@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from drag_graph.model import Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.store import Erased
-from drag_graph.stores.shared.concepts import remove_orphan_concepts, touched_concepts
+from drag_graph.stores.shared.concepts import abandoned_concepts, remove_orphan_concepts, touched_concepts
 from drag_graph.stores.shared.transaction import Run
 
 VECTORS_AT_ONCE = 100
@@ -19,7 +19,7 @@ def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], parts: Ca
     answers = _erase_answers(run, namespace, list(_resting(run, namespace, source_ids)))
     touched = touched_concepts(run, namespace, source_ids)
     counts = dict(parts())
-    return Erased({**counts, "Concept": remove_orphan_concepts(run, namespace, touched)}, answers)
+    return Erased({**counts, "Concept": _remove_concepts(run, namespace, touched)}, answers)
 
 
 def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[str], write: Callable[[], None]) -> Erased:
@@ -42,8 +42,12 @@ def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[
         run("link_entities", namespace=namespace, rows=links)
     for some in pages(vectors, VECTORS_AT_ONCE):
         run("save_evidence_vectors", namespace=namespace, rows=some)
-    removed = remove_orphan_concepts(run, namespace, touched)
-    return Erased({"Concept": removed}, answers)
+    return Erased({"Concept": _remove_concepts(run, namespace, touched)}, answers)
+
+
+def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:
+    """Remove those of the touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
+    return remove_orphan_concepts(run, namespace, [*touched, *abandoned_concepts(run, namespace)])
 
 
 def _resting(run: Run, namespace: str, source_ids: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -251,6 +251,48 @@ class ConceptContract(Contract):
         assert _state(store)["concepts"]["heart"][:2] == ("heart", 3)
         assert "Hearts" not in str(_state(store))
 
+    @pytest.mark.parametrize("what", ["the source", "what was said of it", "another source"])
+    def test_erasing_takes_along_what_a_replaced_edition_left(self, store: GraphStore, what: str) -> None:
+        one, other, kept = (
+            _graph(store.namespace, n, [name, "heart"]) for n, name in enumerate(("secret clinic", "zebra", "DNA"))
+        )
+        store.save([one, other, kept], PLAIN)
+        _linker(store).run()
+        store.save([one], PLAIN, replace=True)
+        if what == "what was said of it":
+            (stored,) = store.read([one.source_id])
+            erased = store.reduce(stored, stored.model_copy(update={"entities": (), "triples": (), "edges": ()}), ())
+        else:
+            erased = store.erase([(one if what == "the source" else other).source_id])
+        assert erased is not None
+        assert erased.counts["Concept"] == (2 if what == "another source" else 1)
+        assert "secret clinic" not in {item.name for item in store.concepts.read()}, "`link` makes it again where it is stored"
+        assert store.verify() == []
+        _linker(store).run()
+        left = {"another source": {"secret clinic"}, "what was said of it": {"zebra"}, "the source": {"zebra"}}[what]
+        assert {name: number for name, (_, number, _) in _state(store)["concepts"].items()} == {
+            **dict.fromkeys(left | {"DNA"}, 1),
+            "heart": 2,
+        }
+        assert store.verify() == []
+
+    def test_what_is_undone_outlives_a_refresh_and_the_erasure_of_others(self, store: GraphStore) -> None:
+        _fill(store)
+        linker = _linker(store)
+        linker.run()
+        linker.undo(_merge_of(store, "infarction"))
+        gone = _graph(store.namespace, 6, ["secret clinic", "cells"])
+        store.save([gone], PLAIN)
+        linker.run()
+        whole = _state(store)["concepts"].keys() - {"secret clinic", "cells"}
+        store.save([_graphs(store.namespace)[1]], PLAIN, replace=True)
+        store.erase([gone.source_id])
+        linker.run()
+        assert _state(store)["concepts"].keys() == whole
+        assert _merge_of(store, "infarction").undone_at == NOW
+        assert _alone(store, "infarction")
+        assert store.verify() == []
+
     def test_a_concept_is_called_as_most_of_its_entities_are(self, store: GraphStore) -> None:
         names = ("ZEBRA", "zebra", "zebra")
         for number, name in enumerate(names):
