@@ -24,7 +24,7 @@ TRIES = 10
 """How often a subgraph that somebody else writes to is read again."""
 CONDITIONS = {"domain": "domain", "model": "model", "input_id": "input_id", "created-before": "created_before"}
 """What `--where` knows: its name there, and the field of a `ErasureFilter`."""
-COUNTED = ("Query", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Concept")
+COUNTED = ("Query", "Document", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Concept")
 """What is counted besides answers."""
 
 
@@ -227,7 +227,7 @@ def counts_gone(before: Subgraph, after: Subgraph | None) -> Counter[str]:
     """Return how many of each label and type are not left."""
     parts = {"Evidence": "evidence", "Entity": "entities", "TeacherCall": "calls", "TRIPLE": "triples"}
     counts = {label: len(getattr(before, part)) - len(getattr(after, part, ())) for label, part in parts.items()}
-    return Counter({"Query": int(after is None), **counts})
+    return Counter({"Query" if before.document is None else "Document": int(after is None), **counts})
 
 
 def total(erasures: Iterable[Erased]) -> dict[str, int]:

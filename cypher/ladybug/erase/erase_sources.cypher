@@ -3,5 +3,6 @@
 // returns: one row: label, number (how many went)
 MATCH (q:Source {id: $source_id})
 WHERE q.namespace = $namespace
+WITH q, CASE WHEN q.kind = 'document' THEN 'Document' ELSE 'Query' END AS label
 DETACH DELETE q
-RETURN 'Query' AS label, count(*) AS number
+RETURN label, count(*) AS number

@@ -152,7 +152,8 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         counts: Counter[str] = Counter()
         for row in session.run("erase_subgraphs", namespace=self._namespace, source_ids=list(source_ids)):
             counts.update({label: row[label] for label in ("Evidence", "Entity", "TeacherCall", "TRIPLE")})
-        ((counts["Query"],),) = session.rows("erase_sources", namespace=self._namespace, source_ids=list(source_ids))
+        for row in session.run("erase_sources", namespace=self._namespace, source_ids=list(source_ids)):
+            counts[row["label"]] = row["number"]
         return counts
 
     def _links(self) -> Iterator[Row]:

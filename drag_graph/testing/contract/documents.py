@@ -128,7 +128,8 @@ class DocumentContract(Contract):
         store.save([graph], PLAIN)
         (there,) = store.read([graph.source_id])
         store.save_answers([_answer(there)])
-        assert len(store.erase([graph.source_id]).answer_ids) == 1
+        erased = store.erase([graph.source_id])
+        assert (erased.counts["Document"], erased.counts.get("Query", 0), len(erased.answer_ids)) == (1, 0, 1)
         assert records_of(store) == before
         assert store.verify() == []
 
