@@ -237,36 +237,55 @@ def erase(
 
     Example: drag-graph db erase --query-id 9b1c --yes
     """
-    from datetime import UTC, datetime
-
     from drag_graph.bootstrap import open_store
-    from drag_graph.manage.erase import erase as erased_in
+    from drag_graph.errors import NotStored
     from drag_graph.manage.erase import preview, total
 
     from . import render
 
     wanted = _wanted(query_id, teacher_call, where or [])
     what, scopes, document = "", list["Scope"](), dict[str, Any]()
-    if dry_run or not yes:
-        # Who only asks must not upgrade an older store.
-        with open_store(settings, create=False, read_only=True) as graph:
-            what, scopes = _scopes(graph, *wanted)
-            if scopes and dry_run:
-                counts = total(preview(graph, scopes))
-                del counts["Concept"]  # whether anything else refers to one is not looked for
-                document = {"would_erase": counts}
-            elif scopes:
-                _confirm(f"Erase {what} from {graph.location}?")
-    if not dry_run and (yes or scopes):
-        with open_store(settings, create=False) as graph:
-            if yes or where:  # an id was confirmed as it was found; a filter takes what it meets now
+    try:
+        if dry_run or not yes:
+            # Who only asks must not upgrade an older store.
+            with open_store(settings, create=False, read_only=True) as graph:
                 what, scopes = _scopes(graph, *wanted)
-            if scopes:
-                document["recorded"] = _erase_recorded(settings, scopes, keep_recorded=keep_recorded)
-                document["erased"] = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
-                document["store"] = _compact(graph, wanted=not no_compact)
-    named = {} if where else {"source_id": scopes[0].source_id}
-    render.fields({**named, "what": what, **(document or {"note": "nothing matches"})}, as_json=json)
+                if dry_run:
+                    document["would_erase"] = total(preview(graph, scopes))
+                    del document["would_erase"]["Concept"]  # whether anything else refers to one is not looked for
+                elif scopes:
+                    _confirm(f"Erase {what} from {graph.location}?")
+        if not dry_run:
+            with open_store(settings, create=False) as graph:
+                if yes or (where and scopes):  # an id was confirmed as it was found; a filter takes what it meets now
+                    what, scopes = _scopes(graph, *wanted)
+                document = _erase(settings, graph, scopes, keep_recorded=keep_recorded, compacted=not no_compact)
+    except NotStored as error:
+        if dry_run:
+            raise
+        with open_store(settings, create=False) as graph:
+            left = _compact(graph, wanted=not no_compact)
+        raise NotStored(str(error), hint=f"{error.hint} Of what was erased before: {left}.") from None
+    named = {"source_id": scopes[0].source_id} if scopes and not where else {}
+    render.fields({**named, "what": what, **document, **({} if scopes else {"note": "nothing matches"})}, as_json=json)
+
+
+def _erase(
+    settings: "Settings", graph: "GraphStore", scopes: "Sequence[Scope]", *, keep_recorded: bool, compacted: bool
+) -> dict[str, Any]:
+    """Erase and return what went.
+
+    A store is compacted where nothing is left to erase, too: a run before this one may have been killed, or have found no room,
+    after it had erased.
+    """
+    from datetime import UTC, datetime
+
+    from drag_graph.manage.erase import erase as erased_in
+    from drag_graph.manage.erase import total
+
+    recorded = {"recorded": _erase_recorded(settings, scopes, keep_recorded=keep_recorded)} if scopes else {}
+    erased = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
+    return {**recorded, "erased": erased, "store": _compact(graph, wanted=compacted)}
 
 
 def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_recorded: bool) -> str | dict[str, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from drag_graph.errors import StoreUnavailable
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.stores.shared.statements import load_from
@@ -165,10 +166,40 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
     assert "is not a condition" in place.run("db", "erase", "--where", " ", "--yes", code=2)
     assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zzzz", "--yes", code=3)
     nothing = {"what": "all queries where input_id=nobody", "note": "nothing matches"}
-    for flags in (["--yes"], ["--dry-run"], []):
-        assert place.run("db", "erase", "--where", "input_id=nobody", *flags) == nothing
+    would_erase = dict.fromkeys(("Query", "Document", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Answer"), 0)
+    for flags in (["--yes"], []):
+        done = place.run("db", "erase", "--where", "input_id=nobody", *flags)
+        assert done.pop("store")
+        assert done == nothing | {"erased": would_erase | {"Concept": 0}}
+    assert place.run("db", "erase", "--where", "input_id=nobody", "--dry-run") == nothing | {"would_erase": would_erase}
     with place.open() as store:
         assert len(store.sources()) == 2
+
+
+@pytest.mark.parametrize("store", ["embedded"], indirect=True)
+def test_the_same_command_again_makes_up_for_a_compaction_that_failed(place, filled, monkeypatch):
+    def full(_):
+        raise StoreUnavailable("there is no room", hint="Free some disk space.")
+
+    def holds(text):
+        return text.encode() in Path(place.address).read_bytes()
+
+    by_id, by_filter = ("--query-id", filled[0]), ("--where", "domain=general")
+    for text, flags in (("lazarus", by_id), ("hard wings", by_filter)):
+        with monkeypatch.context() as failing:
+            failing.setattr(LadybugStore, "compact", full)
+            assert "no room" in place.run("db", "erase", *flags, "--yes", code=3)
+        assert holds(text)
+        if flags == by_filter:
+            assert place.run("db", "erase", *flags, "--no-compact")["store"] == "its file keeps what was deleted"
+            assert place.run("db", "erase", *flags, "--dry-run")["note"] == "nothing matches"
+            assert holds(text)
+            assert place.run("db", "erase", *flags)["store"] == "written anew without the text"
+        else:
+            assert "no query" in place.run("db", "erase", *flags, "--dry-run", code=3)
+            assert holds(text)
+            assert "written anew" in place.run("db", "erase", *flags, code=3)
+        assert not holds(text)
 
 
 def nothing_is_found(place, source_id, answer_id):
