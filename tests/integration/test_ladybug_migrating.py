@@ -24,7 +24,7 @@ from drag_graph.stores.ladybug.store import LadybugStore
 
 known, root = migrate.known, Path(sys.argv[2])
 migrate.known = lambda dialect: known(dialect, root)
-execute = ladybug_engine.Session.execute
+execute = ladybug_engine.LadybugTransaction.execute
 
 def killed(self, text, parameters=None):
     found = execute(self, text, parameters)
@@ -32,7 +32,7 @@ def killed(self, text, parameters=None):
         os.kill(os.getpid(), signal.SIGKILL)
     return found
 
-ladybug_engine.Session.execute = killed
+ladybug_engine.LadybugTransaction.execute = killed
 with LadybugStore(Path(sys.argv[1])) as store:
     print(len(store.migrate()))
 """

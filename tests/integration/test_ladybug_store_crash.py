@@ -189,13 +189,13 @@ def test_any_exception_in_a_save_rolls_everything_back(tmp_path, monkeypatch, er
             elif place == "before_aggregating":
                 patch.setattr(ladybug_rows, "edge_rows", fail)
             else:
-                run = ladybug_engine.Session.run
+                run = ladybug_engine.LadybugTransaction.run
 
                 def run_then_fail(self, name, /, **parameters):
                     found = run(self, name, **parameters)
                     return fail() if name == "mark_graphs" else found
 
-                patch.setattr(ladybug_engine.Session, "run", run_then_fail)
+                patch.setattr(ladybug_engine.LadybugTransaction, "run", run_then_fail)
             with pytest.raises(error):
                 store.save([other, new], PLAIN)
             if place != "before_writing":

@@ -13,7 +13,7 @@ import pytest
 from drag_graph.graph.names import concept_id
 from drag_graph.model import Aggregation
 from drag_graph.ports.concepts import Changes, Concept
-from drag_graph.stores.ladybug.engine import Session
+from drag_graph.stores.ladybug.engine import LadybugTransaction
 from drag_graph.stores.ladybug.search import IDS_AT_ONCE, LadybugSearch
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.ladybug.vectors import VectorIndex
@@ -115,13 +115,13 @@ def test_a_search_after_a_write_reads_the_vectors_again_that_it_may_have_changed
 
 
 def test_after_much_was_written_all_vectors_are_read_at_once(tmp_path, monkeypatch):
-    asked, run = [], Session.run
+    asked, run = [], LadybugTransaction.run
 
     def counted(self, name, /, **parameters):
         asked.extend([name] if name == "search_candidates_vectors" else [])
         return run(self, name, **parameters)
 
-    monkeypatch.setattr(Session, "run", counted)
+    monkeypatch.setattr(LadybugTransaction, "run", counted)
     with LadybugStore(tmp_path / "graph.lbug") as store:
         store.migrate()
         assert store.search.index("queries").ids == []

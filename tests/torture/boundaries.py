@@ -102,7 +102,7 @@ def _wrap_ledger(passed):
 
 def _wrap_ladybug(passed):
     engine = import_module(f"{_STORES}.ladybug.engine")
-    execute, close = engine.Session.execute, engine.Engine.close
+    execute, close = engine.LadybugTransaction.execute, engine.Engine.close
     of_thread = threading.local()
 
     def executed(self, text, parameters=None):
@@ -122,7 +122,7 @@ def _wrap_ladybug(passed):
         close(self)
         passed("store: closed")
 
-    engine.Session.execute = executed
+    engine.LadybugTransaction.execute = executed
     engine.Engine.close = closed
 
 

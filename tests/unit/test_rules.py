@@ -58,14 +58,11 @@ def test_house_rules(path):
             assert excused or not caught & {"Exception", "BaseException"}, f"line {node.lineno}: it swallows faults"
 
 
-ONE_NAME_TWICE = {"Session"}  # what the composition root makes, and an engine's connection: never met in one module
-
-
 def test_no_two_classes_share_a_name():
     names = Counter(
         node.name for path in PRODUCT for node in parsed(path).body if isinstance(node, ast.ClassDef) and node.name[0] != "_"
     )
-    assert {name for name, number in names.items() if number > 1} <= ONE_NAME_TWICE
+    assert {name for name, number in names.items() if number > 1} == set()
 
 
 PURE = ("graph", "distil", "ask", "link", "ports", "extractors")

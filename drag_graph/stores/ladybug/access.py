@@ -10,7 +10,7 @@ from typing import Self
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports.store import Migration
-from drag_graph.stores.ladybug.engine import Engine, Session, open_engine
+from drag_graph.stores.ladybug.engine import Engine, LadybugTransaction, open_engine
 from drag_graph.stores.ladybug.errors import FOREIGN_TABLES
 from drag_graph.stores.shared import migrate
 from drag_graph.stores.shared.transaction import Result
@@ -86,20 +86,20 @@ class LadybugAccess:
                 raise StoreUnfit(f"{self.location} is a database of something else", hint="Name another file by --store.")
         return []
 
-    def reading(self) -> AbstractContextManager[Session]:
+    def reading(self) -> AbstractContextManager[LadybugTransaction]:
         """Open a reading transaction (`Engine.reading`) once the schema is known to be this version's."""
         return self.ready().reading()
 
-    def writing(self) -> AbstractContextManager[Session]:
+    def writing(self) -> AbstractContextManager[LadybugTransaction]:
         """Open the writing transaction (`Engine.writing`) once the schema is known to be this version's."""
         return self.ready().writing()
 
-    def in_reading(self, work: Callable[[Session], Result]) -> Result:
+    def in_reading(self, work: Callable[[LadybugTransaction], Result]) -> Result:
         """Return what `work` returns of a reading transaction."""
         with self.reading() as session:
             return work(session)
 
-    def in_writing(self, work: Callable[[Session], Result]) -> Result:
+    def in_writing(self, work: Callable[[LadybugTransaction], Result]) -> Result:
         """Return what `work` returns of the writing transaction."""
         with self.writing() as session:
             return work(session)

@@ -43,7 +43,7 @@ _places: dict[str, threading.Lock] = {}
 _places_lock = threading.Lock()
 
 
-class Session:
+class LadybugTransaction:
     """A connection with a transaction open on it (see `Transaction`). `check` is called before any row is given out."""
 
     perhaps_done = False
@@ -165,13 +165,13 @@ class Engine:
 
         connection = self._connect()
         try:
-            loads = compacting.write_tables(Session(connection, self.location).execute, draft.parent)
+            loads = compacting.write_tables(LadybugTransaction(connection, self.location).execute, draft.parent)
         finally:
             connection.close()
         database = ladybug.Database(str(draft), compression=files.COMPRESSION)
         try:
             connection = ladybug.Connection(database)
-            compacting.read_tables(Session(connection, str(draft)).execute, loads)
+            compacting.read_tables(LadybugTransaction(connection, str(draft)).execute, loads)
         except BaseException:
             _leak(database, connection)  # a COPY that failed has broken its memory
             raise
@@ -191,7 +191,7 @@ class Engine:
             yield
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def writing(self) -> Iterator[LadybugTransaction]:
         """Open the writing transaction: committed at the end of the block, rolled back by any exception. Raises StoreError."""
         if self.read_only:
             raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
@@ -199,7 +199,7 @@ class Engine:
             self._require_writable()
             if self._writer is None:
                 self._writer = self._connect()
-            session = Session(self._writer, self.location)
+            session = LadybugTransaction(self._writer, self.location)
             committed = False
             try:
                 with self._committed(session):
@@ -224,10 +224,10 @@ class Engine:
             return None if version < self._any_changed else [id_ for id_, last in self._changed.items() if last > version]
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
+    def reading(self) -> Iterator[LadybugTransaction]:
         """Open a read-only transaction on a connection of its own: all its statements see one state. Raises StoreError."""
         with self._borrowed() as connection:
-            session = Session(connection, self.location, self._check)
+            session = LadybugTransaction(connection, self.location, self._check)
             session.execute("BEGIN TRANSACTION READ ONLY")
             yield session
             session.execute("COMMIT")
@@ -291,7 +291,7 @@ class Engine:
             raise StoreUnavailable(f"the disk of {self.location} is full", hint="Free some space and run the same again.")
 
     @contextmanager
-    def _committed(self, session: Session) -> Iterator[None]:
+    def _committed(self, session: LadybugTransaction) -> Iterator[None]:
         """Begin a transaction and commit it at the end of the block; what is to be done where it fails is the caller's.
 
         After a failure to write nothing more is written, and the log is cut back to its size before.
@@ -323,7 +323,7 @@ class Engine:
     def _roll_back(self) -> None:
         # The engine has rolled back by itself where a statement failed; then there is nothing left to roll back.
         with suppress(StoreError):
-            Session(self._writer, self.location).execute("ROLLBACK")
+            LadybugTransaction(self._writer, self.location).execute("ROLLBACK")
 
 
 def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:

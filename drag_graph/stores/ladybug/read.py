@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 from drag_graph.model import Subgraph
-from drag_graph.stores.ladybug.engine import Row, Session
+from drag_graph.stores.ladybug.engine import LadybugTransaction, Row
 from drag_graph.stores.shared.rows import subgraph_of
 
 PARTS = ("evidence", "entities", "triples", "edges")
 
 
-def read_subgraphs(session: Session, namespace: str, source_ids: Iterable[str]) -> list[Subgraph]:
+def read_subgraphs(session: LadybugTransaction, namespace: str, source_ids: Iterable[str]) -> list[Subgraph]:
     """Return the stored subgraphs in the given order; ids that are not stored are left out."""
     ids = list(source_ids)
     heads = session.run("read_subgraphs", namespace=namespace, source_ids=list(dict.fromkeys(ids)))
@@ -17,7 +17,7 @@ def read_subgraphs(session: Session, namespace: str, source_ids: Iterable[str]) 
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def _subgraph(session: Session, namespace: str, head: Row) -> Subgraph:
+def _subgraph(session: LadybugTransaction, namespace: str, head: Row) -> Subgraph:
     source = {"namespace": namespace, "source_id": head["id"]}
     parts = {part: session.run(f"read_subgraphs_{part}", **source) for part in PARTS}
     calls: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ from drag_graph.model import Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.search import LIMITS, Candidates, Expansion, Hit, Limits, Seed, Step, Walk, concept_ids, ranked
 from drag_graph.stores.ladybug.access import LadybugAccess
-from drag_graph.stores.ladybug.engine import Row, Session
+from drag_graph.stores.ladybug.engine import LadybugTransaction, Row
 from drag_graph.stores.ladybug.read import read_subgraphs
 from drag_graph.stores.ladybug.vectors import VectorIndex
 
@@ -70,7 +70,7 @@ class LadybugSearch:
             named = {hit.id: hit for hit in self._hits(session, dict.fromkeys(ids, 1.0))}
         return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
 
-    def _hits(self, session: Session, scores: dict[str, float]) -> list[Hit]:
+    def _hits(self, session: LadybugTransaction, scores: dict[str, float]) -> list[Hit]:
         found = [
             row
             for some in pages(list(scores), IDS_AT_ONCE)
@@ -92,7 +92,7 @@ class LadybugSearch:
             graphs = self._subgraphs(session, walk.source_ids(seeds))
         return walk.expansion(graphs, seeds)
 
-    def _named(self, session: Session, seeds: Sequence[Seed], limits: Limits) -> list[Step]:
+    def _named(self, session: LadybugTransaction, seeds: Sequence[Seed], limits: Limits) -> list[Step]:
         """Return the edges that clusters lead to."""
         members = self._members(session, [seed.id for seed in seeds])
         found: list[Step] = []
@@ -102,7 +102,7 @@ class LadybugSearch:
             found += [_step(row, 1, seed.id, seed.score) for row in rows]
         return sorted(found, key=lambda step: (-step.score * step.confidence, step.edge_id, step.seed))[: limits.near]
 
-    def _told(self, session: Session, seed: Seed) -> list[Step]:
+    def _told(self, session: LadybugTransaction, seed: Seed) -> list[Step]:
         """Return the edges that a query or an evidence leads to."""
         if seed.kind == "concept":
             return []
@@ -113,7 +113,7 @@ class LadybugSearch:
             return [_step(row, 0, seed.id, seed.score) for row in edges]
         return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]
 
-    def _far(self, session: Session, walk: Walk, limits: Limits) -> list[Step]:
+    def _far(self, session: LadybugTransaction, walk: Walk, limits: Limits) -> list[Step]:
         there = {step.edge_id for step in walk.steps}
         found: list[tuple[float, Step]] = []
         frontier = walk.frontier(limits.frontier)
@@ -132,7 +132,7 @@ class LadybugSearch:
         found.sort(key=lambda pair: (-pair[0], pair[1].edge_id))
         return list(dict.fromkeys(step for _, step in found))[: limits.far]
 
-    def _subgraphs(self, session: Session, source_ids: Sequence[str]) -> list[Subgraph]:
+    def _subgraphs(self, session: LadybugTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
         found = [
             subgraph
             for some in pages(source_ids, IDS_AT_ONCE)
@@ -140,7 +140,7 @@ class LadybugSearch:
         ]
         return sorted(found, key=lambda subgraph: subgraph.source_id)
 
-    def _members(self, session: Session, clusters: Sequence[str]) -> dict[str, list[str]]:
+    def _members(self, session: LadybugTransaction, clusters: Sequence[str]) -> dict[str, list[str]]:
         """Return the concepts of each cluster, the one that stands for it first: that is there even where a cluster is open.
 
         One statement for all, because it looks at every concept of the namespace.
@@ -153,7 +153,7 @@ class LadybugSearch:
         return {cluster: list(ids) for cluster, ids in members.items()}
 
     @staticmethod
-    def _entities(session: Session, concepts: Sequence[str], limit: int) -> list[str]:
+    def _entities(session: LadybugTransaction, concepts: Sequence[str], limit: int) -> list[str]:
         found: list[str] = []
         for concept in concepts:
             if len(found) < limit:
@@ -161,7 +161,7 @@ class LadybugSearch:
         return found
 
     @staticmethod
-    def _edges(session: Session, entities: Sequence[str]) -> list[Row]:
+    def _edges(session: LadybugTransaction, entities: Sequence[str]) -> list[Row]:
         found = [row for entity in entities for row in session.run("search_expand_edges", entity=entity)]
         return list({row["id"]: row for row in found}.values())
 

@@ -8,7 +8,7 @@ from drag_graph.ports import checks
 from drag_graph.stores.ladybug import write
 from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.concepts import LadybugConcepts
-from drag_graph.stores.ladybug.engine import READ_PATIENCE, Row, Session
+from drag_graph.stores.ladybug.engine import READ_PATIENCE, LadybugTransaction, Row
 from drag_graph.stores.ladybug.read import read_subgraphs
 from drag_graph.stores.ladybug.search import LadybugSearch
 from drag_graph.stores.shared.store import LAST, SharedStore
@@ -17,7 +17,7 @@ ALL = 2**62
 """More rows than there are."""
 
 
-class LadybugStore(LadybugAccess, SharedStore[Session]):
+class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
     """The `GraphStore` port on a file; see there for what each method promises."""
 
     _search: LadybugSearch | None = None
@@ -66,14 +66,14 @@ class LadybugStore(LadybugAccess, SharedStore[Session]):
             kept = write.write_answers(session, self._namespace, [item for item in answers if stored >= set(item.source_ids)])
         return checks.dropped(answers, kept)
 
-    def _read_in(self, session: Session, source_ids: Sequence[str]) -> list[Subgraph]:
+    def _read_in(self, session: LadybugTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
         return read_subgraphs(session, self._namespace, source_ids)
 
-    def _lock_sources(self, session: Session, source_ids: Iterable[str]) -> dict[str, str]:
+    def _lock_sources(self, session: LadybugTransaction, source_ids: Iterable[str]) -> dict[str, str]:
         found = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
         return {row["id"]: row["settings_hash"] for row in found}
 
-    def _erase_parts(self, session: Session, source_ids: Sequence[str]) -> Mapping[str, int]:
+    def _erase_parts(self, session: LadybugTransaction, source_ids: Sequence[str]) -> Mapping[str, int]:
         counts: Counter[str] = Counter()
         for row in write.erase_parts(session, self._namespace, source_ids):
             counts[row["label"]] += row["number"]
@@ -88,7 +88,7 @@ class LadybugStore(LadybugAccess, SharedStore[Session]):
         yield from self._stream("records_links_concepts")
 
     def _write(
-        self, session: Session, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation
+        self, session: LadybugTransaction, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation
     ) -> None:
         write.write_subgraphs(session, self._namespace, wanted, replaced, aggregation)
 

@@ -6,7 +6,7 @@ from drag_graph.graph.proof import proof_of
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.paging import pages
 from drag_graph.stores.ladybug import rows
-from drag_graph.stores.ladybug.engine import Row, Session
+from drag_graph.stores.ladybug.engine import LadybugTransaction, Row
 from drag_graph.stores.shared.aggregation import aggregation_text
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.rows import evidence_again
@@ -18,7 +18,11 @@ planned with and handles them again in every later call, so that one large batch
 
 
 def write_subgraphs(
-    session: Session, namespace: str, wanted: Mapping[str, Subgraph], replaced: Collection[str], aggregation: Aggregation
+    session: LadybugTransaction,
+    namespace: str,
+    wanted: Mapping[str, Subgraph],
+    replaced: Collection[str],
+    aggregation: Aggregation,
 ) -> None:
     """Write subgraphs by source id, in the place of those that are `replaced`, with their simple edges."""
     answers = {id_: session.run("relink_answers", source_id=id_) for id_ in replaced}
@@ -35,7 +39,9 @@ def write_subgraphs(
     write_edges(session, namespace, are_documents, aggregation)
 
 
-def write_edges(session: Session, namespace: str, are_documents: Mapping[str, bool], aggregation: Aggregation) -> None:
+def write_edges(
+    session: LadybugTransaction, namespace: str, are_documents: Mapping[str, bool], aggregation: Aggregation
+) -> None:
     """Make the simple edges of sources that have none; `are_documents` says of each source whether it is a document."""
     marks, edges = list[Row](), list[Row]()
     for id_, is_document in are_documents.items():
@@ -47,7 +53,7 @@ def write_edges(session: Session, namespace: str, are_documents: Mapping[str, bo
     write_rows(session, namespace, {"mark_graphs": marks, "save_edges": edges})
 
 
-def erase_parts(session: Session, namespace: str, source_ids: Collection[str]) -> list[Row]:
+def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collection[str]) -> list[Row]:
     """Erase sources with all that hangs on them; return how many nodes and relationships went: rows of label and number."""
     counts = list[Row]()
     for source_id in source_ids:
@@ -56,7 +62,7 @@ def erase_parts(session: Session, namespace: str, source_ids: Collection[str]) -
     return counts
 
 
-def write_rows(session: Session, namespace: str, by_statement: Mapping[str, Sequence[Row]]) -> list[Row]:
+def write_rows(session: LadybugTransaction, namespace: str, by_statement: Mapping[str, Sequence[Row]]) -> list[Row]:
     """Run each statement over its rows, a few at a time, and not at all where there are none; return what they return."""
     return [
         row
@@ -66,7 +72,7 @@ def write_rows(session: Session, namespace: str, by_statement: Mapping[str, Sequ
     ]
 
 
-def write_answers(session: Session, namespace: str, answers: Sequence[Answer]) -> set[str]:
+def write_answers(session: LadybugTransaction, namespace: str, answers: Sequence[Answer]) -> set[str]:
     """Write the answers that rest on nothing that is not stored; return the ids of all that are there then.
 
     Their sources are stored. An answer that is there already stays as it is.

@@ -23,7 +23,7 @@ from drag_graph.stores.shared.concepts import SharedConcepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
 from drag_graph.stores.shared.records import answer_records, link, subgraph_records
 from drag_graph.stores.shared.rows import answer_of, linked_edge_of
-from drag_graph.stores.shared.transaction import Result, Row, Session
+from drag_graph.stores.shared.transaction import EngineTransaction, Result, Row
 
 SOURCES_A_PAGE = 100
 LAST = "\uffff"
@@ -36,7 +36,7 @@ MENDING = {
 """By check: what removes its things, each statement those of the ids that it knows."""
 
 
-class SharedStore(ABC, Generic[Session]):
+class SharedStore(ABC, Generic[EngineTransaction]):
     """The `GraphStore` port, but for what is an engine's own; see there for what each method promises."""
 
     _namespace: str
@@ -61,29 +61,29 @@ class SharedStore(ABC, Generic[Session]):
         """See GraphStore."""
 
     @abstractmethod
-    def in_reading(self, work: Callable[[Session], Result]) -> Result:
+    def in_reading(self, work: Callable[[EngineTransaction], Result]) -> Result:
         """See Access."""
 
     @abstractmethod
-    def in_writing(self, work: Callable[[Session], Result]) -> Result:
+    def in_writing(self, work: Callable[[EngineTransaction], Result]) -> Result:
         """See Access."""
 
     @abstractmethod
-    def _read_in(self, session: Session, source_ids: Sequence[str]) -> list[Subgraph]:
+    def _read_in(self, session: EngineTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
         """Return what `read` does, in this transaction, which writes: nobody else writes to these sources meanwhile."""
 
     @abstractmethod
-    def _lock_sources(self, session: Session, source_ids: Sequence[str]) -> dict[str, str]:
+    def _lock_sources(self, session: EngineTransaction, source_ids: Sequence[str]) -> dict[str, str]:
         """Let no other write to these sources until the transaction ends; return the settings hashes of the stored ones."""
 
     @abstractmethod
     def _write(
-        self, session: Session, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation
+        self, session: EngineTransaction, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation
     ) -> None:
         """Write these subgraphs, those that are `replaced` in the place of what is stored, and aggregate them."""
 
     @abstractmethod
-    def _erase_parts(self, session: Session, source_ids: Sequence[str]) -> Mapping[str, int]:
+    def _erase_parts(self, session: EngineTransaction, source_ids: Sequence[str]) -> Mapping[str, int]:
         """Erase sources with all that hangs on them but answers and concepts; return how many, by label and type."""
 
     @abstractmethod
@@ -108,7 +108,7 @@ class SharedStore(ABC, Generic[Session]):
         self._claimed = claimed
         return claimed
 
-    def _claim(self, session: Session, wanted: tuple[str, int] | None) -> None:
+    def _claim(self, session: EngineTransaction, wanted: tuple[str, int] | None) -> None:
         session.changed_vectors = ()
         if wanted is not None:
             name, dimension = wanted
@@ -153,7 +153,7 @@ class SharedStore(ABC, Generic[Session]):
             return []
         ids, first = sorted({subgraph.source_id for subgraph in subgraphs}), list[SaveOutcome]()
 
-        def work(session: Session) -> list[SaveOutcome]:
+        def work(session: EngineTransaction) -> list[SaveOutcome]:
             nonlocal first
             self._claim(session, self._claimed)
             stored = self._lock_sources(session, ids)
@@ -174,7 +174,7 @@ class SharedStore(ABC, Generic[Session]):
         return outcomes
 
     def _planned(
-        self, session: Session, subgraphs: Sequence[Subgraph], stored: Mapping[str, str], replace: Replace
+        self, session: EngineTransaction, subgraphs: Sequence[Subgraph], stored: Mapping[str, str], replace: Replace
     ) -> tuple[list[SaveOutcome], dict[str, Subgraph]]:
         """Return each subgraph's outcome, and what is to be written, by source id (of two for one source the last)."""
         hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
@@ -194,7 +194,7 @@ class SharedStore(ABC, Generic[Session]):
     def erase(self, source_ids: Sequence[str]) -> Erased:
         ids, first = sorted(set(source_ids)), Erased()
 
-        def work(session: Session) -> Erased:
+        def work(session: EngineTransaction) -> Erased:
             nonlocal first
             # Under the lock nobody writes an answer, or another edition, meanwhile.
             stored = list(self._lock_sources(session, ids))
@@ -211,7 +211,7 @@ class SharedStore(ABC, Generic[Session]):
         checks.check([after], self._namespace)
         id_, first = before.source_id, None
 
-        def work(session: Session) -> Erased | None:
+        def work(session: EngineTransaction) -> Erased | None:
             nonlocal first
             self._lock_sources(session, [id_])
             if self._read_in(session, [id_]) != [before]:
@@ -238,7 +238,7 @@ class SharedStore(ABC, Generic[Session]):
         return list(dict.fromkeys(checks.problem(name, *row.values()) for name, row in found))
 
     def mend(self, check: str, ids: Sequence[str]) -> int:
-        def work(session: Session) -> int:
+        def work(session: EngineTransaction) -> int:
             session.changed_vectors = ids
             return sum(len(session.run(name, namespace=self._namespace, ids=list(ids))) for name in MENDING[check])
 

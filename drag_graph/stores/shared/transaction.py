@@ -22,7 +22,7 @@ class Transaction(Protocol):
         """Execute the statement of that name and return its rows."""
 
 
-Session = TypeVar("Session", bound=Transaction)
+EngineTransaction = TypeVar("EngineTransaction", bound=Transaction)
 Result = TypeVar("Result")
 
 
