@@ -147,11 +147,14 @@ class Settings(BaseSettings):
     days_to_live: PositiveInt | None = Field(None, description="By default 30 for medical questions, 90 for others.")
 
     # The student
-    student: Place = Field("nearest", min_length=1, description="nearest, transformers:NAME, or a LiteLLM model.")
+    student: Place = Field("nearest", min_length=1, description="nearest, gguf:FILE, transformers:NAME, or a LiteLLM model.")
     student_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
     student_api_key: SecretStr = SecretStr("")
     student_timeout: Annotated[float, Field(gt=0)] = 120.0
     quantisation: Literal["auto", "none", "8bit", "4bit"] = "auto"
+    scoring: Literal["auto", "letter", "option-text", "option-text-norm", "option-text-mutual-info", "reply"] = Field(
+        "auto", description="How a student chooses an option (docs/students.md)."
+    )
     mode: Mode = Field("combined", description="What the student is shown.")
     line_format: Literal["arrow", "sentence"] = Field("sentence", description="How edges are written.")
     token_budget: PositiveInt = Field(1024, description="Tokens of lines.")

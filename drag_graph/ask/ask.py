@@ -244,6 +244,7 @@ class Asker:
             chosen.lines,
             count_tokens=self._student.count_tokens,
             context_window=self._student.context_window,
+            layout=self._student.layout,
         )
         prompt = assembly.prompt
         reply = self._student.answer(prompt)

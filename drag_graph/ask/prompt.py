@@ -2,7 +2,8 @@
 
     [SYSTEM]  [EVIDENCE]  [KNOWLEDGE GRAPH]  [QUESTION]  [OPTIONS]  [ANSWER]
 
-Evidence stands before the graph, each under its own header. A section with nothing in it is left out.
+Evidence stands before the graph, each under its own header. A section with nothing in it is left out. For a student whose
+layout is plain the lines are a list of facts without numbers, before `Question:` and `Answer:`.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from drag_graph.ask.lines import CountTokens, DroppedLine, block, lowest, renumbered
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import LABELS, Line
-from drag_graph.ports.models import SECTION_GAP, SYSTEM_HEADER, Prompt
+from drag_graph.ports.models import SECTION_GAP, SYSTEM_HEADER, Layout, Prompt
 
 ANSWER_TOKENS = 64
 """Tokens of the context window that are kept free for the student's answer."""
@@ -22,6 +23,10 @@ GROUNDED = (
 UNAIDED = "Answer the question from what you know. Do not fabricate information."
 CHOOSE = "Answer with the letter of one option."
 CHOICE_TRIGGER = "[ANSWER] The letter of the best option is"
+
+
+SECTIONS = Layout()
+FACTS = "Facts:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ def assemble(
     count_tokens: CountTokens,
     context_window: int,
     reserve: int = ANSWER_TOKENS,
+    layout: Layout = SECTIONS,
 ) -> Assembly:
     """Put the prompt together and make it fit: at most `context_window - reserve` tokens of `count_tokens`.
 
@@ -49,22 +55,37 @@ def assemble(
     if len(options) > len(LABELS):
         raise QueryInvalid(f"{len(options)} options are too many: there are letters for {len(LABELS)}")
     room = context_window - reserve
-    bare = count_tokens(render(question, options, ()))
+    bare = count_tokens(render(question, options, (), layout))
     if bare > room:
         message = f"question and options take {bare} tokens, the student has room for {max(room, 0)}"
         raise ContextOverflow(message, hint="Shorten the question, or choose a student with a longer context.")
     kept, dropped = renumbered(lines), []
-    text = render(question, options, kept)
+    text = render(question, options, kept, layout)
     while (tokens := count_tokens(text)) > room and kept:
         victim = lowest(kept)
         dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, "context window"))
         kept = renumbered(line for line in kept if line is not victim)
-        text = render(question, options, kept)
+        text = render(question, options, kept, layout)
     return Assembly(Prompt(question, tuple(options), kept, text, tokens), tuple(dropped))
 
 
-def render(question: str, options: Sequence[str], lines: Sequence[Line]) -> str:
+def render(question: str, options: Sequence[str], lines: Sequence[Line], layout: Layout = SECTIONS) -> str:
     """Return the whole text of a prompt."""
+    listed = options if layout.lists_options else ()
+    return _plain(question, listed, lines) if layout.style == "plain" else _sections(question, listed, lines)
+
+
+def _plain(question: str, options: Sequence[str], lines: Sequence[Line]) -> str:
+    parts = [f"{FACTS}\n" + "\n".join(f"- {line.text}" for line in lines)] if lines else []
+    rows = [f"Question: {' '.join(question.split())}", *_listed(options), "Answer:"]
+    return SECTION_GAP.join([*parts, "\n".join(rows)])
+
+
+def _listed(options: Sequence[str]) -> list[str]:
+    return [f"{label}. {' '.join(option.split())}" for label, option in zip(LABELS, options, strict=False)]
+
+
+def _sections(question: str, options: Sequence[str], lines: Sequence[Line]) -> str:
     evidence = [line for line in lines if line.kind == "evidence"]
     edges = [line for line in lines if line.kind == "edge"]
     sections = [SYSTEM_HEADER + (GROUNDED if lines else UNAIDED) + (f" {CHOOSE}" if options else "")]
@@ -74,8 +95,7 @@ def render(question: str, options: Sequence[str], lines: Sequence[Line]) -> str:
         sections.append(f"[KNOWLEDGE GRAPH]\n{block(edges)}")
     sections.append(f"[QUESTION]\n{question.strip()}")
     if options:
-        rows = (f"{label}. {' '.join(option.split())}" for label, option in zip(LABELS, options, strict=False))
-        sections.append("[OPTIONS]\n" + "\n".join(rows))
+        sections.append("[OPTIONS]\n" + "\n".join(_listed(options)))
         sections.append(CHOICE_TRIGGER)
     else:
         sections.append(_open_trigger(bool(evidence), bool(edges)))

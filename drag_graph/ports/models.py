@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from drag_graph.model import Line, Query, Stage, TeacherCall
 from drag_graph.ports.replies import Reply
@@ -101,6 +101,14 @@ SECTION_GAP = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """How a student wants its prompt: in our `sections` or as `plain` facts, and whether the options stand in it."""
+
+    style: Literal["sections", "plain"] = "sections"
+    lists_options: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """What a student is given. `text` is the whole assembled prompt; the parts are there for students that read no prose."""
 
@@ -111,7 +119,9 @@ class Prompt:
     tokens: int
 
     def messages(self) -> tuple[dict[str, str], ...]:
-        """Return the prompt for a chat model: the SYSTEM section as the system message, all others as the user's."""
+        """Return the prompt for a chat model: its SYSTEM section as the system message, all others as the user's."""
+        if not self.text.startswith(SYSTEM_HEADER):
+            return ({"role": "user", "content": self.text},)
         system, _, rest = self.text.partition(SECTION_GAP)
         return ({"role": "system", "content": system.removeprefix(SYSTEM_HEADER)}, {"role": "user", "content": rest})
 
@@ -132,6 +142,10 @@ class Student(Protocol):
     @property
     def name(self) -> str:
         """What an answer's `student` records."""
+
+    @property
+    def layout(self) -> Layout:
+        """How its prompt is laid out."""
 
     @property
     def context_window(self) -> int:

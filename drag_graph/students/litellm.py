@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from drag_graph.errors import MalformedReply, RefusedReply, TruncatedReply
+from drag_graph.errors import ConfigurationError, MalformedReply, RefusedReply, TruncatedReply
 from drag_graph.model import LABELS
-from drag_graph.ports.models import Prompt, StudentReply
+from drag_graph.ports.models import Layout, Prompt, StudentReply
 from drag_graph.providers.client import Completion, Server, complete, load_litellm
 from drag_graph.providers.errors import RequestRejected
 from drag_graph.providers.reasoning import without_reasoning
 from drag_graph.students.parsing import parse_label
+from drag_graph.students.scoring import TEXT_SCORINGS, Scoring
 
 DEFAULT_CONTEXT_WINDOW = 4096
 """Tokens; for models that LiteLLM's local map does not know, such as one behind an address of one's own."""
@@ -44,15 +45,23 @@ class LiteLLMStudent:
         base_url: str = "",
         api_key: str = "",
         timeout: float = 120.0,
+        scoring: Scoring = "auto",
     ) -> None:
-        """`timeout` is that of one attempt, in seconds."""
+        """`timeout` is that of one attempt, in seconds. Raises ConfigurationError for a scoring by the options' text."""
+        if scoring in TEXT_SCORINGS:
+            message = f"the student {model!r} is behind an API, which does not tell the likelihood of a given text"
+            raise ConfigurationError(message, hint="Use --scoring letter or reply, or a student in this process (gguf:FILE).")
         self._model = model
         self._server = Server(model, base_url, api_key, KEY_VARIABLE, timeout)
-        self._asks_logprobs = True
+        self._asks_logprobs = scoring != "reply"
 
     @property
     def name(self) -> str:
         return self._model
+
+    @property
+    def layout(self) -> Layout:
+        return Layout()
 
     @cached_property
     def context_window(self) -> int:

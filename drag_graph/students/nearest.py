@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from drag_graph.graph.arrow import plain_words
 from drag_graph.model import LABELS
-from drag_graph.ports.models import Embedder, Prompt, StudentReply
+from drag_graph.ports.models import Embedder, Layout, Prompt, StudentReply
 
 Scores = NDArray[np.float64]
 
@@ -50,6 +50,10 @@ class NearestStudent:
     @property
     def name(self) -> str:
         return "nearest"
+
+    @property
+    def layout(self) -> Layout:
+        return Layout()
 
     @property
     def context_window(self) -> int:

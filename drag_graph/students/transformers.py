@@ -1,12 +1,12 @@
-"""A student in this process: a causal language model by `transformers` (extra `local`; docs/design.md, section 5).
+"""A model of this process: a causal language model by `transformers` (extra `local`; docs/design.md, section 5).
 
 Nothing of the model's repository is executed (`trust_remote_code` is off). What is downloaded, and whether, is the hub's
 business: with HF_HUB_OFFLINE=1 only local files are read.
 """
 
+import copy
 import inspect
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,38 +14,29 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from drag_graph.errors import ContextOverflow, MalformedReply, MissingExtra, ModelUnavailable, UnknownModel
-from drag_graph.model import LABELS
-from drag_graph.ports.models import Prompt, StudentReply
-from drag_graph.providers.reasoning import without_reasoning
+from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
+from drag_graph.ports.models import Prompt
 from drag_graph.settings import prepare_libraries
+from drag_graph.students.causal import Form
 
 Quantisation = Literal["auto", "none", "8bit", "4bit"]
 Rung = Literal["none", "8bit", "4bit", "cpu"]
 Result = TypeVar("Result")
 
 DEFAULT_CONTEXT_WINDOW = 2048
-MAX_NEW_TOKENS = 64
 HINT = "pip install 'drag-graph[local]' (in a checkout: pip install '.[local]')"
 _UNSET_LENGTH = 1_000_000
-_NEXT_SECTION = "\n["
 
 _log = logging.getLogger(__name__)
 
 
-class TransformersStudent:
-    """A model by its hub name or folder, loaded on the first answer. Thread-safe: one question at a time.
+class TransformersModel:
+    """A model by its hub name or folder, loaded when it is first used.
 
     `device` is `auto` (CUDA where there is one, else the CPU) or a device of torch. `quantisation` `8bit` and `4bit` need
     CUDA, bitsandbytes and accelerate; without them the model runs at its own precision, and a warning says so. `auto` begins
     without. When memory runs out, on loading or on answering, it goes on with the next smaller setting (8 bit, 4 bit, CPU)
     and says that too.
-
-    Multiple choice: the option whose letter the model finds likeliest after the prompt (its chat template around it, if it
-    has one). An open question is answered greedily with at most `max_new_tokens` tokens.
-
-    Confidence, in [0, 1]: the probability of the chosen letter, normalised over the options' letters; for an open question the
-    geometric mean of the probabilities of the tokens it wrote. Neither is calibrated: small models are too sure.
     """
 
     def __init__(
@@ -55,7 +46,6 @@ class TransformersStudent:
         quantisation: Quantisation = "auto",
         device: str = "auto",
         context_window: int | None = None,
-        max_new_tokens: int = MAX_NEW_TOKENS,
     ) -> None:
         """Raise MissingExtra where torch or transformers is not installed; UnknownModel comes with the first use."""
         for package in ("torch", "transformers"):
@@ -67,8 +57,6 @@ class TransformersStudent:
         self._device = device
         self._rungs = _rungs(quantisation, self._resolved_device())
         self._given_window = context_window
-        self._max_new_tokens = max_new_tokens
-        self._lock = threading.RLock()
         self._loaded_tokenizer: Any = None
         self._loaded_model: Any = None
         self._window = 0
@@ -85,74 +73,67 @@ class TransformersStudent:
     @property
     def context_window(self) -> int:
         """What was given, else what the model's configuration says, else 2048 tokens."""
-        with self._lock:
-            if not self._window:
-                self._window = self._given_window or self._configured_window()
-            return self._window
+        if not self._window:
+            self._window = self._given_window or self._configured_window()
+        return self._window
 
-    def count_tokens(self, text: str) -> int:
-        with self._lock:
-            return len(self._tokenizer().encode(text, add_special_tokens=False))
+    @property
+    def follows_instructions(self) -> bool:
+        return bool(getattr(self._tokenizer(), "chat_template", None))
 
-    def answer(self, prompt: Prompt) -> StudentReply:
-        with self._lock:
-            text, chat = self._rendered(prompt)
-            return self._choose(prompt, text, chat=chat) if prompt.options else self._write(text, chat=chat)
+    def chat(self, prompt: Prompt) -> str:
+        from jinja2.exceptions import TemplateError
 
-    # -- multiple choice
+        tokenizer = self._tokenizer()
+        settings: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+        messages = list(prompt.messages())
+        try:
+            return str(tokenizer.apply_chat_template(messages, **settings))
+        except TemplateError:  # some templates know no system role
+            one = {"role": "user", "content": "\n\n".join(message["content"] for message in messages)}
+            return str(tokenizer.apply_chat_template([one], **settings))
 
-    def _choose(self, prompt: Prompt, text: str, *, chat: bool) -> StudentReply:
-        labels = LABELS[: len(prompt.options)]
-        sequences = [self._ids(f"{text}{'' if chat else ' '}{label}", chat=chat) for label in labels]
-        self._check_room(max(len(ids) for ids in sequences))
-        shared = _shared_prefix(sequences) if len(sequences) > 1 else len(sequences[0]) - 1
-        scores = self._with_memory(lambda: self._log_probabilities(sequences, shared))
-        weights = np.exp(scores - scores.max())
-        probabilities = weights / weights.sum()
-        best = int(np.argmax(probabilities))
-        return StudentReply(prompt.options[best], labels[best], float(probabilities[best]), tuple(map(float, probabilities)))
+    def tokens(self, text: str, form: Form) -> list[int]:
+        """Return the token ids. A chat template has written its special tokens already; an end mark would end the prompt."""
+        tokenizer = self._tokenizer()
+        ids = list(tokenizer.encode(text, add_special_tokens=form == "text"))
+        ends = tokenizer.eos_token_id is not None and len(ids) > 1 and ids[-1] == tokenizer.eos_token_id
+        return ids[:-1] if ends and form == "text" else ids
 
-    def _log_probabilities(self, sequences: Sequence[Sequence[int]], shared: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return the log-probability of what each sequence has after its first `shared` tokens, which all have in common."""
-        if all(len(ids) == shared + 1 for ids in sequences):  # as good as always: then one pass over the prompt tells all
-            after = _log_softmax(self._last_logits(sequences[0][:shared], 1)[0])
-            return np.array([after[ids[-1]] for ids in sequences])
-        totals = []
-        for ids in sequences:
-            rest = ids[shared:]
-            places = _log_softmax(self._last_logits(ids[:-1], len(rest)))
-            totals.append(sum(places[step, token] for step, token in enumerate(rest)))
-        return np.array(totals)
+    def log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
+        return self._with_memory(lambda: self._log_probabilities(prompt, continuations))
 
-    def _last_logits(self, ids: Sequence[int], keep: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return the logits of the last `keep` places."""
+    def _log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Read the prompt once, then each continuation on top of it."""
+        first, read = self._logits(prompt, keep=1)
+        found = []
+        for ids in continuations:
+            rest = self._logits(ids[:-1], keep=len(ids) - 1, after=copy.deepcopy(read))[0] if len(ids) > 1 else first[:0]
+            places = _log_softmax(np.concatenate([first, rest]))
+            found.append([float(places[place, token]) for place, token in enumerate(ids)])
+        return found
+
+    def _logits(self, ids: Sequence[int], *, keep: int, after: Any = None) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Any]:
+        """Return the logits of the last `keep` places, and what the model has read so far."""
         import torch
 
         model = self._model()
-        inputs: dict[str, Any] = {"input_ids": torch.tensor([list(ids)], device=model.device)}
-        if (
-            "logits_to_keep" in inspect.signature(model.forward).parameters
-        ):  # those of a whole prompt can be larger than the model
+        inputs: dict[str, Any] = {"input_ids": torch.tensor([list(ids)], device=model.device), "use_cache": True}
+        if after is not None:
+            inputs["past_key_values"] = after
+        # The logits of a whole prompt can be larger than the model.
+        if "logits_to_keep" in inspect.signature(model.forward).parameters:
             inputs["logits_to_keep"] = keep
         with torch.inference_mode():
-            logits = model(**inputs).logits
-        return np.asarray(logits[0, -keep:].float().cpu().numpy(), dtype=np.float64)
+            output = model(**inputs)
+        return np.asarray(output.logits[0, -keep:].float().cpu().numpy(), dtype=np.float64), output.past_key_values
 
-    # -- open questions
+    def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
+        tokens, logits = self._with_memory(lambda: self._generate(prompt, limit))
+        said = str(self._tokenizer().decode(tokens, skip_special_tokens=True))
+        return said, [float(_log_softmax(row)[token]) for row, token in zip(logits, tokens, strict=True)]
 
-    def _write(self, text: str, *, chat: bool) -> StudentReply:
-        ids = self._ids(text, chat=chat)
-        self._check_room(len(ids) + 1)
-        tokens, logits = self._with_memory(lambda: self._generate(ids))
-        said = (
-            without_reasoning(str(self._tokenizer().decode(tokens, skip_special_tokens=True))).split(_NEXT_SECTION)[0].strip()
-        )
-        if not said:
-            raise MalformedReply(f"the student {self._name!r} answered nothing")
-        chosen = [_log_softmax(row)[token] for row, token in zip(logits, tokens, strict=True)]
-        return StudentReply(said, None, float(np.clip(np.exp(np.mean(chosen)), 0.0, 1.0)))
-
-    def _generate(self, ids: Sequence[int]) -> tuple[list[int], list[np.ndarray[Any, np.dtype[np.float64]]]]:
+    def _generate(self, ids: Sequence[int], limit: int) -> tuple[list[int], list[np.ndarray[Any, np.dtype[np.float64]]]]:
         import torch
 
         model = self._model()
@@ -165,42 +146,13 @@ class TransformersStudent:
                 temperature=None,
                 top_p=None,
                 top_k=None,
-                max_new_tokens=min(self._max_new_tokens, self.context_window - len(ids)),
+                max_new_tokens=min(limit, self.context_window - len(ids)),
                 pad_token_id=self._padding_id(),
                 return_dict_in_generate=True,
                 output_logits=True,
             )
         logits = [np.asarray(step[0].float().cpu().numpy(), dtype=np.float64) for step in output.logits]
         return output.sequences[0, len(ids) :].tolist(), logits
-
-    # -- prompt and tokenizer
-
-    def _rendered(self, prompt: Prompt) -> tuple[str, bool]:
-        """Return the text that the model gets, and whether a chat template made it."""
-        tokenizer = self._tokenizer()
-        if not getattr(tokenizer, "chat_template", None):
-            return prompt.text, False
-        from jinja2.exceptions import TemplateError
-
-        settings: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
-        messages = list(prompt.messages())
-        try:
-            return str(tokenizer.apply_chat_template(messages, **settings)), True
-        except TemplateError:  # some templates know no system role
-            one = {"role": "user", "content": "\n\n".join(message["content"] for message in messages)}
-            return str(tokenizer.apply_chat_template([one], **settings)), True
-
-    def _ids(self, text: str, *, chat: bool) -> list[int]:
-        """Return the token ids. A chat template has written its special tokens already; an end mark would end the prompt."""
-        tokenizer = self._tokenizer()
-        ids = list(tokenizer.encode(text, add_special_tokens=not chat))
-        ends = tokenizer.eos_token_id is not None and len(ids) > 1 and ids[-1] == tokenizer.eos_token_id
-        return ids[:-1] if ends and not chat else ids
-
-    def _check_room(self, tokens: int) -> None:
-        if tokens > self.context_window:
-            message = f"the prompt takes {tokens} tokens, the student {self._name!r} has room for {self.context_window}"
-            raise ContextOverflow(message, hint="Lower the token budget, or choose a student with a longer context.")
 
     def _padding_id(self) -> int:
         tokenizer = self._tokenizer()
@@ -215,8 +167,6 @@ class TransformersStudent:
         limits = (getattr(text, "max_position_embeddings", None), self._tokenizer().model_max_length)
         known = [int(limit) for limit in limits if limit and 0 < limit < _UNSET_LENGTH]
         return min(known) if known else DEFAULT_CONTEXT_WINDOW
-
-    # -- loading
 
     def _tokenizer(self) -> Any:
         if self._loaded_tokenizer is None:
@@ -296,12 +246,6 @@ def _load(source: str, *, rung: Rung, device: str, trust_remote_code: bool) -> A
     dtype = torch.float32 if rung == "cpu" else "auto"
     model = AutoModelForCausalLM.from_pretrained(source, trust_remote_code=trust_remote_code, dtype=dtype)
     return model.to("cpu" if rung == "cpu" else device)
-
-
-def _shared_prefix(sequences: Sequence[Sequence[int]]) -> int:
-    """Return how many tokens all sequences begin with in common."""
-    shortest = min(len(ids) for ids in sequences)
-    return next((place for place in range(shortest) if len({ids[place] for ids in sequences}) > 1), shortest)
 
 
 def _log_softmax(logits: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -37,7 +37,8 @@ def make_prompt(
         Line(n=n, kind=kind, text=text, ref=f"ref-{n}", source_id="query-1") for n, (kind, text) in enumerate(lines, start=1)
     ]
     tokens = student.count_tokens
-    return assemble(question, options, shown, count_tokens=tokens, context_window=student.context_window).prompt
+    window, layout = student.context_window, student.layout
+    return assemble(question, options, shown, count_tokens=tokens, context_window=window, layout=layout).prompt
 
 
 class StudentContract:

@@ -16,8 +16,9 @@ from drag_graph.errors import (
     UnknownModel,
 )
 from drag_graph.model import LABELS
+from drag_graph.students.causal import CausalStudent
 from drag_graph.students.litellm import DEFAULT_CONTEXT_WINDOW, LiteLLMStudent
-from drag_graph.students.transformers import TransformersStudent
+from drag_graph.students.transformers import TransformersModel
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from drag_graph.testing.students import LINES, OPTIONS, StudentContract, make_prompt
 
@@ -244,16 +245,27 @@ def long_letters_model(tmp_path_factory):
     return save_model(tmp_path_factory.mktemp("letters"), max_length=4096, replaced={"B": "qz", "C": "xyz", "D": "vwxy"})
 
 
+def student_of(folder, scoring="letter", **settings):
+    return CausalStudent(TransformersModel(folder, **{"device": "cpu", **settings}), scoring=scoring)
+
+
 class TestTransformers(StudentContract):
     @pytest.fixture
     def student(self, plain_model):
-        return TransformersStudent(plain_model, device="cpu")
+        return student_of(plain_model)
+
+
+@pytest.mark.parametrize("scoring", ["option-text", "option-text-norm", "option-text-mutual-info"])
+class TestTransformersByText(StudentContract):
+    @pytest.fixture
+    def student(self, plain_model, scoring):
+        return student_of(plain_model, scoring)
 
 
 class TestTransformersChat(StudentContract):
     @pytest.fixture
     def student(self, chat_model):
-        return TransformersStudent(chat_model, device="cpu")
+        return student_of(chat_model)
 
 
 def plain_probabilities(folder, text, continuations):
@@ -277,7 +289,7 @@ def plain_probabilities(folder, text, continuations):
 @pytest.mark.parametrize("fixture", ["plain_model", "long_letters_model"])
 def test_letters_are_scored_as_one_by_one(request, fixture):
     folder = request.getfixturevalue(fixture)
-    student = TransformersStudent(folder, device="cpu")
+    student = student_of(folder)
     prompt = make_prompt(student)
     reply = student.answer(prompt)
     wanted = plain_probabilities(folder, prompt.text, [f" {letter}" for letter in "ABCD"])
@@ -286,8 +298,19 @@ def test_letters_are_scored_as_one_by_one(request, fixture):
     assert reply.label == LABELS[int(wanted.argmax())]
 
 
+@pytest.mark.parametrize("fixture", ["plain_model", "long_letters_model"])
+def test_texts_of_options_are_scored_as_one_by_one(request, fixture):
+    folder = request.getfixturevalue(fixture)
+    student = student_of(folder, "option-text")
+    prompt = make_prompt(student)
+    wanted = plain_probabilities(folder, prompt.text, [f" {option}" for option in OPTIONS])
+    assert prompt.text.endswith("Answer:")
+    assert student.answer(prompt).probabilities == pytest.approx(wanted, abs=1e-4)
+    assert max(wanted) - min(wanted) > 0.01
+
+
 def test_a_chat_template_is_put_around_the_prompt(chat_model):
-    student = TransformersStudent(chat_model, device="cpu")
+    student = student_of(chat_model)
     prompt = make_prompt(student)
     system, user = prompt.text.removeprefix("[SYSTEM]\n").split("\n\n", 1)
     text = f"<s>system\n{system}</s><s>user\n{user}</s><s>assistant\n"
@@ -295,27 +318,27 @@ def test_a_chat_template_is_put_around_the_prompt(chat_model):
 
 
 def test_a_template_without_a_system_role_gets_one_message(userless_model):
-    student = TransformersStudent(userless_model, device="cpu")
+    student = student_of(userless_model)
     prompt = make_prompt(student)
     text = f"<s>{prompt.text.removeprefix('[SYSTEM]' + chr(10))}</s>"
     assert student.answer(prompt).probabilities == pytest.approx(plain_probabilities(userless_model, text, "ABCD"), abs=1e-4)
 
 
 def test_a_prompt_that_is_too_long_is_refused_with_sizes(plain_model):
-    student = TransformersStudent(plain_model, device="cpu", context_window=2000)
+    student = student_of(plain_model, context_window=2000)
     prompt = make_prompt(student)
-    small = TransformersStudent(plain_model, device="cpu", context_window=50)
+    small = student_of(plain_model, context_window=50)
     with pytest.raises(ContextOverflow, match="has room for 50"):
         small.answer(prompt)
 
 
 def test_the_context_window_is_the_smaller_of_model_and_tokenizer(tmp_path, plain_model):
-    assert TransformersStudent(plain_model, device="cpu").context_window == 4096
-    assert TransformersStudent(save_model(tmp_path, max_length=300), device="cpu").context_window == 300
+    assert student_of(plain_model).context_window == 4096
+    assert student_of(save_model(tmp_path, max_length=300)).context_window == 300
 
 
 def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
-    student = TransformersStudent(str(tmp_path), device="cpu")
+    student = student_of(str(tmp_path))
     with pytest.raises(UnknownModel, match="cannot be loaded") as caught:
         student.count_tokens("water")
     assert "\n" not in caught.value.message
@@ -324,7 +347,7 @@ def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
 @pytest.mark.parametrize("quantisation", ["8bit", "4bit"])
 def test_quantisation_without_hardware_is_said_aloud(plain_model, caplog, quantisation):
     with caplog.at_level(logging.WARNING):
-        student = TransformersStudent(plain_model, device="cpu", quantisation=quantisation)
+        student = TransformersModel(plain_model, device="cpu", quantisation=quantisation)
     assert student.running_on == "cpu"
     assert quantisation in caplog.text
 
@@ -351,13 +374,14 @@ def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkey
     memory = Memory(module._load, "none", "8bit")
     monkeypatch.setattr(module, "_load", memory)
     monkeypatch.setattr(module, "find_spec", lambda name: object())
-    student = TransformersStudent(plain_model, device="cuda", quantisation="auto")
+    model = TransformersModel(plain_model, device="cuda", quantisation="auto")
+    student = CausalStudent(model, scoring="letter")
     with caplog.at_level(logging.WARNING):
         reply = student.answer(make_prompt(student, options=options))
     assert memory.tried == ["none", "8bit", "4bit"]
-    assert student.running_on == "4bit"
+    assert model.running_on == "4bit"
     assert caplog.text.count("out of memory") == 2
-    assert reply == TransformersStudent(plain_model, device="cpu").answer(make_prompt(student, options=options))
+    assert reply == student_of(plain_model).answer(make_prompt(student, options=options))
 
 
 def test_out_of_memory_everywhere_is_an_error_in_words(plain_model, monkeypatch):
@@ -366,7 +390,7 @@ def test_out_of_memory_everywhere_is_an_error_in_words(plain_model, monkeypatch)
     memory = Memory(module._load, "none", "cpu")
     monkeypatch.setattr(module, "_load", memory)
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == "bitsandbytes" else object())
-    student = TransformersStudent(plain_model, device="cuda")
+    student = student_of(plain_model, device="cuda")
     with pytest.raises(ModelUnavailable, match="memory"):
         student.answer(make_prompt(student))
     assert memory.tried == ["none", "cpu"]

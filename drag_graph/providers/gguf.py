@@ -1,0 +1,156 @@
+"""A GGUF file, run in this process by llama.cpp's own server (extra `gguf`; no torch).
+
+The server listens on the loopback alone, on a port that the system chooses, and answers only who has the key, which is made
+anew each time and never leaves this process. A process has one model in memory: another file takes its place.
+
+llama.cpp gives the log-probabilities of tokens that it generates, not those of a given text. So each token of a continuation is
+forced, one request a token, by a bias on it alone; the log-probability told is the model's own, before the bias. Forcing by a
+grammar goes wrong: the sampler then picks other tokens than the tokenizer's.
+"""
+
+import mmap
+import os
+import secrets
+import threading
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
+
+PREFIX = "gguf:"
+HINT = "pip install 'drag-graph[gguf]' (in a checkout: pip install '.[gguf]')"
+CONTEXT_WINDOW = 8192
+"""Tokens, at most: what a model was trained for can take more memory than the model itself."""
+_FORCE = 1e4
+_MAGIC = b"GGUF"
+_TEMPLATE_KEY = b"tokenizer.chat_template"
+_TIMEOUT = 600.0
+
+
+class LlamaServer:
+    """llama.cpp's server with one model. `LlamaServer.of(path)` gives the one that is in memory, or loads it."""
+
+    _loaded: ClassVar["LlamaServer | None"] = None
+    _lock: ClassVar[threading.RLock] = threading.RLock()
+
+    def __init__(self, path: Path, context_window: int) -> None:
+        import httpx
+        import xllamacpp
+
+        self.path = path
+        self.api_key = secrets.token_hex(16)
+        try:
+            self._server: Any = xllamacpp.Server(_parameters(xllamacpp, path, context_window, self.api_key))
+        except (RuntimeError, MemoryError) as error:
+            message = f"llama.cpp cannot load {path.name}"
+            hint = "It may be damaged, of a kind that this llama.cpp does not know, or too large for the memory."
+            raise ModelUnavailable(message, hint=hint) from error
+        self.address = str(self._server.listening_address)
+        headers = {"Authorization": f"Bearer {self.api_key}"}
+        self._client = httpx.Client(base_url=self.address, headers=headers, timeout=_TIMEOUT, trust_env=False)
+        self.context_window = int(self.get("/props")["default_generation_settings"]["n_ctx"])
+
+    @classmethod
+    def of(cls, path: Path, context_window: int = CONTEXT_WINDOW) -> Self:
+        """Return the server of a file; a model of another file leaves the memory first. Thread-safe."""
+        with cls._lock:
+            loaded = cls._loaded
+            if loaded is None or loaded.path != path:
+                cls._loaded = None
+                if loaded is not None:
+                    loaded.close()
+                del loaded
+                cls._loaded = loaded = cls(path, context_window)
+            return loaded  # type: ignore[return-value]
+
+    def get(self, place: str) -> Any:
+        """Return what the server has at `place`."""
+        return self._client.get(place).raise_for_status().json()
+
+    def post(self, place: str, document: Mapping[str, Any]) -> Any:
+        """Return the server's reply to a document."""
+        reply = self._client.post(place, json=document)
+        if reply.is_error:
+            raise ModelUnavailable(f"llama.cpp with {self.path.name} answers {reply.status_code}")
+        return reply.json()
+
+    def tokens(self, text: str, *, whole: bool, marks: bool) -> list[int]:
+        """Return the token ids of `text`: as a `whole` text begins, and with the `marks` of chats read as such."""
+        document = {"content": text, "add_special": whole, "parse_special": marks}
+        return [int(token) for token in self.post("/tokenize", document)["tokens"]]
+
+    def log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Return the natural log-probability of each token of each continuation of `prompt`."""
+        # First the prompt alone: so all continuations find it worked out in the same way, the first one, too.
+        self.post("/completion", {"prompt": list(prompt), "n_predict": 0, "cache_prompt": True})
+        return [
+            [self._log_probability([*prompt, *ids[:place]], token) for place, token in enumerate(ids)] for ids in continuations
+        ]
+
+    def _log_probability(self, before: list[int], token: int) -> float:
+        document = {
+            "prompt": before,
+            "n_predict": 1,
+            "n_probs": 1,
+            "logit_bias": [[token, _FORCE]],
+            "samplers": ["temperature"],
+            "temperature": 0,
+            "cache_prompt": True,
+        }
+        found = self.post("/completion", document)["completion_probabilities"][0]
+        if found["id"] != token:
+            raise ModelUnavailable(f"llama.cpp with {self.path.name} does not take the token that it is given")
+        return float(found["logprob"])
+
+    def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
+        """Continue `prompt` greedily by at most `limit` tokens; return the text and the log-probabilities of its tokens."""
+        document = {"prompt": list(prompt), "n_predict": limit, "n_probs": 1, "temperature": 0, "cache_prompt": True}
+        reply = self.post("/completion", document)
+        return str(reply["content"]), [float(token["logprob"]) for token in reply.get("completion_probabilities", ())]
+
+    def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """Return the messages as the model's chat template has them, ready for the model's turn."""
+        return str(self.post("/apply-template", {"messages": [dict(message) for message in messages]})["prompt"])
+
+    def close(self) -> None:
+        """Take the model out of memory."""
+        self._client.close()
+        self._server = None
+
+
+def check_file(name: str) -> Path:
+    """Return the path of a GGUF file. Raises MissingExtra, and UnknownModel where it is none."""
+    if find_spec("xllamacpp") is None:
+        raise MissingExtra(f"{PREFIX}{name} needs xllamacpp", hint=HINT)
+    path = Path(name).expanduser()
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(_MAGIC))
+    except OSError as error:
+        raise UnknownModel(f"{path} cannot be read: {error.strerror}", hint="Give gguf:FILE.gguf.") from error
+    if magic != _MAGIC:
+        raise UnknownModel(f"{path} is no GGUF file", hint="Give gguf:FILE.gguf, a model in llama.cpp's format.")
+    return path
+
+
+def has_chat_template(path: Path) -> bool:
+    """Whether a GGUF file brings a chat template, as models that follow instructions do (llama.cpp gives one to all)."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return data.find(_TEMPLATE_KEY, 0, 64 << 20) != -1
+
+
+def _parameters(xllamacpp: Any, path: Path, context_window: int, api_key: str) -> Any:
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(path)
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [api_key]
+    parameters.n_ctx = context_window
+    parameters.n_parallel = 1
+    parameters.cpuparams.n_threads = os.cpu_count() or 1
+    parameters.swa_full = True  # else a model with sliding windows reads the whole prompt again for each option
+    parameters.ui = False
+    parameters.verbosity = -1
+    return parameters
