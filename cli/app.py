@@ -12,7 +12,7 @@ import typer
 
 from drag_graph.errors import DragGraphError
 
-from . import db, graph, runs, tape
+from . import db, evaluate, graph, runs, tape
 from .aggregate import aggregate
 from .answers import answers, ask, audit, show
 from .config import config
@@ -54,7 +54,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 for command in (distill, refresh, link, ask, answers, audit, show, aggregate, export):
     app.command()(command)
 app.command("import")(import_)
-for name, group in (("runs", runs), ("tape", tape), ("graph", graph), ("db", db)):
+for name, group in (("runs", runs), ("tape", tape), ("graph", graph), ("db", db), ("eval", evaluate)):
     app.add_typer(group.app, name=name)
 app.command()(config)
 

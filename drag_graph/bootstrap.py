@@ -18,6 +18,7 @@ from drag_graph.distil.run import Distiller, Distils
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.ledger import Ledger
 from drag_graph.link.run import Linker, OnProgress
+from drag_graph.model import Mode
 from drag_graph.ports.models import Embedder, Student, Teacher
 from drag_graph.ports.runs import Run, start_run
 from drag_graph.ports.store import GraphStore, Staleness, settings_hashes
@@ -156,16 +157,21 @@ class Session:
             self.store.embedder((self.embedder.name, self.embedder.dimension))
         return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, on_progress)
 
-    def asker(self, student: Student | None = None, *, keep: bool = True) -> Asker:
-        """Return the asking under the settings, with their student unless another is given; `keep` stores its answers.
+    def student(self) -> Student:
+        """Return the student that the settings name."""
+        return make_student(self.settings, self.embedder)
+
+    def asker(self, student: Student | None = None, *, keep: bool = True, mode: Mode | None = None) -> Asker:
+        """Return the asking under the settings, with their student and mode unless others are given; `keep` stores its answers.
 
         Raises StoreUnfit when another embedder filled the store, or answers are to be kept where only reading is allowed.
         """
         if self.store.embedder() is not None:
             self.store.embedder((self.embedder.name, self.embedder.dimension))
         if student is None:
-            student = make_student(self.settings, self.embedder)
-        return Asker(self.settings, self.store, self.embedder, student, keep=keep)
+            student = self.student()
+        settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
+        return Asker(settings, self.store, self.embedder, student, keep=keep)
 
 
 def _now() -> str:

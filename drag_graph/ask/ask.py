@@ -17,6 +17,7 @@ from drag_graph.ask.fuse import Weighed
 from drag_graph.ask.lines import block, select_lines
 from drag_graph.ask.prompt import assemble
 from drag_graph.errors import DragGraphError, Interrupted, ModelError, ReplyError, StoreError
+from drag_graph.identity import sha256_of
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.manage.resolve_id import stored_subgraph
 from drag_graph.model import Answer, Line, Query, Subgraph
@@ -44,6 +45,8 @@ class Asked:
     problem: str = ""
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
     """What each searched line weighs and why, by ref."""
+    prompt_hash: str = ""
+    """Hash of the whole prompt, as the student got it."""
     not_kept: str = ""
     """Why an answer that rests on what is stored was not kept."""
 
@@ -194,6 +197,20 @@ class Asker:
             report.stopped = Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
         return report
 
+    def ask_with(
+        self, questions: Sequence[tuple[Query, list[Subgraph]]], on_answer: Callable[[float], None] = lambda _cost: None
+    ) -> AnswersReport:
+        """Ask each question with the lines of the subgraphs beside it, whoever's they are; keep no answer."""
+        report = AnswersReport()
+        for query, subgraphs in questions:
+            try:
+                asked = self._answer(query, self._finder.of_subgraphs(subgraphs, "by id"))
+            except ReplyError as error:
+                asked = self._failed(query, str(error))
+            report.answers.append(replace(asked, not_kept="it was asked with what others were told"))
+            on_answer(0.0)
+        return report
+
     def _ask_batch(self, queries: list[Query], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
         asked: list[Asked] = []
         try:
@@ -263,7 +280,8 @@ class Asker:
         dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *found.dropped)
         # Only lines that the context window had no room for change what the selection has counted.
         context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
-        return Asked(answer, query.input_id, reply.probabilities, context, found.how, dropped, weighed=found.weighed)
+        asked = Asked(answer, query.input_id, reply.probabilities, context, found.how, dropped, weighed=found.weighed)
+        return replace(asked, prompt_hash=sha256_of([prompt.text]))
 
     def _keep(self, asked: list[Asked]) -> list[Asked]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""

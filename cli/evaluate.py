@@ -1,0 +1,201 @@
+"""`drag-graph eval TASK` and `drag-graph eval compare`."""
+
+import json as json_
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer.core import TyperGroup
+
+from . import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from drag_graph.evaluation.evaluate import EvaluationMode
+    from drag_graph.evaluation.tasks import Item
+    from drag_graph.settings import Settings
+
+FOLDERS = Path(".drag-graph/evaluations")
+PANEL = "Evaluation"
+
+
+class TaskGroup(TyperGroup):
+    """`eval TASK …` is `eval run TASK …`: what is no command is a task."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put `run` before what begins with no command."""
+        if args and args[0] not in {*self.commands, "--help", "-h"}:
+            args = ["run", *args]
+        return list(super().parse_args(ctx, args))
+
+
+app = typer.Typer(
+    cls=TaskGroup,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Measure what the lines do for a student: drag-graph eval TASK, and drag-graph eval compare A B.",
+)
+
+Data = Annotated[
+    Path | None, typer.Option("--data", help="A folder with TASK.jsonl.", rich_help_panel=PANEL, show_default=False)
+]
+Evidence = Annotated[
+    str, typer.Option("--evidence", help="The key of a row's own evidence, instead of a --teacher.", rich_help_panel=PANEL)
+]
+Modes = Annotated[str, typer.Option("--modes", help="Of none, evidence, graph, combined, shuffled.", rich_help_panel=PANEL)]
+Split = Annotated[
+    Literal["all", "development", "test"], typer.Option("--split", help="Half of the items, by id.", rich_help_panel=PANEL)
+]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Items, at most.", rich_help_panel=PANEL)]
+Folder = Annotated[
+    Path | None, typer.Option("--folder", help="Where the outcome goes.", rich_help_panel=PANEL, show_default=False)
+]
+
+
+@app.command("run")
+@options.with_settings(*options.DISTILLING, *options.PANELS["Student"])
+def run(
+    settings: "Settings",
+    task: Annotated[str, typer.Argument(help="A task, or a FILE.jsonl of questions with answers.")],
+    data: Data = None,
+    evidence: Evidence = "",
+    modes: Modes = "none,evidence,graph,combined",
+    split: Split = "all",
+    limit: Limit = None,
+    folder: Folder = None,
+    json: options.Json = False,
+) -> None:
+    """Distil what is missing of a task, ask every item in every mode, and say what the lines did for the student.
+
+    The outcome is a folder: every item, a summary, a table. The same command goes on with an evaluation that was interrupted.
+
+    \b
+    Examples:
+      drag-graph eval qasc --data sets --evidence evidence_llm --student gguf:gemma.gguf --limit 100
+      drag-graph eval questions.jsonl --teacher ollama/llama3.2 --student nearest --modes none,graph
+      drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
+    """
+    from drag_graph.bootstrap import open_session
+    from drag_graph.evaluation.evaluate import Evaluation
+    from drag_graph.evaluation.tasks import read_task
+    from drag_graph.identity import sha256_of
+
+    from . import progress, render
+
+    chosen = _modes(modes)
+    items = read_task(task, namespace=settings.namespace, data=data, evidence=evidence, split=split, limit=limit)
+    with open_session(settings) as session:
+        student = session.student()
+        about = _about(settings, task, split, evidence, student, items)
+        place = folder or FOLDERS / f"{Path(task).stem}-{sha256_of(about)[:10]}"
+        _distil(session, settings, items, place, task, evidence=evidence, quiet=json)
+        evaluation = Evaluation(place, items, chosen, lambda mode: session.asker(student, mode=mode), session.store.read, about)
+        with progress.progress(len(items) * len(chosen), quiet=json, priced=False) as shown:
+            summary = evaluation.run(on_item=shown)
+    if json:
+        render.document({**summary, "folder": str(place)})
+    else:
+        from drag_graph.evaluation.outcome import table
+
+        render.write(f"{task}, {len(items)} items, {student.name} ({student_scoring(student)})\n\n{table(summary)}\n{place}")
+
+
+def student_scoring(student: Any) -> str:
+    """Return how a student chooses an option, in a word."""
+    return str(getattr(student, "scoring", "its own way"))
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="The folder of an outcome.", show_default=False)],
+    second: Annotated[Path, typer.Argument(help="Another one, of the same items.", show_default=False)],
+    mode: Annotated[str, typer.Option("--mode", help="The mode of both; FIRST,SECOND where they differ.")] = "graph",
+    json: options.Json = False,
+) -> None:
+    """Compare two outcomes item by item: difference, 95 % interval (paired bootstrap), McNemar's p, and what flipped.
+
+    \b
+    Examples:
+      drag-graph eval compare A B --mode evidence
+      drag-graph eval compare A A --mode graph,evidence
+    """
+    from drag_graph.evaluation.outcome import by_mode, difference, read_records
+
+    from . import render
+
+    one, _, other = mode.partition(",")
+    found = difference(by_mode(read_records(first)).get(one, []), by_mode(read_records(second)).get(other or one, []))
+    if json:
+        render.document(found)
+        return
+    render.write(
+        f"{found['n']} items: {100 * found['difference']:+.1f} points, 95 % {100 * found['low']:+.1f} to "
+        f"{100 * found['high']:+.1f}; McNemar's p {found['p']:.3f}; {len(found['flipped'])} flipped"
+    )
+    for flip in found["flipped"]:
+        better = "first" if flip["first"]["correct"] else "second"
+        ids = ", ".join(str(flip[side]["answer_id"])[:12] for side in ("first", "second"))
+        render.write(f"  {better} is right: {flip['question'][:90]}  (audit {ids})")
+
+
+def _modes(given: str) -> "list[EvaluationMode]":
+    from typing import get_args
+
+    from drag_graph.errors import ConfigurationError
+    from drag_graph.evaluation.evaluate import EvaluationMode
+
+    known = get_args(EvaluationMode)
+    chosen = list(dict.fromkeys(mode.strip() for mode in given.split(",") if mode.strip()))
+    strange = [mode for mode in chosen if mode not in known]
+    if strange or not chosen:
+        message = f"--modes has {', '.join(strange)}" if strange else "--modes is empty"
+        raise ConfigurationError(message, hint=f"Take from {', '.join(known)}.")
+    return chosen  # type: ignore[return-value]
+
+
+def _about(settings: "Settings", task: str, split: str, evidence: str, student: Any, items: "Sequence[Item]") -> dict[str, Any]:
+    """Return what determines the outcome."""
+    from drag_graph import __version__
+    from drag_graph.evaluation.machine import file_hash, git_hash
+    from drag_graph.identity import sha256_of
+
+    names = [*options.PANELS["Graph"], "embedder", "line_format", "token_budget", "relevance", "plan", "number_of_evidence"]
+    return {
+        "task": Path(task).stem,
+        "split": split,
+        "items": sha256_of([item.query.id for item in items]),
+        "teacher": f"the set's own {evidence}" if evidence else settings.teacher,
+        "student": student.name,
+        "model_sha256": file_hash(settings.student),
+        "scoring": student_scoring(student),
+        "settings": {name: getattr(settings, name) for name in names},
+        "version": __version__,
+        "git": git_hash(),
+    }
+
+
+def _distil(
+    session: Any, settings: "Settings", items: "Sequence[Item]", place: Path, task: str, *, evidence: str, quiet: bool
+) -> None:
+    """Distil what is not stored; without a teacher, what is stored has to do."""
+    from drag_graph.inputs import InputLine
+
+    from . import progress
+
+    teacher = None
+    if evidence:
+        from drag_graph.teachers.curated import CuratedTeacher
+
+        place.mkdir(parents=True, exist_ok=True)
+        path = place / "evidence.jsonl"
+        path.write_text("".join(json_.dumps(item.curated(), ensure_ascii=False) + "\n" for item in items), encoding="utf-8")
+        teacher = CuratedTeacher(path)
+    elif not settings.teacher:
+        return
+    distiller = session.distiller(f"eval {task}", teacher=teacher)
+    lines = (InputLine(number, item.query) for number, item in enumerate(items, start=1))
+    with progress.progress(len(items), quiet=quiet) as shown:
+        report = distiller.run(lines, on_result=shown)
+    if report.stopped:
+        raise report.stopped

@@ -1,0 +1,147 @@
+"""The evaluation of a student on a task: distil what is missing, ask every item in every mode, keep what was shown and said.
+
+Stores and models come in by the pipeline's own doors: what is measured is what a user gets.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from drag_graph.ask.ask import Asked, Asker
+from drag_graph.errors import InputError
+from drag_graph.evaluation import leakage, outcome
+from drag_graph.evaluation.outcome import ITEMS, SUMMARY, TABLE, Record, by_mode, difference, read_records
+from drag_graph.evaluation.tasks import Item
+from drag_graph.inputs import InputLine
+from drag_graph.model import Mode, Query, Subgraph
+from drag_graph.paging import pages
+
+EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled"]
+"""`shuffled` shows the evidence of another item: it must not help."""
+PAGE = 16
+"""Items that are asked between two writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What is asked, by whom, and where it is kept."""
+
+    folder: Path
+    items: Sequence[Item]
+    modes: Sequence[EvaluationMode]
+    asker: Callable[[Mode], Asker]
+    read: Callable[[Sequence[str]], list[Subgraph]]
+    about: dict[str, Any]
+    """What determines the answers: an evaluation goes on only under the same."""
+
+    def run(self, on_item: Callable[[float], None] = lambda _cost: None) -> dict[str, Any]:
+        """Ask what is not asked yet; return the summary, which is written beside the items.
+
+        Raises InputError where the folder holds an evaluation of something else, and what ends the asking altogether; what was
+        answered until then is kept.
+        """
+        done = {(record.mode, record.id): record for record in self._begun()}
+        with (self.folder / ITEMS).open("a", encoding="utf-8") as file:
+            for mode in self.modes:
+                left = [item for item in self.items if (mode, item.query.id) not in done]
+                for _ in range(len(self.items) - len(left)):
+                    on_item(0.0)
+                for record in self._asked(mode, left, on_item):
+                    file.write(json.dumps(record.document(), ensure_ascii=False) + "\n")
+                    file.flush()
+        summary = summary_of(read_records(self.folder), self.about)
+        _write(self.folder / SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+        _write(self.folder / TABLE, outcome.table(summary))
+        return summary
+
+    def _begun(self) -> list[Record]:
+        """Return what the folder has already, after checking that it is of the same evaluation."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        about = self.folder / "about.json"
+        if not about.exists():
+            if (self.folder / ITEMS).exists():
+                raise InputError(f"{self.folder} has items and does not say of what", hint="Give another folder.")
+            _write(about, json.dumps(self.about, ensure_ascii=False, indent=2) + "\n")
+            return []
+        known = json.loads(about.read_text(encoding="utf-8"))
+        changed = sorted(key for key in {*known, *self.about} if known.get(key) != self.about.get(key))
+        if changed:
+            message = f"{self.folder} holds an evaluation with another {', '.join(changed)}"
+            raise InputError(message, hint="Give another folder with --folder, or remove that one.")
+        if not (self.folder / ITEMS).exists():
+            return []
+        records = read_records(self.folder)
+        whole = "".join(json.dumps(record.document(), ensure_ascii=False) + "\n" for record in records)
+        _write(self.folder / ITEMS, whole)  # without a line that was cut off
+        return records
+
+    def _asked(self, mode: EvaluationMode, items: Sequence[Item], on_item: Callable[[float], None]) -> Iterable[Record]:
+        asker = self.asker("evidence" if mode == "shuffled" else mode)
+        for page in pages(items, PAGE):
+            if mode == "shuffled":
+                report = asker.ask_with([(item.query, self._of_another(item)) for item in page], on_item)
+            else:
+                lines = [InputLine(number, item.query) for number, item in enumerate(page, start=1)]
+                report = asker.ask_all(lines, on_item)
+            for item, asked in zip(page, report.answers, strict=False):
+                if report.stopped is None or not asked.problem.startswith("not asked"):
+                    yield record_of(item.query, asked, mode)
+            if report.stopped is not None:
+                raise report.stopped
+
+    def _of_another(self, item: Item) -> list[Subgraph]:
+        """Return the subgraph of the next item of the set."""
+        place = next(number for number, one in enumerate(self.items) if one.query.id == item.query.id)
+        return self.read([self.items[(place + 1) % len(self.items)].query.id])
+
+
+def record_of(query: Query, asked: Asked, mode: str) -> Record:
+    """Return what is kept of an answer."""
+    given = asked.answer
+    return Record(
+        id=query.id,
+        mode=mode,
+        question=query.text,
+        options=query.options,
+        gold=given.gold or "",
+        answer=given.text,
+        label=given.label,
+        correct=bool(given.correct) and not asked.problem,
+        confidence=given.confidence,
+        probabilities=tuple(round(value, 6) for value in asked.probabilities),
+        lines=tuple(line.text for line in given.lines),
+        leaking=sum(leakage.leaks(line.text, query) for line in given.lines),
+        answer_id=asked.kept_as,
+        prompt_hash=asked.prompt_hash,
+        prompt_tokens=given.prompt_tokens,
+        context_tokens=asked.context_tokens,
+        seconds=given.latency_ms / 1000,
+        error=asked.problem,
+    )
+
+
+def summary_of(records: Sequence[Record], about: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of all modes, the gains over `none` and what leaked."""
+    modes = by_mode(records)
+    none = modes.get("none")
+    gains = {}
+    for mode, found in modes.items():
+        if none and mode != "none":
+            gain = difference(found, none)
+            gains[mode] = {key: gain[key] for key in ("n", "difference", "low", "high", "p")}
+    return {
+        **about,
+        "n": max((len(found) for found in modes.values()), default=0),
+        "modes": {mode: outcome.figures(found) for mode, found in modes.items()},
+        "gains": gains,
+        "leakage": {mode: outcome.leakage(found) for mode, found in modes.items()},
+    }
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    beside = path.with_name(f"{path.name}.new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)

@@ -1,0 +1,33 @@
+"""What an outcome records of the machine's side: the hash of a model's file, and of the checkout."""
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+import drag_graph
+
+
+def file_hash(model: str) -> str:
+    """Return the SHA-256 of the file that a model's name names (`gguf:FILE`), or "" where it names none."""
+    path = Path(model.partition(":")[2]).expanduser()
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def git_hash() -> str:
+    """Return the commit of the checkout that this code is of, or "" where it is none."""
+    folder = Path(drag_graph.__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607 - git is where the user has it
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except OSError:
+        return ""
+    return found.stdout.strip() if found.returncode == 0 else ""

@@ -1,0 +1,148 @@
+"""The outcome of an evaluation: a folder with every item, a summary and a table (docs/design.md, section 12).
+
+    items.jsonl    an item a line: what was asked, shown and said, in which mode
+    summary.json   figures by mode, and what made them
+    table.md       the same to read
+
+Items are written as they are answered, so that an evaluation that was interrupted goes on.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from drag_graph.errors import InputError
+from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
+
+ITEMS, SUMMARY, TABLE = "items.jsonl", "summary.json", "table.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One item, asked in one mode. An item that failed has an `error` and is not correct."""
+
+    id: str
+    mode: str
+    question: str
+    options: tuple[str, ...]
+    gold: str
+    answer: str
+    label: str | None
+    correct: bool
+    confidence: float
+    probabilities: tuple[float, ...]
+    lines: tuple[str, ...]
+    leaking: int
+    answer_id: str | None
+    prompt_hash: str
+    prompt_tokens: int
+    context_tokens: int
+    seconds: float
+    error: str = ""
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Self:
+        """Return the record of a line of `items.jsonl`."""
+        lists = {key: tuple(document[key]) for key in ("options", "probabilities", "lines")}
+        return cls(**{**document, **lists})
+
+    def document(self) -> dict[str, Any]:
+        """Return it as `items.jsonl` has it."""
+        return asdict(self)
+
+
+def read_records(folder: Path) -> list[Record]:
+    """Return the items of an outcome; a last line that was cut off by a crash counts as not written."""
+    path = folder / ITEMS
+    if not path.is_file():
+        raise InputError(f"{folder} is no outcome of `drag-graph eval`: it has no {ITEMS}", hint="Name such a folder.")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [Record.of(json.loads(line)) for line in lines if line.endswith("\n")]
+
+
+def figures(records: Sequence[Record]) -> dict[str, Any]:
+    """Return the figures of one mode: accuracy with its 95 % interval, and what it took."""
+    n, correct = len(records), sum(record.correct for record in records)
+    low, high = wilson(correct, n)
+    return {
+        "n": n,
+        "correct": correct,
+        "accuracy": correct / n if n else 0.0,
+        "low": low,
+        "high": high,
+        "failed": sum(bool(record.error) for record in records),
+        "prompt_tokens": _mean(record.prompt_tokens for record in records),
+        "context_tokens": _mean(record.context_tokens for record in records),
+        "lines": _mean(len(record.lines) for record in records),
+        "seconds_per_item": _mean(record.seconds for record in records),
+    }
+
+
+def leakage(records: Sequence[Record]) -> dict[str, Any]:
+    """Return how many items were shown a line that gives the answer away, and the accuracy without them."""
+    clean = [record for record in records if not record.leaking]
+    return {"items": len(records) - len(clean), "accuracy_without": _mean(record.correct for record in clean)}
+
+
+def difference(ones: Sequence[Record], others: Sequence[Record]) -> dict[str, Any]:
+    """Compare two lists of records on the items that both have. Raises InputError where they share none."""
+    known = {record.id: record for record in others}
+    pairs = [(record, known[record.id]) for record in ones if record.id in known]
+    if not pairs:
+        raise InputError("the two have no item in common", hint="Compare outcomes of the same task and split.")
+    first, second = [one.correct for one, _ in pairs], [other.correct for _, other in pairs]
+    low, mean, high = paired_difference(first, second)
+    flipped = [(one, other) for one, other in pairs if one.correct != other.correct]
+    return {
+        "n": len(pairs),
+        "difference": mean,
+        "low": low,
+        "high": high,
+        "p": mcnemar(first, second),
+        "flipped": [
+            {
+                "id": one.id,
+                "question": one.question,
+                "gold": one.gold,
+                "first": {"answer": one.answer, "correct": one.correct, "answer_id": one.answer_id},
+                "second": {"answer": other.answer, "correct": other.correct, "answer_id": other.answer_id},
+            }
+            for one, other in flipped
+        ],
+    }
+
+
+def by_mode(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Return the records by mode, in the order in which the modes first come."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(record.mode, []).append(record)
+    return found
+
+
+def table(summary: dict[str, Any]) -> str:
+    """Return the figures as a Markdown table."""
+    rows = [
+        "| mode | n | accuracy | 95 % | gain over none | leaking items | accuracy without them | tokens a prompt | seconds |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for mode, found in summary["modes"].items():
+        gain, leak = summary["gains"].get(mode), summary["leakage"][mode]
+        said = f"{_points(gain['difference'])} ({_points(gain['low'])} to {_points(gain['high'])})" if gain else ""
+        rows.append(
+            f"| {mode} | {found['n']} | {_points(found['accuracy'])} | {_points(found['low'])} to {_points(found['high'])} "
+            f"| {said} | {leak['items']} | {_points(leak['accuracy_without'])} | {found['prompt_tokens']:.0f} "
+            f"| {found['seconds_per_item']:.2f} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else 0.0
