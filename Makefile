@@ -12,7 +12,7 @@ SHARED := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --no-loadsco
 UV     := $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all unit torture check browser pins clean
+.PHONY: help demo test test-all unit torture check models llm browser pins clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -34,10 +34,10 @@ demo: $(VENV)/.base  ## Distil the examples into an embedded store, ask, and pri
 	@BIN=$(BIN) bash examples/demo.sh
 
 test: $(VENV)/.dev  ## What every change must pass, on the embedded store and a real Neo4j LTS (Java, Maven; no Docker)
-	$(SHARED) -m 'not (browser or torture or neo4j_2026 or long)'
+	$(SHARED) -m 'not (browser or torture or neo4j_2026 or long or llm)'
 
 test-all: $(VENV)/.dev  ## All tests: Neo4j 2026 (Java 21), `torture`, `browser` and the long storms, too
-	$(SHARED) -m 'not (browser or torture)'
+	$(SHARED) -m 'not (browser or torture or llm)'
 	$(BIN)/python -m pytest -q -m 'browser or torture'
 
 unit: $(VENV)/.dev  ## The tests that need no server
@@ -50,6 +50,12 @@ check: $(VENV)/.dev  ## Lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+models: $(VENV)/.dev  ## Fetch the real language models for `llm` and the evaluations (1.4 GB, once)
+	$(BIN)/python bench/fetch_models.py
+
+llm: models  ## The tests with real language models
+	$(BIN)/python -m pytest -q -m llm
 
 browser: $(VENV)/.dev  ## Neo4j Browser in a real Chromium (apt install chromium)
 	$(BIN)/python -m pytest -q -m browser

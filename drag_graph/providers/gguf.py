@@ -11,6 +11,7 @@ grammar goes wrong: the sampler then picks other tokens than the tokenizer's.
 import mmap
 import os
 import secrets
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -37,8 +38,8 @@ class LlamaServer:
 
     def __init__(self, path: Path, context_window: int) -> None:
         import httpx
-        import xllamacpp
 
+        xllamacpp = _library()
         self.path = path
         self.api_key = secrets.token_hex(16)
         try:
@@ -139,6 +140,23 @@ def has_chat_template(path: Path) -> bool:
     """Whether a GGUF file brings a chat template, as models that follow instructions do (llama.cpp gives one to all)."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return data.find(_TEMPLATE_KEY, 0, 64 << 20) != -1
+
+
+def _library() -> Any:
+    """Import llama.cpp so that it finds its own functions first.
+
+    The embedded engine makes its functions known to all libraries that are loaded later, and some have the names of
+    llama.cpp's, which would call them, and end the process.
+    """
+    flags = sys.getdlopenflags() if hasattr(sys, "getdlopenflags") else None
+    if flags is not None and hasattr(os, "RTLD_DEEPBIND"):
+        sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)
+    try:
+        import xllamacpp
+    finally:
+        if flags is not None:
+            sys.setdlopenflags(flags)
+    return xllamacpp
 
 
 def _parameters(xllamacpp: Any, path: Path, context_window: int, api_key: str) -> Any:

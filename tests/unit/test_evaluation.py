@@ -1,0 +1,210 @@
+"""The parts of an evaluation that need no model: statistics, tasks, scores of options, outcomes."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drag_graph.errors import InputError, MalformedReply
+from drag_graph.evaluation.outcome import ITEMS, Record, difference, figures, leakage, read_records
+from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
+from drag_graph.evaluation.tasks import in_split, read_task
+from drag_graph.students.scoring import option_scores, softmax
+
+ROWS = [
+    {
+        "id": f"row-{number}",
+        "question": f"What is {number}?",
+        "options": ["one", "two"],
+        "answer": number % 2,
+        "facts": [f"F{number}"],
+    }
+    for number in range(40)
+]
+
+
+def record(identity="a", *, correct=True, mode="graph", leaking=0, error=""):
+    return Record(
+        id=identity,
+        mode=mode,
+        question="What?",
+        options=("x", "y"),
+        gold="A",
+        answer="x",
+        label="A",
+        correct=correct,
+        confidence=0.5,
+        probabilities=(0.5, 0.5),
+        lines=("a fact",),
+        leaking=leaking,
+        answer_id=f"answer-{identity}",
+        prompt_hash="hash",
+        prompt_tokens=10,
+        context_tokens=4,
+        seconds=0.5,
+        error=error,
+    )
+
+
+@pytest.fixture
+def data(tmp_path):
+    (tmp_path / "qasc.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return tmp_path
+
+
+# -- statistics
+
+
+@pytest.mark.parametrize(
+    ("correct", "n", "low", "high"),
+    [(5, 10, 0.2366, 0.7634), (0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (81, 263, 0.2553, 0.3662), (0, 0, 0.0, 1.0)],
+)
+def test_wilson_gives_the_published_intervals(correct, n, low, high):
+    assert wilson(correct, n) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_holds_the_share(pair):
+    low, high = wilson(*pair)
+    assert 0.0 <= low <= pair[0] / pair[1] + 1e-12
+    assert pair[0] / pair[1] - 1e-12 <= high <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "p"), [(10, 2, 158 / 4096), (2, 10, 158 / 4096), (1, 1, 1.0), (0, 0, 1.0), (6, 0, 2 / 64)]
+)
+def test_mcnemar_is_the_exact_test(gained, lost, p):
+    ones = [True] * gained + [False] * lost + [True] * 5
+    others = [False] * gained + [True] * lost + [True] * 5
+    assert mcnemar(ones, others) == pytest.approx(p)
+
+
+def test_the_bootstrap_covers_the_mean_and_knows_no_difference():
+    ones = [True, False] * 50
+    low, mean, high = paired_difference(ones, [False] * 100)
+    assert mean == 0.5
+    assert (low, high) == pytest.approx((0.5 - 1.96 * 0.05, 0.5 + 1.96 * 0.05), abs=0.015)
+    assert paired_difference(ones, ones) == (0.0, 0.0, 0.0)
+    with pytest.raises(ValueError, match="no item"):
+        paired_difference([], [])
+
+
+# -- scores of options
+
+
+def test_three_ways_to_score_a_text():
+    options, sums, unaided = ("ab", "abcdefgh"), (-2.0, -4.0), (-1.0, -6.0)
+    assert option_scores("option-text", options, sums).argmax() == 0
+    assert option_scores("option-text-norm", options, sums).tolist() == [-1.0, -0.5]
+    assert option_scores("option-text-mutual-info", options, sums, unaided).tolist() == [-1.0, 2.0]
+
+
+@pytest.mark.parametrize("sums", [(-1.5, -1.5, -1.5), (0.0, 0.0), (math.nan, -1.0), (-math.inf, -1.0)])
+def test_a_model_that_makes_no_difference_is_an_error(sums):
+    with pytest.raises(MalformedReply, match="likelihood"):
+        option_scores("option-text", ["x"] * len(sums), sums)
+
+
+def test_one_option_needs_no_difference():
+    assert softmax(option_scores("option-text", ["x"], [-1.0])).tolist() == [1.0]
+
+
+@given(st.lists(st.floats(-700, 0), min_size=1, max_size=26))
+def test_probabilities_sum_to_one(scores):
+    found = softmax(np.array(scores))
+    assert found.sum() == pytest.approx(1.0)
+    assert found[np.argmax(scores)] == found.max()
+
+
+# -- tasks
+
+
+def test_a_task_is_read_with_its_own_evidence(data):
+    items = read_task("qasc", namespace="n", data=data, evidence="facts", limit=3)
+    assert [item.query.input_id for item in items] == ["row-0", "row-1", "row-2"]
+    assert items[1].evidence == ("F1",)
+    assert items[1].query.gold == 1
+    assert items[1].curated() == {"question": "What is 1?", "options": ["one", "two"], "evidence": ["F1"]}
+
+
+def test_the_halves_are_apart_whole_and_the_same_whatever_else_is_asked(data):
+    halves = [
+        {item.query.input_id for item in read_task("qasc", namespace="n", data=data, split=split)}
+        for split in ("development", "test")
+    ]
+    assert halves[0] & halves[1] == set()
+    assert len(halves[0] | halves[1]) == len(ROWS)
+    assert min(map(len, halves)) > len(ROWS) / 4
+    assert in_split("row-7", "test") == ("row-7" in halves[1])
+
+
+def test_a_file_of_ones_own_is_a_task(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"question": "Is it wet?", "options": ["yes", "no"], "answer": "no"}\n\n')
+    [item] = read_task(str(path), namespace="n")
+    assert item.query.gold == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}\n", "line 1: no question"),
+        ('{"question": "Q?", "options": ["a", "b"]}\n', "line 1 has no answer"),
+        ("nonsense\n", "line 1 is not JSON"),
+        ("", "no item"),
+    ],
+)
+def test_a_task_that_cannot_be_scored_is_an_error_in_words(tmp_path, text, said):
+    path = tmp_path / "mine.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_task(str(path), namespace="n")
+
+
+def test_an_unknown_task_is_an_error_that_names_the_known_ones(tmp_path):
+    with pytest.raises(InputError, match="no task or file") as caught:
+        read_task("qask", namespace="n")
+    assert "qasc" in caught.value.hint
+    with pytest.raises(InputError, match=r"no .*qasc\.jsonl"):
+        read_task("qasc", namespace="n", data=tmp_path)
+
+
+# -- outcomes
+
+
+def test_a_failed_item_counts_as_failed():
+    found = figures([record("a"), record("b", correct=False, error="the model said nothing")])
+    assert (found["n"], found["correct"], found["accuracy"], found["failed"]) == (2, 1, 0.5, 1)
+
+
+def test_leakage_gives_the_accuracy_without_the_items_that_leak():
+    found = leakage([record("a", leaking=1), record("b", correct=False), record("c")])
+    assert found == {"items": 1, "accuracy_without": 0.5}
+
+
+def test_two_outcomes_are_compared_on_what_both_have():
+    ones = [record("a"), record("b"), record("c")]
+    others = [record("b", correct=False), record("a"), record("d")]
+    found = difference(ones, others)
+    assert (found["n"], found["difference"], found["p"]) == (2, 0.5, 1.0)
+    assert [flip["id"] for flip in found["flipped"]] == ["b"]
+    assert found["flipped"][0]["second"]["answer_id"] == "answer-b"
+    with pytest.raises(InputError, match="no item in common"):
+        difference(ones, [record("z")])
+
+
+def test_a_line_that_a_crash_cut_off_counts_as_not_written(tmp_path):
+    whole = json.dumps(record("a").document()) + "\n"
+    (tmp_path / ITEMS).write_text(whole + whole[: len(whole) // 2])
+    assert read_records(tmp_path) == [record("a")]
+    with pytest.raises(InputError, match="no outcome"):
+        read_records(tmp_path / "elsewhere")
+
+
+def test_a_record_comes_back_as_it_was(tmp_path):
+    (tmp_path / ITEMS).write_text(json.dumps(replace(record(), error="x").document()) + "\n")
+    assert read_records(tmp_path) == [replace(record(), error="x")]
