@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from drag_graph.evaluation.evaluate import EvaluationMode
-    from drag_graph.evaluation.tasks import Item
+    from drag_graph.evaluation.tasks import TaskItem
     from drag_graph.settings import Settings
 
 FOLDERS = Path(".drag-graph/evaluations")
@@ -154,7 +154,9 @@ def _modes(given: str) -> "list[EvaluationMode]":
     return chosen  # type: ignore[return-value]
 
 
-def _about(settings: "Settings", task: str, split: str, evidence: str, student: Any, items: "Sequence[Item]") -> dict[str, Any]:
+def _about(
+    settings: "Settings", task: str, split: str, evidence: str, student: Any, items: "Sequence[TaskItem]"
+) -> dict[str, Any]:
     """Return what determines the outcome."""
     from drag_graph import __version__
     from drag_graph.evaluation.machine import file_hash, git_hash
@@ -176,7 +178,7 @@ def _about(settings: "Settings", task: str, split: str, evidence: str, student: 
 
 
 def _distil(
-    session: Any, settings: "Settings", items: "Sequence[Item]", place: Path, task: str, *, evidence: str, quiet: bool
+    session: Any, settings: "Settings", items: "Sequence[TaskItem]", place: Path, task: str, *, evidence: str, quiet: bool
 ) -> None:
     """Distil what is not stored; without a teacher, what is stored has to do."""
     from drag_graph.inputs import InputLine

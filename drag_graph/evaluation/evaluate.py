@@ -13,7 +13,7 @@ from drag_graph.ask.ask import Asked, Asker
 from drag_graph.errors import InputError
 from drag_graph.evaluation import leakage, outcome
 from drag_graph.evaluation.outcome import ITEMS, SUMMARY, TABLE, Record, by_mode, difference, read_records
-from drag_graph.evaluation.tasks import Item
+from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.inputs import InputLine
 from drag_graph.model import Mode, Query, Subgraph
 from drag_graph.paging import pages
@@ -29,7 +29,7 @@ class Evaluation:
     """What is asked, by whom, and where it is kept."""
 
     folder: Path
-    items: Sequence[Item]
+    items: Sequence[TaskItem]
     modes: Sequence[EvaluationMode]
     asker: Callable[[Mode], Asker]
     read: Callable[[Sequence[str]], list[Subgraph]]
@@ -77,7 +77,7 @@ class Evaluation:
         _write(self.folder / ITEMS, whole)  # without a line that was cut off
         return records
 
-    def _asked(self, mode: EvaluationMode, items: Sequence[Item], on_item: Callable[[float], None]) -> Iterable[Record]:
+    def _asked(self, mode: EvaluationMode, items: Sequence[TaskItem], on_item: Callable[[float], None]) -> Iterable[Record]:
         asker = self.asker("evidence" if mode == "shuffled" else mode)
         for page in pages(items, PAGE):
             if mode == "shuffled":
@@ -91,7 +91,7 @@ class Evaluation:
             if report.stopped is not None:
                 raise report.stopped
 
-    def _of_another(self, item: Item) -> list[Subgraph]:
+    def _of_another(self, item: TaskItem) -> list[Subgraph]:
         """Return the subgraph of the next item of the set."""
         place = next(number for number, one in enumerate(self.items) if one.query.id == item.query.id)
         return self.read([self.items[(place + 1) % len(self.items)].query.id])

@@ -24,7 +24,7 @@ DOMAINS: dict[str, Domain] = {"medmcqa": "medical", "medqa": "medical"}
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TaskItem:
     """A question with its right answer, and the evidence that the set brings for it."""
 
     query: Query
@@ -50,7 +50,7 @@ def read_task(
     evidence: str = "",
     split: Split = "all",
     limit: int | None = None,
-) -> list[Item]:
+) -> list[TaskItem]:
     """Return the items of a task: those of `data`/TASK.jsonl, or of the file that `task` is.
 
     With `evidence`, the key of a row's own evidence, only rows that have some. `split` is by the hash of a row's id, so that an
@@ -70,7 +70,7 @@ def read_task(
             raise InputError(f"{path}, line {number}: {error}", hint="Mend the line.") from error
         if query.gold is None:
             raise InputError(f"{path}, line {number} has no answer to compare with", hint='Give each row an "answer".')
-        items.append(Item(query, texts))
+        items.append(TaskItem(query, texts))
         if limit is not None and len(items) == limit:
             break
     if not items:
