@@ -285,15 +285,21 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption, ledge
         return _file_teacher(settings)
     from drag_graph.ledger.budget import Budget
     from drag_graph.ledger.prices import unpriced
-    from drag_graph.providers.client import price_of
+    from drag_graph.providers.client import GGUF, price_of
     from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 
     if settings.budget_usd is not None and price_of(settings.teacher, 0, 0) is None:
         raise unpriced(settings.teacher)
+    name, server = settings.teacher, None
+    if name.startswith(GGUF):
+        from drag_graph.providers.gguf import chat_server
+
+        name, server = chat_server(name.removeprefix(GGUF), settings.teacher_timeout)
     return LiteLLMTeacher(
-        settings.teacher,
+        name,
         base_url=settings.teacher_base_url,
         api_key=settings.teacher_api_key.get_secret_value(),
+        server=server,
         tape=ledger.tape,
         budget=Budget(settings.budget_usd, ledger.account(run.job)),
         timeout=settings.teacher_timeout,

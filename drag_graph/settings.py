@@ -67,7 +67,7 @@ def _without_controls(value: str) -> str:
 
 def _place(value: str) -> str:
     try:
-        os.path.realpath(Path(re.sub("^(curated|tape|transformers):", "", value)).expanduser())
+        os.path.realpath(Path(re.sub("^(curated|gguf|tape|transformers):", "", value)).expanduser())
     except (RuntimeError, ValueError) as error:  # the home of an unknown user, a null character
         raise ValueError(f"is no path ({error})") from None
     return value
@@ -108,7 +108,7 @@ class Settings(BaseSettings):
     embedder_api_key: SecretStr = SecretStr("")
 
     # The teacher
-    teacher: Place = Field("", description="A LiteLLM model, curated:FILE or tape:FILE; none by default.")
+    teacher: Place = Field("", description="A LiteLLM model, gguf:FILE, curated:FILE or tape:FILE; none by default.")
     teacher_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
     teacher_api_key: SecretStr = SecretStr("")
     teacher_timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds a call may take.")

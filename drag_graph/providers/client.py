@@ -21,6 +21,8 @@ from drag_graph.errors import ModelAccessDenied, UnknownModel
 from drag_graph.providers.errors import Failure, Target, judge, unavailable
 from drag_graph.settings import prepare_libraries, process_environment
 
+GGUF = "gguf:"
+"""How the name of a model begins that is a file, run in this process (`gguf.py`)."""
 RETRIES = 5
 RETRIES_UNREACHABLE = 3
 LONGEST_WAIT = 60.0
@@ -230,8 +232,11 @@ def supports_schema(model: str, base_url: str = "") -> bool:
 def price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
     """Return the price in US dollars by LiteLLM's local map, or None where the map has no price for `model`.
 
-    `model` is the name with or without its provider; a model behind an address of one's own has the price of its name.
+    `model` is the name with or without its provider; a model behind an address of one's own has the price of its name, one of a
+    file in this process none to pay.
     """
+    if model.startswith(GGUF):
+        return 0.0
     litellm = _loaded()
     for name in (model, model.split("/", 1)[-1]):
         entry = litellm.model_cost.get(name)

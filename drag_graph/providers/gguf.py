@@ -8,6 +8,7 @@ forced, one request a token, by a bias on it alone; the log-probability told is 
 grammar goes wrong: the sampler then picks other tokens than the tokenizer's.
 """
 
+import hashlib
 import mmap
 import os
 import secrets
@@ -19,8 +20,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
+from drag_graph.providers.client import GGUF, Server
 
-PREFIX = "gguf:"
 HINT = "pip install 'drag-graph[gguf]' (in a checkout: pip install '.[gguf]')"
 CONTEXT_WINDOW = 8192
 """Tokens, at most: what a model was trained for can take more memory than the model itself."""
@@ -51,6 +52,7 @@ class LlamaServer:
         self.address = str(self._server.listening_address)
         headers = {"Authorization": f"Bearer {self.api_key}"}
         self._client = httpx.Client(base_url=self.address, headers=headers, timeout=_TIMEOUT, trust_env=False)
+        self.vocabulary = int(self.get("/v1/models")["data"][0]["meta"]["n_vocab"])
         self.context_window = int(self.get("/props")["default_generation_settings"]["n_ctx"])
 
     @classmethod
@@ -91,19 +93,26 @@ class LlamaServer:
         ]
 
     def _log_probability(self, before: list[int], token: int) -> float:
+        found = self._forced(before, token, probabilities=1)
+        if found is None:  # of the first bytes of a character nothing is told: then the list of all that could have come has it
+            found = self._forced(before, self.tokens("a", whole=False, marks=False)[-1], probabilities=self.vocabulary)
+            found = next((other for other in (found or {}).get("top_logprobs", ()) if other["id"] == token), None)
+        if found is None or found["id"] != token:
+            raise ModelUnavailable(f"llama.cpp with {self.path.name} does not tell the likelihood of a token that it is given")
+        return float(found["logprob"])
+
+    def _forced(self, before: list[int], token: int, *, probabilities: int) -> Any:
+        """Let the model take `token`; return what it says of it and of the likeliest others."""
         document = {
             "prompt": before,
             "n_predict": 1,
-            "n_probs": 1,
+            "n_probs": probabilities,
             "logit_bias": [[token, _FORCE]],
             "samplers": ["temperature"],
             "temperature": 0,
             "cache_prompt": True,
         }
-        found = self.post("/completion", document)["completion_probabilities"][0]
-        if found["id"] != token:
-            raise ModelUnavailable(f"llama.cpp with {self.path.name} does not take the token that it is given")
-        return float(found["logprob"])
+        return next(iter(self.post("/completion", document).get("completion_probabilities", ())), None)
 
     def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
         """Continue `prompt` greedily by at most `limit` tokens; return the text and the log-probabilities of its tokens."""
@@ -121,10 +130,23 @@ class LlamaServer:
         self._server = None
 
 
+def chat_server(name: str, timeout: float) -> tuple[str, Server]:
+    """Load the model of a GGUF file; return what its calls are recorded under, and how LiteLLM reaches it.
+
+    It is recorded under the file's name and the beginning of its SHA-256, as another file of that name is another model.
+    """
+    path = check_file(name).resolve()
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    loaded = LlamaServer.of(path)
+    server = Server("openai/local", f"{loaded.address}/v1", loaded.api_key, timeout=max(timeout, _TIMEOUT))
+    return f"{GGUF}{path.name}#{digest[:12]}", server
+
+
 def check_file(name: str) -> Path:
     """Return the path of a GGUF file. Raises MissingExtra, and UnknownModel where it is none."""
     if find_spec("xllamacpp") is None:
-        raise MissingExtra(f"{PREFIX}{name} needs xllamacpp", hint=HINT)
+        raise MissingExtra(f"{GGUF}{name} needs xllamacpp", hint=HINT)
     path = Path(name).expanduser()
     try:
         with path.open("rb") as file:

@@ -5,7 +5,8 @@ from functools import cached_property
 from pathlib import Path
 
 from drag_graph.ports.models import Prompt
-from drag_graph.providers.gguf import PREFIX, LlamaServer, check_file, has_chat_template
+from drag_graph.providers.client import GGUF
+from drag_graph.providers.gguf import LlamaServer, check_file, has_chat_template
 from drag_graph.students.causal import Form
 
 
@@ -19,7 +20,7 @@ class GgufModel:
     @property
     def name(self) -> str:
         """The file's name without its folder: answers tell the same wherever the file lies."""
-        return f"{PREFIX}{self._path.name}"
+        return f"{GGUF}{self._path.name}"
 
     @property
     def context_window(self) -> int:

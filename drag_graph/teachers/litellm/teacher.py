@@ -49,7 +49,8 @@ _REFORMULATE = (
 class LiteLLMTeacher:
     """A model that LiteLLM can reach. Thread-safe.
 
-    `timeout` is what one attempt may take in seconds. `check` is called before each request and may raise Interrupted.
+    Calls are recorded under `model`, which also says how it is reached, unless `server` does. `timeout` is what one attempt may
+    take in seconds. `check` is called before each request and may raise Interrupted.
     `max_tokens` is the most that a reply may have where the request does not say; it bounds what a call can cost.
     """
 
@@ -65,9 +66,10 @@ class LiteLLMTeacher:
         max_tokens: int = MAX_TOKENS,
         sleep: Callable[[float], None] = time.sleep,
         check: Callable[[], None] = lambda: None,
+        server: Server | None = None,
     ) -> None:
         self._model = model
-        self._server = Server(model, base_url, api_key, timeout=timeout, sleep=sleep)
+        self._server = server or Server(model, base_url, api_key, timeout=timeout, sleep=sleep)
         self._tape = tape
         self._budget = budget or Budget()
         self._max_tokens = max_tokens
@@ -146,7 +148,7 @@ class LiteLLMTeacher:
     def by_schema(self) -> bool:
         """Whether a reply's shape is asked for by JSON schema; else in words only."""
         if self._by_schema is None:
-            self._by_schema = litellm_client.supports_schema(self._model, self._server.base_url)
+            self._by_schema = litellm_client.supports_schema(self._server.model, self._server.base_url)
         return self._by_schema
 
     def use_words(self) -> None:
