@@ -194,6 +194,12 @@ def _distil(
         path.write_text("".join(json_.dumps(item.curated(), ensure_ascii=False) + "\n" for item in items), encoding="utf-8")
         teacher = CuratedTeacher(path)
     elif not settings.teacher:
+        from drag_graph.errors import ConfigurationError
+        from drag_graph.ports.store import settings_hashes
+
+        if not settings_hashes(session.store, [item.query.id for item in items]):
+            hint = "Give a --teacher, or --evidence with the key of the rows' own evidence."
+            raise ConfigurationError(f"nothing of {task} is distilled, and no teacher is chosen", hint=hint)
         return
     distiller = session.distiller(f"eval {task}", teacher=teacher)
     lines = (InputLine(number, item.query) for number, item in enumerate(items, start=1))

@@ -1,0 +1,105 @@
+"""`drag-graph eval`, as a user runs it."""
+
+import json
+
+import pytest
+
+ROWS = [
+    ("Which gas do plants take in?", ["carbon dioxide", "helium"], 0, "Plants take in carbon dioxide through their leaves."),
+    ("What boils at 100 degrees?", ["iron", "water"], 1, "Water boils at 100 degrees Celsius at sea level."),
+    ("Which planet has rings?", ["Saturn", "Mercury"], 0, "Saturn has rings of ice and rock."),
+    ("What do bees make?", ["silk", "honey"], 1, "Bees make honey from nectar."),
+]
+
+
+@pytest.fixture
+def task(tmp_path):
+    names = ("question", "options", "answer", "facts")
+    rows = [{"id": f"row-{number}", **dict(zip(names, row, strict=True))} for number, row in enumerate(ROWS)]
+    path = tmp_path / "task.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.fixture
+def evaluate(cli, task, tmp_path):
+    """Run an evaluation of the task with the rows' own evidence."""
+
+    def run(*flags, folder="outcome", evidence=("--evidence", "facts")):
+        place = ("--folder", str(tmp_path / folder), "--store", str(tmp_path / "graph.lbug"))
+        return cli("eval", task, *evidence, *place, *flags, "--json")
+
+    return run
+
+
+def test_it_tells_what_the_lines_do_and_keeps_every_item(cli, evaluate, tmp_path):
+    done = evaluate("--modes", "none,evidence,graph,shuffled")
+    assert done.code == 0, done.err
+    modes = done.json["modes"]
+    assert list(modes) == ["none", "evidence", "graph", "shuffled"]
+    assert modes["evidence"]["correct"] == 4
+    assert modes["evidence"]["low"] < modes["evidence"]["accuracy"] == 1.0
+    assert modes["none"]["prompt_tokens"] < modes["evidence"]["prompt_tokens"]
+    assert done.json["gains"]["evidence"]["difference"] == 1.0 - modes["none"]["accuracy"]
+    lines = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+    assert len(lines) == 16
+    shown = {(line["mode"], line["question"]): line["lines"] for line in lines}
+    assert shown["none", ROWS[0][0]] == []
+    assert shown["evidence", ROWS[0][0]] == [ROWS[0][3]]
+    assert shown["shuffled", ROWS[0][0]] == [ROWS[1][3]]
+    for line in lines:
+        kept = line["mode"] != "shuffled"
+        assert (line["answer_id"] is not None) == kept
+    answer = next(line["answer_id"] for line in lines if line["mode"] == "graph")
+    audit = cli("audit", answer, "--store", str(tmp_path / "graph.lbug"), "--json")
+    assert audit.code == 0, audit.err
+    assert (tmp_path / "outcome" / "table.md").read_text().count("\n| ") == 4
+    assert json.loads((tmp_path / "outcome" / "summary.json").read_text())["n"] == 4
+
+
+def test_an_interrupted_one_goes_on_and_another_one_is_refused_the_folder(evaluate, tmp_path):
+    whole = evaluate("--modes", "none,evidence").json
+    items = tmp_path / "outcome" / "items.jsonl"
+    lines = items.read_text().splitlines(keepends=True)
+    items.write_text("".join(lines[:5]) + lines[5][:30])
+    again = evaluate("--modes", "none,evidence")
+    assert again.code == 0, again.err
+    assert items.read_text().splitlines()[:5] == [line.strip() for line in lines[:5]]
+    assert len(items.read_text().splitlines()) == 8
+    for mode in whole["modes"]:
+        assert again.json["modes"][mode]["correct"] == whole["modes"][mode]["correct"]
+    other = evaluate("--modes", "none", "--token-budget", "5")
+    assert other.code == 2
+    assert "another settings" in other.err
+
+
+def test_two_modes_of_one_outcome_are_compared_item_by_item(cli, evaluate, tmp_path):
+    evaluate("--modes", "evidence,shuffled")
+    folder = str(tmp_path / "outcome")
+    found = cli("eval", "compare", folder, folder, "--mode", "evidence,shuffled", "--json")
+    assert found.code == 0, found.err
+    assert found.json["n"] == 4
+    assert len(found.json["flipped"]) == round(4 * found.json["difference"])
+    said = cli("eval", "compare", folder, folder, "--mode", "evidence,shuffled")
+    assert "4 items: +" in said.out
+    assert cli("eval", "compare", folder, folder, "--mode", "graph").code == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--modes", "none,strange"), "--modes has strange"),
+        (("--evidence", "nothing"), "has no item"),
+        (("--limit", "0"), "greater than or equal to 1"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_words(evaluate, flags, said):
+    done = evaluate(*flags)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_without_teacher_and_evidence_there_must_be_something_stored(evaluate):
+    assert "no teacher is chosen" in evaluate(evidence=()).err
+    evaluate("--modes", "none", folder="first")
+    assert evaluate("--modes", "graph", folder="second", evidence=()).code == 0
