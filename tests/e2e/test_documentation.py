@@ -22,6 +22,8 @@ COMMANDS = [
     "export",
     "import",
     "config",
+    "eval run",
+    "eval compare",
     "db up",
     "db down",
     "db status",
