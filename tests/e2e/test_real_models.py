@@ -1,0 +1,105 @@
+"""What only real language models can show; `make llm` fetches them and runs this, in at most ten minutes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from drag_graph.providers.gguf import LlamaServer
+from drag_graph.students.causal import CausalStudent
+from drag_graph.students.gguf import GgufModel
+from drag_graph.testing.students import StudentContract, make_prompt
+
+MODELS = Path("~/.cache/drag-graph/models").expanduser()
+GEMMA = MODELS / "gemma-3-270m-q4_k_m.gguf"
+QWEN = MODELS / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+
+pytestmark = pytest.mark.llm
+
+KNOWLEDGE = [
+    ("What is the capital of France?", ("Paris", "Rome", "Oslo", "Lima"), 0),
+    ("What do bees make?", ("silk", "honey", "steel", "paper"), 1),
+    ("Which planet do we live on?", ("Mars", "Venus", "Earth", "Jupiter"), 2),
+    ("What is frozen water called?", ("sand", "steam", "smoke", "ice"), 3),
+    ("Which animal barks?", ("dog", "cat", "cow", "duck"), 0),
+]
+INVENTED = [
+    ("What does a dorvel eat?", ("moss", "iron", "bread", "snow"), 1, "A dorvel eats nothing but iron."),
+    ("Where do zintas sleep?", ("in trees", "under stones", "on water", "in the air"), 2, "Zintas always sleep on water."),
+    ("What colour is quomite?", ("green", "white", "red", "blue"), 3, "The mineral quomite is deep blue."),
+    ("Who built the Harl bridge?", ("monks", "sailors", "bakers", "thieves"), 0, "The Harl bridge was built by monks."),
+    ("What heals a flent sting?", ("salt", "milk", "honey", "sand"), 2, "A flent sting is healed by honey."),
+]
+
+
+def prompt_of(student, question, options, *facts):
+    lines = tuple(("evidence", fact) for fact in facts)
+    return make_prompt(student, question=question, options=options, lines=lines)
+
+
+@pytest.mark.parametrize("scoring", ["letter", "option-text"])
+class TestGemma(StudentContract):
+    @pytest.fixture
+    def student(self, scoring):
+        return CausalStudent(GgufModel(str(GEMMA)), scoring=scoring, max_new_tokens=16)
+
+
+@pytest.mark.parametrize("path", [GEMMA, QWEN], ids=["gemma", "qwen"])
+def test_by_the_texts_of_options_a_student_knows_what_everybody_knows(path):
+    student = CausalStudent(GgufModel(str(path)), scoring="option-text")
+    right = sum(student.answer(prompt_of(student, text, options)).text == options[gold] for text, options, gold in KNOWLEDGE)
+    assert right >= 4
+
+
+@pytest.mark.parametrize("path", [GEMMA, QWEN], ids=["gemma", "qwen"])
+def test_what_a_student_cannot_know_it_reads_from_the_lines(path):
+    student = CausalStudent(GgufModel(str(path)), scoring="option-text")
+    shown = [student.answer(prompt_of(student, text, options, fact)).text for text, options, _, fact in INVENTED]
+    golds = [options[gold] for _, options, gold, _ in INVENTED]
+    assert sum(one == gold for one, gold in zip(shown, golds, strict=True)) >= 4
+    others = [INVENTED[(number + 1) % len(INVENTED)][3] for number in range(len(INVENTED))]
+    misled = [
+        student.answer(prompt_of(student, text, options, other)).text
+        for (text, options, _, _), other in zip(INVENTED, others, strict=True)
+    ]
+    assert sum(one == gold for one, gold in zip(misled, golds, strict=True)) < 4
+
+
+def test_the_order_in_which_options_are_scored_does_not_matter():
+    server = LlamaServer.of(GEMMA)
+    prompt = server.tokens("Question: What do bees make?\nAnswer:", whole=True, marks=False)
+    texts = [server.tokens(f" {text}", whole=False, marks=False) for text in ("silk", "honey", "steel and glass", "paper")]
+    forwards = server.log_probabilities(prompt, texts)
+    backwards = server.log_probabilities(prompt, texts[::-1])[::-1]
+    for one, other in zip(forwards, backwards, strict=True):
+        assert sum(one) == pytest.approx(sum(other), abs=0.5)
+
+
+def test_a_file_teaches_and_another_answers(cli, tmp_path):
+    """The whole of it with no cloud: evidence by the larger model, read by the rules, lines for the smaller one."""
+    rows = [
+        {"id": str(n), "question": text, "options": list(options), "answer": gold}
+        for n, (text, options, gold) in enumerate(KNOWLEDGE[:2])
+    ]
+    task = tmp_path / "task.jsonl"
+    task.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    flags = (
+        "--teacher",
+        f"gguf:{QWEN}",
+        "--extractor",
+        "patterns",
+        "-n",
+        "5",
+        "--top-k",
+        "3",
+        "--workers",
+        "1",
+        "--threshold",
+        "0",
+    )
+    place = ("--store", str(tmp_path / "graph.lbug"), "--folder", str(tmp_path / "outcome"))
+    done = cli("eval", str(task), *flags, *place, "--student", f"gguf:{GEMMA}", "--modes", "none,evidence", "--json")
+    assert done.code == 0, done.err
+    assert done.json["modes"]["evidence"]["n"] == 2
+    shown = [json.loads(line)["lines"] for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+    assert any(shown[2:]), "no line was shown"
