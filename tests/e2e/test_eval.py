@@ -46,7 +46,7 @@ def test_it_tells_what_the_lines_do_and_keeps_every_item(cli, evaluate, tmp_path
     shown = {(line["mode"], line["question"]): line["lines"] for line in lines}
     assert shown["none", ROWS[0][0]] == []
     assert shown["evidence", ROWS[0][0]] == [ROWS[0][3]]
-    assert shown["shuffled", ROWS[0][0]] == [ROWS[1][3]]
+    assert shown["shuffled", ROWS[0][0]] == [ROWS[2][3]]
     for line in lines:
         kept = line["mode"] != "shuffled"
         assert (line["answer_id"] is not None) == kept
