@@ -24,7 +24,8 @@ from drag_graph.graph.arrow import arrow, plain_words
 from drag_graph.model import Line
 from drag_graph.ports.models import Embedder, Prompt
 from drag_graph.settings import Settings
-from drag_graph.students.nearest import TEMPERATURES, NearestStudent, softmax, support
+from drag_graph.students.nearest import TEMPERATURES, NearestStudent, support
+from drag_graph.students.scoring import softmax
 
 SETS = (("qasc", "evidence_llm"), ("qasc", "evidence"), ("entailmentbank_arc", "evidence"), ("commonsense_qa", "evidence_llm"))
 VERBS = frozenset(

@@ -15,6 +15,8 @@ from drag_graph.identity import document_id, query_id
 Domain = Literal["general", "medical", "technical", "privacy"]
 Framing = Literal["definitional", "contrastive", "causal", "procedural", "exemplar", "unspecified"]
 Mode = Literal["none", "evidence", "graph", "combined"]
+Scoring = Literal["auto", "letter", "option-text", "option-text-norm", "option-text-mutual-info", "reply"]
+"""How a student chooses an option; `auto` takes what was measured to be best for the kind of student (docs/students.md)."""
 GraphKind = Literal["simple", "multigraph", "evidence_only"]
 Strategy = Literal["pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]

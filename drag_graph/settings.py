@@ -18,7 +18,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
-from drag_graph.model import Domain, Merge, Mode, Strategy
+from drag_graph.model import Domain, Merge, Mode, Scoring, Strategy
 
 CONFIG_FILE = "drag-graph.toml"
 PREFIX = "DRAG_GRAPH_"
@@ -152,9 +152,7 @@ class Settings(BaseSettings):
     student_api_key: SecretStr = SecretStr("")
     student_timeout: Annotated[float, Field(gt=0)] = 120.0
     quantisation: Literal["auto", "none", "8bit", "4bit"] = "auto"
-    scoring: Literal["auto", "letter", "option-text", "option-text-norm", "option-text-mutual-info", "reply"] = Field(
-        "auto", description="How a student chooses an option (docs/students.md)."
-    )
+    scoring: Scoring = Field("auto", description="How a student chooses an option (docs/students.md).")
     mode: Mode = Field("combined", description="What the student is shown.")
     line_format: Literal["arrow", "sentence"] = Field("sentence", description="How edges are written.")
     token_budget: PositiveInt = Field(1024, description="Tokens of lines.")

@@ -11,11 +11,11 @@ from typing import Literal, Protocol
 import numpy as np
 
 from drag_graph.errors import ContextOverflow, MalformedReply
-from drag_graph.model import LABELS
+from drag_graph.model import LABELS, Scoring
 from drag_graph.ports.models import Layout, Prompt, StudentReply
 from drag_graph.providers.reasoning import without_reasoning
 from drag_graph.students.parsing import parse_label
-from drag_graph.students.scoring import TEXT_SCORINGS, Scoring, option_scores, softmax
+from drag_graph.students.scoring import TEXT_SCORINGS, option_scores, softmax
 
 MAX_NEW_TOKENS = 64
 UNMEASURED = 0.5

@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import Any
 
 from drag_graph.errors import ConfigurationError, MalformedReply, RefusedReply, TruncatedReply
-from drag_graph.model import LABELS
+from drag_graph.model import LABELS, Scoring
 from drag_graph.ports.models import Layout, Prompt, StudentReply
 from drag_graph.providers.client import Completion, Server, complete, load_litellm
 from drag_graph.providers.errors import RequestRejected
 from drag_graph.providers.reasoning import without_reasoning
 from drag_graph.students.parsing import parse_label
-from drag_graph.students.scoring import TEXT_SCORINGS, Scoring
+from drag_graph.students.scoring import TEXT_SCORINGS
 
 DEFAULT_CONTEXT_WINDOW = 4096
 """Tokens; for models that LiteLLM's local map does not know, such as one behind an address of one's own."""

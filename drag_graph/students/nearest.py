@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from drag_graph.graph.arrow import plain_words
 from drag_graph.model import LABELS
 from drag_graph.ports.models import Embedder, Layout, Prompt, StudentReply
+from drag_graph.students.scoring import softmax
 
 Scores = NDArray[np.float64]
 
@@ -123,9 +124,3 @@ def support(question: Scores, lines: Scores, passages: Scores) -> Scores:
     """
     best_line = (lines - lines.mean(axis=1, keepdims=True)).max(axis=0)
     return np.asarray(best_line + passages.mean(axis=0) - question[0])
-
-
-def softmax(scores: Scores, temperature: float) -> Scores:
-    """Return probabilities that sum to 1; equal scores get equal ones. `temperature` > 0: the lower, the more decided."""
-    weights = np.exp((scores - scores.max()) / temperature)
-    return np.asarray(weights / weights.sum())

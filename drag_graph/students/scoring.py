@@ -7,15 +7,13 @@ characters) and `acc_mutual_info` (the sum less the option's sum after the mere 
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drag_graph.errors import MalformedReply
+from drag_graph.model import Scoring
 
-Scoring = Literal["auto", "letter", "option-text", "option-text-norm", "option-text-mutual-info", "reply"]
-"""How a question with options is answered; `auto` takes what was measured to be best for the kind of student."""
 TEXT_SCORINGS = ("option-text", "option-text-norm", "option-text-mutual-info")
 
 
@@ -40,7 +38,7 @@ def option_scores(
     return scores
 
 
-def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return probabilities that sum to 1."""
-    weights = np.exp(scores - scores.max())
+def softmax(scores: NDArray[np.float64], temperature: float = 1.0) -> NDArray[np.float64]:
+    """Return probabilities that sum to 1; equal scores get equal ones. `temperature` > 0: the lower, the more decided."""
+    weights = np.exp((scores - scores.max()) / temperature)
     return np.asarray(weights / weights.sum())

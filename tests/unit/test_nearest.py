@@ -7,7 +7,8 @@ from drag_graph.embedders import LexicalEmbedder
 from drag_graph.errors import ConfigurationError
 from drag_graph.settings import Settings
 from drag_graph.students import make_student
-from drag_graph.students.nearest import PASSAGE_TOKENS, NearestStudent, softmax, support
+from drag_graph.students.nearest import PASSAGE_TOKENS, NearestStudent, support
+from drag_graph.students.scoring import softmax
 from drag_graph.testing.students import StudentContract, make_prompt
 
 
