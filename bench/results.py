@@ -9,7 +9,6 @@ FOLDER holds the sets as JSON lines (see drag_graph/evaluation/converters.py). E
 
 import argparse
 import platform
-import random
 import tempfile
 import time
 from pathlib import Path
@@ -18,10 +17,9 @@ from drag_graph import __version__
 from drag_graph.bootstrap import Session, open_session
 from drag_graph.distil.loaders import read_queries
 from drag_graph.evaluation import converters, leakage
+from drag_graph.evaluation.statistics import paired_difference
 from drag_graph.model import MODES
 from drag_graph.settings import load_settings
-
-RESAMPLES = 4000
 
 
 def main() -> None:
@@ -75,22 +73,12 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
                 f"| {row['prompt_tokens'] / row['n']:.1f} | {context:.1f} | {lines:.1f} | {seconds:.1f} |",
                 flush=True,
             )
-        low, mean, high = paired(right["graph"], right["evidence"])
+        low, mean, high = (100 * share for share in paired_difference(right["graph"], right["evidence"]))
         print(f"\n{name}: graph less evidence {mean:.1f} points, 95 % {low:.1f} to {high:.1f} (paired bootstrap)")
         print(f"<!-- {name}: {100 * leak_share:.1f} % of the kept evidence gives the answer away -->")
         if settings.uses_neo4j:
             for query in session.store.sources(limit=10**9):
                 session.store.erase([query.id])
-
-
-def paired(ones: list[bool], others: list[bool]) -> tuple[float, float, float]:
-    """Return the difference of two modes on the same questions in points: lower end, mean and upper end at 95 %."""
-    differences = [one - other for one, other in zip(ones, others, strict=True)]
-    drawn = random.Random(0)
-    means = sorted(sum(drawn.choices(differences, k=len(differences))) for _ in range(RESAMPLES))
-    low, high = means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES)]
-    low, mean, high = (100 * total / len(differences) for total in (low, sum(differences), high))
-    return low, mean, high
 
 
 def leaking(session: Session, questions: Path, namespace: str) -> float:
