@@ -187,11 +187,11 @@ def _distil(
 
     teacher = None
     if evidence:
+        from drag_graph.files import write_lines
         from drag_graph.teachers.curated import CuratedTeacher
 
-        place.mkdir(parents=True, exist_ok=True)
         path = place / "evidence.jsonl"
-        path.write_text("".join(json_.dumps(item.curated(), ensure_ascii=False) + "\n" for item in items), encoding="utf-8")
+        write_lines(path, (json_.dumps(item.curated(), ensure_ascii=False) for item in items))
         teacher = CuratedTeacher(path)
     elif not settings.teacher:
         from drag_graph.errors import ConfigurationError

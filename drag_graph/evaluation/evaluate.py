@@ -14,6 +14,7 @@ from drag_graph.errors import InputError
 from drag_graph.evaluation import leakage, outcome
 from drag_graph.evaluation.outcome import ITEMS, SUMMARY, TABLE, Record, by_mode, difference, read_records
 from drag_graph.evaluation.tasks import TaskItem
+from drag_graph.files import write_lines
 from drag_graph.inputs import InputLine
 from drag_graph.model import Mode, Query, Subgraph
 from drag_graph.paging import pages
@@ -52,8 +53,8 @@ class Evaluation:
                     file.write(json.dumps(record.document(), ensure_ascii=False) + "\n")
                     file.flush()
         summary = summary_of(read_records(self.folder), self.about)
-        _write(self.folder / SUMMARY, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
-        _write(self.folder / TABLE, outcome.table(summary))
+        write_lines(self.folder / SUMMARY, [json.dumps(summary, ensure_ascii=False, indent=2)])
+        write_lines(self.folder / TABLE, outcome.table(summary).splitlines())
         return summary
 
     def _begun(self) -> list[Record]:
@@ -63,7 +64,7 @@ class Evaluation:
         if not about.exists():
             if (self.folder / ITEMS).exists():
                 raise InputError(f"{self.folder} has items and does not say of what", hint="Give another folder.")
-            _write(about, json.dumps(self.about, ensure_ascii=False, indent=2) + "\n")
+            write_lines(about, [json.dumps(self.about, ensure_ascii=False, indent=2)])
             return []
         known = json.loads(about.read_text(encoding="utf-8"))
         changed = sorted(key for key in {*known, *self.about} if known.get(key) != self.about.get(key))
@@ -73,8 +74,8 @@ class Evaluation:
         if not (self.folder / ITEMS).exists():
             return []
         records = read_records(self.folder)
-        whole = "".join(json.dumps(record.document(), ensure_ascii=False) + "\n" for record in records)
-        _write(self.folder / ITEMS, whole)  # without a line that was cut off
+        # Without a line that was cut off.
+        write_lines(self.folder / ITEMS, (json.dumps(record.document(), ensure_ascii=False) for record in records))
         return records
 
     def _asked(self, mode: EvaluationMode, items: Sequence[TaskItem], on_item: Callable[[float], None]) -> Iterable[Record]:
@@ -138,10 +139,3 @@ def summary_of(records: Sequence[Record], about: dict[str, Any]) -> dict[str, An
         "gains": gains,
         "leakage": {mode: outcome.leakage(found) for mode, found in modes.items()},
     }
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    beside = path.with_name(f"{path.name}.new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

@@ -30,12 +30,6 @@ class TaskItem:
     query: Query
     evidence: tuple[str, ...] = ()
 
-    def line(self) -> bytes:
-        """Return the item as a line of the input format."""
-        query = self.query
-        document = {"id": query.input_id, "question": query.text, "options": list(query.options) or None, "answer": query.gold}
-        return json.dumps({**document, "domain": query.domain}, ensure_ascii=False).encode()
-
     def curated(self) -> dict[str, Any]:
         """Return its evidence as a line of a curated file."""
         head = {"question": self.query.text, **({"options": list(self.query.options)} if self.query.options else {})}
