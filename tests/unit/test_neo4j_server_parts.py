@@ -325,6 +325,16 @@ def test_a_stubborn_process_is_killed(tmp_path):
     assert not process.runs(pid, tmp_path)
 
 
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+def test_a_process_that_replaces_its_program_counts_as_running(tmp_path):
+    script(tmp_path / "Launcher.java", f'exec sh "{tmp_path}/Launcher.java" "{tmp_path}"\n')
+    with subprocess.Popen(["sh", str(tmp_path / "Launcher.java"), str(tmp_path)]) as again:
+        try:
+            assert all(process.runs(again.pid, tmp_path) for _ in range(3000))
+        finally:
+            again.kill()
+
+
 @pytest.mark.parametrize(
     ("heap", "options"),
     [("1g", ["-Xms512m", "-Xmx1g"]), ("256M", ["-Xms256M", "-Xmx256M"]), ("4096m", ["-Xms512m", "-Xmx4096m"])],

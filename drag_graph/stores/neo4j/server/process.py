@@ -13,6 +13,7 @@ from drag_graph.errors import StoreUnavailable
 
 LOOPBACK = "127.0.0.1"
 _POLL_SECONDS = 0.1
+_EXEC_TRIES = 20
 # A shell starts the server in the background and ends at once, so the server is nobody's child: it cannot become a zombie of
 # ours, and Python has no process object to warn about. A background job would read /dev/null, hence descriptor 3.
 _SPAWN = 'exec 3<&0; "$@" <&3 3<&- >&2 & echo $!'
@@ -41,16 +42,26 @@ def spawn(command: Sequence[str], log: Path, folder: Path, stdin: int = subproce
 
 def command_line(pid: int) -> list[str]:
     """Return the arguments of a running process; empty when there is none (a zombie has none either)."""
-    proc = Path("/proc")
-    if (proc / "self" / "cmdline").exists():
-        try:
-            return (proc / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
-        except OSError:
-            return []
+    if Path("/proc/self/cmdline").exists():
+        return _read_proc(Path("/proc") / str(pid))
     listed = subprocess.run(  # noqa: S603 - where there is no /proc (macOS)
         ["/bin/ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     return listed.stdout.split()
+
+
+def _read_proc(proc: Path) -> list[str]:
+    # The arguments are empty for a moment while a process replaces its program, as one that has just started does. Its
+    # program can be named even then; that of a zombie cannot. Few tries: a process may also wipe its arguments for good.
+    for _ in range(_EXEC_TRIES):
+        try:
+            if arguments := (proc / "cmdline").read_bytes():
+                return arguments.decode(errors="replace").split("\0")[:-1]
+            (proc / "exe").readlink()
+        except OSError:
+            return []
+        time.sleep(_POLL_SECONDS / 10)
+    return []
 
 
 def runs(pid: int, home: Path) -> bool:
