@@ -162,7 +162,8 @@ def _about(
     from drag_graph.evaluation.machine import file_hash, git_hash
     from drag_graph.identity import sha256_of
 
-    names = [*options.PANELS["Graph"], "embedder", "line_format", "token_budget", "relevance", "plan", "number_of_evidence"]
+    names = [*options.PANELS["Graph"], "embedder", "plan", "number_of_evidence"]
+    names += ["line_format", "max_lines", "line_order", "token_budget", "relevance"]
     return {
         "task": Path(task).stem,
         "split": split,

@@ -21,7 +21,10 @@ PANELS = {
         *("engine", "ray_address", "ray_processes", "budget_usd", "ledger"),
     ),
     "Graph": ("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),
-    "Student": ("student", "student_base_url", "scoring", "mode", "line_format", "token_budget", "relevance"),
+    "Student": (
+        *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "line_order", "token_budget"),
+        "relevance",
+    ),
 }
 """By panel of the help: the settings that have a flag there."""
 NAMES = {

@@ -154,7 +154,9 @@ class Settings(BaseSettings):
     quantisation: Literal["auto", "none", "8bit", "4bit"] = "auto"
     scoring: Scoring = Field("auto", description="How a student chooses an option (docs/students.md).")
     mode: Mode = Field("combined", description="What the student is shown.")
-    line_format: Literal["arrow", "sentence"] = Field("sentence", description="How edges are written.")
+    line_format: Literal["arrow", "sentence", "json"] = Field("sentence", description="How edges are written.")
+    max_lines: PositiveInt | None = Field(None, description="Evidence, and edges, shown at most: the best ones.")
+    line_order: Literal["best-first", "best-last"] = Field("best-first", description="Which line stands next to the question.")
     token_budget: PositiveInt = Field(1024, description="Tokens of lines.")
     relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant; by embedder.")
 

@@ -9,7 +9,8 @@ from drag_graph.model import LABELS, Answer, Line, Mode, Query, Subgraph
 from drag_graph.ports.models import Prompt, StudentReply
 
 NOTHING_RELEVANT = "Nothing relevant is stored."
-_EDGES = re.compile(r"^(?:the|a|an)\s+|[\s.!]+$")
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
 def gold_text(query: Query) -> str | None:
@@ -24,15 +25,14 @@ def gold_text(query: Query) -> str | None:
 def is_correct(query: Query, text: str, label: str | None) -> bool | None:
     """Return whether an answer is right: the same letter, or for open questions one of the right texts.
 
-    Texts are compared without case, articles at the beginning and full stops at the end. None where the right answer is not
-    known.
+    Texts are compared by their plain words. None where the right answer is not known.
     """
     if query.gold is None:
         return None
     if isinstance(query.gold, int):
         return label == LABELS[query.gold]
     golds = (query.gold,) if isinstance(query.gold, str) else query.gold
-    return _plain(text) in {_plain(gold) for gold in golds}
+    return plain_answer(text) in {plain_answer(gold) for gold in golds}
 
 
 def make_answer(
@@ -97,5 +97,10 @@ def _answer_id(query: Query, *facts: str, lines: Sequence[Line] = ()) -> str:
     return content_id(query.namespace, "answer", query.id, gold_text(query) or "", *facts, *shown)
 
 
-def _plain(text: str) -> str:
-    return _EDGES.sub("", canonical_text(text))
+def plain_answer(text: str) -> str:
+    """Return the words of an answer without case, punctuation and articles, as SQuAD's evaluation compares them.
+
+    A text of nothing else is its own plain form.
+    """
+    words = canonical_text(text)
+    return " ".join(_ARTICLE.sub(" ", _PUNCTUATION.sub("", words)).split()) or words

@@ -254,6 +254,7 @@ class Asker:
             found.candidates,
             count_tokens=self._student.count_tokens,
             token_budget=self._settings.token_budget,
+            max_lines=self._settings.max_lines,
         )
         assembly = assemble(
             query.text,
@@ -261,7 +262,7 @@ class Asker:
             chosen.lines,
             count_tokens=self._student.count_tokens,
             context_window=self._student.context_window,
-            layout=self._student.layout,
+            layout=replace(self._student.layout, best_last=self._settings.line_order == "best-last"),
         )
         prompt = assembly.prompt
         reply = self._student.answer(prompt)

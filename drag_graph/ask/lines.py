@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from drag_graph.graph.aggregate import joined_statement
-from drag_graph.graph.arrow import DISPUTED, arrow, one_line
+from drag_graph.graph.arrow import DISPUTED, adjacency, arrow, one_line
 from drag_graph.graph.inflection import noun, verb
 from drag_graph.identity import canonical_text
 from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
 
-LineFormat = Literal["arrow", "sentence"]
-DropReason = Literal["duplicate", "too long", "token budget", "context window"]
+LineFormat = Literal["arrow", "sentence", "json"]
+DropReason = Literal["duplicate", "too long", "line limit", "token budget", "context window"]
 CountTokens = Callable[[str], int]
 
 _WORD = re.compile(r"[^\W_]+")
@@ -89,10 +89,12 @@ def select_lines(
     *,
     count_tokens: CountTokens,
     token_budget: int,
+    max_lines: int | None = None,
 ) -> Selection:
     """Choose, order and number the lines that fit into `token_budget` tokens of `block(lines)`.
 
-    Within each section the highest score comes first, then the lowest rank; candidates without a score come last.
+    Within each section the highest score comes first, then the lowest rank; candidates without a score come last. Of each
+    section the first `max_lines` stay.
     Over budget, the lowest evidence goes first, and only when all evidence is gone the lowest edges. A line that is alone
     longer than the budget is never shown, not even as the only one: the budget holds always. Of lines with the same
     words, the better one stays.
@@ -101,7 +103,9 @@ def select_lines(
     chosen = _without_duplicates(sorted(candidates, key=_order), dropped)
     evidence = _short_enough([item for item in chosen if item.kind == "evidence"], count_tokens, token_budget, dropped)
     edges = _short_enough([item for item in chosen if item.kind == "edge"], count_tokens, token_budget, dropped)
-    lines = numbered([*evidence, *edges])
+    for kind in (evidence, edges):
+        dropped += [DroppedLine(item.kind, item.ref, item.text, "line limit") for item in kind[max_lines:] if max_lines]
+    lines = numbered([*evidence[:max_lines], *edges[:max_lines]])
     while (tokens := count_tokens(block(lines)) if lines else 0) > token_budget:
         victim = lowest(lines)
         dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, "token budget"))
@@ -148,7 +152,10 @@ def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
     clauses = joined_statement(edge.subject, edge.predicates, edge.object)
     statement = one_line(edge.statement) if adds_words(edge.statement, clauses) else ""
     plain = statement or one_line(clauses)
-    text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement) if line_format == "arrow" else plain
+    if line_format == "arrow":
+        text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement)
+    else:
+        text = adjacency(edge.subject, edge.predicates, edge.object) if line_format == "json" else plain
     return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
 
 

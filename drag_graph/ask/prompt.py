@@ -72,10 +72,13 @@ def assemble(
 def render(question: str, options: Sequence[str], lines: Sequence[Line], layout: Layout = SECTIONS) -> str:
     """Return the whole text of a prompt."""
     listed = options if layout.lists_options else ()
-    return _plain(question, listed, lines) if layout.style == "plain" else _sections(question, listed, lines)
+    kinds = [[line for line in lines if line.kind == kind] for kind in ("evidence", "edge")]
+    evidence, edges = (kind[::-1] if layout.best_last else kind for kind in kinds)
+    return (_plain if layout.style == "plain" else _sections)(question, listed, evidence, edges)
 
 
-def _plain(question: str, options: Sequence[str], lines: Sequence[Line]) -> str:
+def _plain(question: str, options: Sequence[str], evidence: Sequence[Line], edges: Sequence[Line]) -> str:
+    lines = [*evidence, *edges]
     parts = [f"{FACTS}\n" + "\n".join(f"- {line.text}" for line in lines)] if lines else []
     rows = [f"Question: {' '.join(question.split())}", *_listed(options), "Answer:"]
     return SECTION_GAP.join([*parts, "\n".join(rows)])
@@ -85,10 +88,8 @@ def _listed(options: Sequence[str]) -> list[str]:
     return [f"{label}. {' '.join(option.split())}" for label, option in zip(LABELS, options, strict=False)]
 
 
-def _sections(question: str, options: Sequence[str], lines: Sequence[Line]) -> str:
-    evidence = [line for line in lines if line.kind == "evidence"]
-    edges = [line for line in lines if line.kind == "edge"]
-    sections = [SYSTEM_HEADER + (GROUNDED if lines else UNAIDED) + (f" {CHOOSE}" if options else "")]
+def _sections(question: str, options: Sequence[str], evidence: Sequence[Line], edges: Sequence[Line]) -> str:
+    sections = [SYSTEM_HEADER + (GROUNDED if evidence or edges else UNAIDED) + (f" {CHOOSE}" if options else "")]
     if evidence:
         sections.append(f"[EVIDENCE]\n{block(evidence)}")
     if edges:

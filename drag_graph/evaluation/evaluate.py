@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from drag_graph.ask.ask import Asked, Asker
 from drag_graph.errors import InputError
-from drag_graph.evaluation import leakage, outcome
+from drag_graph.evaluation import leakage, metrics, outcome
 from drag_graph.evaluation.outcome import ITEMS, SUMMARY, TABLE, Record, by_mode, difference, read_records
 from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
@@ -119,8 +119,13 @@ def record_of(query: Query, asked: Asked, mode: str) -> Record:
         prompt_tokens=given.prompt_tokens,
         context_tokens=asked.context_tokens,
         seconds=given.latency_ms / 1000,
+        f1=None if query.options else metrics.token_f1(given.text, _golds(query)),
         error=asked.problem,
     )
+
+
+def _golds(query: Query) -> Sequence[str]:
+    return [query.gold] if isinstance(query.gold, str) else query.gold if isinstance(query.gold, tuple) else ()
 
 
 def summary_of(records: Sequence[Record], about: dict[str, Any]) -> dict[str, Any]:

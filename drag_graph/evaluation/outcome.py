@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from drag_graph.errors import InputError
+from drag_graph.evaluation.metrics import macro_f1
 from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
+from drag_graph.model import LABELS
 
+_MEASURES = {"f1": "F1", "macro_f1": "macro-F1"}
 ITEMS, SUMMARY, TABLE = "items.jsonl", "summary.json", "table.md"
 
 
@@ -40,6 +43,8 @@ class Record:
     prompt_tokens: int
     context_tokens: int
     seconds: float
+    f1: float | None = None
+    """Of an open answer's words; None where an option was chosen."""
     error: str = ""
 
     @classmethod
@@ -77,7 +82,18 @@ def figures(records: Sequence[Record]) -> dict[str, Any]:
         "context_tokens": _mean(record.context_tokens for record in records),
         "lines": _mean(len(record.lines) for record in records),
         "seconds_per_item": _mean(record.seconds for record in records),
+        **_of_the_field(records),
     }
+
+
+def _of_the_field(records: Sequence[Record]) -> dict[str, float]:
+    """Return `f1` of open answers, `macro_f1` where all items choose among the same options, as verdicts do."""
+    if all(record.f1 is not None for record in records):
+        return {"f1": _mean(record.f1 or 0.0 for record in records)}
+    if len({frozenset(record.options) for record in records}) == 1:
+        golds = [record.options[LABELS.index(record.gold)] for record in records]
+        return {"macro_f1": macro_f1(golds, ["" if record.error else record.answer for record in records])}
+    return {}
 
 
 def leakage(records: Sequence[Record]) -> dict[str, Any]:
@@ -124,19 +140,20 @@ def by_mode(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 def table(summary: dict[str, Any]) -> str:
     """Return the figures as a Markdown table."""
-    rows = [
-        "| mode | n | accuracy | 95 % | gain over none | leaking items | accuracy without them | tokens a prompt | seconds |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    every = list(summary["modes"].values())
+    extra = {key: head for key, head in _MEASURES.items() if every and all(key in one for one in every)}
+    heads = ["mode", "n", "accuracy", "95 %", "gain over none", *extra.values(), "leaking items", "accuracy without them"]
+    heads += ["tokens a prompt", "seconds"]
+    rows = [heads]
     for mode, found in summary["modes"].items():
         gain, leak = summary["gains"].get(mode), summary["leakage"][mode]
-        said = f"{_points(gain['difference'])} ({_points(gain['low'])} to {_points(gain['high'])})" if gain else ""
-        rows.append(
-            f"| {mode} | {found['n']} | {_points(found['accuracy'])} | {_points(found['low'])} to {_points(found['high'])} "
-            f"| {said} | {leak['items']} | {_points(leak['accuracy_without'])} | {found['prompt_tokens']:.0f} "
-            f"| {found['seconds_per_item']:.2f} |"
-        )
-    return "\n".join(rows) + "\n"
+        row = [mode, str(found["n"]), _points(found["accuracy"]), f"{_points(found['low'])} to {_points(found['high'])}"]
+        row.append(f"{_points(gain['difference'])} ({_points(gain['low'])} to {_points(gain['high'])})" if gain else "")
+        row += [_points(found[key]) for key in extra]
+        row += [str(leak["items"]), _points(leak["accuracy_without"])]
+        rows.append([*row, f"{found['prompt_tokens']:.0f}", f"{found['seconds_per_item']:.2f}"])
+    head, *rest = (f"| {' | '.join(row)} |\n" for row in rows)
+    return "".join([head, "|---" * len(heads), "|\n", *rest])
 
 
 def _points(share: float) -> str:

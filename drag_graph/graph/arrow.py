@@ -1,6 +1,8 @@
-"""The arrow format of a line: `[subject] --predicate--> [object] (statement)`, and its way back."""
+"""Ways to write an edge: `[subject] --predicate--> [object] (statement)` with its way back, and JSON adjacency."""
 
+import json
 import re
+from collections.abc import Sequence
 
 from drag_graph.graph.aggregate import joined_statement
 
@@ -33,6 +35,12 @@ def parse_arrow(text: str) -> tuple[str, str, str, str] | None:
     """Return (subject, predicate, object, statement) of a line in arrow format, or None for any other text."""
     found = _ARROW.fullmatch(text.removesuffix(DISPUTED))
     return (found["subject"], found["predicate"], found["object"], found["statement"] or "") if found else None
+
+
+def adjacency(subject: str, predicates: Sequence[str], object_: str) -> str:
+    """Return an edge as JSON, the way adjacency lists are written: `{"subject": {"predicate": "object"}}`."""
+    ends = dict.fromkeys(map(one_line, predicates), one_line(object_))
+    return json.dumps({one_line(subject): ends}, ensure_ascii=False)
 
 
 def plain_words(text: str) -> str:

@@ -102,10 +102,11 @@ SECTION_GAP = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a student wants its prompt: in our `sections` or as `plain` facts, and whether the options stand in it."""
+    """How a prompt is laid out: our `sections` or `plain` facts, with or without the options, the best line first or last."""
 
     style: Literal["sections", "plain"] = "sections"
     lists_options: bool = True
+    best_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,7 @@ def _parameters(xllamacpp: Any, path: Path, context_window: int, api_key: str) -
     parameters.n_ctx = context_window
     parameters.n_parallel = 1
     parameters.cpuparams.n_threads = os.cpu_count() or 1
+    parameters.cpuparams.poll = parameters.cpuparams_batch.poll = 0  # spinning threads keep each other from the processor
     parameters.swa_full = True  # else a model with sliding windows reads the whole prompt again for each option
     parameters.ui = False
     parameters.verbosity = -1

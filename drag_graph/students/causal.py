@@ -138,6 +138,8 @@ class CausalStudent:
         text, form = self._rendered(prompt)
         said, log_probabilities = self._model.write(self._with_room(text, form), self._max_new_tokens)
         said = without_reasoning(said).split(_NEXT_SECTION)[0].strip()
+        if form == "text":  # a model that only continues texts goes on with a question of its own
+            said = said.partition("\n")[0].strip()
         if not said:
             raise MalformedReply(f"the student {self.name!r} answered nothing")
         return StudentReply(said, None, float(np.clip(np.exp(np.mean(log_probabilities)), 0.0, 1.0)))

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.errors import InputError, MalformedReply
-from drag_graph.evaluation.outcome import ITEMS, Record, difference, figures, leakage, read_records
+from drag_graph.evaluation.metrics import macro_f1, token_f1
+from drag_graph.evaluation.outcome import ITEMS, Record, difference, figures, leakage, read_records, table
 from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.tasks import in_split, read_task
 from drag_graph.students.scoring import option_scores, softmax
@@ -75,7 +76,8 @@ def test_wilson_holds_the_share(pair):
 
 
 @pytest.mark.parametrize(
-    ("gained", "lost", "p"), [(10, 2, 158 / 4096), (2, 10, 158 / 4096), (1, 1, 1.0), (0, 0, 1.0), (6, 0, 2 / 64)]
+    ("gained", "lost", "p"),
+    [(10, 2, 158 / 4096), (2, 10, 158 / 4096), (1, 1, 1.0), (0, 0, 1.0), (6, 0, 2 / 64), (1200, 1200, 1.0)],
 )
 def test_mcnemar_is_the_exact_test(gained, lost, p):
     ones = [True] * gained + [False] * lost + [True] * 5
@@ -91,6 +93,42 @@ def test_the_bootstrap_covers_the_mean_and_knows_no_difference():
     assert paired_difference(ones, ones) == (0.0, 0.0, 0.0)
     with pytest.raises(ValueError, match="no item"):
         paired_difference([], [])
+
+
+# -- measures of the field
+
+
+@pytest.mark.parametrize(
+    ("text", "golds", "f1"),
+    [
+        ("Paris.", ["paris"], 1.0),
+        ("It is the city of Paris", ["Paris"], 2 / 6),
+        ("London", ["Paris", "greater London"], 2 / 3),
+        ("Rome", ["Paris"], 0.0),
+        ("", ["Paris"], 0.0),
+        ("Paris", [], 0.0),
+    ],
+)
+def test_f1_is_of_the_words_that_answer_and_best_right_text_share(text, golds, f1):
+    assert token_f1(text, golds) == pytest.approx(f1)
+
+
+def test_macro_f1_weighs_all_classes_alike():
+    assert macro_f1(["yes"] * 8 + ["no"] * 2, ["yes"] * 10) == pytest.approx((16 / 18 + 0) / 2)
+    assert macro_f1(["yes", "no"], ["yes", "no"]) == 1.0
+    assert macro_f1(["yes", "no"], ["", "perhaps"]) == 0.0
+
+
+def test_figures_name_the_measure_that_fits_the_questions():
+    verdicts = [replace(record(str(n)), gold="AB"[n % 2], answer="x") for n in range(4)]
+    assert figures(verdicts)["macro_f1"] == pytest.approx((4 / 6 + 0) / 2)
+    assert "macro_f1" not in figures([record("a"), replace(record("b"), options=("x", "z"))])
+    open_ones = [replace(record(str(n)), options=(), gold="x", f1=n / 2) for n in range(3)]
+    assert figures(open_ones)["f1"] == 0.5
+    summary = {"modes": {"none": figures(open_ones)}, "gains": {}, "leakage": {"none": leakage(open_ones)}}
+    head, _, row = table(summary).splitlines()
+    assert head.split("|")[6].strip() == "F1"
+    assert row.split("|")[6].strip() == "50.0"
 
 
 # -- scores of options

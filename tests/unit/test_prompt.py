@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from drag_graph.ask.prompt import assemble, render
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import Line
+from drag_graph.ports.models import Layout
 
 QUESTION = "What is wet?"
 OPTIONS = ("sand", "water")
@@ -35,6 +36,14 @@ def test_the_whole_prompt_reads_so():
         "[OPTIONS]\nA. sand\nB. water\n\n"
         "[ANSWER] The letter of the best option is"
     )
+
+
+@pytest.mark.parametrize("style", ["sections", "plain"])
+def test_the_best_line_of_each_section_may_stand_last(style):
+    lines = lines_of(("evidence", "evidence", "edge", "edge"))
+    text = render(QUESTION, OPTIONS, lines, Layout(style=style, best_last=True))
+    places = [text.index(line.text) for line in lines]
+    assert places[1] < places[0] < places[3] < places[2]
 
 
 @pytest.mark.parametrize(

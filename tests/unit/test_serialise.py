@@ -194,6 +194,19 @@ def test_the_order_of_the_input_does_not_matter(items, seed):
     assert chosen[0] == chosen[1]
 
 
+def test_of_each_kind_the_best_lines_stay():
+    items = [Candidate(kind, f"{kind}-{n}", "q", f"{kind} {n}", "", n) for kind in ("evidence", "edge") for n in range(3)]
+    selection = select_lines(items, count_tokens=count_words, token_budget=100, max_lines=2)
+    assert [line.ref for line in selection.lines] == ["evidence-0", "evidence-1", "edge-0", "edge-1"]
+    assert [(item.ref, item.reason) for item in selection.dropped] == [("evidence-2", "line limit"), ("edge-2", "line limit")]
+    assert len(select_lines(items, count_tokens=count_words, token_budget=100).lines) == 6
+
+
+def test_an_edge_may_be_written_as_json():
+    shown = texts_of_edge("json", predicates=("causes", "warms"), subject='the "sun"', object_="the seas\n")
+    assert shown == ['{"the \\"sun\\"": {"causes": "the seas", "warms": "the seas"}}']
+
+
 def test_a_line_longer_than_the_budget_makes_room_for_the_others():
     items = [
         Candidate("evidence", "long", "q", "word " * 50, "word " * 50, 0, 0.9),
