@@ -229,8 +229,9 @@ def erase(
 ) -> None:
     """Erase queries with all that hangs on them, or what a teacher call (or a model) said, and the answers that rest on it.
 
-    --query-id and --where take whole queries; --teacher-call and --where model=NAME take the evidence and triples that these
-    calls made, and make the simple edges of what is left anew. See docs/graph.md.
+    --query-id and --where take whole queries, also quarantined ones, of which only the ledger knows. --teacher-call and
+    --where model=NAME take the evidence and triples that these calls made, and make the simple edges of what is left anew. See
+    docs/graph.md.
 
     What the ledger holds of these queries goes, too: recorded replies that no other query uses, and what runs say of them. An
     embedded store is copied into a new file, because the engine keeps deleted text. Backups and exports have it still.
@@ -249,7 +250,7 @@ def erase(
         if dry_run or not yes:
             # Who only asks must not upgrade an older store.
             with open_store(settings, create=False, read_only=True) as graph:
-                what, scopes = _scopes(graph, *wanted)
+                what, scopes = _scopes(settings, graph, *wanted)
                 if dry_run:
                     document["would_erase"] = total(preview(graph, scopes))
                     del document["would_erase"]["Concept"]  # whether anything else refers to one is not looked for
@@ -258,16 +259,18 @@ def erase(
         if not dry_run:
             with open_store(settings, create=False) as graph:
                 if yes or (where and scopes):  # an id was confirmed as it was found; a filter takes what it meets now
-                    what, scopes = _scopes(graph, *wanted)
+                    what, scopes = _scopes(settings, graph, *wanted)
                 document = _erase(settings, graph, scopes, keep_recorded=keep_recorded, compacted=not no_compact)
     except NotStored as error:
         if dry_run:
             raise
+        _erase_recorded(settings, ())
         with open_store(settings, create=False) as graph:
             left = _compact(graph, wanted=not no_compact)
         raise NotStored(str(error), hint=f"{error.hint} Of what was erased before: {left}.") from None
     named = {"source_id": scopes[0].source_id} if scopes and not where else {}
-    render.fields({**named, "what": what, **document, **({} if scopes else {"note": "nothing matches"})}, as_json=json)
+    note = {"only_in_ledger": sum(not scope.is_stored for scope in scopes)} if scopes else {"note": "nothing matches"}
+    render.fields({**named, "what": what, **document, **note}, as_json=json)
 
 
 def _erase(
@@ -275,20 +278,21 @@ def _erase(
 ) -> dict[str, Any]:
     """Erase and return what went.
 
-    A store is compacted where nothing is left to erase, too: a run before this one may have been killed, or have found no room,
-    after it had erased.
+    Store and ledger are compacted where nothing is left to erase, too: a run before this one may have been killed, or have
+    found no room, after it had erased.
     """
     from datetime import UTC, datetime
 
     from drag_graph.manage.erase import erase as erased_in
     from drag_graph.manage.erase import total
 
-    recorded = {"recorded": _erase_recorded(settings, scopes, keep_recorded=keep_recorded)} if scopes else {}
+    gone = _erase_recorded(settings, scopes, keep_recorded=keep_recorded)
+    recorded = {"recorded": gone} if scopes else {}
     erased = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
     return {**recorded, "erased": erased, "store": _compact(graph, wanted=compacted)}
 
 
-def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_recorded: bool) -> str | dict[str, int]:
+def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_recorded: bool = False) -> str | dict[str, int]:
     """Erase what the ledger holds of these sources; return how much that was.
 
     It comes before the store: killed in between, the same command finds the sources still, and goes on.
@@ -335,17 +339,25 @@ def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "E
     return (digits, "", None) if query_id else ("", digits, None)
 
 
-def _scopes(graph: "GraphStore", query_id: str, call_id: str, where: "ErasureFilter | None") -> tuple[str, "list[Scope]"]:
+def _scopes(
+    settings: "Settings", graph: "GraphStore", query_id: str, call_id: str, where: "ErasureFilter | None"
+) -> tuple[str, "list[Scope]"]:
     """Return what is wanted, in words and as scopes. Raises NotStored, and ConfigurationError where digits fit several ids."""
+    from drag_graph.bootstrap import open_ledger
     from drag_graph.manage.erase import Scope, scopes_where
     from drag_graph.manage.resolve_id import full_call, full_id
+    from drag_graph.ports.store import settings_hashes
 
+    recorded = []
+    if settings.ledger_path.exists():
+        with open_ledger(settings) as ledger:
+            recorded = ledger.queries(settings.namespace)
     if where is not None:
         kind = "what these calls said" if where.model else "all queries"
-        return f"{kind} where {where}", list(scopes_where(graph, where))
+        return f"{kind} where {where}", list(scopes_where(graph, where, recorded))
     if query_id:
-        whole = full_id(graph, "query", query_id)
-        return f"query {whole}", [Scope(whole)]
+        whole = full_id(graph, "query", query_id, recorded)
+        return f"query {whole}", [Scope(whole, is_stored=whole in settings_hashes(graph, [whole]))]
     scope = full_call(graph, call_id)
     return f"what teacher call {next(iter(scope.call_ids))} said", [scope]
 

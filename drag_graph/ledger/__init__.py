@@ -6,11 +6,12 @@ from typing import Self
 
 from drag_graph.ledger.batches import BatchRecords, give_up
 from drag_graph.ledger.database import Database
-from drag_graph.ledger.erasing import ErasedRecords, erase
+from drag_graph.ledger.erasing import ErasedRecords, erase, recorded_queries
 from drag_graph.ledger.journal import Journal
 from drag_graph.ledger.spending import Account
 from drag_graph.ledger.tape import Tape
 from drag_graph.ledger.transfer import exported, imported
+from drag_graph.ports.runs import RecordedQuery
 
 __all__ = ["ErasedRecords", "Ledger"]
 
@@ -48,6 +49,10 @@ class Ledger:
     def give_up(self, batch_id: str) -> int:
         """Forget the requests of a batch whose replies cannot be had; return how many these were."""
         return give_up(self.database, batch_id)
+
+    def queries(self, namespace: str) -> list[RecordedQuery]:
+        """Return the queries of which there are words to erase."""
+        return recorded_queries(self.database, namespace)
 
     def erase(self, source_ids: Collection[str], namespace: str, *, keep_recorded: bool = False) -> ErasedRecords:
         """Erase what was asked, answered and noted for these queries; see `drag_graph.ledger.erasing`."""

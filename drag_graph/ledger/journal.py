@@ -166,8 +166,9 @@ def _lock_of(run_id: str) -> str:
 
 
 def _question(entry: Entry) -> str:
-    """Return what a person needs to know the question by."""
-    return json.dumps({"question": entry.query.text, "options": entry.query.options}, ensure_ascii=False)
+    """Return what a person knows the question by, and may choose it by."""
+    query = entry.query
+    return json.dumps({"question": query.text, "options": query.options, "domain": query.domain}, ensure_ascii=False)
 
 
 def _values(result: QueryResult) -> tuple[Any, ...]:

@@ -14,7 +14,8 @@ from drag_graph.errors import ConfigurationError, StoreUnfit
 from drag_graph.manage.transfer import iter_subgraphs, with_statements
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.paging import pages
-from drag_graph.ports.store import Erased, GraphStore
+from drag_graph.ports.runs import RecordedQuery
+from drag_graph.ports.store import Erased, GraphStore, settings_hashes
 
 PAGE = 50
 """Sources that are erased in one transaction, or read in one round trip."""
@@ -48,24 +49,40 @@ class ErasureFilter:
     def scope_in(self, subgraph: Subgraph) -> "Scope | None":
         """Return what is to be erased of a stored subgraph, or None."""
         query = None if subgraph.document else subgraph.query
-        if (
-            (self.domain and (query is None or self.domain != query.domain))
-            or (self.input_id and (query is None or self.input_id != query.input_id))
-            or (self.created_before and not "" < subgraph.created_at < self.created_before)
-        ):
+        if not self._meets(query.domain if query else "", {query.input_id} if query else (), subgraph.created_at):
             return None
         if not self.model:
             return Scope(subgraph.source_id)
         calls = frozenset(call.id for call in subgraph.calls if call.model == self.model)
         return Scope(subgraph.source_id, calls) if calls else None
 
+    def takes(self, query: RecordedQuery) -> bool:
+        """Return whether a query of the ledger is to be erased, if it is not stored.
+
+        One that is stored elsewhere is not, nor one that no run of this namespace knows.
+        """
+        if query.is_complete or not query.asked_at or (self.model and self.model not in query.models):
+            return False
+        return self._meets(query.domain, query.input_ids, query.asked_at)
+
+    def _meets(self, domain: str, input_ids: Collection[str], created_at: str) -> bool:
+        return (
+            self.domain in ("", domain)
+            and (not self.input_id or self.input_id in input_ids)
+            and (not self.created_before or "" < created_at < self.created_before)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A source to erase, or, where calls are named, only what these said about it."""
+    """A source to erase, or, where calls are named, only what these said about it.
+
+    Of one that is not stored only the ledger knows: it was quarantined, or left before its turn.
+    """
 
     source_id: str
     call_ids: frozenset[str] = frozenset()
+    is_stored: bool = True
 
 
 def filter_of(conditions: Collection[str]) -> ErasureFilter:
@@ -98,11 +115,14 @@ def _moment(text: str) -> str:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
 
 
-def scopes_where(store: GraphStore, wanted: ErasureFilter) -> Iterator[Scope]:
-    """Yield what the filter takes, by the ids of the sources; streams."""
+def scopes_where(store: GraphStore, wanted: ErasureFilter, recorded: Iterable[RecordedQuery] = ()) -> Iterator[Scope]:
+    """Yield what the filter takes of the store, then what it takes of the recorded queries that are not stored; streams."""
     for subgraph in iter_subgraphs(store):
         if scope := wanted.scope_in(subgraph):
             yield scope
+    for page in pages((query.id for query in recorded if wanted.takes(query)), PAGE):
+        stored = settings_hashes(store, page)
+        yield from (Scope(id_, is_stored=False) for id_ in page if id_ not in stored)
 
 
 def scopes_of_call(store: GraphStore, prefix: str, limit: int = 10) -> list[Scope]:

@@ -1,35 +1,40 @@
 """Finding what a person names by a short id."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Literal
 
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.manage.erase import Scope, scopes_of_call
 from drag_graph.model import Subgraph
+from drag_graph.ports.runs import RecordedQuery
 from drag_graph.ports.store import GraphStore, SourceFilter, iter_sources
 
 _SHOWN = 10
 """How many ids are looked at when a short id is not unique."""
 
 
-def full_id(store: GraphStore, kind: Literal["query", "answer"], prefix: str) -> str:
+def full_id(store: GraphStore, kind: Literal["query", "answer"], prefix: str, recorded: Iterable[RecordedQuery] = ()) -> str:
     """Return the one stored id that begins with `prefix`, or that of the query which the input named exactly so.
 
-    Of answers, it is the newest one that rests on that query. Raises NotStored when there is none, ConfigurationError when
-    several begin so, or when several queries have that name.
+    Of answers, it is the newest one that rests on that query; of queries, it may be one of those `recorded`, too. Raises
+    NotStored when there is none, ConfigurationError when several begin so, or when several queries have that name.
     """
     prefix = prefix.strip()
-    named = store.sources(SourceFilter(input_id=prefix), limit=_SHOWN) if prefix else []
+    recorded = list(recorded)
+    named = {item.id for item in store.sources(SourceFilter(input_id=prefix), limit=_SHOWN)} if prefix else set()
+    named |= {query.id for query in recorded if prefix and prefix in query.input_ids}
     if len(named) > 1:
         said = f"{len(named)} or more queries have the input id {prefix!r}"
         raise ConfigurationError(said, hint="Give the id that `drag-graph show` prints.")
     if named:
-        ids = [named[0].id] if kind == "query" else [answer.id for answer in store.answers(named[0].id, limit=1)]
+        (id_,) = named
+        ids = [id_] if kind == "query" else [answer.id for answer in store.answers(id_, limit=1)]
         if ids:
             return ids[0]
     prefix = prefix.lower()
     found = _beginning(store, kind, prefix) if prefix else []
+    found += [query.id for query in recorded if prefix and query.id.startswith(prefix) and query.id not in found]
     return _the_one(store, kind, prefix, found, f"`drag-graph {'show' if kind == 'query' else 'answers'}` lists them.")
 
 

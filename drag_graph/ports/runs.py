@@ -104,6 +104,22 @@ def entry_of(line: InputLine, query: Query, settings_hash: Callable[[Query], str
     return Entry(line.number, query, f"{hash_}/{line.edition}" if line.edition else hash_, line.edition)
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedQuery:
+    """A query that the ledger knows, stored or not, with what it can be chosen by.
+
+    `asked_at` is when the last run began that took it up (UTC, ISO 8601); empty where only imported replies name it. One that
+    is complete is in a store: in another one, if it is not in this.
+    """
+
+    id: str
+    input_ids: frozenset[str]
+    domain: str
+    models: frozenset[str]
+    asked_at: str
+    is_complete: bool
+
+
 class RunJournal(Protocol):
     """Keeps what became of every line of every run, on disk as it happens. Thread-safe.
 

@@ -13,6 +13,7 @@ from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.stores.shared.statements import load_from
 from drag_graph.testing.finding import nearest_queries, query_ids, read_answer
+from drag_graph.testing.server import Say, ScriptedServer
 
 SECRET = "The lazarus beetle lives only on Mount Obscure."
 QUESTIONS = [
@@ -38,7 +39,7 @@ class Place:
     """A store, by the command line, by its port, and behind its back."""
 
     def __init__(self, cli, address, folder):
-        self._cli, self.address, self.folder = cli, str(address), folder
+        self.cli, self.address, self.folder = cli, str(address), folder
         self.dialect = "neo4j" if self.address.startswith("bolt") else "ladybug"
         self.namespace = os.environ.get("DRAG_GRAPH_NAMESPACE", "default")
         self._password = os.environ.get("NEO4J_PASSWORD", "")
@@ -54,7 +55,7 @@ class Place:
 
     def run(self, *arguments, code=0):
         """Return what a command printed: its document, or its error."""
-        done = self._cli(*arguments, "--store", self.address, "--json")
+        done = self.cli(*arguments, "--store", self.address, "--json")
         assert done.code == code, done.err
         return done.err if code else done.json
 
@@ -174,6 +175,58 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
     assert place.run("db", "erase", "--where", "input_id=nobody", "--dry-run") == nothing | {"would_erase": would_erase}
     with place.open() as store:
         assert len(store.sources()) == 2
+
+
+@pytest.fixture
+def quarantined(place):
+    """Distil three questions, of which the teacher answers two in prose; return the ids of these two."""
+    lines = [{"id": name, "question": f"Why does {name} fall?"} for name in ("zebrasnow", "zebrahail")]
+    lines = [{**line, "domain": "technical"} for line in lines] + [{"id": "rain", "question": "Why does rain fall?"}]
+    questions = place.folder / "q.jsonl"
+    questions.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with ScriptedServer() as server:
+        plain = server.take
+        server.take = lambda request: Say("Rather some marmalade.") if "zebra" in request.prompt else plain(request)
+        flags = ("--teacher", "scripted", "--teacher-base-url", server.url, "--store", place.address, "--json")
+        done = place.cli("distill", questions, *flags).json["queries"]
+    assert [query["status"] for query in done] == ["quarantined", "quarantined", "complete"]
+    return [query["id"] for query in done[:2]]
+
+
+def holding(place, word):
+    """Return the names of the files of store and ledger that have this word."""
+    files = (path for path in place.folder.rglob("*") if path.is_file() and path.name != "q.jsonl")
+    return {path.name for path in files if word.encode() in path.read_bytes()}
+
+
+def test_a_quarantined_question_and_what_its_teacher_said_are_in_no_file_either(place, quarantined):
+    snow, _ = quarantined
+    assert all(holding(place, word) for word in ("zebrasnow", "zebrahail", "marmalade")), "it was all there"
+    counted = place.run("db", "erase", "--query-id", snow[:12], "--dry-run")
+    assert (counted["source_id"], counted["only_in_ledger"]) == (snow, 1)
+    assert "no query" in place.run("db", "erase", "--query-id", snow, "--yes", "--namespace", "another", code=3)
+    done = place.run("db", "erase", "--query-id", snow[:12], "--yes")
+    assert (done["only_in_ledger"], set(done["erased"].values())) == (1, {0})
+    assert done["recorded"] == {"replies": 1, "results": 1, "batch_requests": 0}
+    assert (holding(place, "zebrasnow"), bool(holding(place, "marmalade"))) == (set(), True)
+    assert "no query" in place.run("db", "erase", "--query-id", snow, "--yes", code=3)
+    assert place.run("db", "erase", "--where", "model=another", "--yes")["note"] == "nothing matches"
+    done = place.run("db", "erase", "--where", "domain=technical", "--where", "model=scripted", "--yes")
+    assert (done["only_in_ledger"], done["recorded"]["replies"]) == (1, 1)
+    assert holding(place, "zebrahail") | holding(place, "marmalade") == set()
+    (run,) = place.run("runs")
+    assert [query.get("erased", False) for query in place.run("runs", "show", run["id"])["queries"]] == [True, True, False]
+    assert place.cli("tape", "quarantined", "--store", place.address).out == ""
+
+
+@pytest.mark.parametrize("store", ["embedded"], indirect=True)
+def test_a_quarantined_question_is_erased_by_its_name_and_its_replies_can_be_kept(place, quarantined):
+    done = place.run("db", "erase", "--query-id", "zebrahail", "--keep-recorded", "--yes")
+    assert (done["source_id"], done["recorded"]["replies"]) == (quarantined[1], 0)
+    assert holding(place, "zebrahail")
+    assert place.run("db", "erase", "--query-id", quarantined[1], "--yes")["recorded"]["replies"] == 1
+    assert holding(place, "zebrahail") == set()
+    assert holding(place, "zebrasnow")
 
 
 @pytest.mark.parametrize("store", ["embedded"], indirect=True)
