@@ -148,7 +148,7 @@ def test_a_store_that_another_process_holds(cli, tmp_path, monkeypatch):
 
 def test_a_neo4j_that_is_down_or_wants_another_password(cli, tmp_path, neo4j_lts, monkeypatch):
     teacher = curated_file(tmp_path / "c.jsonl", GOOD)
-    monkeypatch.setenv("DRAG_GRAPH_STORE_TIMEOUT", "2")
+    monkeypatch.setenv("DRAG_GRAPH_STORE_TIMEOUT", "4")  # so that it surely waits for over a second
     monkeypatch.setenv("NEO4J_PASSWORD", "wrong-password")
     away = cli("distill", "-q", "What?", "--teacher", teacher, "--store", "bolt://127.0.0.1:1")
     waiting, _, said = away.err.partition("\n")
