@@ -43,8 +43,18 @@ def _list(items: Schema) -> Schema:
 
 
 _STRING: Schema = {"type": "string"}
+_LONGEST = {"text": 240, "statement": 240, "subject": 80, "predicate": 60, "object": 80}
+"""Characters of a string, by the key that it stands under, where a schema is bounded."""
+_MOST_POSITIONS = 3
+"""Evidence that one triple names, where a schema is bounded."""
 _ENTITY_TYPE: Schema = {"type": "string", "enum": list(ENTITY_TYPES)}
 _POSITION: Schema = {"type": "integer", "description": "0-based position in the request"}
+
+
+def _bounded(key: str, schema: Schema) -> Schema:
+    if schema["type"] == "array":
+        return {**schema, "maxItems": _MOST_POSITIONS}
+    return {**schema, "maxLength": _LONGEST[key]} if key in _LONGEST else schema
 
 
 class Item(BaseModel):
@@ -145,6 +155,17 @@ class Reply(BaseModel):
     """What the model is asked to keep to. Part of the tape's keys: changing it makes recorded replies unfindable."""
 
     discarded: tuple[str, ...] = Field((), exclude=True)
+
+    @classmethod
+    def bounded_schema(cls, count: int) -> Schema:
+        """Return the JSON schema with bounds: `count` entries at most, and strings as long as one needs.
+
+        A small model that is held to a schema without bounds may go on to the limit of its reply. Not all clouds take bounds.
+        """
+        (name,) = cls.json_schema["properties"]
+        entry = cls.json_schema["properties"][name]["items"]
+        properties = {key: _bounded(key, schema) for key, schema in entry["properties"].items()}
+        return _object(**{name: {**_list({**entry, "properties": properties}), "maxItems": count}})
 
     @property
     def items(self) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from random import SystemRandom
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from drag_graph import log
 from drag_graph.errors import ModelAccessDenied, UnknownModel
@@ -227,6 +228,11 @@ def supports_schema(model: str, base_url: str = "") -> bool:
     if base_url:
         return True
     return bool(load_litellm().supports_response_schema(model=resolve(model)))
+
+
+def is_loopback(base_url: str) -> bool:
+    """Return whether an address is of this machine."""
+    return urlsplit(base_url).hostname in {"localhost", "127.0.0.1", "::1"}
 
 
 def price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:

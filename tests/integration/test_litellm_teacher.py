@@ -53,7 +53,7 @@ class TestGoodReplies:
         body = server.of("evidence")[0].body
         assert body["model"] == "gpt-4o-mini"
         assert body["response_format"]["json_schema"]["name"] == "evidence"
-        assert body["response_format"]["json_schema"]["schema"] == EvidenceReply.json_schema
+        assert body["response_format"]["json_schema"]["schema"] == EvidenceReply.bounded_schema(6)
         assert body["max_tokens"] == 4096
 
     @pytest.mark.parametrize("schema", [EvidenceReply, ScoresReply, TriplesReply])
@@ -112,12 +112,22 @@ class TestCutOff:
         server.script("evidence", half({"evidence": FACTS}), fenced({"evidence": FACTS}))
         assert len(teacher.ask(evidence_request()).payload.evidence) == 6
 
+    def test_what_is_whole_is_kept_where_the_continuation_is_cut_off_too(self, server, teacher):
+        text = json.dumps({"evidence": FACTS})
+        thirds = [text[: len(text) // 3], text[len(text) // 3 : 2 * len(text) // 3]]
+        server.script("evidence", *[Say(part, finish_reason="length") for part in thirds])
+        reply = teacher.ask(evidence_request())
+        assert [item.text for item in reply.payload.evidence] == [fact["text"] for fact in FACTS[:3]]
+        assert "the reply was cut off: its first 3 entries are kept" in reply.payload.discarded
+        assert server.count() == 2
+
     def test_smaller_ask_then_error(self, server, teacher):
-        server.script("evidence", half({"evidence": FACTS}), half({"evidence": FACTS}), Say({"evidence": FACTS[:2]}))
+        nothing_whole = Say('{"evidence": [{"text": "Plants are', finish_reason="length")
+        server.script("evidence", nothing_whole, nothing_whole, Say({"evidence": FACTS[:2]}))
         assert len(teacher.ask(evidence_request()).payload.evidence) == 2
         assert "at most 3 entries" in server.requests[2].prompt
         assert "SIMPLER" in server.requests[2].prompt
-        server.script("evidence", *[half({"evidence": FACTS}, 0.4 + i / 9) for i in range(3)])
+        server.script("evidence", *[nothing_whole] * 3)
         with pytest.raises(TruncatedReply) as caught:
             teacher.ask(evidence_request(count=5))
         assert caught.value.raw.startswith('{"evidence"')

@@ -9,8 +9,17 @@ from hypothesis import strategies as st
 from drag_graph.model import Query
 from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import EvidenceReply, ScoresReply, StatementsReply, TriplesReply
-from drag_graph.teachers.replies.json import documents, looks_cut_off
-from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, is_refusal, join, read
+from drag_graph.teachers.replies.json import closed, documents, looks_cut_off
+from drag_graph.teachers.replies.replies import (
+    CutOff,
+    Refused,
+    Unreadable,
+    fit,
+    is_refusal,
+    join,
+    read,
+    read_whole_entries,
+)
 
 FACTS = [{"text": f'Fact {i} has {{braces}}, [brackets] and "quotes".', "framing": "causal"} for i in range(3)]
 TEXT = json.dumps({"evidence": FACTS})
@@ -84,6 +93,34 @@ def test_half_a_document_is_cut_off_never_a_shorter_one(share):
     for shown in (text, f"```json\n{text}", f"Sure:\n{text}"):
         with pytest.raises(CutOff):
             read(shown, EvidenceReply)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8, 0.95])
+def test_of_a_cut_off_document_the_whole_entries_can_be_had(share):
+    cut = TEXT[: int(len(TEXT) * share)]
+    try:
+        kept = read_whole_entries(f"Sure:\n{cut}", EvidenceReply)
+    except CutOff:
+        assert WHOLE[0] not in cut
+        return
+    assert texts(kept) == WHOLE[: len(kept.items)]
+    assert cut.count('"}') == len(kept.items) or cut.count('"text"') >= len(kept.items)
+    assert "cut off" in kept.discarded[-1]
+
+
+@pytest.mark.parametrize(
+    ("broken", "whole"),
+    [
+        ('{"evidence": [{"text": "a } ] b"}, {"text": "c', '{"evidence": [{"text": "a } ] b"}]}'),
+        ('{"triples": [{"subject": "a", "evidence": [0]', ""),
+        ('[{"a": [1]}, {"b": [2]', '[{"a": [1]}]'),
+        ('{"evidence": ["a", "b', '{"evidence": ["a"]}'),
+        ('{"evidence": [{"text": "a \\" } ', ""),
+        ("", ""),
+    ],
+)
+def test_a_cut_off_document_is_closed_after_its_last_whole_entry(broken, whole):
+    assert closed(broken) == whole
 
 
 def test_the_length_limit_makes_even_a_mendable_reply_cut_off():

@@ -27,6 +27,21 @@ def test_a_reply_survives_the_round_trip_and_keeps_to_its_schema(name):
     assert "$ref" not in json.dumps(schema)
 
 
+@pytest.mark.parametrize("name", sorted(REPLIES))
+def test_a_bounded_schema_is_the_same_shape_with_an_end(name):
+    plain, bounded = REPLIES[name].json_schema, REPLIES[name].bounded_schema(7)
+    assert bounded["properties"][name]["maxItems"] == 7
+    properties = bounded["properties"][name]["items"]["properties"]
+    for key, schema in properties.items():
+        ends = {"string": "maxLength", "array": "maxItems"}.get(schema["type"])
+        assert ends is None or ends in schema or "enum" in schema, key
+    without = [
+        {word: one for word, one in schema.items() if word not in ("maxLength", "maxItems")} for schema in properties.values()
+    ]
+    assert without == list(plain["properties"][name]["items"]["properties"].values())
+    assert "maxItems" not in json.dumps(plain)
+
+
 def test_there_are_exactly_the_four_shapes():
     assert set(REPLIES) == {"evidence", "scores", "triples", "statements"}
 

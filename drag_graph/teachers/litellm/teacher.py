@@ -27,14 +27,16 @@ from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
 from drag_graph.providers import client as litellm_client
-from drag_graph.providers.client import Completion, Server
+from drag_graph.providers.client import Completion, Server, is_loopback
 from drag_graph.providers.errors import RequestRejected
-from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, join, read
+from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, join, read, read_whole_entries
 
 Message = dict[str, str]
 
 MAX_TOKENS = 4096
 REASKS = 2
+_TRIPLES_EACH = 3
+"""Triples of an evidence that a model of this machine may write."""
 _QUOTED = 4000
 _CONTINUE = (
     'Your reply was cut off. Continue the JSON of the schema "{schema}" exactly where it stopped: repeat nothing and add no '
@@ -69,6 +71,7 @@ class LiteLLMTeacher:
         server: Server | None = None,
     ) -> None:
         self._model = model
+        self._bounded = server is not None or is_loopback(base_url)
         self._server = server or Server(model, base_url, api_key, timeout=timeout, sleep=sleep)
         self._tape = tape
         self._budget = budget or Budget()
@@ -164,7 +167,9 @@ class LiteLLMTeacher:
         """Return a request's parameters."""
         parameters: dict[str, Any] = {"max_tokens": self._max_tokens, **request.parameters}
         if by_schema:
-            named = {"name": request.schema.schema_name, "schema": request.schema.json_schema, "strict": True}
+            most = request.count or _TRIPLES_EACH * len(request.texts)
+            schema = request.schema.bounded_schema(most) if self._bounded else request.schema.json_schema
+            named = {"name": request.schema.schema_name, "schema": schema, "strict": True}
             parameters["response_format"] = {"type": "json_schema", "json_schema": named}
         return parameters
 
@@ -215,8 +220,9 @@ class LiteLLMTeacher:
 class _Exchange:
     """One request's way to a usable reply: its `attempts`, of which the first `booked` are not paid for now.
 
-    Cut off: one continuation, then one smaller ask. Refused: one reformulation. Malformed: asked again with what was wrong,
-    then with the simpler prompt. So at most 6 replies are paid for, whatever order these come in.
+    Cut off: one continuation, of which the whole entries are kept if it is cut off, too; where there is none, one smaller ask.
+    Refused: one reformulation. Malformed: asked again with what was wrong, then with the simpler prompt. At most 6 replies are
+    paid for, whatever order these come in.
     """
 
     teacher: LiteLLMTeacher
@@ -277,7 +283,7 @@ class _Exchange:
         return messages if by_schema and first_try else _added(messages, _in_words(self.request.schema))
 
     def _continue(self, messages: list[Message], partial: str) -> Reply | None:
-        """Ask for the rest of `partial`; return None when the whole is still unusable."""
+        """Ask for the rest of `partial`; return the reply, of one cut off again the whole entries, or None without any."""
         go_on = _CONTINUE.format(schema=self.request.schema.schema_name)
         asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": go_on}]
         completion = self._sent(asked)
@@ -287,7 +293,10 @@ class _Exchange:
                 return self._read(whole, completion.finish_reason)
             except Unreadable:
                 continue
-        return None
+        try:
+            return fit(read_whole_entries(join(partial, completion.text), self.request.schema), self.request)
+        except Unreadable:
+            return None
 
     def _ask_smaller(self, text: str) -> list[Message]:
         if self.smaller:

@@ -6,6 +6,7 @@ from typing import Any
 
 LIKE_JSON = re.compile(r"""\{\s*(?:["'}\u201c]|[A-Za-z_]\w*\s*:)|\[\s*["'\[{\]\u201c]""")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"|\Z)|[{}\[\]]', re.DOTALL)
 _OPENING, _CLOSING = re.compile(r"[{\[]"), re.compile(r"[}\]]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -42,6 +43,20 @@ def repaired(broken: str) -> list[Any]:
 
     document = json_repair.loads(broken[: _last_closed(broken)] or broken, skip_json_loads=True) if broken else None
     return [clean(document)] if isinstance(document, dict | list) and document else []
+
+
+def closed(broken: str) -> str:
+    """Return a JSON text that stops in the middle, closed after the last whole entry of its list; '' where there is none."""
+    opened, whole = list[str](), ""
+    for token in _TOKEN.finditer(broken):
+        if token[0] in "{[":
+            opened.append("}" if token[0] == "{" else "]")
+        elif token[0] in "}]" and opened:
+            opened.pop()
+        in_list = opened in (["]"], ["}", "]"])
+        if in_list and token[0] not in "{[" and token["end"] != "":
+            whole = broken[: token.end()] + "".join(reversed(opened))
+    return whole
 
 
 def looks_cut_off(broken: str) -> bool:

@@ -13,7 +13,7 @@ from drag_graph.graph.grounding import Grounds
 from drag_graph.ports.models import TeacherRequest
 from drag_graph.ports.replies import EvidenceReply, Reply, ScoresReply, StatementsReply, TriplesReply
 from drag_graph.providers.reasoning import without_reasoning
-from drag_graph.teachers.replies.json import LIKE_JSON, documents, looks_cut_off, repaired
+from drag_graph.teachers.replies.json import LIKE_JSON, closed, documents, looks_cut_off, repaired
 from drag_graph.teachers.replies.records import triple_entries
 
 R = TypeVar("R", bound=Reply)
@@ -67,6 +67,16 @@ def read(text: str, schema: type[R], *, finish_reason: str = "stop") -> R:
     if found is None:
         raise Unreadable(reason or later or "there is no JSON in the reply")
     return found
+
+
+def read_whole_entries(text: str, schema: type[R]) -> R:
+    """Return the entries of a reply that was cut off before the place where it stops. Raises CutOff where there is none."""
+    _, broken = documents(without_reasoning(text).strip())
+    found, _ = _first_fitting(documents(closed(broken))[0], schema)
+    if found is None or not found.items:
+        raise CutOff("the reply stops in its first entry")
+    reason = f"the reply was cut off: its first {len(found.items)} entries are kept"
+    return found.model_copy(update={"discarded": (*found.discarded, reason)})
 
 
 def is_refusal(body: str) -> bool:
