@@ -2,7 +2,7 @@
 
 import json as json_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 from typer.core import TyperGroup
@@ -12,8 +12,9 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drag_graph.evaluation.evaluate import EvaluationMode
+    from drag_graph.evaluation.evaluate import EvaluationMode, LinesOf
     from drag_graph.evaluation.tasks import TaskItem
+    from drag_graph.model import Mode
     from drag_graph.settings import Settings
 
 FOLDERS = Path(".drag-graph/evaluations")
@@ -43,7 +44,14 @@ Data = Annotated[
 Evidence = Annotated[
     str, typer.Option("--evidence", help="The key of a row's own evidence, instead of a --teacher.", rich_help_panel=PANEL)
 ]
-Modes = Annotated[str, typer.Option("--modes", help="Of none, evidence, graph, combined, shuffled.", rich_help_panel=PANEL)]
+Modes = Annotated[
+    str,
+    typer.Option("--modes", help="Of none, evidence, graph, combined; shuffled, bm25, cosine, teacher.", rich_help_panel=PANEL),
+]
+Documents = Annotated[
+    Path | None,
+    typer.Option("--documents", help="A folder or file for bm25 and cosine.", rich_help_panel=PANEL, show_default=False),
+]
 Split = Annotated[
     Literal["all", "development", "test"], typer.Option("--split", help="Half of the items, by id.", rich_help_panel=PANEL)
 ]
@@ -63,6 +71,7 @@ def run(
     modes: Modes = "none,evidence,graph,combined",
     split: Split = "all",
     limit: Limit = None,
+    documents: Documents = None,
     folder: Folder = None,
     json: options.Json = False,
 ) -> None:
@@ -88,9 +97,17 @@ def run(
     with open_session(settings) as session:
         student = session.student()
         about = _about(settings, task, split, evidence, student, items)
+        about |= {"documents": documents.name} if documents else {}
         place = folder or FOLDERS / f"{Path(task).stem}-{sha256_of(about)[:10]}"
         _distil(session, settings, items, place, task, evidence=evidence, quiet=json)
-        evaluation = Evaluation(place, items, chosen, lambda mode: session.asker(student, mode=mode), session.store.read, about)
+        lines_of = _lines_of(session, settings, items, chosen, documents)
+
+        def asker(mode: "EvaluationMode") -> Any:
+            if mode == "teacher":
+                return session.asker(session.teacher_as_student(), mode="none")
+            return session.asker(student, mode="evidence" if mode in lines_of else cast("Mode", mode))
+
+        evaluation = Evaluation(place, items, chosen, asker, lines_of, about)
         with progress.progress(len(items) * len(chosen), quiet=json, priced=False) as shown:
             summary = evaluation.run(on_item=shown)
     if json:
@@ -152,6 +169,31 @@ def _modes(given: str) -> "list[EvaluationMode]":
         message = f"--modes has {', '.join(strange)}" if strange else "--modes is empty"
         raise ConfigurationError(message, hint=f"Take from {', '.join(known)}.")
     return chosen  # type: ignore[return-value]
+
+
+def _lines_of(
+    session: Any, settings: "Settings", items: "Sequence[TaskItem]", modes: "Sequence[EvaluationMode]", documents: Path | None
+) -> "dict[EvaluationMode, LinesOf]":
+    """Return where the modes that show something else than an item's own subgraph have their lines from."""
+    from drag_graph.errors import ConfigurationError
+    from drag_graph.evaluation import baselines
+    from drag_graph.evaluation.evaluate import of_another
+
+    found: dict[EvaluationMode, LinesOf] = {}
+    if "teacher" in modes and not settings.teacher:
+        raise ConfigurationError("--modes has teacher, and no teacher is chosen", hint="Give a --teacher.")
+    if "shuffled" in modes:
+        found["shuffled"] = of_another(items, session.store.read)
+    searched: list[baselines.Baseline] = [name for name in ("bm25", "cosine") if name in modes]
+    if not searched:
+        return found
+    if documents is None:
+        raise ConfigurationError(f"--modes has {searched[0]}, and nothing to search", hint="Name a folder with --documents.")
+    passages = baselines.read_passages(documents.expanduser())
+    number = settings.max_lines or baselines.PASSAGES
+    for name in searched:
+        found[name] = baselines.lines_of(name, passages, number, session.embedder)
+    return found
 
 
 def _about(

@@ -161,6 +161,11 @@ class Session:
         """Return the student that the settings name."""
         return make_student(self.settings, self.embedder)
 
+    def teacher_as_student(self) -> Student:
+        """Return the teacher as a student that answers questions itself."""
+        asked = {name: getattr(self.settings, name.replace("student", "teacher")) for name in _STUDENT}
+        return make_student(self.settings.model_copy(update=asked), self.embedder)
+
     def asker(self, student: Student | None = None, *, keep: bool = True, mode: Mode | None = None) -> Asker:
         """Return the asking under the settings, with their student and mode unless others are given; `keep` stores its answers.
 
@@ -172,6 +177,9 @@ class Session:
             student = self.student()
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
         return Asker(settings, self.store, self.embedder, student, keep=keep)
+
+
+_STUDENT = ("student", "student_base_url", "student_api_key", "student_timeout")
 
 
 def _now() -> str:

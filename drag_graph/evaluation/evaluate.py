@@ -4,7 +4,7 @@ Stores and models come in by the pipeline's own doors: what is measured is what 
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,11 +16,13 @@ from drag_graph.evaluation.outcome import ITEMS, SUMMARY, TABLE, Record, by_mode
 from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
 from drag_graph.inputs import InputLine
-from drag_graph.model import Mode, Query, Subgraph
+from drag_graph.model import Query, Subgraph
 from drag_graph.paging import pages
 
-EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled"]
-"""`shuffled` shows the evidence of another item: it must not help."""
+EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled", "bm25", "cosine", "teacher"]
+"""`shuffled` shows the evidence of another item: it must not help. `bm25` and `cosine` show passages of documents. `teacher`
+asks the teacher itself, without lines."""
+LinesOf = Callable[[TaskItem], list[Subgraph]]
 PAGE = 16
 """Items that are asked between two writes."""
 
@@ -32,8 +34,9 @@ class Evaluation:
     folder: Path
     items: Sequence[TaskItem]
     modes: Sequence[EvaluationMode]
-    asker: Callable[[Mode], Asker]
-    read: Callable[[Sequence[str]], list[Subgraph]]
+    asker: Callable[[EvaluationMode], Asker]
+    lines_of: Mapping[EvaluationMode, LinesOf]
+    """The modes that show something else than the item's own subgraph."""
     about: dict[str, Any]
     """What determines the answers: an evaluation goes on only under the same."""
 
@@ -79,10 +82,11 @@ class Evaluation:
         return records
 
     def _asked(self, mode: EvaluationMode, items: Sequence[TaskItem], on_item: Callable[[float], None]) -> Iterable[Record]:
-        asker = self.asker("evidence" if mode == "shuffled" else mode)
+        asker = self.asker(mode)
+        lines_of = self.lines_of.get(mode)
         for page in pages(items, PAGE):
-            if mode == "shuffled":
-                report = asker.ask_with([(item.query, self._of_another(item)) for item in page], on_item)
+            if lines_of is not None:
+                report = asker.ask_with([(item.query, lines_of(item)) for item in page], on_item)
             else:
                 lines = [InputLine(number, item.query) for number, item in enumerate(page, start=1)]
                 report = asker.ask_all(lines, on_item)
@@ -92,10 +96,13 @@ class Evaluation:
             if report.stopped is not None:
                 raise report.stopped
 
-    def _of_another(self, item: TaskItem) -> list[Subgraph]:
-        """Return the subgraph of the item half the set away: sets are often in order of their topics."""
-        place = next(number for number, one in enumerate(self.items) if one.query.id == item.query.id)
-        return self.read([self.items[(place + max(1, len(self.items) // 2)) % len(self.items)].query.id])
+
+def of_another(items: Sequence[TaskItem], read: Callable[[Sequence[str]], list[Subgraph]]) -> LinesOf:
+    """Show the subgraph of the item half the set away: sets are often in order of their topics."""
+    ids = [item.query.id for item in items]
+    away = max(1, len(ids) // 2)
+    other = {id_: ids[(place + away) % len(ids)] for place, id_ in enumerate(ids)}
+    return lambda item: read([other[item.query.id]])
 
 
 def record_of(query: Query, asked: Asked, mode: str) -> Record:

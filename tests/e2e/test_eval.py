@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from drag_graph.testing.server import Say, ScriptedServer
+
 ROWS = [
     ("Which gas do plants take in?", ["carbon dioxide", "helium"], 0, "Plants take in carbon dioxide through their leaves."),
     ("What boils at 100 degrees?", ["iron", "water"], 1, "Water boils at 100 degrees Celsius at sea level."),
@@ -85,11 +87,33 @@ def test_two_modes_of_one_outcome_are_compared_item_by_item(cli, evaluate, tmp_p
     assert cli("eval", "compare", folder, folder, "--mode", "graph").code == 2
 
 
+def test_it_is_compared_with_naive_retrieval_and_with_the_teacher_itself(evaluate, tmp_path):
+    facts = [row[3] for row in ROWS]
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "one.txt").write_text("\n\n".join(facts[:2]))
+    (tmp_path / "library" / "two.jsonl").write_text("".join(json.dumps({"text": fact}) + "\n" for fact in facts[2:]))
+    flags = ("--documents", str(tmp_path / "library"), "--max-lines", "1", "--modes", "none,evidence,bm25,cosine,teacher")
+    with ScriptedServer() as server:
+        server.always("student", lambda _: Say("The answer is (B)."))
+        done = evaluate(*flags, "--teacher", "scripted", "--teacher-base-url", server.url)
+    assert done.code == 0, done.err
+    assert done.json["modes"]["evidence"]["correct"] == done.json["modes"]["bm25"]["correct"] == 4
+    assert done.json["modes"]["teacher"]["correct"] == sum(row[2] == 1 for row in ROWS)
+    lines = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+    shown = {(line["mode"], line["question"]): line["lines"] for line in lines}
+    for question, _, _, fact in ROWS:
+        assert shown["bm25", question] == shown["cosine", question] == [fact]
+        assert shown["teacher", question] == []
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
         (("--modes", "none,strange"), "--modes has strange"),
         (("--evidence", "nothing"), "has no item"),
+        (("--modes", "bm25"), "nothing to search"),
+        (("--modes", "bm25", "--documents", "nowhere"), "has no document"),
+        (("--modes", "teacher"), "no teacher is chosen"),
         (("--limit", "0"), "greater than or equal to 1"),
     ],
 )

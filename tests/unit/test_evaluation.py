@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import InputError, MalformedReply
+from drag_graph.evaluation import baselines
 from drag_graph.evaluation.metrics import macro_f1, token_f1
 from drag_graph.evaluation.outcome import ITEMS, Record, difference, figures, leakage, read_records, table
 from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
-from drag_graph.evaluation.tasks import in_split, read_task
+from drag_graph.evaluation.tasks import TaskItem, in_split, read_task
+from drag_graph.inputs import make_query
 from drag_graph.students.scoring import option_scores, softmax
 
 ROWS = [
@@ -129,6 +132,42 @@ def test_figures_name_the_measure_that_fits_the_questions():
     head, _, row = table(summary).splitlines()
     assert head.split("|")[6].strip() == "F1"
     assert row.split("|")[6].strip() == "50.0"
+
+
+# -- baselines
+
+
+@pytest.fixture
+def library(tmp_path):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "long.md").write_text(f"{'word ' * 130}\n\nBees make honey.\n\nBees make honey.\n")
+    (tmp_path / "a.jsonl").write_text('{"text": "Saturn has rings."}\n\n{"text": "Iron melts at 1538 degrees."}\n')
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    return tmp_path
+
+
+def test_documents_are_cut_into_passages(library):
+    passages = baselines.read_passages(library)
+    assert passages[:2] == ["Saturn has rings.", "Iron melts at 1538 degrees."]
+    assert [len(passage.split()) for passage in passages[2:]] == [120, 10, 3]
+    assert baselines.read_passages(library / "a.jsonl") == passages[:2]
+
+
+@pytest.mark.parametrize("name", ["bm25", "cosine"])
+def test_the_best_passages_for_a_question_come_first(library, name):
+    passages = baselines.read_passages(library)
+    item = TaskItem(make_query("Which planet has rings?", None, namespace="n"))
+    (graph,) = baselines.lines_of(name, passages, 2, LexicalEmbedder())(item)
+    assert graph.kept_evidence[0].text == "Saturn has rings."
+    assert len(graph.kept_evidence) <= 2
+    assert {call.model for call in graph.calls} == {name}
+
+
+@pytest.mark.parametrize(("file", "content"), [("x.jsonl", '{"title": "a"}'), ("x.jsonl", "{"), ("x.txt", "  \n")])
+def test_documents_that_cannot_be_read_are_told(tmp_path, file, content):
+    (tmp_path / file).write_text(content)
+    with pytest.raises(InputError, match=r"cannot be read|has no document"):
+        baselines.read_passages(tmp_path)
 
 
 # -- scores of options

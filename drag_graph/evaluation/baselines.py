@@ -1,0 +1,122 @@
+"""What the distilled lines are compared with: passages of documents, found by BM25 or by cosine (naive RAG).
+
+They are asked about in the same way as any evidence: as the evidence of a subgraph, which is never stored.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from drag_graph.errors import InputError, MissingExtra
+from drag_graph.evaluation.tasks import TaskItem
+from drag_graph.identity import content_id, sha256_of
+from drag_graph.model import Evidence, Query, Subgraph, TeacherCall
+from drag_graph.ports.models import Embedder
+
+Baseline = Literal["bm25", "cosine"]
+PASSAGE_WORDS = 120
+PASSAGES = 10
+"""Passages shown where no other number is set."""
+_PAGE = 256
+HINT = "pip install 'drag-graph[baselines]' (in a checkout: pip install '.[baselines]')"
+
+Find = Callable[[str], list[str]]
+"""From a question to the passages for it, best first."""
+
+
+def read_passages(place: Path) -> list[str]:
+    """Return the passages, of at most 120 words each, of a file or of all files of a folder.
+
+    Of .txt and .md files the paragraphs, of .jsonl files the rows' `text`. Raises InputError where there is none.
+    """
+    files = sorted(place.rglob("*")) if place.is_dir() else [place]
+    found = [passage for path in files if path.is_file() for text in _texts(path) for passage in _cut(text)]
+    if not found:
+        raise InputError(
+            f"{place} has no document", hint="--documents takes a folder of .txt, .md or .jsonl files, or one file."
+        )
+    return list(dict.fromkeys(found))
+
+
+def _texts(path: Path) -> Iterator[str]:
+    try:
+        if path.suffix in {".txt", ".md"}:
+            yield from path.read_text(encoding="utf-8").split("\n\n")
+        elif path.suffix == ".jsonl":
+            yield from (str(json.loads(line)["text"]) for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} cannot be read: {error}", hint='Text as UTF-8; .jsonl rows with a "text".') from error
+
+
+def _cut(text: str) -> Iterator[str]:
+    words = text.split()
+    for start in range(0, len(words), PASSAGE_WORDS):
+        yield " ".join(words[start : start + PASSAGE_WORDS])
+
+
+def by_bm25(passages: Sequence[str], number: int) -> Find:
+    """Return the search by BM25 (bm25s, Lucene's variant, English stop words). Raises MissingExtra."""
+    try:
+        import bm25s
+    except ImportError as error:
+        raise MissingExtra("the baseline bm25 needs bm25s", hint=HINT) from error
+
+    def tokens(texts: Sequence[str]) -> Any:
+        return bm25s.tokenize(list(texts), stopwords="en", show_progress=False)
+
+    index = bm25s.BM25()
+    index.index(tokens(passages), show_progress=False)
+
+    def find(question: str) -> list[str]:
+        places, scores = index.retrieve(tokens([question]), k=min(number, len(passages)), show_progress=False)
+        return [passages[place] for place, score in zip(places[0], scores[0], strict=True) if score > 0]
+
+    return find
+
+
+def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
+    """Return the search by the cosine of question and passage."""
+    pages = [passages[start : start + _PAGE] for start in range(0, len(passages), _PAGE)]
+    vectors = np.concatenate([embedder.embed(page) for page in pages])
+
+    def find(question: str) -> list[str]:
+        cosines = vectors @ embedder.embed([question])[0]
+        return [passages[place] for place in np.argsort(-cosines, kind="stable")[:number]]
+
+    return find
+
+
+def lines_of(
+    baseline: Baseline, passages: Sequence[str], number: int, embedder: Embedder
+) -> Callable[[TaskItem], list[Subgraph]]:
+    """Show an item the `number` best passages for its question. Raises MissingExtra."""
+    find = by_bm25(passages, number) if baseline == "bm25" else by_cosine(passages, embedder, number)
+    return lambda item: [subgraph_of(item.query, find(item.query.text), baseline)]
+
+
+def subgraph_of(query: Query, passages: Sequence[str], baseline: Baseline) -> Subgraph:
+    """Return a subgraph whose evidence are the passages, in their order, and whose one call is the search."""
+    call = TeacherCall(
+        id=content_id(query.namespace, "call", query.id, baseline),
+        source_id=query.id,
+        stage="evidence",
+        model=baseline,
+        prompt_version=baseline,
+        request_sha256=sha256_of(query.text),
+        response_sha256=sha256_of(list(passages)),
+    )
+    evidence = tuple(
+        Evidence(
+            id=content_id(query.namespace, "evidence", query.id, baseline, text),
+            source_id=query.id,
+            text=text,
+            position=place,
+            rank=place,
+            call_ids=(call.id,),
+        )
+        for place, text in enumerate(passages)
+    )
+    return Subgraph(source=query, settings_hash=baseline, graph="evidence_only", evidence=evidence, calls=(call,))
