@@ -350,7 +350,7 @@ def _scopes(
 
     recorded = []
     if settings.ledger_path.exists():
-        with open_ledger(settings) as ledger:
+        with open_ledger(settings, read_only=True) as ledger:
             recorded = ledger.queries(settings.namespace)
     if where is not None:
         kind = "what these calls said" if where.model else "all queries"

@@ -43,7 +43,7 @@ def runs(
         if json or any(flags.values()):
             raise ConfigurationError("flags belong behind the subcommand", hint="drag-graph runs show RUN_ID --json")
         return
-    with open_ledger(settings) as opened:
+    with open_ledger(settings, read_only=True) as opened:
         journal = opened.journal
         found = [(run, journal.state(run), counts, cost) for run, counts, cost in journal.runs(settings.namespace, limit)]
         render_runs.runs(found, as_json=json)
@@ -68,7 +68,7 @@ def show(
 
     from . import render_runs
 
-    with open_ledger(settings) as opened:
+    with open_ledger(settings, read_only=True) as opened:
         journal = opened.journal
         run = journal.run(run_id, settings.namespace)
         counts, cost = journal.summary(run.id)

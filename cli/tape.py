@@ -24,7 +24,7 @@ def export_(settings: "Settings") -> None:
     """
     from drag_graph.bootstrap import open_ledger
 
-    with open_ledger(settings) as opened:
+    with open_ledger(settings, read_only=True) as opened:
         sys.stdout.writelines(f"{line}\n" for line in opened.export_tape())
 
 
@@ -55,6 +55,6 @@ def quarantined(
     """
     from drag_graph.bootstrap import open_ledger
 
-    with open_ledger(settings) as opened:
+    with open_ledger(settings, read_only=True) as opened:
         for entry in opened.tape.quarantined(query_id):
             typer.echo(json_.dumps(entry))

@@ -254,12 +254,12 @@ def make_student(settings: Settings, embedder: Embedder) -> Student:
     return students.make_student(settings, embedder)
 
 
-def open_ledger(settings: Settings) -> Ledger:
-    """Open the ledger to look into it. Close it after use. Raises StoreUnavailable when there is none."""
+def open_ledger(settings: Settings, *, read_only: bool = False) -> Ledger:
+    """Open the ledger that is there. Close it after use. Raises StoreUnavailable when there is none."""
     if not settings.ledger_path.exists():
         hint = "Run `drag-graph distill` first, or name its store or ledger with --store or --ledger."
         raise StoreUnavailable(f"there is no ledger at {settings.ledger_path}", hint=hint)
-    return Ledger(settings.ledger_path)
+    return Ledger(settings.ledger_path, read_only=read_only)
 
 
 @contextmanager
@@ -268,7 +268,7 @@ def recorded_requests(settings: Settings) -> Iterator[Callable[[str], dict[str, 
     ledger = None
     if settings.ledger_path.exists():
         with suppress(StoreUnfit):  # an audit rests on the store alone
-            ledger = Ledger(settings.ledger_path)
+            ledger = Ledger(settings.ledger_path, read_only=True)
     if ledger is None:
         yield lambda _hash: None
         return
@@ -364,7 +364,8 @@ def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) ->
     """
     with ExitStack() as opened:
         embedder = make_embedder(settings)
-        ledger = opened.enter_context(Ledger(settings.ledger_path)) if settings.ledger_path.exists() else None
+        path = settings.ledger_path
+        ledger = opened.enter_context(Ledger(path, read_only=True)) if path.exists() else None
         if settings.teacher.startswith(_FILES):
             teacher = _file_teacher(settings)
             opened.callback(teacher.close)

@@ -19,12 +19,14 @@ __all__ = ["ErasedRecords", "Ledger"]
 class Ledger:
     """An open ledger; `path` None keeps it for this object alone. Thread-safe, and safe beside other processes.
 
+    With `read_only` it has to be there, and is read without the right to write.
+
     Everything that it gives raises StoreUnfit when the file cannot be used.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, read_only: bool = False) -> None:
         self.path = path
-        self.database = Database(path)
+        self.database = Database(path, read_only=read_only)
         self.tape = Tape(self.database)
         self.journal = Journal(self.database)
 

@@ -2,10 +2,11 @@
 
 import os
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -63,11 +64,13 @@ CREATE INDEX requests_of_batch ON batch_requests (job, token);
 class Database:
     """One connection to the file at `path` (None: a file of this object alone that goes with it). Thread-safe.
 
-    Raises StoreUnfit, in words, where the file cannot be used, is of somebody else, or of another version.
+    With `read_only` the file has to be there, and the right to write is not needed. Raises StoreUnfit, in words, where the file
+    cannot be used, is empty, of somebody else, or of another version.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, read_only: bool = False) -> None:
         self.path = path
+        self.read_only = read_only
         self._lock = threading.Lock()
         self._locks: dict[str, FileLock] = {}
         self._connection = self._open()
@@ -164,40 +167,38 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         with self._in_words():
-            if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                # Readable to its owner only: it holds questions.
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = sqlite3.connect(
-                self.path or "", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
-            )
+            if self.path is None:
+                connection = _connection("")
+                _make_tables(connection)
+                return connection
+            writes = not self.read_only or (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
+            if not self.read_only and not self.path.exists():
+                _create(self.path)
+            if self.path.is_file() and not self.path.stat().st_size:
+                hint = "It was cut off: put a copy in its place. Or remove it, if nothing was ever recorded in it."
+                raise StoreUnfit(f"the ledger {self.path} is an empty file", hint=hint)
+            mode = "mode=rw" if writes else _unwritten(self.path)
+            connection = _connection(f"{self.path.resolve().as_uri()}?{mode}")
             try:
                 self._check(connection)
-                _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
-                connection.execute("PRAGMA secure_delete = ON")
-                connection.execute("BEGIN IMMEDIATE")
-                if not self._check(connection):
-                    for statement in _SCHEMA.split(";"):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                    connection.execute(f"PRAGMA user_version = {VERSION}")
-                connection.execute("COMMIT")
+                if self.read_only:
+                    connection.execute("PRAGMA query_only = ON")
+                else:
+                    _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
+                    connection.execute("PRAGMA secure_delete = ON")
             except BaseException:
                 connection.close()
                 raise
         return connection
 
-    def _check(self, connection: sqlite3.Connection) -> int:
-        """Return the file's version, 0 for a new one."""
+    def _check(self, connection: sqlite3.Connection) -> None:
         (application,) = _patiently(lambda: connection.execute("PRAGMA application_id").fetchone())
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if application != APPLICATION and (application or version or tables):
+        if application != APPLICATION:
             raise StoreUnfit(f"{self.path} is not a ledger of drag-graph", hint="Choose another file with --ledger.")
-        if version not in (0, VERSION):
+        if version != VERSION:
             hint = "Use the drag-graph that wrote it, or choose another file with --ledger."
             raise StoreUnfit(f"the ledger {self.path} has version {version}; this drag-graph reads {VERSION}", hint=hint)
-        return int(version)
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
@@ -211,6 +212,49 @@ class Database:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
                 hint = "It is damaged: put a copy in its place, or choose another file with --ledger. The store is not touched."
             raise StoreUnfit(f"the ledger {self.path} cannot be used: {reason}", hint=hint) from error
+
+
+def _connection(address: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        address, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256, uri=True
+    )
+
+
+def _unwritten(path: Path) -> str:
+    """Return the mode in which SQLite reads the file without writing.
+
+    A file in WAL mode is read by way of its log, which wants a right to write unless the log is there already. Where there is
+    none, nobody is at work, and the file alone is all: `immutable` spares the log.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    return "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+
+
+def _create(path: Path) -> None:
+    """Make the file in one step, unless another process is faster.
+
+    So an empty file is never one that was just begun: it was cut off, and what was paid for is lost.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Readable to its owner only: it will hold questions.
+    handle, name = tempfile.mkstemp(prefix=f"{path.name}-new-", dir=path.parent.resolve())
+    os.close(handle)
+    try:
+        with closing(_connection(Path(name).as_uri())) as connection:
+            _make_tables(connection)
+        with suppress(FileExistsError):
+            path.hardlink_to(name)
+    finally:
+        Path(name).unlink()
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN")
+    for statement in _SCHEMA.split(";"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
 
 
 def _patiently(act: Callable[[], sqlite3.Cursor]) -> sqlite3.Cursor:

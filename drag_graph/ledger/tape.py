@@ -141,7 +141,8 @@ class Tape:
         if exchange is None:
             return None
         reply = self._reply(model, request, *exchange[1:])
-        if reply is not None and not known:  # this query's now, too: it goes when all that asked for it are erased
+        # This query's now, too: it goes when all that asked for it are erased.
+        if reply is not None and not known and not self._database.read_only:
             with self._database.writing() as rows:
                 if rows.execute("SELECT 1 FROM exchanges WHERE id = ?", exchange[:1]).fetchone():
                     rows.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (request.query.id, exchange[0]))

@@ -1,9 +1,18 @@
 """`drag-graph runs`: what became of each run and each of its queries, and asking again what was quarantined."""
 
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
+from drag_graph.ledger import Ledger
+from drag_graph.ports.runs import start_run
 from drag_graph.providers.client import load_litellm
 from drag_graph.testing.server import Say, ScriptedServer
 
@@ -121,3 +130,64 @@ def test_without_a_journal_and_without_such_a_run_it_says_so(cli, distil):
     distil()
     assert cli("runs", "show", "zzz").code == 2
     assert cli("runs", "show").code == 2
+
+
+AS_NOBODY = """
+import io, json, os, sys
+from contextlib import redirect_stdout
+from drag_graph.__main__ import main
+
+def said(ledger):
+    out = []
+    for command in (["runs", "--json"], ["runs", "show", run, "--json"], ["tape", "export"], ["tape", "quarantined"]):
+        sys.argv = ["drag-graph", *command, "--ledger", ledger]
+        with redirect_stdout(io.StringIO()) as printed:
+            try:
+                main()
+            except SystemExit as end:
+                assert not end.code, command
+        out.append(printed.getvalue())
+    return out
+
+run, warm, *others = sys.argv[1:]
+documents = [said(warm)]  # loads everything before the rights are gone
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+documents += [said(other) for other in others]
+print(json.dumps(documents))
+"""
+
+
+def test_reading_a_ledger_needs_no_right_to_write(cli, distil, tmp_path):
+    """As another user. What a killed process has left in the log counts."""
+    run = distil().json["run_id"]
+    (ledger,) = tmp_path.rglob("*.ledger")
+    with tempfile.TemporaryDirectory() as name:
+        places = [Path(name) / kind / "x.ledger" for kind in ("warm", "closed", "killed")]
+        for place in places:
+            place.parent.mkdir()
+            shutil.copy(ledger, place)
+        pid = os.fork()
+        if not pid:
+            more = start_run(kind="distill", namespace="default", store="s", source="f", teacher="t", plan="lean")
+            Ledger(places[-1]).journal.begin(more)
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(pid, 0)
+        assert places[-1].with_name("x.ledger-wal").stat().st_size
+        for folder in places[1:]:
+            for file in folder.parent.iterdir():
+                file.chmod(0o444)
+            folder.parent.chmod(0o555)
+        Path(name).chmod(0o755)
+        command = [sys.executable, "-c", AS_NOBODY, run, *map(str, places)]
+        done = subprocess.run(command, cwd=name, capture_output=True, text=True, timeout=120)
+        for folder in places[1:]:
+            folder.parent.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    warm, closed, killed = json.loads(done.stdout)
+    assert closed == warm
+    assert killed[1:] == warm[1:]
+    assert [len(json.loads(documents[0])) for documents in (warm, killed)] == [1, 2]
+    assert json.loads(warm[1])["counts"]["quarantined"] == 1
+    assert all(warm)

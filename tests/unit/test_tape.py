@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -187,6 +189,30 @@ def test_a_ledger_that_is_cut_off_is_called_damaged(tmp_path):
     with pytest.raises(StoreUnfit, match="cannot be used") as caught, Ledger(path) as ledger:
         ledger.tape.lengths("any")
     assert "damaged" in caught.value.hint
+
+
+def test_an_empty_file_is_refused_for_it_is_never_one_that_was_just_begun(tmp_path):
+    path = tmp_path / "x.ledger"
+    path.touch()
+    for read_only in (False, True):
+        with pytest.raises(StoreUnfit, match="is an empty file"):
+            Ledger(path, read_only=read_only)
+    assert path.stat().st_size == 0
+    path.unlink()
+    pid = os.fork()
+    if not pid:
+        Path.hardlink_to = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        Ledger(path)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    assert not path.exists()
+    with ThreadPoolExecutor(8) as threads:
+        ledgers = list(threads.map(lambda _: Ledger(path), range(16)))
+    for ledger in ledgers:
+        ledger.account("job").spend(1)
+    assert ledgers[0].account("job").standing().settled == len(ledgers), "one of them made the file, all of them have it"
+    for ledger in ledgers:
+        ledger.close()
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path):
