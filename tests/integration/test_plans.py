@@ -72,7 +72,10 @@ def answer_of(number, namespace):
 
 @pytest.fixture(scope="module")
 def driver(neo4j_address):
+    """A driver of a server that has the indexes."""
     uri, username, password = neo4j_address
+    with Neo4jStore(uri, username=username, password=password) as store:
+        store.migrate()
     with neo4j.GraphDatabase.driver(uri, auth=(username, password), notifications_min_severity="OFF") as driver:
         yield driver
 
