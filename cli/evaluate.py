@@ -39,7 +39,10 @@ app = typer.Typer(
 )
 
 Data = Annotated[
-    Path | None, typer.Option("--data", help="A folder with TASK.jsonl.", rich_help_panel=PANEL, show_default=False)
+    Path | None,
+    typer.Option(
+        "--data", help="A folder with TASK.jsonl, instead of the Hugging Face hub.", rich_help_panel=PANEL, show_default=False
+    ),
 ]
 Evidence = Annotated[
     str, typer.Option("--evidence", help="The key of a row's own evidence, instead of a --teacher.", rich_help_panel=PANEL)
@@ -81,7 +84,7 @@ def run(
 
     \b
     Examples:
-      drag-graph eval qasc --data sets --evidence evidence_llm --student gguf:gemma.gguf --limit 100
+      drag-graph eval arc_challenge --teacher ollama/llama3.2 --student gguf:gemma.gguf --limit 100
       drag-graph eval questions.jsonl --teacher ollama/llama3.2 --student nearest --modes none,graph
       drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
     """

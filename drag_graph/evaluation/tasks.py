@@ -1,26 +1,21 @@
-"""The tasks of `drag-graph eval`: items from a folder or a file, as the pipeline reads questions.
-
-A task's rows are JSON objects of the input format (docs/import.md) that may bring evidence under a key of its own.
-Nothing of any public set is part of the project.
-"""
+"""The tasks of `drag-graph eval`: items from a file, a folder or the hub, read as the pipeline reads questions."""
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from drag_graph.errors import InputError, QueryInvalid
-from drag_graph.inputs import parse_line
-from drag_graph.model import Domain, Query
+from drag_graph import log
+from drag_graph.distil.loaders import read_queries
+from drag_graph.errors import InputError
+from drag_graph.evaluation.hub import TASKS, read_rows
+from drag_graph.inputs import InputLine, parse_lines
+from drag_graph.model import Query
 
 Split = Literal["all", "development", "test"]
-TASKS = (
-    *("arc_challenge", "qasc", "commonsense_qa", "openbookqa", "medmcqa", "medqa", "mmlu", "gpqa", "averitec"),
-    *("webquestions", "open_llm_leaderboard"),
-)
-DOMAINS: dict[str, Domain] = {"medmcqa": "medical", "medqa": "medical"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,46 +40,31 @@ def read_task(
     split: Split = "all",
     limit: int | None = None,
 ) -> list[TaskItem]:
-    """Return the items of a task: those of `data`/TASK.jsonl, or of the file that `task` is.
+    """Return the items of a task, of the file that `task` is, or of `data`/TASK.jsonl, or else of the hub's set.
 
     With `evidence`, the key of a row's own evidence, only rows that have some. `split` is by the hash of a row's id, so that an
-    item is on the same side whatever else is asked. Raises InputError where there is no item, or one has no right answer.
+    item is on the same side whatever else is asked. A row that cannot be asked is an error in a file of one's own, and is left
+    out of a public set, aloud: some have an option twice. Raises InputError where there is no item.
     """
-    path = task_file(task, data)
-    domain = DOMAINS.get(path.stem)
-    items = []
-    for number, row in _rows(path):
-        texts = _texts(row.get(evidence)) if evidence else ()
-        if (evidence and not texts) or not in_split(str(row.get("id", number)), split):
-            continue
-        head = {key: row.get(key) for key in ("id", "question", "options", "answer")}
-        try:
-            query = parse_line(json.dumps(head).encode(), namespace=namespace, domain=row.get("domain") or domain)
-        except QueryInvalid as error:
-            raise InputError(f"{path}, line {number}: {error}", hint="Mend the line.") from error
-        if query.gold is None:
-            raise InputError(f"{path}, line {number} has no answer to compare with", hint='Give each row an "answer".')
-        items.append(TaskItem(query, texts))
-        if limit is not None and len(items) == limit:
+    items: list[TaskItem] = []
+    problems = []
+    for line in _lines(task, namespace, data):
+        found = _item(line, evidence)
+        if isinstance(found, str):
+            problems.append(f"line {line.number}: {found}")
+            if task not in TASKS:
+                raise InputError(f"{task}, {problems[0]}", hint="Mend the line.")
+        elif (found.evidence or not evidence) and in_split(found.query.input_id or str(line.number), split):
+            items.append(found)
+        if len(items) == limit:
             break
+    if problems:
+        log.event(
+            "rows that cannot be asked are left out", level=logging.WARNING, task=task, rows=len(problems), first=problems[0]
+        )
     if not items:
-        raise InputError(f"{path} has no item of that kind", hint="Look at --evidence, --split and the file.")
+        raise InputError(f"{task} has no item of that kind", hint="Look at --evidence, --split and the rows.")
     return items
-
-
-def task_file(task: str, data: Path | None) -> Path:
-    """Return where the rows of a task are. Raises InputError in words."""
-    if task not in TASKS:
-        path = Path(task).expanduser()
-        if path.is_file():
-            return path
-        raise InputError(f"there is no task or file {task!r}", hint=f"Tasks: {', '.join(TASKS)}; or give a FILE.jsonl.")
-    if data is None:
-        raise InputError(f"where the rows of {task} are is not said", hint=f"--data FOLDER names a folder with {task}.jsonl.")
-    path = data.expanduser() / f"{task}.jsonl"
-    if not path.is_file():
-        raise InputError(f"there is no {path}", hint="--data FOLDER names a folder with TASK.jsonl.")
-    return path
 
 
 def in_split(identity: str, split: Split) -> bool:
@@ -94,15 +74,25 @@ def in_split(identity: str, split: Split) -> bool:
     return (hashlib.sha256(identity.encode()).digest()[0] % 2 == 0) == (split == "test")
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                try:
-                    row = json.loads(line)
-                except ValueError as error:
-                    raise InputError(f"{path}, line {number} is not JSON", hint="Give one JSON object a line.") from error
-                yield number, row
+def _lines(task: str, namespace: str, data: Path | None) -> Iterator[InputLine]:
+    domain = TASKS[task].domain if task in TASKS else None
+    path = Path(task) if task not in TASKS else (data or Path()) / f"{task}.jsonl"
+    if task not in TASKS and not path.expanduser().is_file():
+        raise InputError(f"there is no task or file {task!r}", hint=f"Tasks: {', '.join(TASKS)}; or give a FILE.jsonl.")
+    if task in TASKS and (data is None or not path.expanduser().is_file()):
+        rows = (json.dumps(row).encode() for row in read_rows(task, data))
+        return parse_lines(rows, namespace=namespace, domain=domain)
+    return read_queries(path.expanduser(), namespace=namespace, domain=domain)
+
+
+def _item(line: InputLine, evidence: str) -> TaskItem | str:
+    """Return the item of a line, or why it is none."""
+    if line.query is None:
+        return line.problem
+    if line.query.gold is None:
+        return 'no "answer" to compare with'
+    # Without what else the set says of the question: nothing of it is stored.
+    return TaskItem(line.query.model_copy(update={"metadata": {}}), _texts(line.query.metadata.get(evidence)))
 
 
 def _texts(value: Any) -> tuple[str, ...]:
