@@ -9,18 +9,27 @@ from . import options
 from .output import STANDARD, Force, written
 
 if TYPE_CHECKING:
-    from drag_graph.ask.ask import AnswersReport, Asked, Asker
+    from collections.abc import Sequence
+
+    from drag_graph.bootstrap import Session
+    from drag_graph.inputs import InputLine
     from drag_graph.settings import Settings
 
 AnswerFile = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="With --no-keep: a new file for the answer and its audit.", show_default=False),
 ]
+DistilMissing = Annotated[
+    bool,
+    typer.Option("--distil-missing", help="Ask the teacher first where nothing relevant is stored.", rich_help_panel="Teacher"),
+]
+TEACHER = ("teacher", "teacher_base_url", "extractor", "budget_usd", "ledger")
+"""The flags of --distil-missing; all that distilling is done under can be set in drag-graph.toml."""
 AuditFormat = Annotated[Literal["table", "json", "prov", "html"], typer.Option("--format", "-f", help="The form.")]
 ShowFormat = Annotated[Literal["table", "text", "json", "html"], typer.Option("--format", "-f", help="The form.")]
 
 
-@options.with_settings(*options.PANELS["Student"], *options.PANELS["Store"])
+@options.with_settings(*options.PANELS["Student"], *options.PANELS["Store"], *TEACHER)
 def ask(
     settings: "Settings",
     text: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
@@ -34,6 +43,7 @@ def ask(
         bool,
         typer.Option("--no-keep", help="Write nothing, so that the store needs no right to write; -o FILE takes the audit."),
     ] = False,
+    distil_missing: DistilMissing = False,
     output: AnswerFile = None,
     force: Force = False,
     json: options.Json = False,
@@ -41,28 +51,37 @@ def ask(
     """Answer a question from what is stored, with the student, and keep the answer for the audit.
 
     The same question again uses its own subgraph; a new one the best lines of all subgraphs together (`--explain` says why
-    each), or says that nothing relevant is stored. With `--no-keep` nothing is stored; `-o FILE` then takes the answer with all
+    each). Where nothing relevant is stored, the student answers from what it knows, and the answer says so; with
+    `--distil-missing` the teacher is asked first. With `--no-keep` nothing is stored; `-o FILE` then takes the answer with all
     that its audit needs, for `drag-graph audit FILE`.
 
     \b
     Examples:
       drag-graph ask "Why is the sky blue?" --option Scattering --option Reflection
       drag-graph ask --file questions.jsonl --mode graph --json
+      drag-graph ask "Why is the sea salty?" --distil-missing --teacher ollama/llama3.2
     """
     from drag_graph.ask.answer_file import answers_text
-    from drag_graph.bootstrap import open_session
+    from drag_graph.bootstrap import check_teacher, open_session
 
-    from . import render
+    from . import progress, render
     from .distill import end
 
     _check(text, file, query_id, option, output=output, no_keep=no_keep)
-    with open_session(settings, create=False, read_only=no_keep) as session, written(output, settings, force=force):
+    if distil_missing:
+        _check_missing(query_id, no_keep=no_keep)
+        check_teacher(settings)
+    with open_session(settings, create=distil_missing, read_only=no_keep) as session, written(output, settings, force=force):
         asker = session.asker(keep=not no_keep)
+        lines = [] if query_id else _lines(settings, text, file, option or [])
+        if distil_missing:
+            _distil(session, asker.missing(lines), quiet=json)
         if file is not None:
-            report = _ask_file(asker, settings, file, quiet=json)
+            with progress.progress(len(lines), quiet=json) as shown:
+                report = asker.ask_all(lines, on_answer=shown)
             given = [asked.answer for asked in report.answers]
         else:
-            asked = asker.ask_stored(query_id) if query_id else _ask_text(asker, text or "", option or [])
+            asked = asker.ask_stored(query_id) if query_id else asker.ask_text(text or "", option or [])
             given = [asked.answer]
         if output is not None:
             render.write(answers_text(given))
@@ -91,22 +110,42 @@ def _check(
         raise ConfigurationError("-o belongs to --no-keep: an answer that is kept is in the store", hint=hint)
 
 
-def _ask_text(asker: "Asker", text: str, choices: list[str]) -> "Asked":
-    from drag_graph.errors import ConfigurationError, QueryInvalid
+def _check_missing(query_id: str | None, *, no_keep: bool) -> None:
+    from drag_graph.errors import ConfigurationError
 
+    if query_id or no_keep:
+        other = "--query-id" if query_id else "--no-keep"
+        raise ConfigurationError(f"--distil-missing and {other} exclude each other", hint="Leave one out.")
+
+
+def _lines(settings: "Settings", text: str | None, file: Path | None, choices: list[str]) -> "list[InputLine]":
+    """Return the questions that are asked. Raises ConfigurationError where the one that was given is none."""
+    from drag_graph.errors import ConfigurationError, QueryInvalid
+    from drag_graph.inputs import InputLine, make_query
+
+    from .distill import questions_of
+
+    if file is not None:
+        return list(questions_of(file, settings))
     try:
-        return asker.ask_text(text, choices)
+        return [InputLine(1, make_query(text or "", choices or None, namespace=settings.namespace, domain=settings.domain))]
     except QueryInvalid as error:
         raise ConfigurationError(f"the question cannot be used: {error}", hint="Mend the question or its options.") from error
 
 
-def _ask_file(asker: "Asker", settings: "Settings", file: Path, *, quiet: bool) -> "AnswersReport":
+def _distil(session: "Session", lines: "Sequence[InputLine]", *, quiet: bool) -> None:
+    """Distil these questions. Those that are quarantined are told; they are asked without lines."""
     from . import progress
-    from .distill import line_count, questions_of
 
-    lines = questions_of(file, settings)
-    with progress.progress(line_count(file), quiet=quiet) as show_one:
-        return asker.ask_all(lines, on_answer=show_one)
+    if not lines:
+        return
+    with progress.progress(len(lines), quiet=quiet) as shown:
+        report = session.distiller("ask --distil-missing").run(iter(lines), on_result=shown)
+    if report.stopped:
+        raise report.stopped
+    for one in report.results():
+        if one.error:
+            typer.echo(f"Not distilled: {one.error}", err=True)
 
 
 @options.with_settings(*options.STORE)

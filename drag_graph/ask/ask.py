@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from drag_graph import log
-from drag_graph.ask.answer import make_answer, no_answer
+from drag_graph.ask.answer import NOTHING_RELEVANT, make_answer, no_answer
 from drag_graph.ask.audit import snapshot
 from drag_graph.ask.find import Finder, Found
 from drag_graph.ask.fuse import Weighed
@@ -28,6 +28,7 @@ from drag_graph.settings import Settings
 
 GONE = "something that it rests on was erased or replaced while it was given"
 UNKEPT = "it was not to be kept"
+UNAIDED = "nothing relevant is stored: the student answered from what it knows"
 BATCH = 64
 """Questions of a file that are looked up, and answers that are written, in one round trip."""
 
@@ -56,10 +57,17 @@ class Asked:
         return self.answer.id if self.answer.source_ids and not self.not_kept else None
 
     @property
+    def is_answered(self) -> bool:
+        """Whether the student said something."""
+        return not self.problem and (self.how != "nothing" or self.answer.text != NOTHING_RELEVANT)
+
+    @property
     def reason(self) -> str:
         """Why there is no answer, or one that rests on no line; '' where there is one."""
-        if self.problem or self.how == "nothing":
+        if self.problem or not self.is_answered:
             return self.problem
+        if self.how == "nothing":
+            return UNAIDED
         if not self.answer.lines and self.answer.mode != "none":
             why = "; ".join(dict.fromkeys(reason for _, reason in self.dropped))
             return f"no line was shown to the student ({why or 'none was found'})"
@@ -135,7 +143,7 @@ class AnswersReport:
 
     def totals(self) -> dict[str, Any]:
         """Return n, answered and prompt_tokens; where there are gold answers also correct and accuracy."""
-        answered = [asked for asked in self.answers if asked.answer.student and asked.how != "nothing" and not asked.problem]
+        answered = [asked for asked in self.answers if asked.answer.student and asked.is_answered]
         judged = [asked for asked in self.answers if asked.answer.correct is not None]
         totals: dict[str, Any] = {"n": len(self.answers), "answered": len(answered)}
         if judged:
@@ -197,6 +205,10 @@ class Asker:
             report.stopped = Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
         return report
 
+    def missing(self, lines: Iterable[InputLine]) -> list[InputLine]:
+        """Return the questions for which nothing relevant is stored."""
+        return [line for line in lines if line.query is not None and self._finder.find(line.query).how == "nothing"]
+
     def ask_with(
         self, questions: Sequence[tuple[Query, list[Subgraph]]], on_answer: Callable[[float], None] = lambda _cost: None
     ) -> AnswersReport:
@@ -245,11 +257,8 @@ class Asker:
         return Asked(empty, input_id=query.input_id, problem=problem)
 
     def _answer(self, query: Query, found: Found) -> Asked:
-        if found.how == "nothing":
-            empty = no_answer(query, student=self._student.name, created_at=_now())
-            return Asked(empty, input_id=query.input_id, how=found.how)
         began = time.monotonic()
-        mode = self._settings.mode
+        mode = self._settings.mode if found.how != "nothing" else "none"
         chosen = select_lines(
             found.candidates,
             count_tokens=self._student.count_tokens,
@@ -266,6 +275,9 @@ class Asker:
         )
         prompt = assembly.prompt
         reply = self._student.answer(prompt)
+        if found.how == "nothing" and not reply.text:
+            empty = no_answer(query, student=self._student.name, created_at=_now())
+            return Asked(empty, input_id=query.input_id, how=found.how)
         shown = _shown_of(found, prompt.lines)
         answer = make_answer(
             query,

@@ -6,6 +6,7 @@ import uuid
 import pytest
 
 from drag_graph.ask.answer import NOTHING_RELEVANT
+from drag_graph.testing.server import ScriptedServer
 
 
 @pytest.fixture
@@ -108,6 +109,33 @@ def test_ask_a_new_question(cli, store, distilled):
     assert far.json["answer"] == NOTHING_RELEVANT
     assert far.json["label"] is None
     assert far.json["lines"] == []
+
+
+def test_where_nothing_is_stored_a_student_that_can_answers_by_itself_and_says_so(cli, store, distilled):
+    asked = cli("ask", "How do I change oil?", "--option", "by draining it", "--option", "never", "--store", store, "--json")
+    assert asked.code == 0
+    assert asked.json["label"] in {"A", "B"}
+    assert asked.json["mode"] == "none"
+    assert asked.json["lines"] == []
+    assert asked.json["answer_id"] is None
+    assert "nothing relevant is stored" in asked.json["reason"]
+
+
+def test_what_is_missing_is_distilled_first(cli, store, distilled):
+    asked = ("ask", "How do I change the oil of a motorbike?", "--distil-missing", "--store", store)
+    with ScriptedServer() as server:
+        teacher = ("--teacher", "scripted", "--teacher-base-url", server.url)
+        done = cli(*asked, *teacher, "--json")
+        calls = server.count()
+        again = cli(*asked, *teacher, "--json")
+    assert done.code == 0, done.err
+    assert done.json["lines"]
+    assert done.json["answer_id"] == again.json["answer_id"]
+    assert calls == server.count() > 0, "what is stored is not asked for again"
+    assert cli(*asked).code == 2
+    refused = cli("ask", "--query-id", "x", "--distil-missing", *teacher, "--store", store)
+    assert refused.code == 2
+    assert "exclude each other" in refused.err
 
 
 def test_why_a_line_is_shown_is_told_in_a_table(cli, store, distilled):
