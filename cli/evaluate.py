@@ -1,4 +1,4 @@
-"""`drag-graph eval TASK` and `drag-graph eval compare`."""
+"""`drag-graph eval TASK`, `drag-graph eval compare` and `drag-graph eval picture`."""
 
 import json as json_
 from pathlib import Path
@@ -157,6 +157,27 @@ def compare(
         better = "first" if flip["first"]["correct"] else "second"
         ids = ", ".join(str(flip[side]["answer_id"])[:12] for side in ("first", "second"))
         render.write(f"  {better} is right: {flip['question'][:90]}  (audit {ids})")
+
+
+@app.command()
+def picture(
+    folders: Annotated[list[Path], typer.Argument(help="The folders of outcomes.", show_default=False)],
+    over: Annotated[str, typer.Option("--over", help="The setting that they differ in: max_lines, top_k, threshold ...")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The picture; .svg, .png or .pdf.")] = Path("sweep.svg"),
+) -> None:
+    """Draw the accuracy of each mode over a setting, from outcomes that were asked under different values of it.
+
+    \b
+    Examples:
+      drag-graph eval picture K3 K5 K10 --over max_lines -o sweep.svg
+    """
+    from drag_graph.evaluation.outcome import read_records, read_settings
+    from drag_graph.evaluation.pictures import draw_sweep
+
+    from . import render
+
+    found = {read_settings(folder).get(over): read_records(folder) for folder in folders}
+    render.write(str(draw_sweep({value: one for value, one in found.items() if value is not None}, over, output)))
 
 
 def _modes(given: str) -> "list[EvaluationMode]":

@@ -21,7 +21,7 @@ PASSAGE_WORDS = 120
 PASSAGES = 10
 """Passages shown where no other number is set."""
 _PAGE = 256
-HINT = "pip install 'drag-graph[baselines]' (in a checkout: pip install '.[baselines]')"
+HINT = "pip install 'drag-graph[eval]' (in a checkout: pip install '.[eval]')"
 
 Find = Callable[[str], list[str]]
 """From a question to the passages for it, best first."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from drag_graph.ask.ask import Asked, Asker
 from drag_graph.errors import InputError
-from drag_graph.evaluation import leakage, metrics, outcome
+from drag_graph.evaluation import leakage, metrics, outcome, pictures
 from drag_graph.evaluation.outcome import ITEMS, SUMMARY, TABLE, Record, by_mode, difference, read_records
 from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
@@ -55,15 +55,17 @@ class Evaluation:
                 for record in self._asked(mode, left, on_item):
                     file.write(json.dumps(record.document(), ensure_ascii=False) + "\n")
                     file.flush()
-        summary = summary_of(read_records(self.folder), self.about)
+        records = read_records(self.folder)
+        summary = summary_of(records, self.about)
         write_lines(self.folder / SUMMARY, [json.dumps(summary, ensure_ascii=False, indent=2)])
         write_lines(self.folder / TABLE, outcome.table(summary).splitlines())
+        pictures.draw(records, self.folder)
         return summary
 
     def _begun(self) -> list[Record]:
         """Return what the folder has already, after checking that it is of the same evaluation."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        about = self.folder / "about.json"
+        about = self.folder / outcome.ABOUT
         if not about.exists():
             if (self.folder / ITEMS).exists():
                 raise InputError(f"{self.folder} has items and does not say of what", hint="Give another folder.")

@@ -20,6 +20,7 @@ from drag_graph.model import LABELS
 
 _MEASURES = {"f1": "F1", "macro_f1": "macro-F1"}
 ITEMS, SUMMARY, TABLE = "items.jsonl", "summary.json", "table.md"
+ABOUT = "about.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,14 @@ def read_records(folder: Path) -> list[Record]:
         raise InputError(f"{folder} is no outcome of `drag-graph eval`: it has no {ITEMS}", hint="Name such a folder.")
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     return [Record.of(json.loads(line)) for line in lines if line.endswith("\n")]
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings that an outcome was asked under. Raises InputError where the folder has none."""
+    try:
+        return dict(json.loads((folder / ABOUT).read_text(encoding="utf-8"))["settings"])
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{folder} is no outcome of `drag-graph eval`: {error}", hint="Name such a folder.") from error
 
 
 def figures(records: Sequence[Record]) -> dict[str, Any]:

@@ -75,6 +75,19 @@ def test_an_interrupted_one_goes_on_and_another_one_is_refused_the_folder(evalua
     assert "another settings" in other.err
 
 
+def test_a_sweep_over_a_setting_is_drawn(cli, evaluate, tmp_path):
+    folders = [f"k{lines}" for lines in (1, 2)]
+    for lines, folder in enumerate(folders, start=1):
+        assert evaluate("--modes", "none,evidence", "--max-lines", str(lines), folder=folder).code == 0
+        assert (tmp_path / folder / "calibration.svg").exists()
+    places = [str(tmp_path / folder) for folder in folders]
+    done = cli("eval", "picture", *places, "--over", "max_lines", "-o", str(tmp_path / "sweep.svg"))
+    assert done.code == 0, done.err
+    assert (tmp_path / "sweep.svg").read_text().rstrip().endswith("</svg>")
+    assert cli("eval", "picture", *places, "--over", "top_k", "-o", str(tmp_path / "none.svg")).code == 2
+    assert cli("eval", "picture", str(tmp_path), "--over", "top_k").code == 2
+
+
 def test_two_modes_of_one_outcome_are_compared_item_by_item(cli, evaluate, tmp_path):
     evaluate("--modes", "evidence,shuffled")
     folder = str(tmp_path / "outcome")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import InputError, MalformedReply
-from drag_graph.evaluation import baselines
+from drag_graph.evaluation import baselines, pictures
 from drag_graph.evaluation.metrics import macro_f1, token_f1
 from drag_graph.evaluation.outcome import ITEMS, Record, difference, figures, leakage, read_records, table
 from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
@@ -168,6 +168,26 @@ def test_documents_that_cannot_be_read_are_told(tmp_path, file, content):
     (tmp_path / file).write_text(content)
     with pytest.raises(InputError, match=r"cannot be read|has no document"):
         baselines.read_passages(tmp_path)
+
+
+# -- pictures
+
+
+def test_pictures_are_drawn_and_are_the_same_again(tmp_path):
+    modes = [("none", [True, False, False]), ("graph", [True, True, False])]
+    records = [
+        replace(record(str(n), mode=mode, correct=right), confidence=0.3 * n)
+        for mode, rights in modes
+        for n, right in enumerate(rights)
+    ]
+    drawn = pictures.draw(records, tmp_path)
+    assert [path.name for path in drawn] == ["accuracy.svg", "tokens.svg", "calibration.svg"]
+    first = [path.read_bytes() for path in drawn]
+    assert all(b"</svg>" in one for one in first)
+    assert [path.read_bytes() for path in pictures.draw(records, tmp_path)] == first
+    assert pictures.draw_sweep({3: records, 5: records[:4]}, "max_lines", tmp_path / "sweep.png").read_bytes()[1:4] == b"PNG"
+    with pytest.raises(InputError, match="differ in no value of max_lines"):
+        pictures.draw_sweep({3: records}, "max_lines", tmp_path / "other.svg")
 
 
 # -- scores of options

@@ -1,0 +1,107 @@
+"""Pictures of outcomes: accuracy by mode, tokens against accuracy, calibration, and a sweep over a setting (extra `eval`)."""
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from drag_graph.errors import InputError, MissingExtra
+from drag_graph.evaluation.outcome import Record, by_mode, figures
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HINT = "pip install 'drag-graph[eval]' (in a checkout: pip install '.[eval]')"
+BINS = 5
+"""Of confidence, in the picture of calibration: equally many items each."""
+_SIZE = (6.4, 4.0)
+_COLUMNS = {
+    "figure.constrained_layout.use": True,
+    "svg.hashsalt": "drag-graph",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+def draw(records: Sequence[Record], folder: Path) -> list[Path]:
+    """Draw an outcome's pictures into its folder; return them, or none where matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        return []
+    modes = by_mode(records)
+    measured = {mode: figures(found) for mode, found in modes.items()}
+    return [
+        _picture(folder / "accuracy.svg", lambda axes: _accuracy(axes, measured)),
+        _picture(folder / "tokens.svg", lambda axes: _tokens(axes, measured)),
+        _picture(folder / "calibration.svg", lambda axes: _calibration(axes, modes)),
+    ]
+
+
+def draw_sweep(outcomes: Mapping[float, Sequence[Record]], over: str, path: Path) -> Path:
+    """Draw accuracy by mode over the values of a setting. Raises MissingExtra, InputError for fewer than two values."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("pictures need matplotlib", hint=HINT)
+    if len(outcomes) < 2:  # noqa: PLR2004 - a line needs two points
+        raise InputError(
+            f"the outcomes differ in no value of {over}", hint="Give outcomes that were asked under different ones."
+        )
+    values = sorted(outcomes)
+    measured = {value: {mode: figures(found) for mode, found in by_mode(outcomes[value]).items()} for value in values}
+
+    def sweep(axes: "Axes") -> None:
+        for mode in dict.fromkeys(mode for found in measured.values() for mode in found):
+            at = [value for value in values if mode in measured[value]]
+            _with_interval(axes, at, [measured[value][mode] for value in at], label=mode, line=True)
+        axes.set_xlabel(over)
+        axes.set_xticks(values)
+        axes.legend()
+
+    return _picture(path, sweep)
+
+
+def _picture(path: Path, fill: Any) -> Path:
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_COLUMNS):
+        figure = Figure(figsize=_SIZE)
+        axes = figure.add_subplot()
+        axes.set_ylabel("accuracy, %")
+        fill(axes)
+        figure.savefig(path, metadata={"Date": None})
+    return path
+
+
+def _accuracy(axes: "Axes", measured: Mapping[str, dict[str, Any]]) -> None:
+    _with_interval(axes, list(range(len(measured))), list(measured.values()))
+    axes.set_xticks(range(len(measured)), list(measured))
+    axes.set_xlim(-0.5, len(measured) - 0.5)
+    axes.set_xlabel("what the student is shown (with 95 % interval)")
+
+
+def _tokens(axes: "Axes", measured: Mapping[str, dict[str, Any]]) -> None:
+    for mode, found in measured.items():
+        _with_interval(axes, [found["prompt_tokens"]], [found], label=mode)
+    axes.set_xlabel("tokens a prompt")
+    axes.legend()
+
+
+def _calibration(axes: "Axes", modes: Mapping[str, Sequence[Record]]) -> None:
+    axes.plot([0, 100], [0, 100], color="0.7", linestyle=":")
+    for mode, records in modes.items():
+        ordered = sorted((record.confidence, record.correct) for record in records)
+        cuts = [len(ordered) * place // BINS for place in range(BINS + 1)]
+        bins = [ordered[start:end] for start, end in pairwise(cuts) if end > start]
+        points = [[100 * sum(pair[side] for pair in one) / len(one) for one in bins] for side in (0, 1)]
+        axes.plot(points[0], points[1], marker="o", label=mode)
+    axes.set_xlabel("confidence, % (mean of a fifth of the items)")
+    axes.legend()
+
+
+def _with_interval(
+    axes: "Axes", places: Sequence[float], found: Sequence[dict[str, Any]], *, label: str | None = None, line: bool = False
+) -> None:
+    shares = [100 * one["accuracy"] for one in found]
+    below = [100 * (one["accuracy"] - one["low"]) for one in found]
+    above = [100 * (one["high"] - one["accuracy"]) for one in found]
+    axes.errorbar(places, shares, yerr=[below, above], fmt="o-" if line else "o", capsize=4, label=label)
