@@ -49,7 +49,9 @@ Evidence = Annotated[
 ]
 Modes = Annotated[
     str,
-    typer.Option("--modes", help="Of none, evidence, graph, combined; shuffled, bm25, cosine, teacher.", rich_help_panel=PANEL),
+    typer.Option(
+        "--modes", help="Of none, evidence, graph, combined; shuffled, rotated, bm25, cosine, teacher.", rich_help_panel=PANEL
+    ),
 ]
 Documents = Annotated[
     Path | None,
@@ -208,6 +210,8 @@ def _lines_of(
         raise ConfigurationError("--modes has teacher, and no teacher is chosen", hint="Give a --teacher.")
     if "shuffled" in modes:
         found["shuffled"] = of_another(items, session.store.read)
+    if "rotated" in modes:
+        found["rotated"] = lambda item: session.store.read([item.query.id])
     searched: list[baselines.Baseline] = [name for name in ("bm25", "cosine") if name in modes]
     if not searched:
         return found

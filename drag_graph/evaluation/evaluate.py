@@ -19,9 +19,9 @@ from drag_graph.inputs import InputLine
 from drag_graph.model import Query, Subgraph
 from drag_graph.paging import pages
 
-EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled", "bm25", "cosine", "teacher"]
-"""`shuffled` shows the evidence of another item: it must not help. `bm25` and `cosine` show passages of documents. `teacher`
-asks the teacher itself, without lines."""
+EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled", "rotated", "bm25", "cosine", "teacher"]
+"""`shuffled` shows the evidence of another item: it must not help. `rotated` is `evidence` with the options in another order:
+it must not matter. `bm25` and `cosine` show passages of documents. `teacher` asks the teacher itself, without lines."""
 LinesOf = Callable[[TaskItem], list[Subgraph]]
 PAGE = 16
 """Items that are asked between two writes."""
@@ -88,15 +88,24 @@ class Evaluation:
         lines_of = self.lines_of.get(mode)
         for page in pages(items, PAGE):
             if lines_of is not None:
-                report = asker.ask_with([(item.query, lines_of(item)) for item in page], on_item)
+                report = asker.ask_with([(_in_mode(mode, item.query), lines_of(item)) for item in page], on_item)
             else:
                 lines = [InputLine(number, item.query) for number, item in enumerate(page, start=1)]
                 report = asker.ask_all(lines, on_item)
             for item, asked in zip(page, report.answers, strict=False):
                 if report.stopped is None or not asked.problem.startswith("not asked"):
-                    yield record_of(item.query, asked, mode)
+                    yield record_of(_in_mode(mode, item.query), asked, mode)
             if report.stopped is not None:
                 raise report.stopped
+
+
+def _in_mode(mode: EvaluationMode, query: Query) -> Query:
+    """Return the question with its options rotated by half of them where the mode is `rotated`."""
+    if mode != "rotated" or not isinstance(query.gold, int):
+        return query
+    half, count = len(query.options) // 2, len(query.options)
+    options = (*query.options[half:], *query.options[:half])
+    return query.model_copy(update={"options": options, "gold": (query.gold - half) % count})
 
 
 def of_another(items: Sequence[TaskItem], read: Callable[[Sequence[str]], list[Subgraph]]) -> LinesOf:

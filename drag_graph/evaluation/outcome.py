@@ -8,6 +8,7 @@ Items are written as they are answered, so that an evaluation that was interrupt
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -92,7 +93,16 @@ def figures(records: Sequence[Record]) -> dict[str, Any]:
         "lines": _mean(len(record.lines) for record in records),
         "seconds_per_item": _mean(record.seconds for record in records),
         **_of_the_field(records),
+        **_letters(records),
     }
+
+
+def _letters(records: Sequence[Record]) -> dict[str, Any]:
+    """Return `letters`: by letter how often it was chosen, and how often it was right. A bias shows where these differ."""
+    chosen, right = (
+        Counter(filter(None, found)) for found in ((r.label for r in records), (r.gold for r in records if r.options))
+    )
+    return {"letters": {letter: [chosen[letter], right[letter]] for letter in sorted(right | chosen)}} if right else {}
 
 
 def _of_the_field(records: Sequence[Record]) -> dict[str, float]:

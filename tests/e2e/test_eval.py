@@ -88,6 +88,18 @@ def test_a_sweep_over_a_setting_is_drawn(cli, evaluate, tmp_path):
     assert cli("eval", "picture", str(tmp_path), "--over", "top_k").code == 2
 
 
+def test_the_order_of_the_options_is_looked_at(evaluate, tmp_path):
+    done = evaluate("--modes", "evidence,rotated")
+    assert done.code == 0, done.err
+    assert done.json["modes"]["evidence"]["letters"] == {"A": [2, 2], "B": [2, 2]}
+    lines = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+    options = {(line["mode"], line["id"]): line for line in lines}
+    for (mode, identity), line in options.items():
+        other = options["evidence" if mode == "rotated" else "rotated", identity]
+        assert line["options"] == other["options"][::-1]
+        assert (line["gold"], line["answer"]) == ({"A": "B", "B": "A"}[other["gold"]], other["answer"])
+
+
 def test_two_modes_of_one_outcome_are_compared_item_by_item(cli, evaluate, tmp_path):
     evaluate("--modes", "evidence,shuffled")
     folder = str(tmp_path / "outcome")
@@ -111,6 +123,7 @@ def test_it_is_compared_with_naive_retrieval_and_with_the_teacher_itself(evaluat
         done = evaluate(*flags, "--teacher", "scripted", "--teacher-base-url", server.url)
     assert done.code == 0, done.err
     assert done.json["modes"]["evidence"]["correct"] == done.json["modes"]["bm25"]["correct"] == 4
+    assert done.json["modes"]["teacher"]["letters"] == {"A": [0, 2], "B": [4, 2]}
     assert done.json["modes"]["teacher"]["correct"] == sum(row[2] == 1 for row in ROWS)
     lines = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
     shown = {(line["mode"], line["question"]): line["lines"] for line in lines}
