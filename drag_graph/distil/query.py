@@ -4,7 +4,7 @@ The order of the steps, without I/O of its own. Both plans run the same stages (
 once, `paper` step by step as published.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -107,6 +107,8 @@ class Distillation:
         query = query.model_copy(update={"complexity": plan.complexity})
         asking = _Asking(self._teacher, usage, edition if self._teacher.is_model else "")
         ranked, vector = self._evidence(query, asking, plan)
+        if not self._teacher.is_model:
+            asking.note_left_out(ranked)
         extraction = self._triples(query, ranked, asking)
         graph = canonical.build(query, extraction.triples, self._embedder.embed, self._thresholds())
         usage.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
@@ -138,6 +140,7 @@ class Distillation:
         """Return the ranked evidence, best first, and the query's vector."""
         blind, number = self._settings.blind, plan.number_of_evidence
         reply = asking.ask(evidence.request(query, number=number, plan=plan.plan, blind=blind))
+        asking.discard(reply.payload.discarded)
         # People's own evidence is kept whatever its number; a model that says more than it was asked for is cut.
         most = number if self._teacher.is_model else None
         embedded: list[Vectors] = []
@@ -151,6 +154,7 @@ class Distillation:
         short = evidence.missing(found, number, plan.plan)
         if short:
             more = asking.ask(evidence.request(query, number=short, plan=plan.plan, blind=blind, have=found))
+            asking.discard(more.payload.discarded)
             found = evidence.read(more, query, number=most, have=found, embed=embed)
         asked = rank.candidates(found)
         if not asked:
@@ -226,10 +230,22 @@ class _Asking:
     def note(self, sentence: str) -> None:
         self._usage.notes.append(sentence)
 
+    def discard(self, reasons: Iterable[str]) -> None:
+        notes = (f"discarded: {reason}" for reason in reasons)
+        self._usage.notes += [note for note in notes if note not in self._usage.notes]  # people's evidence may be read twice
+
+    def note_left_out(self, evidence: Sequence[Evidence]) -> None:
+        """Note what is not kept of people's evidence, whose triples nobody is asked for."""
+        seen = {item.text for item in evidence if item.kept}
+        for item in sorted(evidence, key=lambda item: item.position):
+            if item.text not in seen:
+                self.note(f'left out, with triples that rest on it alone: "{item.text}" {item.reason}')
+                seen.add(item.text)
+
     def scores(self, reply: TeacherReply, ids: Sequence[Sequence[str]]) -> dict[str, float]:
         """Return the scores of a reply by id, in its order; `ids` are those behind each statement of the request."""
         scores, discarded = rank.read_scores(reply, len(ids))
-        self._usage.notes += [f"discarded: {reason}" for reason in discarded]
+        self.discard(discarded)
         return {id_: score for place, score in scores.items() for id_ in ids[place]}
 
     def ask(self, request: TeacherRequest) -> TeacherReply:

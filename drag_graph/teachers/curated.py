@@ -36,10 +36,14 @@ _words = TypeAdapter(Words)
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What the file has for a question: the usable texts by their position in its list, and the triples that rest on them."""
+    """What the file has for a question: the usable texts by their position in its list, and the triples that rest on them.
+
+    `problems` has a sentence for each that is not usable.
+    """
 
     evidence: dict[int, str]
     triples: list[TripleItem]
+    problems: list[str]
 
 
 class CuratedTeacher:
@@ -94,6 +98,8 @@ class CuratedTeacher:
             hint = "Add a line for it to the file, or give a model as teacher."
             raise ReplyError("the curated file has no entry for this question", hint=hint)
         payload = request.schema.parse(_served(entry, request))
+        if request.stage == "evidence":
+            payload = payload.model_copy(update={"discarded": tuple(entry.problems)})
         return TeacherReply(payload, self._call(request, payload))
 
     def close(self) -> None:
@@ -117,7 +123,8 @@ class CuratedTeacher:
         try:
             document = json_object(line)
             query = make_query(document.get("question"), document.get("options"))
-            entry, problems = _entry(_one_line(document))
+            entry = _entry(_one_line(document))
+            problems = [*entry.problems]
             exact, loose = _keys(query.text, query.options)
             if exact in self._entries:
                 problems.append("an earlier line has the same question and counts")
@@ -147,33 +154,34 @@ def _one_line(value: Any) -> Any:
     return value
 
 
-def _entry(document: Mapping[str, Any]) -> tuple[_Entry, list[str]]:
+def _entry(document: Mapping[str, Any]) -> _Entry:
     """Return what of a line can be used, and what is wrong with the rest. Raises QueryInvalid when it has no evidence."""
     evidence, triples = document.get("evidence"), document.get("triples") or []
     if not isinstance(evidence, list):
         raise QueryInvalid('no list "evidence"')
-    entry, problems = _Entry({}, []), []
+    entry = _Entry({}, [], [])
     for position, text in enumerate(evidence):
         try:
             entry.evidence[position] = _words.validate_python(text)
         except ValidationError as error:
-            problems.append(f"evidence[{position}]: {reason_of(error)}")
+            entry.problems.append(f"evidence[{position}]: {reason_of(error)}")
     if not entry.evidence:
         raise QueryInvalid('the list "evidence" holds no text')
     if not isinstance(triples, list):
-        return entry, [*problems, '"triples" is not a list']
+        entry.problems.append('"triples" is not a list')
+        triples = []
     for position, given in enumerate(triples):
         try:
             item = TripleItem.model_validate({"confidence": CERTAIN, **given} if isinstance(given, Mapping) else given)
         except ValidationError as error:
-            problems.append(f"triples[{position}]: {reason_of(error)}")
+            entry.problems.append(f"triples[{position}]: {reason_of(error)}")
             continue
         existing = tuple(number for number in item.evidence if number in entry.evidence)
         if existing:
             entry.triples.append(item.model_copy(update={"evidence": existing}))
         else:
-            problems.append(f"triples[{position}]: its evidence is not in the list")
-    return entry, problems
+            entry.problems.append(f"triples[{position}]: its evidence is not in the list")
+    return entry
 
 
 def _served(entry: _Entry, request: TeacherRequest) -> list[Any]:

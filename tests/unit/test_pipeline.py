@@ -1,5 +1,6 @@
 """The run over many queries: order, duplicates, what ends it and what does not, on the store in memory."""
 
+import json
 import threading
 import time
 from dataclasses import replace
@@ -19,6 +20,7 @@ from drag_graph.errors import (
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
 from drag_graph.ports.replies import TriplesReply
+from drag_graph.teachers.curated import CuratedTeacher
 from drag_graph.testing.dict_store import DictStore
 from tests.unit.saying import SayingTeacher, distiller
 
@@ -157,6 +159,25 @@ def test_triples_that_no_evidence_says_stay_out_of_the_graph(store):
     read = run(store, Lost(), "Why not?").queries[0]
     assert read.triples > 0
     assert [note for note in read.notes if "do not occur in" in note]
+
+
+@pytest.mark.parametrize("plan", ["lean", "paper"])
+def test_what_of_a_curated_line_is_left_out_is_noted_once_with_why(store, tmp_path, plan):
+    said = {"subject": "aspirin", "predicate": "thins", "object": "blood", "evidence": [1]}
+    evidence = ["Aspirin thins blood.", "Aspirin thins blood!", 7]
+    triples = [said, said | {"evidence": [9]}, said | {"subject": ""}, said | {"evidence": [0]}]
+    path = tmp_path / "curated.jsonl"
+    path.write_text(json.dumps({"question": "Why?", "evidence": evidence, "triples": triples}))
+    result = run(store, CuratedTeacher(path), "Why?", extractor="teacher", plan=plan).queries[0]
+    assert (result.triples, result.notes) == (
+        1,
+        [
+            "discarded: evidence[2]: Input should be a valid string",
+            "discarded: triples[1]: its evidence is not in the list",
+            "discarded: triples[2]: subject: String should have at least 1 character",
+            'left out, with triples that rest on it alone: "Aspirin thins blood!" says the same as evidence 0',
+        ],
+    )
 
 
 def test_evidence_is_ranked_and_every_triple_is_proven(store, teacher):
