@@ -62,7 +62,8 @@ def ask(
       drag-graph ask "Why is the sea salty?" --distil-missing --teacher ollama/llama3.2
     """
     from drag_graph.ask.answer_file import answers_text
-    from drag_graph.bootstrap import check_teacher, open_session
+    from drag_graph.bootstrap import check_teacher, open_session, recorded_requests
+    from drag_graph.report.auditing import self_contained
 
     from . import progress, render
     from .distill import end
@@ -84,6 +85,9 @@ def ask(
             asked = asker.ask_stored(query_id) if query_id else asker.ask_text(text or "", option or [])
             given = [asked.answer]
         if output is not None:
+            if file is None or report.stopped is None:  # else the store is away
+                with recorded_requests(settings) as sent:
+                    given = [self_contained(answer, session.store, sent) for answer in given]
             render.write(answers_text(given))
     if output not in {None, STANDARD}:
         typer.echo(f"Trace it back: drag-graph audit {output}", err=True)
@@ -201,8 +205,9 @@ def audit(
     else:
         with open_store(settings, create=False, read_only=True) as graph:
             document = audit_document(graph, answer_id)
-    with recorded_requests(settings) as sent:
-        document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
+    if not any(seen["messages"] for seen in document["privacy"].get("teacher_saw", ())):  # else the file has it
+        with recorded_requests(settings) as sent:
+            document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
     render_audit.audit(document, "json" if json else format)
 
 

@@ -28,7 +28,7 @@ def _tree(values: dict[str, Any]) -> None:
     label = f"{values['label']}. " if values["label"] else ""
     tree = Tree(f"[bold]{escape(values['question'])}[/bold]\n-> {escape(label + values['answer'])}")
     for line in values["lines"]:
-        gone = "" if line["live"] is not False else " [red](no longer in the graph)[/red]"
+        gone = "" if line["live"] is not False else " [red](gone from the graph, or not by these calls any more)[/red]"
         branch = tree.add(f"{line['n']}. {escape(line['text'])}{gone}")
         if line["kind"] == "evidence":
             branch.add(f"evidence [dim]{_judged(line['evidence'])}, {_calls(line['calls'])}[/dim]")

@@ -12,6 +12,8 @@ from drag_graph.model import Answer
 
 FORMAT = "drag-graph answers"
 VERSION = 1
+LISTED = 20
+"""Answers of a file that are named where one is to be chosen."""
 _GZIP = b"\x1f\x8b"
 
 
@@ -48,5 +50,6 @@ def read_answer(path: Path, prefix: str = "") -> Answer:
     if not found:
         raise NotStored(f"{path} has no answer {prefix!r}", hint="`drag-graph ask` prints the ids of its answers.")
     if len(found) > 1:
-        raise ConfigurationError(f"{path} has {len(found)} answers", hint=f"Name one by --answer, such as {found[0].id[:12]}.")
+        ids = [answer.id[:12] for answer in found[:LISTED]] + ["…"] * (len(found) > LISTED)
+        raise ConfigurationError(f"{path} has {len(found)} answers", hint=f"Name one by --answer: {', '.join(ids)}.")
     return found[0]

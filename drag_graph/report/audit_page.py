@@ -63,7 +63,7 @@ def _facts(audit: dict[str, Any]) -> str:
 
 
 def _line(line: dict[str, Any]) -> str:
-    gone = "" if line["live"] is not False else ' <span class="gone">no longer in the graph</span>'
+    gone = "" if line["live"] is not False else ' <span class="gone">gone from the graph, or not by these calls any more</span>'
     head = f'<summary><span class="kind">{line["kind"]}</span>{line["n"]}. {escape(line["text"])}{gone}</summary>'
     if line["kind"] == "evidence":
         return f"<details open>{head}{_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['calls'])])}</details>"

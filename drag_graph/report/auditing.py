@@ -1,14 +1,17 @@
 """The audit document of an answer, and a subgraph as text."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from drag_graph.ask.audit import unshown
-from drag_graph.errors import NotStored
+from drag_graph.errors import NotStored, StoreError
 from drag_graph.manage.resolve_id import full_id
 from drag_graph.model import LABELS, Answer, Subgraph
 from drag_graph.ports.store import GraphStore
 
+Sent = Callable[[str], Mapping[str, Any] | None]
+"""Returns what a call sent, by the hash of it, or None."""
 Rest = tuple[str, str, str, tuple[str, ...]]
 """The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the ids of the teacher calls."""
 
@@ -17,24 +20,42 @@ def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
     """Return the audit of the answer whose id begins with `prefix`: what was recorded when the answer was given.
 
     `live` says for each shown line whether the graph still rests it on the same triples, evidence texts and teacher calls:
-    `true`, or `false` after a refresh or tampering. Where it does, `not_shown` has the triples of the edge's pair that are in
-    no edge, as the store has them now. Raises as `full_id` does.
+    `true`, also where another teacher has said the same since, or `false` after a refresh or tampering. Where it does,
+    `not_shown` has the triples of the edge's pair that are in no edge, as the store has them now. Raises as `full_id` does.
     """
     found = store.answers(prefix=full_id(store, "answer", prefix))
     if not found:
         raise NotStored(f"answer {prefix!r} was erased while it was read", hint="Run the same command again.")
     document = answer_document(found[0])
+    _compare(document, store)
+    return document
+
+
+def self_contained(answer: Answer, store: GraphStore, sent: Sent) -> Answer:
+    """Return the answer with all that its audit shows in its snapshot: also what is not shown, and the teacher's requests.
+
+    A store that has gone away leaves it as it is.
+    """
+    document = answer_document(answer)
+    with suppress(StoreError):
+        _compare(document, store)
+    lines = [{name: value for name, value in line.items() if name != "live"} for line in document["lines"]]
+    privacy = {**document["privacy"], "teacher_saw": seen_by_teacher(document["calls"], sent)}
+    return answer.model_copy(update={"snapshot": {**answer.snapshot, "lines": lines, "privacy": privacy}})
+
+
+def _compare(document: dict[str, Any], store: GraphStore) -> None:
+    """Fill in what the store knows of each line now."""
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in document["lines"])))
     stored = {graph.source_id: graph for graph in graphs}
     for line in document["lines"]:
         graph = stored.get(line["source_id"])
         line["live"] = _is_live(line, graph)
         line["not_shown"] = unshown(line["edge"], graph) if graph and line["live"] and line["edge"] else []
-    return document
 
 
 def answer_document(answer: Answer) -> dict[str, Any]:
-    """Return the audit of an answer as far as the answer itself knows it: `live` is null."""
+    """Return the audit of an answer as far as the answer itself knows it: `live` is null, `not_shown` what a file has."""
     calls = answer.snapshot.get("calls", [])
     return {
         "answer_id": answer.id,
@@ -43,16 +64,14 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "question": answer.question,
         "options": list(answer.options),
         "student": answer.student,
-        "lines": [{**line, "live": None, "not_shown": []} for line in answer.snapshot.get("lines", [])],
+        "lines": [{"not_shown": [], **line, "live": None} for line in answer.snapshot.get("lines", [])],
         "calls": calls,
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
         "privacy": answer.snapshot.get("privacy", {}),
     }
 
 
-def seen_by_teacher(
-    calls: Iterable[Mapping[str, Any]], sent: Callable[[str], Mapping[str, Any] | None]
-) -> list[dict[str, Any]]:
+def seen_by_teacher(calls: Iterable[Mapping[str, Any]], sent: Sent) -> list[dict[str, Any]]:
     """Return what each call sent, by `sent` (a ledger's, by hash); None where only the hash of it is known."""
     return [
         {
@@ -88,18 +107,12 @@ def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:
 def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:
     if subgraph is None:
         return False
-    if line["kind"] == "evidence":
-        wanted = {("", line["evidence"]["id"], line["evidence"]["text"], _ids(line["calls"]))}
-    else:
-        wanted = {
-            (triple["id"], triple["evidence"]["id"], triple["evidence"]["text"], _ids(triple["calls"]))
-            for triple in line["triples"]
-        }
-    return stands_on(line["kind"], line["ref"], subgraph) == wanted
-
-
-def _ids(calls: list[dict[str, Any]]) -> tuple[str, ...]:
-    return tuple(sorted(call["id"] for call in calls))
+    parts = [{**line, "id": ""}] if line["kind"] == "evidence" else line["triples"]
+    wanted = {
+        (part["id"], part["evidence"]["id"], part["evidence"]["text"]): {call["id"] for call in part["calls"]} for part in parts
+    }
+    now = {rest[:3]: rest[3] for rest in stands_on(line["kind"], line["ref"], subgraph)}
+    return now.keys() == wanted.keys() and all(calls.issubset(now[rest]) for rest, calls in wanted.items())
 
 
 def subgraph_text(subgraph: Subgraph) -> str:

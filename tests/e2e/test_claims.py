@@ -37,7 +37,7 @@ def asked(cli, store, *flags):
 
 
 @pytest.mark.parametrize("merge", ["max", "noisy-or"])
-def test_a_weak_claim_does_not_reach_the_student_and_is_in_the_audit(cli, store, distilled, merge):
+def test_a_weak_claim_does_not_reach_the_student_and_is_in_the_audit(cli, store, distilled, tmp_path, merge):
     distilled(0.1, 0.9, "--merge", merge)
     answer = asked(cli, store)
     assert [line["text"] for line in answer["lines"]] == [INCREASES]
@@ -53,6 +53,9 @@ def test_a_weak_claim_does_not_reach_the_student_and_is_in_the_audit(cli, store,
         "Some say that aspirin reduces bleeding.",
     )
     assert "threshold" in weak["why"]
+    asked(cli, store, "--no-keep", "-o", tmp_path / "answer.json")
+    (in_file,) = cli("audit", tmp_path / "answer.json", "--store", tmp_path / "nothing", "--json").json["lines"]
+    assert in_file == line | {"live": None}
     assert weak["calls"]
     for form in ("table", "html", "prov"):
         done = cli("audit", answer["answer_id"], "--store", store, "--format", form)
@@ -159,7 +162,7 @@ def test_of_a_file_of_answers_one_is_named(cli, store, distilled, tmp_path):
     assert len(set(ids)) == 2
     several = cli("audit", tmp_path / "answers.json")
     assert several.code == 2
-    assert "--answer" in several.err
+    assert all(id_[:12] in several.err for id_ in ids)
     assert cli("audit", tmp_path / "answers.json", "--answer", ids[1], "--json").json["answer_id"] == ids[1]
     assert cli("audit", tmp_path / "answers.json", "--answer", "nothing").code == 3
     assert cli("audit", questions).code == 2

@@ -158,10 +158,13 @@ class SecondTeacherContract(Contract):
     def test_the_audit_names_both_calls(self, store: GraphStore, namespace: str) -> None:
         first, second = _two_teachers(namespace)
         store.save([first], PLAIN)
+        earlier = _answer(store.read([first.source_id])[0]).model_copy(update={"id": "e" * 32})
+        store.save_answers([earlier])
         store.save([second], PLAIN, replace="add")
         (there,) = store.read([first.source_id])
         answer = _answer(there)
         store.save_answers([answer])
+        assert all(line["live"] for line in audit_document(store, earlier.id)["lines"]), "what it rests on is still there"
         evidence, edge = audit_document(store, answer.id)["lines"]
         assert {call["model"] for call in evidence["calls"]} == {"teacher/of-tests", "teacher/second"}
         assert {call["model"] for triple in edge["triples"] for call in triple["calls"]} == {
