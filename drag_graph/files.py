@@ -1,6 +1,7 @@
-"""Writing files so that nothing half-written is left behind."""
+"""Files: written so that nothing half-written is left behind, and their hashes."""
 
 import gzip
+import hashlib
 import io
 import os
 import tempfile
@@ -13,6 +14,12 @@ from drag_graph.errors import ConfigurationError
 
 _LEVEL = 6
 """Of compression: gzip's own."""
+
+
+def sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file's content, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

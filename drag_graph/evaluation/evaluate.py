@@ -72,7 +72,8 @@ class Evaluation:
             write_lines(about, [json.dumps(self.about, ensure_ascii=False, indent=2)])
             return []
         known = json.loads(about.read_text(encoding="utf-8"))
-        changed = sorted(key for key in {*known, *self.about} if known.get(key) != self.about.get(key))
+        compared = {*known, *self.about} - {"git"}  # most commits change no answer; the summary names the last
+        changed = sorted(key for key in compared if known.get(key) != self.about.get(key))
         if changed:
             message = f"{self.folder} holds an evaluation with another {', '.join(changed)}"
             raise InputError(message, hint="Give another folder with --folder, or remove that one.")

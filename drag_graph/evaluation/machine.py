@@ -1,19 +1,16 @@
 """What an outcome records of the machine's side: the hash of a model's file, and of the checkout."""
 
-import hashlib
 import subprocess
 from pathlib import Path
 
 import drag_graph
+from drag_graph.files import sha256_of_file
 
 
 def file_hash(model: str) -> str:
     """Return the SHA-256 of the file that a model's name names (`gguf:FILE`), or "" where it names none."""
     path = Path(model.partition(":")[2]).expanduser()
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256_of_file(path) if path.is_file() else ""
 
 
 def git_hash() -> str:

@@ -8,7 +8,6 @@ forced, one request a token, by a bias on it alone; the log-probability told is 
 grammar goes wrong: the sampler then picks other tokens than the tokenizer's.
 """
 
-import hashlib
 import mmap
 import os
 import secrets
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
+from drag_graph.files import sha256_of_file
 from drag_graph.providers.client import GGUF, Server
 
 HINT = "pip install 'drag-graph[gguf]' (in a checkout: pip install '.[gguf]')"
@@ -136,8 +136,7 @@ def chat_server(name: str, timeout: float) -> tuple[str, Server]:
     It is recorded under the file's name and the beginning of its SHA-256, as another file of that name is another model.
     """
     path = check_file(name).resolve()
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = sha256_of_file(path)
     loaded = LlamaServer.of(path)
     server = Server("openai/local", f"{loaded.address}/v1", loaded.api_key, timeout=max(timeout, _TIMEOUT))
     return f"{GGUF}{path.name}#{digest[:12]}", server
