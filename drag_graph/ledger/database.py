@@ -175,7 +175,7 @@ class Database:
             if not self.read_only and not self.path.exists():
                 _create(self.path)
             if self.path.is_file() and not self.path.stat().st_size:
-                hint = "It was cut off: put a copy in its place. Or remove it, if nothing was ever recorded in it."
+                hint = "It was cut off: put a copy in its place, or remove it to begin anew (what was recorded is lost)."
                 raise StoreUnfit(f"the ledger {self.path} is an empty file", hint=hint)
             mode = "mode=rw" if writes else _unwritten(self.path)
             connection = _connection(f"{self.path.resolve().as_uri()}?{mode}")
