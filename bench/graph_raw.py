@@ -32,13 +32,14 @@ def row_of(graph: Subgraph) -> list[Any]:
         [
             [
                 *(c.id, c.stage, c.model, c.prompt_version, c.request_sha256, c.response_sha256),
-                *(c.tokens_in, c.tokens_out, c.cost_usd, c.latency_ms, c.created_at),
+                *(c.tokens_in, c.tokens_out, c.cost_usd, c.latency_ms, c.created_at, c.follows),
             ]
             for c in graph.calls
         ],
         [
             [
                 *(e.id, e.text, e.framing, e.position, e.cosine, e.llm_score, e.score, e.rank, e.kept, e.reason, e.created_at),
+                *(e.chunk_id, e.start, e.end),
                 calls[e.call_ids[0]],
             ]
             for e in graph.evidence
@@ -47,7 +48,7 @@ def row_of(graph: Subgraph) -> list[Any]:
         [
             [
                 *(t.id, t.predicate, t.predicate_key, t.confidence, t.evidence_id, list(t.call_ids), t.rank),
-                *(ends[t.subject_id], ends[t.object_id]),
+                *(list(t.opposes), ends[t.subject_id], ends[t.object_id]),
             ]
             for t in graph.triples
         ],

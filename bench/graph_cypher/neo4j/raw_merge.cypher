@@ -2,11 +2,13 @@
 // parameters: namespace, queries
 // returns: nothing
 UNWIND $queries AS q
-MERGE (n:Query {id: q[0]})
+MERGE (n:Source {id: q[0]})
 ON CREATE SET
+  n:Query,
   n.namespace = $namespace, n.text = q[1], n.options = q[2], n.domain = q[3], n.complexity = q[4], n.input_id = q[5],
   n.metadata = q[6], n.settings_hash = q[7], n.status = q[8], n.graph = q[9], n.blind = q[10], n.embedding = q[11],
-  n.created_at = q[12], n.expires_at = q[13], n.sizes = q[14], n.call_ids = q[15], n.revision = q[20]
+  n.created_at = q[12], n.expires_at = q[13], n.sizes = q[14], n.call_ids = q[15], n.revision = q[20],
+  n.aggregation = 'pair max 0.7 15', n.linked = false
 WITH q, n
 CALL (q) {
   UNWIND q[16] AS c
@@ -14,16 +16,18 @@ CALL (q) {
   ON CREATE SET
     call.source_id = q[0], call.namespace = $namespace, call.stage = c[1], call.model = c[2], call.prompt_version = c[3],
     call.request_sha256 = c[4], call.response_sha256 = c[5], call.tokens_in = c[6], call.tokens_out = c[7],
-    call.cost_usd = c[8], call.latency_ms = c[9], call.created_at = c[10]
+    call.cost_usd = c[8], call.latency_ms = c[9], call.created_at = c[10],
+    call.follows = c[11]
   RETURN collect(call) AS calls
 }
 CALL (q, n, calls) {
   UNWIND q[17] AS e
-  WITH q, n, e, calls[e[11]] AS call
+  WITH q, n, e, calls[e[14]] AS call
   MERGE (v:Evidence {id: e[0]})
   ON CREATE SET
     v.source_id = q[0], v.namespace = $namespace, v.text = e[1], v.framing = e[2], v.position = e[3], v.cosine = e[4],
-    v.llm_score = e[5], v.score = e[6], v.rank = e[7], v.kept = e[8], v.reason = e[9], v.created_at = e[10]
+    v.llm_score = e[5], v.score = e[6], v.rank = e[7], v.kept = e[8], v.reason = e[9], v.created_at = e[10],
+    v.chunk_id = e[11], v.start = e[12], v.end = e[13]
   MERGE (n)-[h:HAS_EVIDENCE]->(v)
   ON CREATE SET h.namespace = $namespace
   MERGE (v)-[g:GENERATED_BY]->(call)
@@ -40,9 +44,9 @@ CALL (q, n) {
 }
 CALL (q, es) {
   UNWIND q[19] AS t
-  WITH q, t, es[t[7]] AS s, es[t[8]] AS o
+  WITH q, t, es[t[8]] AS s, es[t[9]] AS o
   MERGE (s)-[r:TRIPLE {id: t[0]}]->(o)
   ON CREATE SET
     r.source_id = q[0], r.namespace = $namespace, r.predicate = t[1], r.predicate_key = t[2], r.confidence = t[3],
-    r.evidence_id = t[4], r.call_ids = t[5], r.rank = t[6]
+    r.evidence_id = t[4], r.call_ids = t[5], r.rank = t[6], r.opposes = t[7]
 }
