@@ -1,16 +1,25 @@
-// what: makes the simple edges of sources that have none. Triples of one ordered pair and predicate key whose evidence was kept
+// what: makes the simple edges of sources anew. Before it looks it makes other writers of them wait until this transaction ends; in
+//     order of id, so that two never wait for each other. Triples of one ordered pair and predicate key whose evidence was kept
 //     are a claim, whose confidence merges what each teacher says (an evidence counts once a teacher) and then the teachers.
 //     Claims below the threshold are pruned. strategy `predicate` makes each claim an edge; `pair` makes one edge of those claims
-//     of a pair that contradict no other, and an edge of each of the rest. The best top_k stay, and the query is marked with what
-//     its graph is made of and how. revision and sizes tell a reader whether what it read is of one state
-//     (drag_graph/stores/neo4j/rows.py). merge is max, mean or noisy-or; statements holds, by edge id, sentences to use instead
-//     of the joined ones. What it must make is defined in drag_graph/graph/aggregate.py
-// parameters: namespace, source_ids, strategy, merge, threshold, top_k, statements
+//     of a pair that contradict no other, and an edge of each of the rest. The best top_k stay (of a document, document_top_k),
+//     and the source is marked with what its graph is made of and how. revision and sizes tell a reader whether what it read is of
+//     one state (drag_graph/stores/neo4j/rows.py). merge is max, mean or noisy-or; statements holds, by edge id, sentences to use
+//     instead of the joined ones. What it must make is defined in drag_graph/graph/aggregate.py
+// parameters: namespace, source_ids, strategy, merge, threshold, top_k, document_top_k, statements
 // returns: nothing
 UNWIND $source_ids AS source_id
+WITH source_id ORDER BY source_id
 MATCH (q:Source {id: source_id})
 USING INDEX SEEK q:Source(id)
 WHERE q.namespace = $namespace
+SET q.status = q.status
+WITH q, CASE WHEN q:Document THEN $document_top_k ELSE $top_k END AS top_k
+CALL (q) {
+  MATCH ()-[r:RELATED {namespace: $namespace, source_id: q.id}]->()
+  USING INDEX SEEK r:RELATED(namespace, source_id)
+  DELETE r
+}
 CALL (q) {
   MATCH (q)-[:HAS_EVIDENCE]->(e:Evidence)
   WHERE e.kept
@@ -64,11 +73,12 @@ CALL (pairs) {
   UNWIND edges AS edge
   WITH edge
   ORDER BY head(edge.triples).rank, edge.confidence DESC, edge.id
-  RETURN collect(edge)[..$top_k] AS edges
+  RETURN collect(edge) AS ranked
 }
+WITH q, top_k, found, ranked[..top_k] AS edges
 SET q.graph = CASE WHEN found = 0 THEN 'evidence_only' WHEN size(edges) = 0 THEN 'multigraph' ELSE 'simple' END,
   q.sizes = q.sizes[..4] + size(edges), q.revision = randomUUID(),
-  q.aggregation = $strategy + ' ' + $merge + ' ' + toString($threshold) + ' ' + toString($top_k)
+  q.aggregation = $strategy + ' ' + $merge + ' ' + toString($threshold) + ' ' + toString(top_k)
 WITH q, edges
 UNWIND range(0, size(edges) - 1) AS rank
 WITH q, rank, edges, edges[rank] AS edge

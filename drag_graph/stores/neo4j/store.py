@@ -1,7 +1,7 @@
 """The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise (docs/design.md, sections 3 and 4)."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -56,25 +56,13 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         return super().save(subgraphs, aggregation, replace=replace)
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
-        def work(session: Work) -> None:
-            for some in pages(sorted(set(source_ids)), IDS_A_STATEMENT):
-                stored = [row["id"] for row in session.run("erase_edges", namespace=self._namespace, source_ids=some)]
-                found = session.run("read_sources", namespace=self._namespace, ids=stored)
-                documents = {row["id"] for row in found if row["is_document"]}
-                self._aggregate(session, stored, aggregation, documents)
+        self.in_writing(lambda session: self._aggregate(session, set(source_ids), aggregation))
 
-        self.in_writing(work)
-
-    def _aggregate(
-        self, session: Work, source_ids: Sequence[str], aggregation: Aggregation, documents: Collection[str]
-    ) -> None:
-        """Make the simple edges of sources that have none."""
-        for is_document, own in ((False, aggregation), (True, aggregation.of_documents())):
-            wanted = [id_ for id_ in source_ids if (id_ in documents) == is_document]
-            if wanted:
-                names = ("strategy", "merge", "threshold", "top_k", "statements")
-                settings = {name: getattr(own, name) for name in names}
-                session.run("aggregate", namespace=self._namespace, source_ids=wanted, **settings)
+    def _aggregate(self, session: Work, source_ids: Iterable[str], aggregation: Aggregation) -> None:
+        """Make the simple edges of sources anew."""
+        settings = {**aggregation.model_dump(), "document_top_k": aggregation.of_documents().top_k}
+        for some in pages(sorted(source_ids), IDS_A_STATEMENT):
+            session.run("aggregate", namespace=self._namespace, source_ids=some, **settings)
 
     def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
         ids = list(dict.fromkeys(source_ids))
@@ -142,9 +130,7 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         for ids in pages(sorted(wanted), SUBGRAPHS_A_STATEMENT):
             written = [rows.subgraph_row(wanted[id_], new=id_ not in old) for id_ in ids]
             session.run("save_subgraphs", **names, subgraphs=written)
-        documents = {id_ for id_, subgraph in wanted.items() if subgraph.document is not None}
-        for ids in pages(sorted(wanted), IDS_A_STATEMENT):
-            self._aggregate(session, ids, aggregation, documents)
+        self._aggregate(session, wanted, aggregation)
         if old:
             session.run("relink_answers", **names, source_ids=old)
 
