@@ -1,7 +1,8 @@
 // what: makes sources with all that hangs on them; where another writer was faster with one, the uniqueness of its id makes
 //     this fail. Each subgraph is a list: the source's properties as a map (null: it is there, and bare), its id, calls,
-//     evidence, entities, triples, chunks, and whether it is a document. Items of these are lists in the order of drag_graph/stores/neo4j/rows.py; an evidence ends with
-//     the positions of its calls, a triple with the positions of its subject and object, so that no relationship needs a look-up
+//     evidence, entities, triples, chunks, whether it is a document, and which evidence is of which call, and of which chunk. Items
+//     are lists in the order of drag_graph/stores/neo4j/rows.py; what is of what is said by positions, so that no relationship needs
+//     a look-up: a triple ends with those of its subject and object
 // parameters: namespace, subgraphs
 // returns: nothing
 UNWIND $subgraphs AS g
@@ -40,23 +41,23 @@ CALL (g) {
   })
   RETURN collect(call) AS calls
 }
-CALL (q, g, calls, chunks) {
+CALL (q, g) {
   UNWIND g[3] AS e
   CREATE (q)-[:HAS_EVIDENCE {namespace: $namespace}]->(evidence:Evidence {
     id: e[0], source_id: g[1], namespace: $namespace, text: e[1], framing: e[2], position: e[3], cosine: e[4], llm_score: e[5],
     score: e[6], rank: e[7], kept: e[8], reason: e[9], created_at: e[10], chunk_id: e[11], start: e[12], end: e[13]
   })
-  WITH e, evidence, calls, chunks
-  CALL (e, evidence, calls) {
-    UNWIND e[14] AS place
-    WITH evidence, calls[place] AS call
-    CREATE (evidence)-[:GENERATED_BY {namespace: $namespace}]->(call)
-  }
-  CALL (e, evidence, chunks) {
-    UNWIND e[15] AS place
-    WITH evidence, chunks[place] AS chunk
-    CREATE (evidence)-[:FROM_CHUNK {namespace: $namespace}]->(chunk)
-  }
+  RETURN collect(evidence) AS evidence
+}
+CALL (g, evidence, calls) {
+  UNWIND g[8] AS places
+  WITH evidence[places[0]] AS statement, calls[places[1]] AS call
+  CREATE (statement)-[:GENERATED_BY {namespace: $namespace}]->(call)
+}
+CALL (g, evidence, chunks) {
+  UNWIND g[9] AS places
+  WITH evidence[places[0]] AS statement, chunks[places[1]] AS chunk
+  CREATE (statement)-[:FROM_CHUNK {namespace: $namespace}]->(chunk)
 }
 CALL (q, g) {
   UNWIND g[4] AS n

@@ -64,14 +64,13 @@ def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
         source_properties(subgraph) if new else None,
         subgraph.source_id,
         [_values(item, CALL) for item in subgraph.calls],
-        [
-            [*_values(item, EVIDENCE), [calls[id_] for id_ in item.call_ids], [chunks[item.chunk_id]] if item.chunk_id else []]
-            for item in subgraph.evidence
-        ],
+        [_values(item, EVIDENCE) for item in subgraph.evidence],
         [[item.id, item.name, item.type, list(item.variants)] for item in subgraph.entities],
         [[*_values(item, TRIPLE), entities[item.subject_id], entities[item.object_id]] for item in subgraph.triples],
         [_values(item, CHUNK) for item in subgraph.chunks],
         subgraph.document is not None,
+        [[position, calls[id_]] for position, item in enumerate(subgraph.evidence) for id_ in item.call_ids],
+        [[position, chunks[item.chunk_id]] for position, item in enumerate(subgraph.evidence) if item.chunk_id],
     ]
 
 
