@@ -23,7 +23,6 @@ OWN = ("settings_hash", "status", "graph", "blind", "created_at", "expires_at")
 ORDERS = {"calls": "id", "chunks": "position", "evidence": "position", "entities": "name", "triples": "rank", "edges": "rank"}
 """The parts of a subgraph, and what each is ordered by, and then by its id: by Python, as engines order text by other rules."""
 
-_LISTS = frozenset({"call_ids", "opposes", "contradicts"})
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _NO_FIELDS = frozenset({"lines", "line_json", "snapshot", "edge_ids", "evidence_ids", "answered", "used"})
 
@@ -119,6 +118,7 @@ def damaged(what: str) -> StoreUnfit:
 
 
 def _sorted(name: str, own: Row, rows: Iterable[Row]) -> Sequence[Row]:
-    # A list that is empty may be no property.
-    found = [{**row, **own, **{key: () for key in _LISTS & row.keys() if row[key] is None}} for row in rows]
-    return sorted(found, key=lambda row: (row[name], row["id"]))
+    found = sorted(rows, key=lambda row: (row[name], row["id"]))
+    for row in found:
+        row.update(own)
+    return found
