@@ -74,7 +74,13 @@ class LlamaServer:
 
     def post(self, place: str, document: Mapping[str, Any]) -> Any:
         """Return the server's reply to a document."""
-        reply = self._client.post(place, json=document)
+        import httpx
+
+        try:
+            reply = self._client.post(place, json=document)
+        except httpx.HTTPError as error:  # too slow, or it ended
+            message = f"llama.cpp with {self.path.name} does not answer: {type(error).__name__}"
+            raise ModelUnavailable(message, hint="Ask again; other work may keep the machine busy.") from error
         if reply.is_error:
             raise ModelUnavailable(f"llama.cpp with {self.path.name} answers {reply.status_code}")
         return reply.json()

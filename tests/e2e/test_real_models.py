@@ -75,6 +75,36 @@ def test_the_order_in_which_options_are_scored_does_not_matter():
         assert sum(one) == pytest.approx(sum(other), abs=0.5)
 
 
+def test_likelihoods_are_those_of_transformers_with_the_same_weights():
+    """Ten questions, each with and without a fact: the same tokens, the same choices, nearly the same sums."""
+    import torch
+    import transformers
+
+    reference = transformers.AutoModelForCausalLM.from_pretrained(GEMMA.parent, gguf_file=GEMMA.name, dtype=torch.float32)
+    model = GgufModel(str(GEMMA))
+    ours = CausalStudent(model, scoring="option-text")
+
+    def sum_of(prompt, continuation):
+        with torch.no_grad():
+            logits = reference(torch.tensor([[*prompt, *continuation]])).logits[0].log_softmax(-1)
+        return sum(float(logits[len(prompt) + place - 1, token]) for place, token in enumerate(continuation))
+
+    facts = [fact for *_, fact in INVENTED]
+    asked = [(text, options, fact) for (text, options, *_), fact in zip([*KNOWLEDGE, *INVENTED], facts * 2, strict=True)]
+    same, differences = 0, []
+    for text, options, fact in [*asked, *((text, options, "") for text, options, _ in asked)]:
+        prompt = prompt_of(ours, text, options, *([fact] if fact else []))
+        begin = model.tokens(prompt.text, "text")
+        ends = [model.tokens(f" {option}", "part") for option in options]
+        found = [sum(one) for one in model.log_probabilities(begin, ends)]
+        wanted = [sum_of(begin, end) for end in ends]
+        differences.append(max(abs(one - other) for one, other in zip(found, wanted, strict=True)))
+        same += found.index(max(found)) == wanted.index(max(wanted))
+    assert len(differences) == 20
+    assert same >= 19
+    assert sorted(differences)[10] < 0.5, differences
+
+
 def test_a_file_teaches_and_another_answers(cli, tmp_path):
     """The whole of it with no cloud: evidence by the larger model, read by the rules, lines for the smaller one."""
     rows = [

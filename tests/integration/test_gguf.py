@@ -94,6 +94,13 @@ def test_one_model_is_in_memory_at_a_time(plain, instruct):
     assert student.answer(make_prompt(student)).label is not None
 
 
+def test_a_server_that_does_not_answer_is_told_in_words(plain, monkeypatch):
+    server = LlamaServer.of(plain)
+    monkeypatch.setattr(server, "_client", httpx.Client(base_url="http://127.0.0.1:9", trust_env=False))
+    with pytest.raises(ModelUnavailable, match=r"plain\.gguf does not answer: ConnectError"):
+        server.tokens("x", whole=True, marks=False)
+
+
 def test_nobody_without_the_key_is_answered_and_it_listens_on_the_loopback(plain):
     server = LlamaServer.of(plain)
     assert server.address.startswith("http://127.0.0.1:")
