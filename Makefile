@@ -54,7 +54,8 @@ check: $(VENV)/.dev  ## Lint and types
 models: $(VENV)/.dev  ## Fetch the real language models for `llm` and the evaluations (1.4 GB, once)
 	$(BIN)/python bench/fetch_models.py
 
-llm: models  ## The tests with real language models
+llm: models  ## The tests with real language models, and with lm-evaluation-harness
+	$(UV) -e '.[dev,lm-eval]' accelerate
 	$(BIN)/python -m pytest -q -m llm
 
 browser: $(VENV)/.dev  ## Neo4j Browser in a real Chromium (apt install chromium)

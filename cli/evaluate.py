@@ -182,6 +182,30 @@ def picture(
     render.write(str(draw_sweep({value: one for value, one in found.items() if value is not None}, over, output)))
 
 
+@app.command()
+def harness(
+    outcome: Annotated[Path, typer.Argument(help="The folder of an outcome.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Where the tasks go.", show_default=False)],
+    json: options.Json = False,
+) -> None:
+    """Write an outcome's prompts as tasks of EleutherAI's lm-evaluation-harness, one a mode, for any model to be asked.
+
+    \b
+    Examples:
+      drag-graph eval harness A tasks
+      lm_eval --model hf --model_args pretrained=NAME --include_path tasks --tasks drag_graph_qasc_graph
+    """
+    from drag_graph.evaluation.harness_tasks import write_tasks
+
+    from . import render
+
+    names = write_tasks(outcome, folder)
+    if json:
+        render.document({"folder": str(folder), "tasks": names})
+    else:
+        render.write(f"{len(names)} tasks: lm_eval --include_path {folder} --tasks {','.join(names)} --model ...")
+
+
 def _modes(given: str) -> "list[EvaluationMode]":
     from typing import get_args
 

@@ -12,7 +12,7 @@ TEMPLATE = (
 )
 
 
-def write_tiny_gguf(path: Path, *, template: bool = False, seed: int = 0) -> Path:
+def write_tiny_gguf(path: Path, *, template: bool = False, space_prefix: bool = False, seed: int = 0) -> Path:
     """Write the file and return its path; with `template`, one of a model that follows instructions."""
     tokens = [b"<unk>", b"<s>", b"</s>", *(f"<0x{byte:02X}>".encode() for byte in range(256))]
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL, *[gguf.TokenType.BYTE] * 256]
@@ -34,7 +34,7 @@ def write_tiny_gguf(path: Path, *, template: bool = False, seed: int = 0) -> Pat
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
     writer.add_add_bos_token(True)
-    writer.add_add_space_prefix(False)
+    writer.add_add_space_prefix(space_prefix)
     if template:
         writer.add_chat_template(TEMPLATE)
     dice = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ from drag_graph.students.causal import CausalModel, CausalStudent
 from drag_graph.students.nearest import NearestStudent
 
 NEAREST = "nearest"
+IN_PROCESS = ("gguf:", "transformers:")
 HINT = "Use nearest, gguf:FILE.gguf, transformers:NAME_OR_PATH, or a LiteLLM name such as ollama/llama3.2."
 
 
@@ -18,11 +19,8 @@ def make_student(settings: Settings, embedder: Embedder) -> Student:
     chosen = settings.student.strip()
     if chosen == NEAREST:
         return NearestStudent(embedder)
-    kind, _, name = chosen.partition(":")
-    if kind in {"gguf", "transformers"}:
-        if not name:
-            raise ConfigurationError("no student is named", hint=HINT)
-        return CausalStudent(_causal_model(kind, name, settings), scoring=settings.scoring)
+    if chosen.startswith(IN_PROCESS):
+        return CausalStudent(causal_model(chosen, settings), scoring=settings.scoring)
     from drag_graph.students.litellm import LiteLLMStudent
 
     return LiteLLMStudent(
@@ -34,7 +32,11 @@ def make_student(settings: Settings, embedder: Embedder) -> Student:
     )
 
 
-def _causal_model(kind: str, name: str, settings: Settings) -> CausalModel:
+def causal_model(chosen: str, settings: Settings) -> CausalModel:
+    """Return the model of this process that is named so. Raises as `make_student` does."""
+    kind, _, name = chosen.partition(":")
+    if not chosen.startswith(IN_PROCESS) or not name:
+        raise ConfigurationError(f"{chosen!r} names no model of this process", hint=HINT)
     if kind == "gguf":
         from drag_graph.students.gguf import GgufModel
 

@@ -105,26 +105,15 @@ class CausalStudent:
         gap = "" if form == "chat" else " "
         labels = LABELS[: len(prompt.options)]
         said = list(prompt.options) if self.scoring in TEXT_SCORINGS else list(labels)
-        sums = self._sums(text, [f"{gap}{one.strip()}" for one in said], form)
+        sums = log_likelihoods(self._model, text, [f"{gap}{one.strip()}" for one in said], form)
         unaided = self._sums_unaided(prompt, said) if self.scoring == "option-text-mutual-info" else ()
         probabilities = softmax(option_scores(self.scoring, said, sums, unaided))
         best = int(np.argmax(probabilities))
         return StudentReply(prompt.options[best], labels[best], float(probabilities[best]), tuple(map(float, probabilities)))
 
-    def _sums(self, text: str, continuations: Sequence[str], form: Form) -> list[float]:
-        """Return the log-probability of each continuation of a text.
-
-        Text and continuation are read as one text: where a word's tokens are others after a space, these are the ones counted.
-        """
-        whole = [self._model.tokens(text + one, form) for one in continuations]
-        alone = self._model.tokens(text, form)
-        shared = min(len(alone), *(len(_common(alone, ids)) for ids in whole), *(len(ids) - 1 for ids in whole))
-        self._check_room(max(len(ids) for ids in whole))
-        return [sum(found) for found in self._model.log_probabilities(whole[0][:shared], [ids[shared:] for ids in whole])]
-
     def _sums_unaided(self, prompt: Prompt, said: Sequence[str]) -> list[float]:
         trigger = prompt.text.rsplit("\n", 1)[-1]
-        return self._sums(trigger, [f" {one.strip()}" for one in said], "text")
+        return log_likelihoods(self._model, trigger, [f" {one.strip()}" for one in said], "text")
 
     def _named(self, prompt: Prompt) -> StudentReply:
         text, form = self._rendered(prompt)
@@ -150,13 +139,27 @@ class CausalStudent:
 
     def _with_room(self, text: str, form: Form) -> list[int]:
         ids = self._model.tokens(text, form)
-        self._check_room(len(ids) + 1)
+        check_room(self._model, len(ids) + 1)
         return ids
 
-    def _check_room(self, tokens: int) -> None:
-        if tokens > self._model.context_window:
-            message = f"the prompt takes {tokens} tokens, the student {self.name!r} has room for {self._model.context_window}"
-            raise ContextOverflow(message, hint="Lower the token budget, or choose a student with a longer context.")
+
+def log_likelihoods(model: CausalModel, text: str, continuations: Sequence[str], form: Form) -> list[float]:
+    """Return the log-probability of each continuation of a text. Raises ContextOverflow.
+
+    Text and continuation are read as one text: where a word's tokens are others after a space, these are the ones counted.
+    """
+    whole = [model.tokens(text + one, form) for one in continuations]
+    alone = model.tokens(text, form)
+    shared = min(len(alone), *(len(_common(alone, ids)) for ids in whole), *(len(ids) - 1 for ids in whole))
+    check_room(model, max(len(ids) for ids in whole))
+    return [sum(found) for found in model.log_probabilities(whole[0][:shared], [ids[shared:] for ids in whole])]
+
+
+def check_room(model: CausalModel, tokens: int) -> None:
+    """Raise ContextOverflow where a model cannot read so many tokens."""
+    if tokens > model.context_window:
+        message = f"the prompt takes {tokens} tokens, the student {model.name!r} has room for {model.context_window}"
+        raise ContextOverflow(message, hint="Lower the token budget, or choose a student with a longer context.")
 
 
 def _common(ones: Sequence[int], others: Sequence[int]) -> Sequence[int]:

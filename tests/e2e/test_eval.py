@@ -1,8 +1,10 @@
 """`drag-graph eval`, as a user runs it."""
 
 import json
+from pathlib import Path
 
 import pytest
+from tiny_gguf import write_tiny_gguf
 
 from drag_graph.testing.server import Say, ScriptedServer
 
@@ -153,3 +155,22 @@ def test_without_teacher_and_evidence_there_must_be_something_stored(evaluate):
     assert "no teacher is chosen" in evaluate(evidence=()).err
     evaluate("--modes", "none", folder="first")
     assert evaluate("--modes", "graph", folder="second", evidence=()).code == 0
+
+
+def test_its_prompts_become_tasks_of_the_harness(cli, evaluate, tmp_path):
+    student = ("--student", f"gguf:{write_tiny_gguf(tmp_path / 'tiny.gguf')}", "--scoring", "option-text")
+    assert evaluate("--modes", "none,evidence", *student).code == 0
+    done = cli("eval", "harness", tmp_path / "outcome", tmp_path / "tasks")
+    assert "drag_graph_task_none,drag_graph_task_evidence" in done.out
+    configuration = json.loads((tmp_path / "tasks" / "drag_graph_task_evidence.yaml").read_text())
+    rows = [json.loads(line) for line in Path(configuration["dataset_kwargs"]["data_files"]["test"]).read_text().splitlines()]
+    fact = f"Facts:\n- {ROWS[0][3]}\n\n"
+    assert rows[0]["prompt"] == f"{fact}Question: {ROWS[0][0]}\nAnswer:"
+    assert [(row["options"], row["gold"]) for row in rows] == [(options, gold) for _, options, gold, _ in ROWS]
+
+
+def test_an_outcome_of_another_way_to_ask_is_no_task_of_the_harness(cli, evaluate, tmp_path):
+    evaluate("--modes", "none")
+    done = cli("eval", "harness", tmp_path / "outcome", tmp_path / "tasks")
+    assert done.code == 2
+    assert "--scoring option-text" in done.err

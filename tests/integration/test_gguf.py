@@ -130,7 +130,7 @@ def test_a_file_that_is_cut_off_is_refused_in_words(tmp_path, plain):
 def test_settings_choose_it(plain, tmp_path):
     student = make_student(load_settings({"student": f"gguf:{plain}", "scoring": "option-text-norm"}), embedder=None)
     assert (student.name, student.scoring) == ("gguf:plain.gguf", "option-text-norm")
-    with pytest.raises(ConfigurationError, match="no student is named"):
+    with pytest.raises(ConfigurationError, match="names no model of this process"):
         make_student(load_settings({"student": "gguf:"}), embedder=None)
     with pytest.raises(ConfigurationError, match="behind an API"):
         make_student(load_settings({"student": "ollama/x", "scoring": "option-text"}), embedder=None)

@@ -1,0 +1,65 @@
+"""An outcome's items as tasks of EleutherAI's lm-evaluation-harness: our prompts, asked by anyone's model."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from drag_graph.ask.prompt import render
+from drag_graph.errors import InputError
+from drag_graph.evaluation.outcome import ABOUT, Record, by_mode, read_records
+from drag_graph.files import write_lines
+from drag_graph.identity import sha256_of
+from drag_graph.model import LABELS, Line
+from drag_graph.ports.models import Layout
+
+PLAIN = Layout(style="plain", lists_options=False)
+
+
+def write_tasks(outcome: Path, folder: Path) -> list[str]:
+    """Write a task of the harness for each mode of an outcome into `folder`; return their names.
+
+    Its `acc` is what `--scoring option-text` gives, its `acc_norm` what `option-text-norm` gives. Raises InputError where the
+    outcome's students were not asked so: the harness would ask something else.
+    """
+    names = []
+    modes = by_mode(read_records(outcome))
+    name = json.loads((outcome / ABOUT).read_text(encoding="utf-8"))["task"]
+    for mode, records in modes.items():
+        if mode == "teacher":  # it was asked in its own way
+            continue
+        task = f"drag_graph_{name}_{mode}"
+        items = (folder / f"{task}.jsonl").resolve()
+        write_lines(items, (json.dumps(_document(record), ensure_ascii=False) for record in records))
+        write_lines(folder / f"{task}.yaml", [json.dumps(_configuration(task, items), indent=2)])  # JSON is YAML, too
+        names.append(task)
+    return names
+
+
+def _document(record: Record) -> dict[str, Any]:
+    lines = [
+        Line(n=n, kind="evidence", text=text, ref=record.id, source_id=record.id) for n, text in enumerate(record.lines, 1)
+    ]
+    prompt = render(record.question, record.options, lines, PLAIN)
+    if not record.options or sha256_of([prompt]) != record.prompt_hash:
+        message = f"{record.id[:12]} was not asked for the likelihood of its options' texts"
+        raise InputError(
+            message, hint="Take an outcome of --scoring option-text or option-text-norm, whose items have options."
+        )
+    return {"id": record.id, "prompt": prompt, "options": record.options, "gold": LABELS.index(record.gold)}
+
+
+def _configuration(task: str, items: Path) -> dict[str, Any]:
+    metrics: Sequence[str] = ("acc", "acc_norm")
+    return {
+        "task": task,
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": str(items)}},
+        "test_split": "test",
+        "output_type": "multiple_choice",
+        "doc_to_text": "prompt",
+        "doc_to_choice": "options",
+        "doc_to_target": "gold",
+        "metric_list": [{"metric": metric, "aggregation": "mean", "higher_is_better": True} for metric in metrics],
+        "metadata": {"version": 1},
+    }
