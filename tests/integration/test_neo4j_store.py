@@ -13,7 +13,6 @@ from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
 from drag_graph.stores.neo4j.connection import IdTaken, _check_version
 from drag_graph.stores.neo4j.store import SAVE_TRIES, Neo4jStore
-from drag_graph.stores.shared.statements import load
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import assert_same, walk
 from drag_graph.testing.finding import nearest_queries, query_ids
@@ -203,8 +202,8 @@ class TestBatches:
     def test_a_node_that_somebody_changed_is_not_misread(self, store, driver):
         graph = make_subgraph(namespace=store.namespace)
         store.save([graph], PLAIN)
-        text = load("replace_queries", "neo4j").text
-        driver.execute_query(text, {"queries": [{"id": graph.query.id, "namespace": store.namespace, "text": "alone"}]})
+        left = {"id": graph.query.id, "namespace": store.namespace, "text": "alone"}
+        driver.execute_query("MATCH (q:Source {id: $left.id}) SET q = $left", {"left": left})
         with pytest.raises(StoreUnfit, match="not as drag-graph wrote it"):
             store.read([graph.query.id])
 

@@ -10,7 +10,6 @@ from drag_graph.stores.shared.statements import DIALECTS, Statement, load, load_
 
 ENGINES_OWN = {
     # A server has other writers and linkers to wait for, indexes that fill in the background or hold vectors, and can be away.
-    # What is replaced keeps its node there, as others may be reading it.
     "neo4j": {
         "await_indexes",
         "link_lease",
@@ -20,7 +19,6 @@ ENGINES_OWN = {
         "nearest_concepts",
         "nearest_concepts_exact",
         "ping",
-        "replace_queries",
     },
     # Its Cypher cannot make edges between collected nodes. A file that keeps what was deleted is made anew.
     "ladybug": {

@@ -1,30 +1,30 @@
 // what: makes sources with all that hangs on them; where another writer was faster with one, the uniqueness of its id makes
-//     this fail. Each subgraph is a list: the source's properties as a map (null: it is there, and bare), its id, calls,
-//     evidence, entities, triples, chunks, whether it is a document, and which evidence is of which call, and of which chunk. Items
-//     are lists in the order of drag_graph/stores/neo4j/rows.py; what is of what is said by positions, so that no relationship needs
-//     a look-up: a triple ends with those of its subject and object
+//     this fail. Each subgraph is a list: the source's properties as a map, its id, calls, evidence, entities, triples, chunks, its
+//     label (null: it is there, and bare; its answers stay linked to it), and which evidence is of which call, and of which chunk.
+//     Items are lists in the order of drag_graph/stores/neo4j/rows.py; what is of what is said by positions, so that no relationship
+//     needs a look-up: a triple ends with those of its subject and object
 // parameters: namespace, subgraphs
 // returns: nothing
 UNWIND $subgraphs AS g
 CALL (g) {
   WITH g
-  WHERE g[0] IS NOT NULL AND NOT g[7]
+  WHERE g[7] = 'Query'
   CREATE (q:Source:Query)
-  SET q = g[0]
   RETURN q
   UNION ALL
   WITH g
-  WHERE g[0] IS NOT NULL AND g[7]
+  WHERE g[7] = 'Document'
   CREATE (q:Source:Document)
-  SET q = g[0]
   RETURN q
   UNION ALL
   WITH g
-  WHERE g[0] IS NULL
+  WHERE g[7] IS NULL
   MATCH (q:Source {id: g[1]})
   USING INDEX SEEK q:Source(id)
   RETURN q
 }
+SET q = g[0]
+WITH q, g
 CALL (q, g) {
   UNWIND g[6] AS c
   CREATE (q)-[:HAS_CHUNK {namespace: $namespace}]->(chunk:Chunk {

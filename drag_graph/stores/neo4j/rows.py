@@ -48,27 +48,23 @@ PARTS: dict[str, tuple[str, ...]] = {
 """The parts of a subgraph in the order of a row of `read_subgraphs`, with what the items of each hold."""
 
 
-def source_properties(subgraph: Subgraph) -> dict[str, Any]:
-    """Return the properties of the source's node; no vector is no property."""
-    row = source_row(subgraph)
-    sizes = [len(subgraph.calls), len(subgraph.evidence), len(subgraph.entities), len(subgraph.triples)]
-    return {**row, "embedding": row["embedding"] or None, "graph": "evidence_only", "sizes": sizes}
-
-
 def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
     """Return what `save_subgraphs` takes for one subgraph; where it is not `new`, its source's node is there already."""
     calls = {item.id: position for position, item in enumerate(subgraph.calls)}
     chunks = {item.id: position for position, item in enumerate(subgraph.chunks)}
     entities = {item.id: position for position, item in enumerate(subgraph.entities)}
+    row, label = source_row(subgraph), "Query" if subgraph.document is None else "Document"
+    sizes = [len(subgraph.calls), len(subgraph.evidence), len(subgraph.entities), len(subgraph.triples)]
     return [
-        source_properties(subgraph) if new else None,
+        # No vector is no property.
+        {**row, "embedding": row["embedding"] or None, "graph": "evidence_only", "sizes": sizes},
         subgraph.source_id,
         [_values(item, CALL) for item in subgraph.calls],
         [_values(item, EVIDENCE) for item in subgraph.evidence],
         [[item.id, item.name, item.type, list(item.variants)] for item in subgraph.entities],
         [[*_values(item, TRIPLE), entities[item.subject_id], entities[item.object_id]] for item in subgraph.triples],
         [_values(item, CHUNK) for item in subgraph.chunks],
-        subgraph.document is not None,
+        label if new else None,
         [[position, calls[id_]] for position, item in enumerate(subgraph.evidence) for id_ in item.call_ids],
         [[position, chunks[item.chunk_id]] for position, item in enumerate(subgraph.evidence) if item.chunk_id],
     ]

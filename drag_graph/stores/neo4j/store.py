@@ -123,7 +123,6 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
     def _write(self, session: Work, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation) -> None:
         names, old = {"namespace": self._namespace}, sorted(replaced)
         if old:
-            session.run("replace_queries", queries=[rows.source_properties(wanted[id_]) for id_ in old])
             touched = touched_concepts(session.run, self._namespace, old)
             session.run("erase_subgraphs", **names, source_ids=old)
             recount_concepts(session.run, self._namespace, touched)
