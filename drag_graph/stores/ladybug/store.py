@@ -47,7 +47,7 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
             session.changed_vectors = ()
             found = session.run("read_sources", namespace=self._namespace, ids=_distinct(source_ids))
             for source in found:
-                session.run("erase_edges", namespace=self._namespace, source_id=source["id"])
+                session.run("aggregate_erase", namespace=self._namespace, source_id=source["id"])
             are_documents = {source["id"]: source["is_document"] for source in found}
             write.write_edges(session, self._namespace, are_documents, aggregation)
 
