@@ -107,8 +107,8 @@ class Neo4jAccess:
         """Wait until these indexes are filled, however long it takes in a large store. Raises StoreUnfit if one cannot."""
         announced_at, pause = time.monotonic(), 0.05
         while True:
-            open_ = self._connection.read(lambda work: work.rows("await_indexes", names=names), current=True)
-            failed = [name for name, state, _ in open_ if state == "FAILED"]
+            open_ = self._connection.read(lambda work: work.run("await_indexes", names=names), current=True)
+            failed = [row["name"] for row in open_ if row["state"] == "FAILED"]
             if failed:
                 raise StoreUnfit(
                     f"the server could not fill the index {failed[0]} of {self.location}",
@@ -118,8 +118,8 @@ class Neo4jAccess:
                 return
             if time.monotonic() - announced_at >= _TELL_EVERY:
                 announced_at = time.monotonic()
-                name, _, percent = open_[0]
-                event("the server fills an index", level=logging.WARNING, index=name, percent=round(percent or 0.0, 1))
+                percent = round(open_[0]["percent"] or 0.0, 1)
+                event("the server fills an index", level=logging.WARNING, index=open_[0]["name"], percent=percent)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_LOOK)
 

@@ -61,18 +61,12 @@ class Work:
         self._transaction = transaction
         self.perhaps_done = perhaps_done
 
-    def rows(self, name: str, /, **parameters: Any) -> list[list[Any]]:
-        """Execute the statement and return all its rows."""
-        return self._result(name, parameters).values()
-
     def run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
         """Execute the statement and return all its rows, as the embedded engine does: by the names of their columns."""
-        return [dict(record) for record in self._result(name, parameters)]
-
-    def _result(self, name: str, parameters: dict[str, Any]) -> "neo4j.Result":
         text, bound = load(name, "neo4j").bind(**parameters)
         sent = {key: _Unspoken(value) if isinstance(value, list) else value for key, value in bound.items()}
-        return self._transaction.run(text, sent)
+        result = self._transaction.run(text, sent)
+        return [dict(zip(result.keys(), values, strict=True)) for values in result.values()]
 
     def agent(self) -> str:
         """Ask for a sign of life, and return the name and version of the server that gave it."""

@@ -10,8 +10,7 @@ from drag_graph.graph.proof import proof_of
 from drag_graph.model import Answer, Subgraph, Value
 from drag_graph.stores.shared import rows
 from drag_graph.stores.shared.rows import source_row
-
-Row = Sequence[Any]
+from drag_graph.stores.shared.transaction import Row
 
 CALL = (
     "id",
@@ -45,7 +44,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "triples": (*TRIPLE, *ENDS),
     "edges": (*EDGE, *ENDS),
 }
-"""The parts of a subgraph in the order of a row of `read_subgraphs`, with what the items of each hold."""
+"""The parts of a subgraph in a row of `read_subgraphs`, with what the items of each hold."""
 
 
 def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
@@ -80,12 +79,13 @@ def is_whole(row: Row) -> bool:
     Neo4j shows a reader what others commit while it reads, and parts of what they are committing. So the revision must be one
     before and after, and the parts as many as were written, and refer to each other. What an earlier version wrote has neither.
     """
-    _, calls, _, evidence, entities, triples, edges, (before, sizes, call_ids), after = row
+    (before, sizes, call_ids), after = row["stamp"], row["revision"]
     if before != after or sizes is None:
         return bool(before == after)
+    calls, evidence, triples, edges = row["calls"], row["evidence"], row["triples"], row["edges"]
     call, statement, edge = {item[0] for item in calls}, {item[0] for item in evidence}, {item[0] for item in triples}
     return (
-        list(sizes) == [len(part) for part in (calls, evidence, entities, triples, edges)]
+        list(sizes) == [len(part) for part in (calls, evidence, row["entities"], triples, edges)]
         and call == set(call_ids)
         and all(call.issuperset(item[-1]) for item in evidence)
         and all(item[4] in statement and call.issuperset(item[5]) for item in triples)
@@ -94,13 +94,9 @@ def is_whole(row: Row) -> bool:
 
 
 def subgraph_of(row: Row, namespace: str) -> Subgraph:
-    """Return the subgraph of a row of `read_subgraphs`. Raises StoreUnfit when it is not what the model allows."""
-    head, *parts = row
-    named = {
-        part: [dict(zip(names, item, strict=True)) for item in items]
-        for (part, names), items in zip(PARTS.items(), parts, strict=False)
-    }
-    return rows.subgraph_of(namespace, head, named)
+    """Return the subgraph of a row, which may lack parts. Raises StoreUnfit when it is not what the model allows."""
+    named = {part: [dict(zip(names, item, strict=True)) for item in row[part]] for part, names in PARTS.items() if part in row}
+    return rows.subgraph_of(namespace, row["head"], named)
 
 
 def answer_row(answer: Answer) -> list[Any]:

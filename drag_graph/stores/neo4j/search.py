@@ -11,7 +11,6 @@ from drag_graph.stores.neo4j.connection import Work
 LEAST_CANDIDATES = 100
 """The least that a vector index is asked for. Of random vectors of 384 numbers, the worst case, it missed 2 to 5 % of the ten
 nearest when asked for 40, and at most 0.5 % when asked for 100, at a tenth more time."""
-LISTS = ("queries", "evidence", "similar")
 
 
 class Neo4jSearch:
@@ -28,18 +27,16 @@ class Neo4jSearch:
         def run(work: Work) -> Candidates:
             asked = max(LEAST_CANDIDATES, 4 * k)
             values = {"source_id": source_id, "vectors": [numbers] if numbers else [], "candidates": asked, "concepts": ids}
-            ((own, linked, named, lists),) = work.rows("search_candidates", **names, **values)
-            found = {name: hits for name, _, hits in lists}
+            (row,) = work.run("search_candidates", **names, **values)
+            found = {name: hits for name, _, hits in row["lists"]}
             # An index that gave all that it was asked for holds more, and of these too few were this namespace's.
-            short = [
-                name for name, number, _ in lists if number >= asked and len(found[name]) < k and (linked or name == "queries")
-            ]
-            if short:
-                exact = work.rows("search_candidates_exact", **names, vector=numbers, lists=short, k=k)[0]
-                found |= {name: hits for name, hits in zip(LISTS, exact, strict=True) if name in short}
-            ranks = {name: ranked(map(_hit, found[name]), k) for name in LISTS}
-            by_id = {hit.id: hit for hit in map(_hit, named)}
-            return Candidates(own=own, named=tuple(by_id[id_] for id_ in ids if id_ in by_id), **ranks)
+            full = [name for name, number, hits in row["lists"] if number >= asked and len(hits) < k]
+            if short := [name for name in full if row["linked"] or name == "queries"]:
+                (exact,) = work.run("search_candidates_exact", **names, vector=numbers, lists=short, k=k)
+                found |= {name: exact[name] for name in short}
+            ranks = {name: ranked(map(_hit, hits), k) for name, hits in found.items()}
+            by_id = {hit.id: hit for hit in map(_hit, row["named"])}
+            return Candidates(own=row["own"], named=tuple(by_id[id_] for id_ in ids if id_ in by_id), **ranks)
 
         return self._access.in_reading(run)
 
@@ -59,11 +56,11 @@ class Neo4jSearch:
             "far": limits.far,
         }
         namespace = self._access.namespace
-        found = self._access.in_reading(lambda work: work.rows("search_expand", namespace=namespace, **values))
+        found = self._access.in_reading(lambda work: work.run("search_expand", namespace=namespace, **values))
         subgraphs, ways = [], dict[str, list[tuple[int, str]]]()
-        for head, calls, chunks, evidence, triples, edges, led in sorted(found, key=lambda row: str(row[0]["id"])):
-            subgraphs.append(rows.subgraph_of([head, calls, chunks, evidence, [], triples, edges], namespace))
-            ways |= {edge[0]: [(hop, seed) for hop, seed in way] for edge, way in zip(edges, led, strict=True)}
+        for row in sorted(found, key=lambda row: str(row["head"]["id"])):
+            subgraphs.append(rows.subgraph_of(row, namespace))
+            ways |= {edge[0]: [(hop, seed) for hop, seed in way] for edge, way in zip(row["edges"], row["ways"], strict=True)}
         return assemble_expansion(subgraphs, ways, seeds)
 
 

@@ -72,29 +72,29 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         for attempt in range(READ_TRIES + 1):
             alone = attempt == READ_TRIES
             found = self._subgraphs(ids) if alone else self._reads(ids)
-            by_id |= {row[0]["id"]: rows.subgraph_of(row, self._namespace) for row in found if alone or rows.is_whole(row)}
-            ids = sorted(row[0]["id"] for row in found if row[0]["id"] not in by_id)
+            by_id |= {row["head"]["id"]: rows.subgraph_of(row, self._namespace) for row in found if alone or rows.is_whole(row)}
+            ids = sorted(row["head"]["id"] for row in found if row["head"]["id"] not in by_id)
             if not ids:
                 break
         return [by_id[id_] for id_ in source_ids if id_ in by_id]
 
     @cached_property
-    def _reads(self) -> RequestCoalescer[list[str], list[list[Any]]]:
+    def _reads(self) -> RequestCoalescer[list[str], list[Row]]:
         """Takes query ids and returns their rows of `read_subgraphs`."""
         return RequestCoalescer(self._read_together, most=READ_TOGETHER, slots=READ_SLOTS, size=len)
 
-    def _read_together(self, wanted: list[list[str]]) -> list[list[list[Any]]]:
+    def _read_together(self, wanted: list[list[str]]) -> list[list[Row]]:
         ids = list(dict.fromkeys(id_ for some in wanted for id_ in some))
-        found = self.in_reading(lambda work: work.rows("read_subgraphs", namespace=self._namespace, source_ids=ids))
-        by_id = {row[0]["id"]: row for row in found}
+        found = self.in_reading(lambda work: work.run("read_subgraphs", namespace=self._namespace, source_ids=ids))
+        by_id = {row["head"]["id"]: row for row in found}
         return [[by_id[id_] for id_ in some if id_ in by_id] for some in wanted]
 
-    def _subgraphs(self, source_ids: list[str]) -> list[list[Any]]:
+    def _subgraphs(self, source_ids: list[str]) -> list[Row]:
         """Return the rows of `read_subgraphs` while nobody writes to these queries."""
 
-        def run(work: Work) -> list[list[Any]]:
+        def run(work: Work) -> list[Row]:
             self._lock_sources(work, source_ids)
-            return work.rows("read_subgraphs", namespace=self._namespace, source_ids=source_ids)
+            return work.run("read_subgraphs", namespace=self._namespace, source_ids=source_ids)
 
         return self.in_writing(run)
 
@@ -107,13 +107,13 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
         source_ids = sorted({id_ for _, ids, *_ in once for id_ in ids})
         values = {"namespace": self._namespace, "answers": once, "source_ids": source_ids}
-        ((kept,),) = self.in_writing(lambda work: work.rows("save_answers", **values))
-        return checks.dropped(answers, kept)
+        (found,) = self.in_writing(lambda work: work.run("save_answers", **values))
+        return checks.dropped(answers, found["kept"])
 
     # ---- what the shared store asks
 
     def _read_in(self, session: Work, source_ids: Sequence[str]) -> list[Subgraph]:
-        found = session.rows("read_subgraphs", namespace=self._namespace, source_ids=list(source_ids))
+        found = session.run("read_subgraphs", namespace=self._namespace, source_ids=list(source_ids))
         return [rows.subgraph_of(row, self._namespace) for row in found]
 
     def _lock_sources(self, session: Work, source_ids: Sequence[str]) -> dict[str, str]:
