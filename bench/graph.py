@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from graph_measures import MEASURES, RAW_NUMBERS, Bench, fill
 from graph_raw import Raw, load_from_cached, row_of
-from graph_workload import shape, subgraphs
+from graph_workload import id_of, shape, subgraphs
 
 from drag_graph import __version__
 from drag_graph.stores.neo4j.store import Neo4jStore
@@ -76,6 +76,8 @@ def on_neo4j(options: argparse.Namespace, wanted: set[str], made_by: dict[str, A
             warm(bench)
             for size in sorted(options.sizes):
                 fill(bench, size)
+                if raw.kinds(id_of(0, store.namespace)) != raw.kinds(id_of(RAW_NUMBERS, raw.namespace)):
+                    raise SystemExit("the raw side writes other properties than the product")
                 for name, measure in MEASURES.items():
                     if name in wanted:
                         measure(bench)

@@ -77,6 +77,10 @@ class Raw:
         with self.driver.session() as session:
             session.execute_write(work)
 
+    def kinds(self, source_id: str) -> list[list[Any]]:
+        """Return the labels and types of a query and what hangs on it, of either side, with the names of their properties."""
+        return sorted(self._rows("kinds", source_id=source_id))
+
     def there(self, ids: Sequence[str]) -> list[str]:
         """Return which of these are stored."""
         return [row[0] for row in self._rows("raw_there", source_ids=ids)]
