@@ -55,7 +55,7 @@ models: $(VENV)/.dev  ## Fetch the real language models for `llm` and the evalua
 	$(BIN)/python bench/fetch_models.py
 
 llm: models  ## The tests with real language models, and with lm-evaluation-harness
-	$(UV) -e '.[dev,lm-eval]' accelerate
+	$(UV) -e '.[dev,lm-eval]'
 	$(BIN)/python -m pytest -q -m llm
 
 browser: $(VENV)/.dev  ## Neo4j Browser in a real Chromium (apt install chromium)

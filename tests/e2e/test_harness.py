@@ -78,7 +78,6 @@ def test_our_model_under_the_harness_gives_our_own_numbers(outcome, tmp_path, te
 
 def test_the_harness_own_model_gives_our_numbers(outcome, tmp_path):
     """Nothing is shared but prompts and weights: its tokenizer and engine, its likelihoods, its choice."""
-    pytest.importorskip("accelerate")
     # Transformers puts a space before every text, whatever the file says.
     student = f"gguf:{write_tiny_gguf(tmp_path / 'tiny.gguf', space_prefix=True, seed=3)}"
     items = outcome(student)
