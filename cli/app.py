@@ -17,6 +17,7 @@ from .aggregate import aggregate
 from .answers import answers, ask, audit, show
 from .config import config
 from .distill import distill
+from .evaluate_table import table
 from .export import export
 from .importing import import_
 from .link import link
@@ -54,6 +55,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 for command in (distill, refresh, link, ask, answers, audit, show, aggregate, export):
     app.command()(command)
 app.command("import")(import_)
+evaluate.app.command()(table)
 for name, group in (("runs", runs), ("tape", tape), ("graph", graph), ("db", db), ("eval", evaluate)):
     app.add_typer(group.app, name=name)
 app.command()(config)
