@@ -66,7 +66,7 @@ def ask(
     from drag_graph.report.auditing import self_contained
 
     from . import progress, render
-    from .distill import end
+    from .distill import end, source_of
 
     _check(text, file, query_id, option, output=output, no_keep=no_keep)
     if distil_missing:
@@ -76,7 +76,7 @@ def ask(
         asker = session.asker(keep=not no_keep)
         lines = [] if query_id else _lines(settings, text, file, option or [])
         if distil_missing:
-            _distil(session, asker.missing(lines), quiet=json)
+            _distil(session, asker.missing(lines), source_of(file, text), quiet=json)
         if file is not None:
             with progress.progress(len(lines), quiet=json) as shown:
                 report = asker.ask_all(lines, on_answer=shown)
@@ -137,14 +137,14 @@ def _lines(settings: "Settings", text: str | None, file: Path | None, choices: l
         raise ConfigurationError(f"the question cannot be used: {error}", hint="Mend the question or its options.") from error
 
 
-def _distil(session: "Session", lines: "Sequence[InputLine]", *, quiet: bool) -> None:
+def _distil(session: "Session", lines: "Sequence[InputLine]", source: str, *, quiet: bool) -> None:
     """Distil these questions. Those that are quarantined are told; they are asked without lines."""
     from . import progress
 
     if not lines:
         return
     with progress.progress(len(lines), quiet=quiet) as shown:
-        report = session.distiller("ask --distil-missing").run(iter(lines), on_result=shown)
+        report = session.distiller(source).run(iter(lines), on_result=shown)
     if report.stopped:
         raise report.stopped
     for one in report.results():

@@ -194,7 +194,7 @@ def answers(report: "AnswersReport", *, as_json: bool) -> None:
     rows = []
     for asked in report.answers:
         given, kept = asked.answer, "not kept" if asked.not_kept else (asked.kept_as or "-")[:SHORT]
-        text = given.text[:60] or asked.reason
+        text = f"{given.text[:60]} (unaided)" if asked.is_unaided else given.text[:60] or asked.reason
         rows.append((kept, asked.input_id, given.label or "", text, f"{given.confidence:.2f}", verdicts[given.correct]))
     table(("answer", "source", "label", "text", "confidence", "correct"), rows, wrapped="text")
     for number, problem in report.rejected:

@@ -41,6 +41,8 @@ def _tree(values: dict[str, Any]) -> None:
             evidence = triple["evidence"]
             proof = f"{_judged(evidence)}, {_calls(evidence['calls'])}"
             branch.add(f"{why}triple {words} [dim]{made}[/dim]").add(f"evidence {escape(evidence['text'])} [dim]{proof}[/dim]")
+    if not values["lines"]:
+        tree.add("The student was shown no line.")
     out.print(tree)
     out.print(f"student {escape(values['student'])}, mode {values['mode']}, confidence {values['confidence']:.2f}")
     privacy = values["privacy"].get("filter", "-")

@@ -62,11 +62,16 @@ class Asked:
         return not self.problem and (self.how != "nothing" or self.answer.text != NOTHING_RELEVANT)
 
     @property
+    def is_unaided(self) -> bool:
+        """Whether the student answered from what it knows, because nothing relevant is stored."""
+        return self.how == "nothing" and self.is_answered
+
+    @property
     def reason(self) -> str:
         """Why there is no answer, or one that rests on no line; '' where there is one."""
         if self.problem or not self.is_answered:
             return self.problem
-        if self.how == "nothing":
+        if self.is_unaided:
             return UNAIDED
         if not self.answer.lines and self.answer.mode != "none":
             why = "; ".join(dict.fromkeys(reason for _, reason in self.dropped))
@@ -142,10 +147,11 @@ class AnswersReport:
         return 1 if self.rejected or any(asked.problem for asked in self.answers) else 0
 
     def totals(self) -> dict[str, Any]:
-        """Return n, answered and prompt_tokens; where there are gold answers also correct and accuracy."""
+        """Return n, answered, unaided of these, and prompt_tokens; where there are gold answers also correct and accuracy."""
         answered = [asked for asked in self.answers if asked.answer.student and asked.is_answered]
         judged = [asked for asked in self.answers if asked.answer.correct is not None]
         totals: dict[str, Any] = {"n": len(self.answers), "answered": len(answered)}
+        totals["unaided"] = sum(asked.is_unaided for asked in answered)
         if judged:
             correct = sum(1 for asked in judged if asked.answer.correct)
             totals |= {"correct": correct, "accuracy": round(correct / len(judged), 6)}
