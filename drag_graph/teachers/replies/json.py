@@ -6,7 +6,7 @@ from typing import Any
 
 LIKE_JSON = re.compile(r"""\{\s*(?:["'}\u201c]|[A-Za-z_]\w*\s*:)|\[\s*["'\[{\]\u201c]""")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"|\Z)|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?P<end>"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _OPENING, _CLOSING = re.compile(r"[{\[]"), re.compile(r"[}\]]")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -54,7 +54,7 @@ def closed(broken: str) -> str:
         elif token[0] in "}]" and opened:
             opened.pop()
         in_list = opened in (["]"], ["}", "]"])
-        if in_list and token[0] not in "{[" and token["end"] != "":
+        if in_list and token[0] not in "{[" and token["end"] in (None, '"'):
             whole = broken[: token.end()] + "".join(reversed(opened))
     return whole
 
