@@ -71,7 +71,6 @@ class CausalStudent:
         self._model = model
         self.scoring: Scoring = "option-text" if scoring == "auto" else scoring
         self._max_new_tokens = max_new_tokens
-        self._unaided: dict[tuple[str, str], float] = {}
         self._lock = threading.RLock()
 
     @property
