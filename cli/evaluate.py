@@ -104,8 +104,8 @@ def run(
         about = _about(settings, task, split, evidence, student, items)
         about |= {"documents": documents.name} if documents else {}
         place = folder or FOLDERS / f"{Path(task).stem}-{sha256_of(about)[:10]}"
+        lines_of = _lines_of(session, settings, items, chosen, documents)  # first, as it may refuse
         _distil(session, settings, items, place, task, evidence=evidence, quiet=json)
-        lines_of = _lines_of(session, settings, items, chosen, documents)
 
         def asker(mode: "EvaluationMode") -> Any:
             if mode == "teacher":
@@ -256,7 +256,7 @@ def _about(
     from drag_graph.evaluation.machine import file_hash, git_hash
     from drag_graph.identity import sha256_of
 
-    names = [*options.PANELS["Graph"], "embedder", "plan", "number_of_evidence"]
+    names = [*options.PANELS["Graph"], "embedder", "plan", "number_of_evidence", "blind", "extractor"]
     names += ["line_format", "max_lines", "line_order", "token_budget", "relevance"]
     return {
         "task": Path(task).stem,

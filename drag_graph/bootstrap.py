@@ -162,9 +162,9 @@ class Session:
         return make_student(self.settings, self.embedder)
 
     def teacher_as_student(self) -> Student:
-        """Return the teacher as a student that answers questions itself."""
+        """Return the teacher as a student that answers questions itself, whatever `scoring` the student has."""
         asked = {name: getattr(self.settings, name.replace("student", "teacher")) for name in _STUDENT}
-        return make_student(self.settings.model_copy(update=asked), self.embedder)
+        return make_student(self.settings.model_copy(update={**asked, "scoring": "auto"}), self.embedder)
 
     def asker(self, student: Student | None = None, *, keep: bool = True, mode: Mode | None = None) -> Asker:
         """Return the asking under the settings, with their student and mode unless others are given; `keep` stores its answers.

@@ -46,7 +46,8 @@ def _texts(path: Path) -> Iterator[str]:
         if path.suffix in {".txt", ".md"}:
             yield from path.read_text(encoding="utf-8").split("\n\n")
         elif path.suffix == ".jsonl":
-            yield from (str(json.loads(line)["text"]) for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+            with path.open(encoding="utf-8") as file:
+                yield from (str(json.loads(line)["text"]) for line in file if line.strip())
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} cannot be read: {error}", hint='Text as UTF-8; .jsonl rows with a "text".') from error
 

@@ -22,8 +22,8 @@ def _overlap(said: Counter[str], gold: Counter[str]) -> float:
 
 
 def macro_f1(golds: Sequence[str], answers: Sequence[str]) -> float:
-    """Return the mean over the classes among `golds` of the F1 of each, in [0, 1]."""
-    classes = sorted(set(golds))
+    """Return the mean of the F1 of each class that is right or chosen somewhere, in [0, 1]; an answer "" is of no class."""
+    classes = sorted({*golds, *answers} - {""})
     scores = []
     for one in classes:
         right = sum(gold == answer == one for gold, answer in zip(golds, answers, strict=True))

@@ -65,8 +65,8 @@ def read_records(folder: Path) -> list[Record]:
     path = folder / ITEMS
     if not path.is_file():
         raise InputError(f"{folder} is no outcome of `drag-graph eval`: it has no {ITEMS}", hint="Name such a folder.")
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    return [Record.of(json.loads(line)) for line in lines if line.endswith("\n")]
+    with path.open(encoding="utf-8") as file:
+        return [Record.of(json.loads(line)) for line in file if line.endswith("\n")]
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
@@ -91,6 +91,7 @@ def figures(records: Sequence[Record]) -> dict[str, Any]:
         "prompt_tokens": _mean(record.prompt_tokens for record in records),
         "context_tokens": _mean(record.context_tokens for record in records),
         "lines": _mean(len(record.lines) for record in records),
+        "without_lines": sum(not record.lines for record in records),
         "seconds_per_item": _mean(record.seconds for record in records),
         **_of_the_field(records),
         **_letters(records),
@@ -111,20 +112,22 @@ def _of_the_field(records: Sequence[Record]) -> dict[str, float]:
         return {"f1": _mean(record.f1 or 0.0 for record in records)}
     if len({frozenset(record.options) for record in records}) == 1:
         golds = [record.options[LABELS.index(record.gold)] for record in records]
-        return {"macro_f1": macro_f1(golds, ["" if record.error else record.answer for record in records])}
+        chosen = [record.options[LABELS.index(record.label)] if record.label else "" for record in records]
+        return {"macro_f1": macro_f1(golds, chosen)}
     return {}
 
 
 def leakage(records: Sequence[Record]) -> dict[str, Any]:
-    """Return how many items were shown a line that gives the answer away, and the accuracy without them."""
+    """Return how many items were shown a line that gives the answer away, and the accuracy without them (None: all were)."""
     clean = [record for record in records if not record.leaking]
-    return {"items": len(records) - len(clean), "accuracy_without": _mean(record.correct for record in clean)}
+    without = _mean(record.correct for record in clean) if clean else None
+    return {"items": len(records) - len(clean), "accuracy_without": without}
 
 
 def difference(ones: Sequence[Record], others: Sequence[Record]) -> dict[str, Any]:
     """Compare two lists of records on the items that both have. Raises InputError where they share none."""
-    known = {record.id: record for record in others}
-    pairs = [(record, known[record.id]) for record in ones if record.id in known]
+    known = {_item(record): record for record in others}
+    pairs = [(record, known[_item(record)]) for record in ones if _item(record) in known]
     if not pairs:
         raise InputError("the two have no item in common", hint="Compare outcomes of the same task and split.")
     first, second = [one.correct for one, _ in pairs], [other.correct for _, other in pairs]
@@ -149,6 +152,11 @@ def difference(ones: Sequence[Record], others: Sequence[Record]) -> dict[str, An
     }
 
 
+def _item(record: Record) -> tuple[str, frozenset[str]]:
+    # Not its id: what is distilled otherwise is in another namespace, under other ids.
+    return record.question, frozenset(record.options)
+
+
 def by_mode(records: Iterable[Record]) -> dict[str, list[Record]]:
     """Return the records by mode, in the order in which the modes first come."""
     found: dict[str, list[Record]] = {}
@@ -169,7 +177,8 @@ def table(summary: dict[str, Any]) -> str:
         row = [mode, str(found["n"]), _points(found["accuracy"]), f"{_points(found['low'])} to {_points(found['high'])}"]
         row.append(f"{_points(gain['difference'])} ({_points(gain['low'])} to {_points(gain['high'])})" if gain else "")
         row += [_points(found[key]) for key in extra]
-        row += [str(leak["items"]), _points(leak["accuracy_without"])]
+        without = leak["accuracy_without"]
+        row += [str(leak["items"]), "" if without is None else _points(without)]
         rows.append([*row, f"{found['prompt_tokens']:.0f}", f"{found['seconds_per_item']:.2f}"])
     head, *rest = (f"| {' | '.join(row)} |\n" for row in rows)
     return "".join([head, "|---" * len(heads), "|\n", *rest])

@@ -89,7 +89,8 @@ def _tokens(axes: "Axes", measured: Mapping[str, dict[str, Any]]) -> None:
 def _calibration(axes: "Axes", modes: Mapping[str, Sequence[Record]]) -> None:
     axes.plot([0, 100], [0, 100], color="0.7", linestyle=":")
     for mode, records in modes.items():
-        ordered = sorted((record.confidence, record.correct) for record in records)
+        # By confidence alone: ties that are broken by what is right make a slope of their own.
+        ordered = sorted(((record.confidence, record.correct) for record in records), key=lambda pair: pair[0])
         cuts = [len(ordered) * place // BINS for place in range(BINS + 1)]
         bins = [ordered[start:end] for start, end in pairwise(cuts) if end > start]
         points = [[100 * sum(pair[side] for pair in one) / len(one) for one in bins] for side in (0, 1)]

@@ -16,7 +16,8 @@ def wilson(correct: int, n: int) -> tuple[float, float]:
     share, square = correct / n, _Z * _Z
     centre = (share + square / (2 * n)) / (1 + square / n)
     half = _Z / (1 + square / n) * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # Its end is the share itself where none or all are correct, and never beyond it by an error of rounding.
+    return (max(0.0, centre - half) if correct else 0.0), (min(1.0, centre + half) if correct < n else 1.0)
 
 
 def paired_difference(ones: Sequence[float], others: Sequence[float], seed: int = 0) -> tuple[float, float, float]:

@@ -72,9 +72,10 @@ def test_an_interrupted_one_goes_on_and_another_one_is_refused_the_folder(evalua
     assert len(items.read_text().splitlines()) == 8
     for mode in whole["modes"]:
         assert again.json["modes"][mode]["correct"] == whole["modes"][mode]["correct"]
-    other = evaluate("--modes", "none", "--token-budget", "5")
-    assert other.code == 2
-    assert "another settings" in other.err
+    for flags in (("--token-budget", "5"), ("--blind",), ("--extractor", "patterns")):
+        other = evaluate("--modes", "none", *flags)
+        assert other.code == 2
+        assert "another settings" in other.err
 
 
 def test_a_sweep_over_a_setting_is_drawn(cli, evaluate, tmp_path):
@@ -122,7 +123,7 @@ def test_it_is_compared_with_naive_retrieval_and_with_the_teacher_itself(evaluat
     flags = ("--documents", str(tmp_path / "library"), "--max-lines", "1", "--modes", "none,evidence,bm25,cosine,teacher")
     with ScriptedServer() as server:
         server.always("student", lambda _: Say("The answer is (B)."))
-        done = evaluate(*flags, "--teacher", "scripted", "--teacher-base-url", server.url)
+        done = evaluate(*flags, "--scoring", "option-text", "--teacher", "scripted", "--teacher-base-url", server.url)
     assert done.code == 0, done.err
     assert done.json["modes"]["evidence"]["correct"] == done.json["modes"]["bm25"]["correct"] == 4
     assert done.json["modes"]["teacher"]["letters"] == {"A": [0, 2], "B": [4, 2]}

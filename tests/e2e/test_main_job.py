@@ -142,6 +142,8 @@ def test_what_is_missing_is_distilled_first(cli, store, distilled):
     assert done.json["lines"]
     assert done.json["answer_id"] == again.json["answer_id"]
     assert calls == server.count() > 0, "what is stored is not asked for again"
+    newest = cli("runs", "--store", store, "--json").json[0]
+    assert newest["source"] == f"-q {asked[1]}", "each question has a budget of its own"
     assert cli(*asked).code == 2
     refused = cli("ask", "--query-id", "x", "--distil-missing", *teacher, "--store", store)
     assert refused.code == 2

@@ -35,7 +35,7 @@ def record(identity="a", *, correct=True, mode="graph", leaking=0, error=""):
     return Record(
         id=identity,
         mode=mode,
-        question="What?",
+        question=f"What is {identity}?",
         options=("x", "y"),
         gold="A",
         answer="x",
@@ -74,8 +74,7 @@ def test_wilson_gives_the_published_intervals(correct, n, low, high):
 @given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_holds_the_share(pair):
     low, high = wilson(*pair)
-    assert 0.0 <= low <= pair[0] / pair[1] + 1e-12
-    assert pair[0] / pair[1] - 1e-12 <= high <= 1.0
+    assert 0.0 <= low <= pair[0] / pair[1] <= high <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -119,6 +118,7 @@ def test_f1_is_of_the_words_that_answer_and_best_right_text_share(text, golds, f
 def test_macro_f1_weighs_all_classes_alike():
     assert macro_f1(["yes"] * 8 + ["no"] * 2, ["yes"] * 10) == pytest.approx((16 / 18 + 0) / 2)
     assert macro_f1(["yes", "no"], ["yes", "no"]) == 1.0
+    assert macro_f1(["yes", "no"], ["yes", "perhaps"]) == pytest.approx(1 / 3), "as scikit-learn averages"
     assert macro_f1(["yes", "no"], ["", "perhaps"]) == 0.0
 
 
@@ -141,7 +141,7 @@ def test_figures_name_the_measure_that_fits_the_questions():
 def library(tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "long.md").write_text(f"{'word ' * 130}\n\nBees make honey.\n\nBees make honey.\n")
-    (tmp_path / "a.jsonl").write_text('{"text": "Saturn has rings."}\n\n{"text": "Iron melts at 1538 degrees."}\n')
+    (tmp_path / "a.jsonl").write_text('{"text": "Saturn has\u2028rings."}\n\n{"text": "Iron melts at 1538 degrees."}\n')
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     return tmp_path
 
@@ -188,6 +188,19 @@ def test_pictures_are_drawn_and_are_the_same_again(tmp_path):
     assert pictures.draw_sweep({3: records, 5: records[:4]}, "max_lines", tmp_path / "sweep.png").read_bytes()[1:4] == b"PNG"
     with pytest.raises(InputError, match="differ in no value of max_lines"):
         pictures.draw_sweep({3: records}, "max_lines", tmp_path / "other.svg")
+
+
+@pytest.mark.parametrize("rights", [[False] * 10, [True] * 13])
+def test_none_and_all_correct_can_be_drawn(tmp_path, rights):
+    assert pictures.draw([record(str(n), correct=right) for n, right in enumerate(rights)], tmp_path)
+
+
+def test_calibration_of_one_confidence_has_no_slope_of_its_own(monkeypatch, tmp_path):
+    drawn = []
+    monkeypatch.setattr("matplotlib.axes.Axes.plot", lambda _self, _x, y, **_: drawn.append(y))
+    monkeypatch.setattr("matplotlib.axes.Axes.legend", lambda _self: None)
+    pictures.draw([record(str(n), correct=n % 2 == 0) for n in range(20)], tmp_path)
+    assert drawn[1:] == [[50.0] * pictures.BINS]
 
 
 # -- scores of options
@@ -292,6 +305,8 @@ def test_two_outcomes_are_compared_on_what_both_have():
     assert found["flipped"][0]["second"]["answer_id"] == "answer-b"
     with pytest.raises(InputError, match="no item in common"):
         difference(ones, [record("z")])
+    elsewhere = [replace(one, id=f"{one.id} in another namespace") for one in others]
+    assert difference(ones, elsewhere)["n"] == 2
 
 
 def test_a_line_that_a_crash_cut_off_counts_as_not_written(tmp_path):
@@ -303,5 +318,6 @@ def test_a_line_that_a_crash_cut_off_counts_as_not_written(tmp_path):
 
 
 def test_a_record_comes_back_as_it_was(tmp_path):
-    (tmp_path / ITEMS).write_text(json.dumps(replace(record(), error="x").document()) + "\n")
-    assert read_records(tmp_path) == [replace(record(), error="x")]
+    kept = replace(record(), error="x", answer="one\u2028two\x85three")
+    (tmp_path / ITEMS).write_text(json.dumps(kept.document(), ensure_ascii=False) + "\n")
+    assert read_records(tmp_path) == [kept]
