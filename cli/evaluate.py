@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from drag_graph.evaluation.evaluate import EvaluationMode, LinesOf
+    from drag_graph.evaluation.outcome import Record
     from drag_graph.evaluation.tasks import TaskItem
     from drag_graph.model import Mode
     from drag_graph.settings import Settings
@@ -91,7 +92,8 @@ def run(
       drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
     """
     from drag_graph.bootstrap import open_session
-    from drag_graph.evaluation.evaluate import Evaluation
+    from drag_graph.evaluation.baselines import read_passages
+    from drag_graph.evaluation.evaluate import Evaluation, own
     from drag_graph.evaluation.tasks import read_task
     from drag_graph.identity import sha256_of
 
@@ -102,9 +104,10 @@ def run(
     with open_session(settings) as session:
         student = session.student()
         about = _about(settings, task, split, evidence, student, items)
-        about |= {"documents": documents.name} if documents else {}
+        passages = read_passages(documents.expanduser()) if documents else []
+        about |= {"documents": sha256_of(passages)} if passages else {}
         place = folder or FOLDERS / f"{Path(task).stem}-{sha256_of(about)[:10]}"
-        lines_of = _lines_of(session, settings, items, chosen, documents)  # first, as it may refuse
+        lines_of = _lines_of(session, settings, items, chosen, passages)  # first, as it may refuse
         _distil(session, settings, items, place, task, evidence=evidence, quiet=json)
 
         def asker(mode: "EvaluationMode") -> Any:
@@ -112,7 +115,7 @@ def run(
                 return session.asker(session.teacher_as_student(), mode="none")
             return session.asker(student, mode="evidence" if mode in lines_of else cast("Mode", mode))
 
-        evaluation = Evaluation(place, items, chosen, asker, lines_of, about)
+        evaluation = Evaluation(place, items, chosen, asker, own(session.store.read), lines_of, about)
         with progress.progress(len(items) * len(chosen), quiet=json, priced=False) as shown:
             summary = evaluation.run(on_item=shown)
     if json:
@@ -173,13 +176,20 @@ def picture(
     Examples:
       drag-graph eval picture K3 K5 K10 --over max_lines -o sweep.svg
     """
+    from drag_graph.errors import ConfigurationError
     from drag_graph.evaluation.outcome import read_records, read_settings
     from drag_graph.evaluation.pictures import draw_sweep
 
     from . import render
 
-    found = {read_settings(folder).get(over): read_records(folder) for folder in folders}
-    render.write(str(draw_sweep({value: one for value, one in found.items() if value is not None}, over, output)))
+    outcomes: dict[float, list[Record]] = {}
+    for folder in folders:
+        value = read_settings(folder).get(over)
+        if not isinstance(value, int | float) or value in outcomes:
+            said = f"{folder} was asked under {over} = {value}, which is no number or that of another outcome"
+            raise ConfigurationError(said, hint="Give outcomes that differ in it.")
+        outcomes[value] = read_records(folder)
+    render.write(str(draw_sweep(outcomes, over, output)))
 
 
 @app.command()
@@ -222,30 +232,40 @@ def _modes(given: str) -> "list[EvaluationMode]":
 
 
 def _lines_of(
-    session: Any, settings: "Settings", items: "Sequence[TaskItem]", modes: "Sequence[EvaluationMode]", documents: Path | None
+    session: Any, settings: "Settings", items: "Sequence[TaskItem]", modes: "Sequence[EvaluationMode]", passages: list[str]
 ) -> "dict[EvaluationMode, LinesOf]":
     """Return where the modes that show something else than an item's own subgraph have their lines from."""
     from drag_graph.errors import ConfigurationError
     from drag_graph.evaluation import baselines
-    from drag_graph.evaluation.evaluate import of_another
+    from drag_graph.evaluation.evaluate import of_another, own
 
     found: dict[EvaluationMode, LinesOf] = {}
-    if "teacher" in modes and not settings.teacher:
-        raise ConfigurationError("--modes has teacher, and no teacher is chosen", hint="Give a --teacher.")
+    if "teacher" in modes:
+        _check_teacher_mode(settings)
     if "shuffled" in modes:
         found["shuffled"] = of_another(items, session.store.read)
     if "rotated" in modes:
-        found["rotated"] = lambda item: session.store.read([item.query.id])
+        found["rotated"] = own(session.store.read)
     searched: list[baselines.Baseline] = [name for name in ("bm25", "cosine") if name in modes]
     if not searched:
         return found
-    if documents is None:
+    if not passages:
         raise ConfigurationError(f"--modes has {searched[0]}, and nothing to search", hint="Name a folder with --documents.")
-    passages = baselines.read_passages(documents.expanduser())
     number = settings.max_lines or baselines.PASSAGES
     for name in searched:
         found[name] = baselines.lines_of(name, passages, number, session.embedder)
     return found
+
+
+def _check_teacher_mode(settings: "Settings") -> None:
+    from drag_graph.errors import ConfigurationError
+
+    if not settings.teacher or settings.teacher.startswith(("tape:", "curated:")):
+        chosen = f"{settings.teacher} answers no questions" if settings.teacher else "no teacher is chosen"
+        raise ConfigurationError(f"--modes has teacher, and {chosen}", hint="Give a --teacher that is a model.")
+    if settings.budget_usd is not None:
+        message = "what a teacher is asked in the mode teacher is not counted in --budget-usd"
+        raise ConfigurationError(message, hint="Evaluate that mode alone, without --budget-usd.")
 
 
 def _about(
@@ -257,7 +277,7 @@ def _about(
     from drag_graph.identity import sha256_of
 
     names = [*options.PANELS["Graph"], "embedder", "plan", "number_of_evidence", "blind", "extractor"]
-    names += ["line_format", "max_lines", "line_order", "token_budget", "relevance"]
+    names += ["line_format", "max_lines", "line_order", "token_budget", "relevance", "student_base_url", "quantisation"]
     return {
         "task": Path(task).stem,
         "split": split,
@@ -265,6 +285,7 @@ def _about(
         "teacher": f"the set's own {evidence}" if evidence else settings.teacher,
         "student": student.name,
         "model_sha256": file_hash(settings.student),
+        "teacher_sha256": file_hash(settings.teacher),
         "scoring": student_scoring(student),
         "settings": {name: getattr(settings, name) for name in names},
         "version": __version__,

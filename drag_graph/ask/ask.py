@@ -208,7 +208,7 @@ class Asker:
                 report.rejected += [(line.number, line.problem) for line in batch if line.query is None]
                 self._ask_batch([line.query for line in batch if line.query is not None], report, on_answer)
         except KeyboardInterrupt:
-            report.stopped = Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
+            report.stopped = _interrupted()
         return report
 
     def missing(self, lines: Iterable[InputLine]) -> list[InputLine]:
@@ -216,17 +216,27 @@ class Asker:
         return [line for line in lines if line.query is not None and self._finder.find(line.query).how == "nothing"]
 
     def ask_with(
-        self, questions: Sequence[tuple[Query, list[Subgraph]]], on_answer: Callable[[float], None] = lambda _cost: None
+        self,
+        questions: Sequence[tuple[Query, Sequence[Subgraph]]],
+        on_answer: Callable[[float], None] = lambda _cost: None,
+        *,
+        keep: bool,
     ) -> AnswersReport:
-        """Ask each question with the lines of the subgraphs beside it, whoever's they are; keep no answer."""
+        """Ask each question with the lines of the subgraphs beside it, or without lines where there is none; search nothing.
+
+        What ends the asking is in `stopped`; the answers are then those given until then, in order.
+        """
         report = AnswersReport()
-        for query, subgraphs in questions:
-            try:
-                asked = self._answer(query, self._finder.of_subgraphs(subgraphs, "by id"))
-            except ReplyError as error:
-                asked = self._failed(query, str(error))
-            report.answers.append(replace(asked, not_kept="it was asked with what others were told"))
-            on_answer(0.0)
+        asked: list[Asked] = []
+        try:
+            for query, subgraphs in questions:
+                asked.append(self._try(query, subgraphs))
+                on_answer(0.0)
+        except (ModelError, StoreError) as error:
+            report.stopped = error
+        except KeyboardInterrupt:
+            report.stopped = _interrupted()
+        report.answers = self._kept(asked, report) if keep else [replace(one, not_kept=UNKEPT) for one in asked]
         return report
 
     def _ask_batch(self, queries: list[Query], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
@@ -234,7 +244,7 @@ class Asker:
         try:
             stored = {} if report.stopped else {item.source_id: item for item in self._store.read([one.id for one in queries])}
             for query in () if report.stopped else queries:
-                asked.append(self._try(query, stored.get(query.id)))
+                asked.append(self._try(query, [stored[query.id]] if query.id in stored else None))
                 on_answer(0.0)
         except (ModelError, StoreError) as error:
             report.stopped = error
@@ -250,9 +260,10 @@ class Asker:
             report.stopped = error
             return [replace(one, not_kept=str(error)) for one in asked]
 
-    def _try(self, query: Query, own: Subgraph | None) -> Asked:
+    def _try(self, query: Query, subgraphs: Sequence[Subgraph] | None) -> Asked:
+        """Ask with the lines of these subgraphs; with those of a search where they are None."""
         try:
-            found = self._finder.search(query) if own is None else self._finder.of_subgraphs([own], "same question")
+            found = self._finder.search(query) if subgraphs is None else self._finder.of_subgraphs(subgraphs, "same question")
             return self._answer(query, found)
         except ReplyError as error:
             log.event("answer", query=query.id, status="failed", reason=type(error).__name__)
@@ -317,6 +328,10 @@ def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
         return found.subgraphs
     shown = {line.source_id for line in lines}
     return [graph for graph in found.subgraphs if graph.source_id in shown] or found.subgraphs[:1]
+
+
+def _interrupted() -> Interrupted:
+    return Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
 
 
 def _now() -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from drag_graph.errors import InputError, MissingExtra
-from drag_graph.evaluation.tasks import TaskItem
+from drag_graph.evaluation.evaluate import LinesOf
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import Evidence, Query, Subgraph, TeacherCall
 from drag_graph.ports.models import Embedder
@@ -68,8 +68,11 @@ def by_bm25(passages: Sequence[str], number: int) -> Find:
     def tokens(texts: Sequence[str]) -> Any:
         return bm25s.tokenize(list(texts), stopwords="en", show_progress=False)
 
+    indexed = tokens(passages)
+    if not any(indexed.ids):
+        raise InputError("the documents have no word to search for", hint="Name other --documents.")
     index = bm25s.BM25()
-    index.index(tokens(passages), show_progress=False)
+    index.index(indexed, show_progress=False)
 
     def find(question: str) -> list[str]:
         places, scores = index.retrieve(tokens([question]), k=min(number, len(passages)), show_progress=False)
@@ -90,12 +93,10 @@ def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
     return find
 
 
-def lines_of(
-    baseline: Baseline, passages: Sequence[str], number: int, embedder: Embedder
-) -> Callable[[TaskItem], list[Subgraph]]:
+def lines_of(baseline: Baseline, passages: Sequence[str], number: int, embedder: Embedder) -> LinesOf:
     """Show an item the `number` best passages for its question. Raises MissingExtra."""
     find = by_bm25(passages, number) if baseline == "bm25" else by_cosine(passages, embedder, number)
-    return lambda item: [subgraph_of(item.query, find(item.query.text), baseline)]
+    return lambda items: [[subgraph_of(item.query, find(item.query.text), baseline)] for item in items]
 
 
 def subgraph_of(query: Query, passages: Sequence[str], baseline: Baseline) -> Subgraph:

@@ -9,20 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from filelock import FileLock, Timeout
+
 from drag_graph.ask.ask import Asked, Asker
 from drag_graph.errors import InputError
 from drag_graph.evaluation import leakage, metrics, outcome, pictures
 from drag_graph.evaluation.outcome import ITEMS, SUMMARY, TABLE, Record, by_mode, difference, read_records
 from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
-from drag_graph.inputs import InputLine
 from drag_graph.model import Query, Subgraph
 from drag_graph.paging import pages
 
 EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled", "rotated", "bm25", "cosine", "teacher"]
 """`shuffled` shows the evidence of another item: it must not help. `rotated` is `evidence` with the options in another order:
 it must not matter. `bm25` and `cosine` show passages of documents. `teacher` asks the teacher itself, without lines."""
-LinesOf = Callable[[TaskItem], list[Subgraph]]
+Read = Callable[[Sequence[str]], list[Subgraph]]
+LinesOf = Callable[[Sequence[TaskItem]], list[list[Subgraph]]]
+"""From items to the subgraphs whose lines each is shown."""
 PAGE = 16
 """Items that are asked between two writes."""
 
@@ -35,8 +38,9 @@ class Evaluation:
     items: Sequence[TaskItem]
     modes: Sequence[EvaluationMode]
     asker: Callable[[EvaluationMode], Asker]
+    own: LinesOf
     lines_of: Mapping[EvaluationMode, LinesOf]
-    """The modes that show something else than the item's own subgraph."""
+    """The modes that show something else than the item's own subgraph. Their answers are not kept."""
     about: dict[str, Any]
     """What determines the answers: an evaluation goes on only under the same."""
 
@@ -46,6 +50,15 @@ class Evaluation:
         Raises InputError where the folder holds an evaluation of something else, and what ends the asking altogether; what was
         answered until then is kept.
         """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(self.folder / ".lock", timeout=0):
+                return self._run(on_item)
+        except Timeout as error:
+            message = f"{self.folder} is being evaluated by another process"
+            raise InputError(message, hint="Wait for it, or give another --folder.") from error
+
+    def _run(self, on_item: Callable[[float], None]) -> dict[str, Any]:
         done = {(record.mode, record.id): record for record in self._begun()}
         with (self.folder / ITEMS).open("a", encoding="utf-8") as file:
             for mode in self.modes:
@@ -64,7 +77,6 @@ class Evaluation:
 
     def _begun(self) -> list[Record]:
         """Return what the folder has already, after checking that it is of the same evaluation."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         about = self.folder / outcome.ABOUT
         if not about.exists():
             if (self.folder / ITEMS).exists():
@@ -85,19 +97,25 @@ class Evaluation:
         return records
 
     def _asked(self, mode: EvaluationMode, items: Sequence[TaskItem], on_item: Callable[[float], None]) -> Iterable[Record]:
-        asker = self.asker(mode)
-        lines_of = self.lines_of.get(mode)
+        asker, lines_of = self.asker(mode), self.lines_of.get(mode, self.own)
         for page in pages(items, PAGE):
-            if lines_of is not None:
-                report = asker.ask_with([(_in_mode(mode, item.query), lines_of(item)) for item in page], on_item)
-            else:
-                lines = [InputLine(number, item.query) for number, item in enumerate(page, start=1)]
-                report = asker.ask_all(lines, on_item)
-            for item, asked in zip(page, report.answers, strict=False):
-                if report.stopped is None or not asked.problem.startswith("not asked"):
-                    yield record_of(_in_mode(mode, item.query), asked, mode)
+            queries = [_in_mode(mode, item.query) for item in page]
+            shown = zip(queries, lines_of(page), strict=True)
+            report = asker.ask_with(list(shown), on_item, keep=mode not in self.lines_of)
+            for query, asked in zip(queries, report.answers, strict=False):
+                yield record_of(query, asked, mode)
             if report.stopped is not None:
                 raise report.stopped
+
+
+def own(read: Read) -> LinesOf:
+    """Show an item its own subgraph, or nothing where it could not be distilled."""
+
+    def lines_of(items: Sequence[TaskItem]) -> list[list[Subgraph]]:
+        stored = {graph.source_id: graph for graph in read([item.query.id for item in items])}
+        return [[stored[item.query.id]] if item.query.id in stored else [] for item in items]
+
+    return lines_of
 
 
 def _in_mode(mode: EvaluationMode, query: Query) -> Query:
@@ -109,12 +127,16 @@ def _in_mode(mode: EvaluationMode, query: Query) -> Query:
     return query.model_copy(update={"options": options, "gold": (query.gold - half) % count})
 
 
-def of_another(items: Sequence[TaskItem], read: Callable[[Sequence[str]], list[Subgraph]]) -> LinesOf:
-    """Show the subgraph of the item half the set away: sets are often in order of their topics."""
-    ids = [item.query.id for item in items]
-    away = max(1, len(ids) // 2)
-    other = {id_: ids[(place + away) % len(ids)] for place, id_ in enumerate(ids)}
-    return lambda item: read([other[item.query.id]])
+def of_another(items: Sequence[TaskItem], read: Read) -> LinesOf:
+    """Show the subgraph of the item half the set away: sets are often in order of their topics.
+
+    Raises InputError where there is no other item.
+    """
+    if len(items) < 2:  # noqa: PLR2004 - one item and another
+        raise InputError("shuffled needs another item to take the evidence of", hint="Evaluate more items, or leave it out.")
+    away = len(items) // 2
+    other = {item.query.id: items[(place + away) % len(items)] for place, item in enumerate(items)}
+    return lambda page: own(read)([other[item.query.id] for item in page])
 
 
 def record_of(query: Query, asked: Asked, mode: str) -> Record:
@@ -161,5 +183,5 @@ def summary_of(records: Sequence[Record], about: dict[str, Any]) -> dict[str, An
         "n": max((len(found) for found in modes.values()), default=0),
         "modes": {mode: outcome.figures(found) for mode, found in modes.items()},
         "gains": gains,
-        "leakage": {mode: outcome.leakage(found) for mode, found in modes.items()},
+        "leakage": {mode: outcome.leakage(found, none or ()) for mode, found in modes.items()},
     }

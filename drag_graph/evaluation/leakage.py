@@ -50,13 +50,14 @@ def leaks(text: str, query: Query, gold: int | str | None = None) -> bool:
 
 
 def why(text: str, query: Query, gold: int | str | None = None) -> str:
-    """Return how a text gives the answer away, or "": it says what the answer is, names an option's letter, or is an option."""
+    """Return how a text gives the answer away, or "": it says what the answer is, names its letter, or is only it."""
     if _VERDICT.search(text):
         return "says what the answer is"
     letter = _LETTER.search(text.strip())
     if letter is not None and query.options:
         named = next(group for group in letter.groups() if group)
-        if LABELS.index(named) < len(query.options):
+        right = query.gold if gold is None else gold
+        if LABELS.index(named) < len(query.options) and (not isinstance(right, int) or LABELS[right] == named):
             return f"names option {named}"
     for answer in _answers(query, gold):
         if _practically(text, answer):

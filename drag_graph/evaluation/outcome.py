@@ -117,11 +117,15 @@ def _of_the_field(records: Sequence[Record]) -> dict[str, float]:
     return {}
 
 
-def leakage(records: Sequence[Record]) -> dict[str, Any]:
-    """Return how many items were shown a line that gives the answer away, and the accuracy without them (None: all were)."""
+def leakage(records: Sequence[Record], unaided: Sequence[Record] = ()) -> dict[str, Any]:
+    """Return how many items were shown a line that gives the answer away, and what is left without them (None: all were).
+
+    `accuracy_without` is of the other items, `gain_without` theirs over the same items `unaided`.
+    """
     clean = [record for record in records if not record.leaking]
     without = _mean(record.correct for record in clean) if clean else None
-    return {"items": len(records) - len(clean), "accuracy_without": without}
+    gain = difference(clean, unaided)["difference"] if clean and unaided else None
+    return {"items": len(records) - len(clean), "accuracy_without": without, "gain_without": gain}
 
 
 def difference(ones: Sequence[Record], others: Sequence[Record]) -> dict[str, Any]:

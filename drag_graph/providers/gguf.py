@@ -70,14 +70,17 @@ class LlamaServer:
 
     def get(self, place: str) -> Any:
         """Return what the server has at `place`."""
-        return self._client.get(place).raise_for_status().json()
+        return self._replied("GET", place)
 
     def post(self, place: str, document: Mapping[str, Any]) -> Any:
         """Return the server's reply to a document."""
+        return self._replied("POST", place, document)
+
+    def _replied(self, method: str, place: str, document: Mapping[str, Any] | None = None) -> Any:
         import httpx
 
         try:
-            reply = self._client.post(place, json=document)
+            reply = self._client.request(method, place, json=document)
         except httpx.HTTPError as error:  # too slow, or it ended
             message = f"llama.cpp with {self.path.name} does not answer: {type(error).__name__}"
             raise ModelUnavailable(message, hint="Ask again; other work may keep the machine busy.") from error

@@ -60,7 +60,7 @@ class CausalStudent:
 
     Multiple choice is decided as `scoring` says (`students/scoring.py`): the likelihood of an option's letter, or of its text,
     after the prompt (the model's chat template around it, if it has one), or the letter that its reply names. `auto` is
-    `option-text` (docs/students.md tells what was measured). An open question is answered greedily.
+    `option-text-mutual-info` (docs/students.md tells what was measured). An open question is answered greedily.
 
     Confidence, in [0, 1]: the probability of the chosen option, normalised over the options; for an open question the geometric
     mean of the probabilities of the tokens it wrote; for a choice by `reply` 0.5, which says that nothing was measured. None is
@@ -69,7 +69,7 @@ class CausalStudent:
 
     def __init__(self, model: CausalModel, *, scoring: Scoring = "auto", max_new_tokens: int = MAX_NEW_TOKENS) -> None:
         self._model = model
-        self.scoring: Scoring = "option-text" if scoring == "auto" else scoring
+        self.scoring: Scoring = "option-text-mutual-info" if scoring == "auto" else scoring
         self._max_new_tokens = max_new_tokens
         self._lock = threading.RLock()
 
@@ -130,7 +130,9 @@ class CausalStudent:
             said = said.partition("\n")[0].strip()
         if not said:
             raise MalformedReply(f"the student {self.name!r} answered nothing")
-        return StudentReply(said, None, float(np.clip(np.exp(np.mean(log_probabilities)), 0.0, 1.0)))
+        counted = log_probabilities[: len(self._model.tokens(said, "part"))]  # of what is answered, not of what came after
+        confidence = float(np.clip(np.exp(np.mean(counted)), 0.0, 1.0)) if counted else UNMEASURED
+        return StudentReply(said, None, confidence)
 
     def _rendered(self, prompt: Prompt) -> tuple[str, Form]:
         """Return the text that the model gets."""

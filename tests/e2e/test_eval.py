@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from tiny_gguf import write_tiny_gguf
 
 from drag_graph.testing.server import Say, ScriptedServer
@@ -72,6 +73,8 @@ def test_an_interrupted_one_goes_on_and_another_one_is_refused_the_folder(evalua
     assert len(items.read_text().splitlines()) == 8
     for mode in whole["modes"]:
         assert again.json["modes"][mode]["correct"] == whole["modes"][mode]["correct"]
+    with FileLock(tmp_path / "outcome" / ".lock"):
+        assert "evaluated by another process" in evaluate("--modes", "none,evidence").err
     for flags in (("--token-budget", "5"), ("--blind",), ("--extractor", "patterns")):
         other = evaluate("--modes", "none", *flags)
         assert other.code == 2
@@ -143,6 +146,9 @@ def test_it_is_compared_with_naive_retrieval_and_with_the_teacher_itself(evaluat
         (("--modes", "bm25"), "nothing to search"),
         (("--modes", "bm25", "--documents", "nowhere"), "has no document"),
         (("--modes", "teacher"), "no teacher is chosen"),
+        (("--modes", "teacher", "--teacher", "curated:x.jsonl"), "answers no questions"),
+        (("--modes", "teacher", "--teacher", "ollama/x", "--budget-usd", "1"), "not counted in --budget-usd"),
+        (("--modes", "shuffled", "--limit", "1"), "needs another item"),
         (("--limit", "0"), "greater than or equal to 1"),
     ],
 )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import InputError, MalformedReply
 from drag_graph.evaluation import baselines, pictures
+from drag_graph.evaluation.evaluate import of_another
 from drag_graph.evaluation.metrics import macro_f1, token_f1
 from drag_graph.evaluation.outcome import ITEMS, Record, difference, figures, leakage, read_records, table
 from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
@@ -157,10 +158,29 @@ def test_documents_are_cut_into_passages(library):
 def test_the_best_passages_for_a_question_come_first(library, name):
     passages = baselines.read_passages(library)
     item = TaskItem(make_query("Which planet has rings?", None, namespace="n"))
-    (graph,) = baselines.lines_of(name, passages, 2, LexicalEmbedder())(item)
+    ((graph,),) = baselines.lines_of(name, passages, 2, LexicalEmbedder())([item])
     assert graph.kept_evidence[0].text == "Saturn has rings."
     assert len(graph.kept_evidence) <= 2
     assert {call.model for call in graph.calls} == {name}
+
+
+def test_documents_without_a_word_are_told():
+    with pytest.raises(InputError, match="no word to search for"):
+        baselines.by_bm25(["the and of"], 3)
+
+
+def test_leaking_items_are_left_out_with_what_they_gain():
+    leaking = [replace(record(str(n)), leaking=int(n == 0), correct=n < 3) for n in range(4)]
+    unaided = [replace(record(str(n), mode="none"), correct=n == 0) for n in range(4)]
+    named = [replace(one, question=f"What {one.id}?") for one in (*leaking, *unaided)]
+    found = leakage(named[:4], named[4:])
+    assert found == {"items": 1, "accuracy_without": pytest.approx(2 / 3), "gain_without": pytest.approx(2 / 3)}
+    assert leakage([named[0]], named[4:]) == {"items": 1, "accuracy_without": None, "gain_without": None}
+
+
+def test_one_item_has_no_other():
+    with pytest.raises(InputError, match="needs another item"):
+        of_another([TaskItem(make_query("What?", None, namespace="n"))], lambda _: [])
 
 
 @pytest.mark.parametrize(("file", "content"), [("x.jsonl", '{"title": "a"}'), ("x.jsonl", "{"), ("x.txt", "  \n")])
@@ -293,7 +313,7 @@ def test_a_failed_item_counts_as_failed():
 
 def test_leakage_gives_the_accuracy_without_the_items_that_leak():
     found = leakage([record("a", leaking=1), record("b", correct=False), record("c")])
-    assert found == {"items": 1, "accuracy_without": 0.5}
+    assert found == {"items": 1, "accuracy_without": 0.5, "gain_without": None}
 
 
 def test_two_outcomes_are_compared_on_what_both_have():

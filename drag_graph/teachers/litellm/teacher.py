@@ -293,10 +293,12 @@ class _Exchange:
                 return self._read(whole, completion.finish_reason)
             except Unreadable:
                 continue
-        try:
-            return fit(read_whole_entries(join(partial, completion.text), self.request.schema), self.request)
-        except Unreadable:
-            return None
+        for cut in (join(partial, completion.text), partial):
+            try:
+                return fit(read_whole_entries(cut, self.request.schema), self.request)
+            except Unreadable:
+                continue
+        return None
 
     def _ask_smaller(self, text: str) -> list[Message]:
         if self.smaller:

@@ -1,0 +1,38 @@
+"""What is made of a language model's text, whatever model it is."""
+
+import math
+
+import pytest
+
+from drag_graph.students.causal import UNMEASURED, CausalStudent
+from drag_graph.testing.students import make_prompt
+
+
+class Rambling:
+    """A base model that answers, then goes on with a question of its own."""
+
+    name, context_window, follows_instructions = "rambling", 4096, False
+
+    def __init__(self, text, log_probabilities):
+        self.said = (text, log_probabilities)
+
+    def tokens(self, text, form):
+        return [hash(word) for word in text.split()]
+
+    def write(self, prompt, limit):
+        return self.said
+
+
+def answer(text, log_probabilities):
+    student = CausalStudent(Rambling(text, log_probabilities))
+    return student.answer(make_prompt(student, question="Where is it?", options=()))
+
+
+def test_the_confidence_is_of_what_is_answered():
+    reply = answer(" In Paris\nQuestion: What is", [math.log(0.5), math.log(0.5), -9.0, -9.0, -9.0])
+    assert reply.text == "In Paris"
+    assert reply.confidence == pytest.approx(0.5)
+
+
+def test_without_probabilities_nothing_is_measured():
+    assert answer("In Paris", []).confidence == UNMEASURED
