@@ -230,9 +230,14 @@ def supports_schema(model: str, base_url: str = "") -> bool:
     return bool(load_litellm().supports_response_schema(model=resolve(model)))
 
 
-def is_loopback(base_url: str) -> bool:
-    """Return whether an address is of this machine."""
-    return urlsplit(base_url).hostname in {"localhost", "127.0.0.1", "::1"}
+_LOCAL = {"ollama", "ollama_chat", "llamafile", "lm_studio"}
+
+
+def is_local(model: str, base_url: str) -> bool:
+    """Return whether a model runs on this machine: behind an address of it, or, without one, by a provider that does."""
+    if base_url:
+        return urlsplit(base_url).hostname in {"localhost", "127.0.0.1", "::1"}
+    return model.partition("/")[0] in _LOCAL
 
 
 def price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:

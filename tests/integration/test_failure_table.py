@@ -26,6 +26,7 @@ from tests.integration.teacher_requests import FACTS, TEXTS, TRIPLE, evidence_re
 GOOD = {"evidence": FACTS}
 TRIPLES = {"triples": [TRIPLE]}
 WORDS = json.dumps(GOOD)
+NOTHING_WHOLE = Say('{"evidence": [{"text": "Plants need', finish_reason="length")
 NO = Say("I'm sorry, but I can't help with that.")
 PROMPT = Prompt("Why?", (), (), "Why do plants need light?", 9)
 GROUNDED = ("Plants need light.", "Roots need water.")
@@ -83,8 +84,9 @@ ROWS = {
     "length, then continued": Row((Say(WORDS[:200], finish_reason="length"), Say(WORDS[200:])), 2, 6),
     "length, then begun anew": Row((half(GOOD), fenced(GOOD)), 2, 6),
     "cut off without saying so": Row((half(GOOD, finish_reason="stop"), Say(WORDS[len(WORDS) // 2 :])), 2, 6),
-    "length, then a smaller ask": Row((half(GOOD), half(GOOD), Say({"evidence": FACTS[:2]})), 3, 2),
-    "length for ever": Row(tuple(half(GOOD, 0.3 + place / 9) for place in range(6)), 3, TruncatedReply),
+    "length, then length again": Row((half(GOOD), half(GOOD)), 2, 2, discarded=1),
+    "length, then a smaller ask": Row((NOTHING_WHOLE, NOTHING_WHOLE, Say({"evidence": FACTS[:2]})), 3, 2),
+    "length for ever": Row((NOTHING_WHOLE,) * 6, 3, TruncatedReply),
     "length in the middle of thinking": Row((Say("<think>Well, {", finish_reason="length"), Say("no"), Say(GOOD)), 3, 6),
     # refusal
     "refused, then reformulated": Row((NO, Say(GOOD)), 2, 6),

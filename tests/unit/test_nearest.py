@@ -145,5 +145,5 @@ def test_settings_name_a_student():
         "openai/some-model"
     )
     assert make_student(Settings(student="transformers:some/model"), embedder).name == "transformers:some/model"
-    with pytest.raises(ConfigurationError, match="no student"):
+    with pytest.raises(ConfigurationError, match="names no model"):
         make_student(Settings(student="transformers:"), embedder)

@@ -27,7 +27,7 @@ from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
 from drag_graph.providers import client as litellm_client
-from drag_graph.providers.client import Completion, Server, is_loopback
+from drag_graph.providers.client import Completion, Server, is_local
 from drag_graph.providers.errors import RequestRejected
 from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, join, read, read_whole_entries
 
@@ -71,7 +71,7 @@ class LiteLLMTeacher:
         server: Server | None = None,
     ) -> None:
         self._model = model
-        self._bounded = server is not None or is_loopback(base_url)
+        self._bounded = server is not None or is_local(model, base_url)
         self._server = server or Server(model, base_url, api_key, timeout=timeout, sleep=sleep)
         self._tape = tape
         self._budget = budget or Budget()
