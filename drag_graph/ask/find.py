@@ -3,7 +3,7 @@
 The order of the steps, without I/O of its own: the store and the embedder come in by their ports.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -89,8 +89,10 @@ class Finder:
             retrieve.weighed_lines(expansion, seeds, self._settings.mode, self._settings.line_format),
         )
         looked_at, rest = every[:LOOKED_AT], [line.candidate for line in every[LOOKED_AT:]]
-        cosines = self._cosines(query.text, [line.candidate for line in looked_at])
-        relevant, others = retrieve.relevant_lines(looked_at, cosines, threshold)
+        cosines, answers = self._cosines(query, [line.candidate for line in looked_at])
+        name, override = self._embedder.name, self._settings.relevance
+        asked = retrieve.answer_threshold(name, override)
+        relevant, others = retrieve.relevant_lines(looked_at, cosines, threshold, answers=answers, answer_threshold=asked)
         if not relevant:
             return Found("nothing")
         ranking = retrieve.by_cosine({line.candidate.ref: cosines[line.candidate.ref] for line in relevant})
@@ -111,10 +113,17 @@ class Finder:
             tuple(dropped),
         )
 
-    def _cosines(self, question: str, candidates: Sequence[Candidate]) -> dict[str, float]:
-        vectors = self._embedder.embed([question, *(item.plain for item in candidates)])
-        cosines = vectors[1:] @ vectors[0]
-        return {item.ref: round(float(cosine), 6) for item, cosine in zip(candidates, cosines, strict=True)}
+    def _cosines(self, query: Query, candidates: Sequence[Candidate]) -> tuple[dict[str, float], dict[str, float] | None]:
+        """Return the lines' cosines with the question, and with question and option where there are some, the largest."""
+        answers = [f"{query.text} {option}" for option in query.options]
+        vectors = self._embedder.embed([query.text, *answers, *(item.plain for item in candidates)])
+        lines = vectors[1 + len(answers) :]
+
+        def by_ref(values: Iterable[float]) -> dict[str, float]:
+            return {item.ref: round(float(value), 6) for item, value in zip(candidates, values, strict=True)}
+
+        largest = (lines @ vectors[1 : 1 + len(answers)].T).max(axis=1) if answers else None
+        return by_ref(lines @ vectors[0]), None if largest is None else by_ref(largest)
 
 
 def _best_of_each_kind(lines: Sequence[Weighed]) -> list[Weighed]:

@@ -33,6 +33,10 @@ RELEVANCE = {"lexical": 0.4}
 DEFAULT_LINE_RELEVANCE = 0.5
 LINE_RELEVANCE = {"lexical": 0.45}
 """The same for a piece of evidence or another line, which is compared with the question itself."""
+DEFAULT_ANSWER_RELEVANCE = 0.6
+ANSWER_RELEVANCE = {"lexical": 0.0}
+"""The same for a line and the question together with one of its options: a line that is near to none of these does not decide
+between them; measured by `bench/found_lines.py`, see docs/asking.md."""
 
 _NO_NAMES = frozenset(
     """a all also an and any are as at be been between but by can could did do does during each for from get give had has
@@ -65,6 +69,11 @@ def relevance_threshold(embedder: str, override: float | None = None) -> float:
 def line_threshold(embedder: str, override: float | None = None) -> float:
     """Return the cosine from which an evidence or another line counts as relevant, in [0, 1], for an embedder's name."""
     return _threshold(LINE_RELEVANCE, DEFAULT_LINE_RELEVANCE, embedder, override)
+
+
+def answer_threshold(embedder: str, override: float | None = None) -> float:
+    """Return the cosine from which a line bears on an option of a question, in [0, 1], for an embedder's name."""
+    return _threshold(ANSWER_RELEVANCE, DEFAULT_ANSWER_RELEVANCE, embedder, override)
 
 
 def _threshold(measured: Mapping[str, float], default: float, embedder: str, override: float | None) -> float:
@@ -139,16 +148,24 @@ def weighed_lines(found: Expansion, seeds: Seeds, mode: Mode, line_format: LineF
 
 
 def relevant_lines(
-    lines: Iterable[Weighed], cosines: Mapping[str, float], threshold: float
+    lines: Iterable[Weighed],
+    cosines: Mapping[str, float],
+    threshold: float,
+    *,
+    answers: Mapping[str, float] | None = None,
+    answer_threshold: float = 0.0,
 ) -> tuple[list[Weighed], list[Candidate]]:
     """Return the lines that are relevant to the question, and those that are not.
 
-    A line is relevant as a part of a query that is, as an evidence that is, or by its own cosine (by its ref; in `cosines`).
+    A line is relevant as a part of a query that is, as an evidence that is, or by its own cosine (by its ref; in `cosines`). Of
+    a question with options it must bear on one of them, too: `answers` has its largest cosine with the question and an option.
     """
     relevant, others = list[Weighed](), list[Candidate]()
     for line in lines:
+        ref = line.candidate.ref
         by_seed = any(way.hop == 0 and way.list in ("query", "evidence") for way in line.ways)
-        if by_seed or cosines.get(line.candidate.ref, -1.0) >= threshold:
+        bears = answers is None or answers.get(ref, -1.0) >= answer_threshold
+        if bears and (by_seed or cosines.get(ref, -1.0) >= threshold):
             relevant.append(line)
         else:
             others.append(line.candidate)

@@ -145,6 +145,14 @@ def test_a_line_that_a_concept_led_to_must_be_near_itself(graph):
     assert relevant_lines(lines, {}, 0.5) == ([], [lines[0].candidate])
 
 
+def test_of_a_question_with_options_a_line_must_bear_on_one(graph):
+    item = graph.edges[0]
+    seeds = seeds_of(Candidates(named=(Hit("c", 1.0, "mitosis", "", "c"),)), 0.5, 0.5)
+    lines = weighed_lines(assemble_expansion([graph], {item.id: [(1, "c")]}, seeds.seeds), seeds, "graph", "sentence")
+    for answers, relevant in (({item.id: 0.6}, lines), ({item.id: 0.59}, []), ({}, []), (None, lines)):
+        assert relevant_lines(lines, {item.id: 0.9}, 0.5, answers=answers, answer_threshold=0.6)[0] == relevant
+
+
 def test_an_edge_without_its_provenance_is_not_reached(graph):
     item = graph.edges[0]
     ways = {item.id: [(1, "c")]}
