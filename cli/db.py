@@ -334,7 +334,7 @@ def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "E
         return "", "", filter_of(where)
     digits = (query_id or call_id).strip()
     if len(digits) < SHORTEST_ID:
-        hint = f"Give at least {SHORTEST_ID} digits of the id, as `drag-graph show` and `drag-graph audit` print them."
+        hint = f"Give at least {SHORTEST_ID} digits of the id, as `drag-graph show` prints them, or --where input_id={digits}."
         raise ConfigurationError(f"{digits!r} is too short to erase by", hint=hint)
     return (digits, "", None) if query_id else ("", digits, None)
 

@@ -182,6 +182,8 @@ def picture(
 
     from . import render
 
+    if output.suffix not in {".svg", ".png", ".pdf"} or not output.parent.is_dir():
+        raise ConfigurationError(f"{output} can be no picture", hint="Name a .svg, .png or .pdf in a folder that is there.")
     outcomes: dict[float, list[Record]] = {}
     for folder in folders:
         value = read_settings(folder).get(over)

@@ -149,7 +149,7 @@ class AnswersReport:
     def totals(self) -> dict[str, Any]:
         """Return n, answered, unaided of these, and prompt_tokens; where there are gold answers also correct and accuracy."""
         answered = [asked for asked in self.answers if asked.answer.student and asked.is_answered]
-        judged = [asked for asked in self.answers if asked.answer.correct is not None]
+        judged = [asked for asked in self.answers if asked.answer.gold is not None]
         totals: dict[str, Any] = {"n": len(self.answers), "answered": len(answered)}
         totals["unaided"] = sum(asked.is_unaided for asked in answered)
         if judged:

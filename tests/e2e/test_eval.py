@@ -91,6 +91,8 @@ def test_a_sweep_over_a_setting_is_drawn(cli, evaluate, tmp_path):
     assert done.code == 0, done.err
     assert (tmp_path / "sweep.svg").read_text().rstrip().endswith("</svg>")
     assert cli("eval", "picture", *places, "--over", "top_k", "-o", str(tmp_path / "none.svg")).code == 2
+    for place in ("sweep.txt", "nowhere/sweep.svg"):
+        assert "can be no picture" in cli("eval", "picture", *places, "--over", "max_lines", "-o", str(tmp_path / place)).err
     assert cli("eval", "picture", str(tmp_path), "--over", "top_k").code == 2
 
 

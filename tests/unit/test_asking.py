@@ -7,7 +7,7 @@ from drag_graph.ask.ask import BATCH, GONE, Asker
 from drag_graph.bootstrap import make_student
 from drag_graph.embedders import LexicalEmbedder
 from drag_graph.errors import StoreUnavailable
-from drag_graph.inputs import InputLine
+from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Aggregation
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph
@@ -114,3 +114,17 @@ def test_of_a_file_all_is_reported_when_the_store_goes_away(capsys, method, kept
     assert document["totals"]["answered"] == BATCH
     render.answers(report, as_json=False)
     assert "not asked" in capsys.readouterr().out
+
+
+def test_a_question_that_nothing_answers_counts_as_not_right(store):
+    query = make_query("What is the capital of Peru?", None, namespace=store.namespace).model_copy(update={"gold": "Lima"})
+    report = asker(store, lambda: None).ask_all([InputLine(1, query)])
+    assert report.answers[0].answer.correct is None
+    assert report.totals() | {"prompt_tokens": 0} == {
+        "n": 1,
+        "answered": 0,
+        "unaided": 0,
+        "correct": 0,
+        "accuracy": 0.0,
+        "prompt_tokens": 0,
+    }
