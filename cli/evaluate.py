@@ -177,7 +177,7 @@ def picture(
       drag-graph eval picture K3 K5 K10 --over max_lines -o sweep.svg
     """
     from drag_graph.errors import ConfigurationError
-    from drag_graph.evaluation.outcome import read_records, read_settings
+    from drag_graph.evaluation.outcome import read_about, read_records
     from drag_graph.evaluation.pictures import draw_sweep
 
     from . import render
@@ -186,7 +186,7 @@ def picture(
         raise ConfigurationError(f"{output} can be no picture", hint="Name a .svg, .png or .pdf in a folder that is there.")
     outcomes: dict[float, list[Record]] = {}
     for folder in folders:
-        value = read_settings(folder).get(over)
+        value = read_about(folder)["settings"].get(over)
         if not isinstance(value, int | float) or value in outcomes:
             said = f"{folder} was asked under {over} = {value}, which is no number or that of another outcome"
             raise ConfigurationError(said, hint="Give outcomes that differ in it.")

@@ -12,6 +12,7 @@ import numpy as np
 
 from drag_graph.errors import InputError, MissingExtra
 from drag_graph.evaluation.evaluate import LinesOf
+from drag_graph.evaluation.pictures import HINT
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import Evidence, Query, Subgraph, TeacherCall
 from drag_graph.ports.models import Embedder
@@ -21,7 +22,6 @@ PASSAGE_WORDS = 120
 PASSAGES = 10
 """Passages shown where no other number is set."""
 _PAGE = 256
-HINT = "pip install 'drag-graph[eval]' (in a checkout: pip install '.[eval]')"
 
 Find = Callable[[str], list[str]]
 """From a question to the passages for it, best first."""

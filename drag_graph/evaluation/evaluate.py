@@ -83,7 +83,7 @@ class Evaluation:
                 raise InputError(f"{self.folder} has items and does not say of what", hint="Give another folder.")
             write_lines(about, [json.dumps(self.about, ensure_ascii=False, indent=2)])
             return []
-        known = json.loads(about.read_text(encoding="utf-8"))
+        known = outcome.read_about(self.folder)
         compared = {*known, *self.about} - {"git"}  # most commits change no answer; the summary names the last
         changed = sorted(key for key in compared if known.get(key) != self.about.get(key))
         if changed:

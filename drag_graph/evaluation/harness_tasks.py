@@ -7,13 +7,11 @@ from typing import Any
 
 from drag_graph.ask.prompt import render
 from drag_graph.errors import InputError
-from drag_graph.evaluation.outcome import ABOUT, Record, by_mode, read_records
+from drag_graph.evaluation.outcome import Record, by_mode, read_about, read_records
 from drag_graph.files import write_lines
 from drag_graph.identity import sha256_of
 from drag_graph.model import LABELS, Line
-from drag_graph.ports.models import Layout
-
-PLAIN = Layout(style="plain", lists_options=False)
+from drag_graph.ports.models import PLAIN
 
 
 def write_tasks(outcome: Path, folder: Path) -> list[str]:
@@ -24,7 +22,7 @@ def write_tasks(outcome: Path, folder: Path) -> list[str]:
     """
     names = []
     modes = by_mode(read_records(outcome))
-    name = json.loads((outcome / ABOUT).read_text(encoding="utf-8"))["task"]
+    name = read_about(outcome)["task"]
     for mode, records in modes.items():
         if mode == "teacher":  # it was asked in its own way
             continue

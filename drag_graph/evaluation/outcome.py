@@ -69,11 +69,11 @@ def read_records(folder: Path) -> list[Record]:
         return [Record.of(json.loads(line)) for line in file if line.endswith("\n")]
 
 
-def read_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings that an outcome was asked under. Raises InputError where the folder has none."""
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return what determines the answers of an outcome. Raises InputError where the folder does not say."""
     try:
-        return dict(json.loads((folder / ABOUT).read_text(encoding="utf-8"))["settings"])
-    except (OSError, ValueError, KeyError) as error:
+        return dict(json.loads((folder / ABOUT).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
         raise InputError(f"{folder} is no outcome of `drag-graph eval`: {error}", hint="Name such a folder.") from error
 
 

@@ -109,6 +109,10 @@ class Layout:
     best_last: bool = False
 
 
+PLAIN = Layout(style="plain", lists_options=False)
+"""What a student by the likelihood of the options' texts is asked in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What a student is given. `text` is the whole assembled prompt; the parts are there for students that read no prose."""

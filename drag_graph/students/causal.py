@@ -12,7 +12,7 @@ import numpy as np
 
 from drag_graph.errors import ContextOverflow, MalformedReply
 from drag_graph.model import LABELS, Scoring
-from drag_graph.ports.models import Layout, Prompt, StudentReply
+from drag_graph.ports.models import PLAIN, Layout, Prompt, StudentReply
 from drag_graph.providers.reasoning import without_reasoning
 from drag_graph.students.parsing import parse_label
 from drag_graph.students.scoring import TEXT_SCORINGS, option_scores, softmax
@@ -80,8 +80,7 @@ class CausalStudent:
     @property
     def layout(self) -> Layout:
         """Plain, and without a list of the options, where their text is scored: measured in docs/results.md."""
-        by_text = self.scoring in TEXT_SCORINGS
-        return Layout(style="plain" if by_text else "sections", lists_options=not by_text)
+        return PLAIN if self.scoring in TEXT_SCORINGS else Layout()
 
     @property
     def context_window(self) -> int:
