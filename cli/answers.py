@@ -66,7 +66,7 @@ def ask(
     from drag_graph.report.auditing import self_contained
 
     from . import progress, render
-    from .distill import end, source_of
+    from .distill import end, question_of, questions_of, source_of
 
     _check(text, file, query_id, option, output=output, no_keep=no_keep)
     if distil_missing:
@@ -74,7 +74,12 @@ def ask(
         check_teacher(settings)
     with open_session(settings, create=distil_missing, read_only=no_keep) as session, written(output, settings, force=force):
         asker = session.asker(keep=not no_keep)
-        lines = [] if query_id else _lines(settings, text, file, option or [])
+        if query_id:
+            lines = []
+        else:
+            lines = (
+                list(questions_of(file, settings)) if file is not None else [question_of(text or "", option or [], settings)]
+            )
         if distil_missing:
             _distil(session, asker.missing(lines), source_of(file, text), quiet=json)
         if file is not None:
@@ -122,32 +127,11 @@ def _check_missing(query_id: str | None, *, no_keep: bool) -> None:
         raise ConfigurationError(f"--distil-missing and {other} exclude each other", hint="Leave one out.")
 
 
-def _lines(settings: "Settings", text: str | None, file: Path | None, choices: list[str]) -> "list[InputLine]":
-    """Return the questions that are asked. Raises ConfigurationError where the one that was given is none."""
-    from drag_graph.errors import ConfigurationError, QueryInvalid
-    from drag_graph.inputs import InputLine, make_query
-
-    from .distill import questions_of
-
-    if file is not None:
-        return list(questions_of(file, settings))
-    try:
-        return [InputLine(1, make_query(text or "", choices or None, namespace=settings.namespace, domain=settings.domain))]
-    except QueryInvalid as error:
-        raise ConfigurationError(f"the question cannot be used: {error}", hint="Mend the question or its options.") from error
-
-
 def _distil(session: "Session", lines: "Sequence[InputLine]", source: str, *, quiet: bool) -> None:
     """Distil these questions. Those that are quarantined are told; they are asked without lines."""
-    from . import progress
+    from .distill import distilled
 
-    if not lines:
-        return
-    with progress.progress(len(lines), quiet=quiet) as shown:
-        report = session.distiller(source).run(iter(lines), on_result=shown)
-    if report.stopped:
-        raise report.stopped
-    for one in report.results():
+    for one in distilled(session, lines, source, quiet=quiet).results() if lines else ():
         if one.error:
             typer.echo(f"Not distilled: {one.error}", err=True)
 

@@ -8,9 +8,11 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from drag_graph.bootstrap import Session
     from drag_graph.inputs import InputLine
+    from drag_graph.ports.models import Teacher
     from drag_graph.ports.runs import RunReport
     from drag_graph.settings import Settings
 
@@ -100,8 +102,7 @@ def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool, replace: b
 
 
 def _input(file: Path | None, query: str | None, choices: list[str], settings: "Settings") -> "Iterator[InputLine]":
-    from drag_graph.errors import ConfigurationError, QueryInvalid
-    from drag_graph.inputs import InputLine, make_query
+    from drag_graph.errors import ConfigurationError
 
     if (file is None) == (query is None):
         raise ConfigurationError("give either a FILE of questions or one question with -q", hint="drag-graph distill --help")
@@ -109,12 +110,31 @@ def _input(file: Path | None, query: str | None, choices: list[str], settings: "
         if choices:
             raise ConfigurationError("--option belongs to a question given with -q", hint="drag-graph distill --help")
         return questions_of(file, settings)
+    return iter([question_of(query or "", choices, settings)])
+
+
+def question_of(text: str, choices: list[str], settings: "Settings") -> "InputLine":
+    """Return a question that was given on the command line. Raises ConfigurationError where it is none."""
+    from drag_graph.errors import ConfigurationError, QueryInvalid
+    from drag_graph.inputs import InputLine, make_query
+
     try:
-        one = make_query(query, choices or None, domain=settings.domain, namespace=settings.namespace)
+        return InputLine(1, make_query(text, choices or None, domain=settings.domain, namespace=settings.namespace))
     except QueryInvalid as error:
-        hint = "Mend the question or its options."
-        raise ConfigurationError(f"the question cannot be used: {error}", hint=hint) from error
-    return iter([InputLine(1, query=one)])
+        raise ConfigurationError(f"the question cannot be used: {error}", hint="Mend the question or its options.") from error
+
+
+def distilled(
+    session: "Session", lines: "Sequence[InputLine]", source: str, *, quiet: bool, teacher: "Teacher | None" = None
+) -> "RunReport":
+    """Distil questions on the way to something else, and return what became of them. Raises what ended it early."""
+    from . import progress
+
+    with progress.progress(len(lines), quiet=quiet) as shown:
+        report = session.distiller(source, teacher=teacher).run(iter(lines), on_result=shown)
+    if report.stopped:
+        raise report.stopped
+    return report
 
 
 def source_of(file: Path | None, query: str | None) -> str:

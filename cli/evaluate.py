@@ -301,7 +301,7 @@ def _distil(
     """Distil what is not stored; without a teacher, what is stored has to do."""
     from drag_graph.inputs import InputLine
 
-    from . import progress
+    from .distill import distilled
 
     teacher = None
     if evidence:
@@ -319,9 +319,5 @@ def _distil(
             hint = "Give a --teacher, or --evidence with the key of the rows' own evidence."
             raise ConfigurationError(f"nothing of {task} is distilled, and no teacher is chosen", hint=hint)
         return
-    distiller = session.distiller(f"eval {task}", teacher=teacher)
-    lines = (InputLine(number, item.query) for number, item in enumerate(items, start=1))
-    with progress.progress(len(items), quiet=quiet) as shown:
-        report = distiller.run(lines, on_result=shown)
-    if report.stopped:
-        raise report.stopped
+    lines = [InputLine(number, item.query) for number, item in enumerate(items, start=1)]
+    distilled(session, lines, f"eval {task}", quiet=quiet, teacher=teacher)
