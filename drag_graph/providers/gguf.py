@@ -189,6 +189,11 @@ def _library() -> Any:
     return xllamacpp
 
 
+def _processors() -> int:
+    """Return how many processors this process may use: fewer than the machine has where it is held to some."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _parameters(xllamacpp: Any, path: Path, context_window: int, api_key: str) -> Any:
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
@@ -197,7 +202,7 @@ def _parameters(xllamacpp: Any, path: Path, context_window: int, api_key: str) -
     parameters.api_keys = [api_key]
     parameters.n_ctx = context_window
     parameters.n_parallel = 1
-    parameters.cpuparams.n_threads = os.cpu_count() or 1
+    parameters.cpuparams.n_threads = _processors()
     parameters.cpuparams.poll = parameters.cpuparams_batch.poll = 0  # spinning threads keep each other from the processor
     parameters.swa_full = True  # else a model with sliding windows reads the whole prompt again for each option
     parameters.ui = False
