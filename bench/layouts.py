@@ -11,51 +11,67 @@ and layout, so that a run that was interrupted goes on; the table is of what is 
 import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from drag_graph.ask.prompt import render
 from drag_graph.evaluation.outcome import Record, read_records
-from drag_graph.model import LABELS
-from drag_graph.ports.models import Prompt
+from drag_graph.evaluation.statistics import paired_difference
+from drag_graph.model import LABELS, Line
+from drag_graph.ports.models import PLAIN, Prompt
 from drag_graph.students.causal import Form, log_likelihoods
 from drag_graph.students.gguf import GgufModel
+from drag_graph.students.scoring import softmax
 
-Layout = Callable[[Record, Sequence[str]], str]
-
-
-def facts(lines: Sequence[str]) -> str:
-    """Return the lines as a list of facts, as the student's own layout has them."""
-    return "Facts:\n" + "".join(f"- {line}\n" for line in lines) + "\n" if lines else ""
+LINES = ("evidence", "graph")
 
 
-def listed(record: Record) -> str:
-    """Return the options, a line each."""
-    return "\n".join(f"{label}. {option}" for label, option in zip(LABELS, record.options, strict=False))
+def lines_of(texts: Sequence[str]) -> list[Line]:
+    """Return texts as lines of a prompt."""
+    return [Line(n=n, kind="evidence", text=text, ref=str(n), source_id="-") for n, text in enumerate(texts, start=1)]
 
 
-def question(record: Record) -> str:
-    """Return the question as one line."""
-    return f"Question: {' '.join(record.question.split())}"
+def plain(record: Record, texts: Sequence[str], **changed: Any) -> str:
+    """Return a prompt in the product's plain layout, or in that with something changed."""
+    return render(record.question, record.options, lines_of(texts), replace(PLAIN, **changed))
 
 
-def _sentences(lines: Sequence[str]) -> str:
-    return " ".join(f"{line.rstrip('.')}." for line in lines)
+def taken_apart(record: Record, texts: Sequence[str]) -> tuple[str, str]:
+    """Return the facts and the question of a plain prompt, each ending as it does there, without the trigger."""
+    whole, bare = plain(record, texts), plain(record, ())
+    return whole.removesuffix(bare), bare.removesuffix(TRIGGER)
 
 
-LAYOUTS: dict[str, Layout] = {
-    "facts-question": lambda r, lines: f"{facts(lines)}{question(r)}\nAnswer:",
-    "question-facts": lambda r, lines: f"{question(r)}\n\n{facts(lines)}Answer:",
-    "question-facts-question": lambda r, lines: f"{question(r)}\n\n{facts(lines)}{question(r)}\nAnswer:",
-    "paragraph": lambda r, lines: f"{_sentences(lines)}\n\n{question(r)}\nAnswer:",
-    "best-last": lambda r, lines: f"{facts(lines[::-1])}{question(r)}\nAnswer:",
-    "best-only": lambda r, lines: f"{facts(lines[:1])}{question(r)}\nAnswer:",
-    "best-three": lambda r, lines: f"{facts(lines[:3])}{question(r)}\nAnswer:",
-    "options-after": lambda r, lines: f"{facts(lines)}{question(r)}\n{listed(r)}\nAnswer:",
-    "options-before": lambda r, lines: f"Options:\n{listed(r)}\n\n{facts(lines)}{question(r)}\nAnswer:",
+def question_first(record: Record, texts: Sequence[str], *, twice: bool = False) -> str:
+    facts, question = taken_apart(record, texts)
+    return f"{question}\n{facts}{question if twice else ''}{TRIGGER}"
+
+
+def paragraph(record: Record, texts: Sequence[str]) -> str:
+    return " ".join(f"{text.rstrip('.')}." for text in texts) + f"\n\n{plain(record, ())}"
+
+
+def options_first(record: Record, texts: Sequence[str]) -> str:
+    listed = "\n".join(f"{label}. {option}" for label, option in zip(LABELS, record.options, strict=False))
+    return f"Options:\n{listed}\n\n{plain(record, texts)}"
+
+
+TRIGGER = "Answer:"
+LAYOUTS: dict[str, Callable[[Record, Sequence[str]], str]] = {
+    "facts-question": plain,
+    "question-facts": question_first,
+    "question-facts-question": partial(question_first, twice=True),
+    "paragraph": paragraph,
+    "best-last": partial(plain, best_last=True),
+    "best-only": lambda record, texts: plain(record, texts[:1]),
+    "best-three": lambda record, texts: plain(record, texts[:3]),
+    "options-after": partial(plain, lists_options=True),
+    "options-before": options_first,
 }
-BARE = "Answer:"
 
 
 def asked(records: Sequence[Record], layouts: Sequence[str]) -> Iterator[tuple[str, Record, str]]:
@@ -65,11 +81,11 @@ def asked(records: Sequence[Record], layouts: Sequence[str]) -> Iterator[tuple[s
         by_mode.setdefault(record.mode, {})[record.id] = record
     first = next(iter(by_mode.values()))
     for record in first.values():
-        yield "bare", record, BARE
+        yield "bare", record, TRIGGER
     for record in first.values():
-        yield "none", record, LAYOUTS["facts-question"](record, ())
+        yield "none", record, plain(record, ())
     for name in layouts:
-        for mode in ("evidence", "graph"):
+        for mode in LINES:
             for record in by_mode.get(mode, {}).values():
                 yield f"{mode}: {name}", record, LAYOUTS[name](record, record.lines)
 
@@ -83,32 +99,97 @@ def sums_of(model: GgufModel, record: Record, text: str, *, bare: bool) -> list[
     return log_likelihoods(model, text, [f"{gap}{option.strip()}" for option in record.options], form)
 
 
-def table(path: Path) -> str:
-    """Return the accuracies by layout and scoring, and the gains over no lines on the same items."""
-    found: dict[str, dict[str, Any]] = {}
+Found = dict[str, dict[str, dict[str, Any]]]
+"""Rows by layout and item."""
+SCORINGS: dict[str, Callable[[Any, Any], Any]] = {
+    "option-text": lambda row, _: np.array(row["sums"]),
+    "option-text-norm": lambda row, _: np.array(row["sums"]) / row["lengths"],
+    "option-text-mutual-info": lambda row, bare: np.array(row["sums"]) - bare["sums"],
+    "half of that": lambda row, bare: np.array(row["sums"]) - np.array(bare["sums"]) / 2,
+}
+
+
+def read_rows(path: Path) -> Found:
+    """Return the rows of a file of sums, by layout and item."""
+    found: Found = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         found.setdefault(row["layout"], {})[row["id"]] = row
-    bare = {id_: np.array(row["sums"]) for id_, row in found.get("bare", {}).items()}
-    scorings = {
-        "option-text": lambda row: np.array(row["sums"]),
-        "option-text-norm": lambda row: np.array(row["sums"]) / row["lengths"],
-        "option-text-mutual-info": lambda row: np.array(row["sums"]) - bare[row["id"]],
-        "half of that": lambda row: np.array(row["sums"]) - bare[row["id"]] / 2,
-    }
-    rows = [f"| layout | n | {' | '.join(scorings)} |", "|---" * (len(scorings) + 2) + "|"]
+    return found
+
+
+def right(found: Found, ids: Sequence[str], score: Callable[[str], Any]) -> list[bool]:
+    """Return of each item whether the option that scores best is the right one."""
+    return [int(np.argmax(score(id_))) == found["none"][id_]["gold"] for id_ in ids]
+
+
+def table(found: Found) -> str:
+    """Return the accuracies by layout and scoring, and the gains over no lines on the same items."""
+    rows = [f"| layout | n | {' | '.join(SCORINGS)} |", "|---" * (len(SCORINGS) + 2) + "|"]
     for layout, items in found.items():
-        ids = [id_ for id_ in items if id_ in bare and id_ in found.get("none", {})]
+        ids = [id_ for id_ in items if id_ in found["bare"] and id_ in found["none"]]
         if layout == "bare" or not ids:
             continue
         cells = []
-        for score in scorings.values():
-            right, alone = (
-                100 * np.mean([int(score(rows_of[id_]).argmax()) == rows_of[id_]["gold"] for id_ in ids])
-                for rows_of in (items, found["none"])
-            )
-            cells.append(f"{right:.1f}" if layout == "none" else f"{right:.1f} ({right - alone:+.1f})")
+        for scoring in SCORINGS.values():
+            told, alone = (100 * np.mean(right(found, ids, partial(_score, found, name, scoring))) for name in (layout, "none"))
+            cells.append(f"{told:.1f}" if layout == "none" else f"{told:.1f} ({told - alone:+.1f})")
         rows.append(f"| {layout} | {len(ids)} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _score(found: Found, layout: str, scoring: Callable[[Any, Any], Any], id_: str) -> Any:
+    return scoring(found[layout][id_], found["bare"][id_])
+
+
+def combinations(found: Found) -> str:
+    """Return what becomes of the items when several askings decide together, by `option-text-mutual-info`."""
+    score = partial(_score, found)
+    scoring = SCORINGS["option-text-mutual-info"]
+    told, edges, first, twice = (
+        f"{mode}: {layout}"
+        for mode, layout in (
+            ("evidence", "facts-question"),
+            ("graph", "facts-question"),
+            ("evidence", "question-facts"),
+            ("evidence", "question-facts-question"),
+        )
+    )
+
+    def sum_of(*layouts: str) -> Callable[[str], Any]:
+        return lambda id_: np.sum([score(layout, scoring, id_) for layout in layouts], axis=0)
+
+    def against_none(share: float) -> Callable[[str], Any]:
+        return lambda id_: score(told, scoring, id_) - share * score("none", scoring, id_)
+
+    def unless_unsure(margin: float) -> Callable[[str], Any]:
+        def decide(id_: str) -> Any:
+            values = softmax(score(told, scoring, id_))
+            best, second = np.sort(values)[::-1][:2]
+            return values if best - second >= margin else score("none", scoring, id_)
+
+        return decide
+
+    def surer(id_: str) -> Any:
+        return max((softmax(score(name, scoring, id_)) for name in (told, "none")), key=np.max)
+
+    ways: list[tuple[str, tuple[str, ...], Callable[[str], Any]]] = [
+        ("evidence and graph, summed", (edges,), sum_of(told, edges)),
+        ("evidence in three layouts, summed", (first, twice), sum_of(told, first, twice)),
+        ("evidence and none, summed", (), sum_of(told, "none")),
+        ("evidence, less half of none", (), against_none(0.5)),
+        ("none where evidence is unsure (margin 0.1)", (), unless_unsure(0.1)),
+        ("none where evidence is unsure (margin 0.4)", (), unless_unsure(0.4)),
+        ("the surer of evidence and none", (), surer),
+    ]
+    rows = ["| decided by | n | right | less evidence alone (95 %) |", "|---|---|---|---|"]
+    for name, others, way in ways:
+        needed = [found.get(layout, {}) for layout in (told, "none", "bare", *others)]
+        ids = [id_ for id_ in needed[0] if all(id_ in items for items in needed)]
+        if ids:
+            together = right(found, ids, way)
+            low, mean, high = (100 * part for part in paired_difference(together, right(found, ids, sum_of(told))))
+            rows.append(f"| {name} | {len(ids)} | {100 * np.mean(together):.1f} | {mean:+.1f} ({low:.1f} to {high:.1f}) |")
     return "\n".join(rows)
 
 
@@ -137,7 +218,8 @@ def main() -> None:
                 row |= {"gold": LABELS.index(record.gold), "lengths": [len(option) for option in record.options]}
                 file.write(json.dumps(row) + "\n")
                 file.flush()
-    print(table(given.output))
+    found = read_rows(given.output)
+    print(f"{table(found)}\n\n{combinations(found)}")
 
 
 if __name__ == "__main__":
