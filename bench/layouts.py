@@ -214,8 +214,9 @@ def main() -> None:
     with given.output.open("a", encoding="utf-8") as file:
         for name, record, text in asked([record for record in records if record.id in set(ids)], layouts):
             if (record.id, name) not in done:
-                row = {"id": record.id, "layout": name, "sums": sums_of(model, record, text, bare=name == "bare")}
-                row |= {"gold": LABELS.index(record.gold), "lengths": [len(option) for option in record.options]}
+                sums = sums_of(model, record, text, bare=name == "bare")
+                gold, lengths = LABELS.index(record.gold), [len(option) for option in record.options]
+                row = {"id": record.id, "layout": name, "sums": sums, "gold": gold, "lengths": lengths}
                 file.write(json.dumps(row) + "\n")
                 file.flush()
     found = read_rows(given.output)
