@@ -6,6 +6,7 @@ once.
 
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from drag_graph.students.scoring import TEXT_SCORINGS, option_scores, softmax
 MAX_NEW_TOKENS = 64
 UNMEASURED = 0.5
 """The confidence of a choice that was read from a reply."""
+REMEMBERED_OPTIONS = 4_096
 _NEXT_SECTION = "\n["
 
 
@@ -72,6 +74,8 @@ class CausalStudent:
         self.scoring: Scoring = "option-text-mutual-info" if scoring == "auto" else scoring
         self._max_new_tokens = max_new_tokens
         self._lock = threading.RLock()
+        # An evaluation asks the same question in every mode.
+        self._sums_unaided = lru_cache(maxsize=REMEMBERED_OPTIONS)(self._log_likelihoods_unaided)
 
     @property
     def name(self) -> str:
@@ -104,13 +108,14 @@ class CausalStudent:
         labels = LABELS[: len(prompt.options)]
         said = list(prompt.options) if self.scoring in TEXT_SCORINGS else list(labels)
         sums = log_likelihoods(self._model, text, [f"{gap}{one.strip()}" for one in said], form)
-        unaided = self._sums_unaided(prompt, said) if self.scoring == "option-text-mutual-info" else ()
+        trigger = prompt.text.rsplit("\n", 1)[-1]
+        unaided = self._sums_unaided(trigger, tuple(said)) if self.scoring == "option-text-mutual-info" else ()
         probabilities = softmax(option_scores(self.scoring, said, sums, unaided))
         best = int(np.argmax(probabilities))
         return StudentReply(prompt.options[best], labels[best], float(probabilities[best]), tuple(map(float, probabilities)))
 
-    def _sums_unaided(self, prompt: Prompt, said: Sequence[str]) -> list[float]:
-        trigger = prompt.text.rsplit("\n", 1)[-1]
+    def _log_likelihoods_unaided(self, trigger: str, said: tuple[str, ...]) -> list[float]:
+        """All options at once: where they begin to differ from the mere trigger depends on all of them."""
         return log_likelihoods(self._model, trigger, [f" {one.strip()}" for one in said], "text")
 
     def _named(self, prompt: Prompt) -> StudentReply:

@@ -36,3 +36,33 @@ def test_the_confidence_is_of_what_is_answered():
 
 def test_without_probabilities_nothing_is_measured():
     assert answer("In Paris", []).confidence == UNMEASURED
+
+
+class Counting(Rambling):
+    """A base model that finds words the likelier the shorter they are, and keeps what it was asked."""
+
+    def __init__(self):
+        super().__init__("", [])
+        self.prompts = []
+
+    def tokens(self, text, form):
+        return [len(word) for word in text.split()]
+
+    def log_probabilities(self, prompt, continuations):
+        self.prompts.append(tuple(prompt))
+        return [[-float(len(prompt) + token) for token in tokens] for tokens in continuations]
+
+
+def test_what_is_likely_without_question_and_lines_is_asked_once():
+    model = Counting()
+    student = CausalStudent(model, scoring="option-text-mutual-info")
+    with_lines, without = make_prompt(student), make_prompt(student, lines=())
+    first = student.answer(with_lines)
+    mere_word = model.prompts[-1]
+    assert len(mere_word) == 1
+    student.answer(without)
+    assert len(model.prompts) == 3
+    assert model.prompts.count(mere_word) == 1
+    assert student.answer(with_lines) == first
+    student.answer(make_prompt(student, options=("steam", "ice"), lines=()))
+    assert model.prompts.count(mere_word) == 2  # for other options it is another question
