@@ -15,7 +15,7 @@ from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import EvidenceReply
 from drag_graph.ports.vectors import Vectors
 
-PROMPT_VERSIONS: dict[Plan, str] = {"lean": "evidence-lean/1", "paper": "evidence-paper/1"}
+PROMPT_VERSIONS: dict[Plan, str] = {"lean": "evidence-lean/2", "paper": "evidence-paper/1"}
 TEMPERATURE = 0.7
 NEAR_COSINE = 0.95
 """Cosine from which two statements say the same, unless a guard sees a difference (numbers, negation, opposites)."""
@@ -24,11 +24,15 @@ LONGEST = 4_000
 
 Embed = Callable[[Sequence[str]], Vectors]
 
+# Of the wordings that were tried, this one gets most distinct facts from a small model (docs/results.md).
 _LEAN_SYSTEM = (
-    "State true facts that help answer a question, without telling or hinting which answer is right. "
+    "You write down general knowledge in short, complete sentences, each true by itself, without saying which answer is right. "
     'Reply in JSON: {"evidence": [{"text": string, "framing": string}]}.'
 )
-_LEAN_USER = "{number} distinct one-sentence facts, spread over the framings {framings}.\n{question}"
+_LEAN_USER = (
+    "{question}\n\nWrite {number} different facts that one needs to know to answer this question, spread over the framings "
+    "{framings}."
+)
 # What the paper's appendix F asks for, in our words, and the shape of the reply.
 _PAPER_SYSTEM = (
     "Your task is to write factual statements that serve as evidence for solving a question. Write the statements only, "
