@@ -222,9 +222,10 @@ class _Counting:
         reading = batches * (instruction + paper * asked // 2) + bool(batches) * k * TOKENS_EVIDENCE
         about_triples = instruction + triples * TOKENS_EVIDENCE // 2
         ordering, merging = plan.rank_relations and triples > 1, plan.statements == "teacher"
+        scoring = plan.needs_scores
         parts = {
             "evidence": (1, asked, number * TOKENS_EVIDENCE_JSON),
-            "scores": (1, instruction + number * TOKENS_EVIDENCE, number * TOKENS_SCORE),
+            "scores": (int(scoring), scoring * (instruction + number * TOKENS_EVIDENCE), scoring * number * TOKENS_SCORE),
             "triples": (batches, reading, bool(batches) * triples * TOKENS_TRIPLE),
             "relations": (int(ordering), ordering * about_triples, ordering * triples * TOKENS_SCORE),
             "statements": (int(merging), merging * about_triples, merging * triples * TOKENS_EVIDENCE // 4),

@@ -61,6 +61,11 @@ class PlanSettings:
     merge: Merge
     threshold: float
 
+    @property
+    def needs_scores(self) -> bool:
+        """Whether anything rests on the teacher's scores of the evidence."""
+        return self.ranking != "weighted" or self.alpha > 0
+
     def aggregation(self) -> Aggregation:
         """Return how the store is to aggregate the triples."""
         return Aggregation(strategy=self.strategy, merge=self.merge, threshold=self.threshold, top_k=self.top_k)

@@ -159,8 +159,10 @@ class Distillation:
         asked = rank.candidates(found)
         if not asked:
             raise MalformedReply("the teacher gave no evidence", hint="Ask another teacher, or reword the question.")
-        reply = asking.ask(rank.request(query, [item.text for item in asked], plan.plan, blind=blind))
-        scores = asking.scores(reply, [[item.id] for item in asked])
+        scores: dict[str, float] = {}
+        if plan.needs_scores:
+            reply = asking.ask(rank.request(query, [item.text for item in asked], plan.plan, blind=blind))
+            scores = asking.scores(reply, [[item.id] for item in asked])
         vectors = embedded[-1]
         ranked = rank.rank(found, rank.cosines(vectors[0], vectors[1:]), scores, plan)
         return ranked, tuple(vectors[0].tolist())

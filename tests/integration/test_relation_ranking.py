@@ -104,6 +104,15 @@ def test_without_the_order_the_confidences_count_and_nobody_is_asked(server, tmp
     assert not [note for note in result.notes if "order of the relations" in note]
 
 
+def test_where_the_judgement_weighs_nothing_nobody_is_asked_for_it(server, tmp_path):
+    subgraph, _ = distil(server, tmp_path, rank_relations=False, ranking="weighted", alpha=0.0)
+    assert server.count("scores") == 0
+    assert "scores" not in {call.stage for call in subgraph.calls}
+    ranked = sorted(subgraph.evidence, key=lambda item: item.rank)
+    assert [item.score for item in ranked] == [max(0.0, item.cosine) for item in ranked]
+    assert ranked[0].score > ranked[-1].score
+
+
 def test_an_unusable_order_is_said_and_the_confidences_stand_for_it(server, tmp_path):
     server.script("scores", in_order("plants", "leaves", "roots", "bees"))
     server.always("scores", lambda _request: Say("I like them all."))

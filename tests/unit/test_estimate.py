@@ -31,6 +31,11 @@ def test_lean_makes_three_calls_and_paper_many_more_with_more_tokens():
     assert lean["tokens_in"] < 0.4 * paper["tokens_in"]
 
 
+def test_scores_that_weigh_nothing_are_not_asked_for():
+    assert of("Why is it so?", alpha=0.0)["calls"] == 2
+    assert of("Why is it so?", alpha=0.0, ranking="rank-sum")["calls"] == 3
+
+
 def test_each_question_counts_once_and_bad_lines_are_counted_apart():
     one, several = of("Why?"), of("Why?", "why? ", "", "Who?")
     assert (several["queries"], several["rejected"]) == (2, 1)
