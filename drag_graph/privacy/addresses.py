@@ -1,0 +1,75 @@
+"""Streets, addresses and places that a person lives at."""
+
+from collections.abc import Iterator
+
+import regex
+
+from drag_graph.privacy.spans import Span
+
+_SUFFIX = (
+    r"street|st|road|rd|avenue|ave|av|drive|dr|lane|ln|boulevard|blvd|court|ct|place|pl|square|sq|terrace|crescent|close|way|parkway|pkwy|"
+    r"highway|hwy|circle|cir|trail|alley|row|mews|grove|gardens|hill|walk|quay|esplanade|parade"
+)
+_ENDING = (
+    r"stra(?:ß|ss)e|str\.|strasse|gasse|weg|allee|platz|damm|ufer|ring|chaussee|gatan|gata|gate|gade|vej|vei|veien|vägen|väg|v[aæ]nget|all[eé]|plads|"
+    r"torget|laan|straat|plein|gracht|kade|hof|katu|tie|kuja|polku|braut|vegur|stræti|straeti|götu|utca|út|tér|körút"
+)
+_BEFORE = (
+    r"rue|avenue|av\.?|boulevard|bd\.?|place|chemin|impasse|allée|quai|route|via|viale|vicolo|piazza|corso|largo|calle|c/|avenida|avda\.?|plaza|paseo|"
+    r"carrer|camino|rua|travessa|praça|praca|estrada|ul\.|ulica|al\.|aleja|os\.|pl\.|ulice|cesta|trg|str\.|strada|bulevardul|jalan|jl\.|sokak|caddesi|улица|ул\.|проспект|пр\."
+)
+_WORD = r"[\p{Lu}\d](?:[\p{L}\p{M}\p{N}'’-]|\.(?=[\p{L}\p{N}]))*"
+_INNER = (
+    r"(?:de|del|della|di|da|do|dos|das|du|des|la|le|les|van|von|der|den|ten|of|the|y|e|et|am|an|im|zum|zur|aan|op|na|al|el)"
+)
+_NUMBER = r"\d{1,5}(?:\s?[A-Za-z](?!\p{L}))?(?:[-/]\d{1,4})?"
+_UNIT = r"(?:\s*,?\s*(?:apt|apartment|suite|ste|unit|flat|floor|room|no|#)\.?\s?#?\w{1,6})"
+STREET = regex.compile(
+    rf"(?:{_NUMBER}\s+)?(?:{_NUMBER},?\s+)(?:{_WORD}\s+(?:{_INNER}\s+)*){{1,4}}(?i:{_SUFFIX})\b(?:(?<=\s(?:St|Rd|Av|Ave|Dr|Ln|Blvd|Ct|Pl|Sq|Hwy|Pkwy|Cir))\.)?(?:\s(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\b)?(?i:{_UNIT}{{0,2}})"
+    rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}[\s-]+(?:{_INNER}\s+)*){{0,3}}\p{{Lu}}[\p{{L}}\p{{M}}-]*(?i:{_ENDING})\s+{_NUMBER}\b\.?(?i:{_UNIT}{{0,2}})"
+    rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}\s+){{1,3}}(?i:utca|u\.|út|tér|körút|tee|puiestee|sk\.|gatvė|iela|{_ENDING})\s+{_NUMBER}\.?(?i:{_UNIT}{{0,2}})"
+    rf"|(?:{_NUMBER},?\s+)?(?i:\b(?:{_BEFORE}))\s*(?:{_INNER}\s+)*(?:{_WORD}\s*(?:{_INNER}\s+)*){{1,4}},?\s+{_NUMBER}\b(?i:{_UNIT}{{0,2}})"
+    rf"|{_NUMBER},?\s+(?i:{_BEFORE})\s+(?:{_INNER}['’\s]\s*)*{_WORD}(?:[\s-](?:{_INNER}\s+)*{_WORD}){{0,3}}"
+    rf"|(?i:\bP\.?\s?O\.?\s?Box\s+\d+|\bPSC\s+\d+,?\s+Box\s+\d+(?:\s+(?-i:[AF]PO)\s+[A-Z]{{2}}\s+\d{{5}})?)"
+)
+_CUE = regex.compile(
+    r"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|stay(?:s|ed|ing)?|dwell(?:s|ing)?|located|house|home|offices? (?:are|is) located|stationed|moved)\s+(?:at|on|in|to)\s+(?:number\s+)?"
+    r"|\baddress(?:es)?\b(?:\s+(?:of|in|for)\s+[^:,.]{1,40}?)?(?:\s+is|\s+are|\s+was|\s*:|\s*\?\s*it(?:['’]s| is)(?: in)?|[^.\n]{0,40}?(?:here (?:they are|it is)):?|[^?\n]{0,60}\?)\s*(?:at\s+|now\s+)*"
+    r"|\b(?:sent?|return(?:ed)?|deliver(?:ed|y)?|ship(?:ped)?|mail(?:ed)?|post(?:ed)?|taxi|drive|driven|come|came|arrived?|meet(?: you| me| us)?|bus drops you off|station is|enter|refers)\s+(?:it\s+|them\s+|this\s+)?(?:to|at|on)\s+"
+    r"|\bUser:\s*|\bit['’]s in\s+|\band\s+)(?=[\p{Lu}\p{N}])"
+)
+_BLOCK = regex.compile(
+    rf"(?:(?:{_WORD}|(?i:apt|suite|flat|box|ul|u|nan|street|utca|st|rd|av|c/)\.?|{_INNER}|№)(?:\s*,\s*|\s*\n\s*|\s+|(?=\.\s+(?i:suite|apt|flat))\.\s+|/\s*)?)+"
+)
+_LINES = regex.compile(
+    rf"(?m)^[>\s]*(?P<all>{_NUMBER}(?:\s+{_NUMBER})?\s+[\p{{Lu}}\p{{Ll}}][^\n]{{2,50}}(?:\n[>\s]*(?:[^\n.!?:@]{{2,45}})){{0,6}})"
+)
+_PARTS = regex.compile(r"(?i)\b(?:apt|suite|flat|psc|box|unit)\b")
+_ZIP_AFTER = regex.compile(r"(?:,\s*|\s+)(?:[A-Z]{2}\s+)?\d{4,5}(?:-\d{4})?\b")
+
+
+def find(text: str) -> list[Span]:
+    """Return the streets and addresses of a text."""
+    return [*_blocks(text), *_streets(text)]
+
+
+def _streets(text: str) -> Iterator[Span]:
+    for match in STREET.finditer(text):
+        start, end = match.span()
+        yield Span(start, end, "STREET_ADDRESS", "street")
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    """Return what is written as an address after words that announce one: a number and names, perhaps over several lines."""
+    for cue in _CUE.finditer(text):
+        match = _BLOCK.match(text, cue.end())
+        if match and _is_address(match.group()):
+            yield Span(match.start(), match.start() + len(match.group().rstrip(" ,\n/")), "STREET_ADDRESS", "address")
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text has both a number and a name, as addresses do and years do not."""
+    has_number = regex.search(r"(?<!\p{N})\p{N}{1,6}(?!\p{N})", text)
+    has_name = regex.search(r"\p{Lu}[\p{L}\p{M}]{2,}", text)
+    is_year = regex.fullmatch(r"(?:\p{Lu}\p{L}+\s)?(?:1[5-9]|20)\d\d\W*", text)
+    return bool(has_number and has_name and not is_year)

@@ -1,0 +1,134 @@
+"""What stands in the place of a private detail: a word for its kind, the same for the same detail, so that a question keeps its sense."""
+
+from collections.abc import Iterable, Sequence
+from string import ascii_uppercase
+
+import regex
+
+from drag_graph.privacy.public import cities, countries, folded
+from drag_graph.privacy.spans import Span
+
+_WORDS = {
+    "EMAIL": "an e-mail address",
+    "PHONE": "a phone number",
+    "URL": "a web address",
+    "CREDIT_CARD": "a payment card number",
+    "IBAN": "a bank account number",
+    "BANK_ACCOUNT": "an account number",
+    "CRYPTO_WALLET": "a wallet address",
+    "NATIONAL_ID": "an identity number",
+    "PASSPORT": "a passport number",
+    "DRIVER_LICENSE": "a licence number",
+    "PATIENT_ID": "a patient number",
+    "INSURANCE_ID": "an insurance number",
+    "EMPLOYEE_ID": "a staff number",
+    "DEVICE_ID": "a serial number",
+    "IP_ADDRESS": "an IP address",
+    "MAC_ADDRESS": "a hardware address",
+    "COORDINATES": "a position on the map",
+    "SECRET": "a secret key",
+    "PASSWORD": "a password",
+    "USER_NAME": "a user name",
+    "STREET_ADDRESS": "a street address",
+    "POSTCODE": "a postal code",
+    "PLATE": "a number plate",
+    "ORGANIZATION": "an organization",
+    "JOB": "a professional",
+    "PLACE": "a place",
+    "DATE": "a date",
+    "DATE_OF_BIRTH": "a date of birth",
+    "AGE": "an age",
+}
+_DETERMINER = regex.compile(r"(?i)\b(?:an?|the|my|your|his|her|its|our|their|this|that|one)\s+$")
+_NUMBERED = "|".join(sorted((word.split(" ", 1)[1] for word in _WORDS.values()), key=len, reverse=True))
+_OURS = regex.compile(
+    rf"\bPerson [A-Z]{{1,2}}\b|\b(?:an? )?(?:{_NUMBERED})(?: \d+)?\b|\ba (?:city|country|place) in (?:the )?\p{{Lu}}\p{{L}}+(?: (?:and |of )?\p{{Lu}}\p{{L}}+){{0,3}}(?: \d+)?"
+    r"|\b(?:a )?date in the \d{3}0s(?: \d+)?\b|\b\d0 to \d{1,2}9\b|\bunder 10\b|\bover 89\b"
+)
+OLDEST = 89
+"""Above this age a decade tells too much."""
+
+
+def replacements_in(text: str) -> list[tuple[int, int]]:
+    """Return where a text holds what a rewriting has put there."""
+    return [match.span() for match in _OURS.finditer(text)]
+
+
+class Replacements:
+    """The replacements of one question and its options."""
+
+    def __init__(self, text: str, spans: Sequence[Span]) -> None:
+        self._text = text
+        self._made: dict[tuple[str, str], str] = {}
+        self._people = _people(text, [span for span in spans if span.type == "PERSON"])
+        self._taken = {match.group() for match in _OURS.finditer(text)}
+
+    def of(self, span: Span) -> str:
+        """Return the replacement of a span; without its article where the text before has one."""
+        name = self._text[span.start : span.end]
+        made = self._named(span.type, self._people.get(name, folded(name)), name)
+        if _DETERMINER.search(self._text[max(0, span.start - 8) : span.start]):
+            return made.removeprefix("a ").removeprefix("an ")
+        return made
+
+    def _named(self, kind: str, key: str, name: str) -> str:
+        made = self._made.get((kind, key))
+        if made is None:
+            made = self._free(_person_names() if kind == "PERSON" else _numbered(_kind_words(kind, name)))
+            self._made[kind, key] = made
+            self._taken.add(made)
+        return made
+
+    def _free(self, names: Iterable[str]) -> str:
+        return next(name for name in names if name not in self._taken)
+
+
+def _person_names() -> Iterable[str]:
+    yield from (f"Person {letter}" for letter in ascii_uppercase)
+    yield from (f"Person {first}{second}" for first in ascii_uppercase for second in ascii_uppercase)
+
+
+def _numbered(words: str) -> Iterable[str]:
+    yield words
+    plain = words.removeprefix("a ").removeprefix("an ")
+    number = 2
+    while True:
+        yield f"{plain} {number}"
+        number += 1
+
+
+def _kind_words(kind: str, name: str) -> str:
+    if kind == "PLACE":
+        return _place_words(name)
+    if kind == "AGE" and name.isdigit():
+        return _age_words(int(name))
+    if kind in {"DATE_OF_BIRTH", "DATE"} and (year := regex.search(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)", name)):
+        return f"a date in the {year.group()[:3]}0s"
+    return _WORDS[kind]
+
+
+def _place_words(name: str) -> str:
+    """Return a place one level up: of a city its country, of a country its part of the world."""
+    parts = [folded(part).removeprefix("the ") for part in name.split(",")]
+    country = next((part for part in parts if part in countries()), "")
+    if country:
+        return f"a {'city' if len(parts) > 1 else 'country'} in {countries()[country]}"
+    city = next((part for part in parts if part in cities()), "")
+    return f"a city in {cities()[city]}" if city else "a place"
+
+
+def _age_words(age: int) -> str:
+    if age < 10:  # noqa: PLR2004 - a decade
+        return "under 10"
+    return f"over {OLDEST}" if age > OLDEST else f"{age // 10}0 to {age // 10}9"
+
+
+def _people(text: str, spans: Sequence[Span]) -> dict[str, str]:
+    """Return of each name the longest name that says the same person: "Khan" is "Ali Khan"."""
+    names = sorted({text[span.start : span.end] for span in spans}, key=lambda name: (-len(name.split()), name))
+    whole: dict[str, str] = {}
+    for name in names:
+        parts = set(folded(name).split())
+        of = [other for other in whole.values() if parts <= set(other.split())]
+        whole[name] = of[0] if of else folded(name)
+    return whole

@@ -1,0 +1,198 @@
+"""Names of persons: which are tied to somebody of the question, and which are public."""
+
+from collections.abc import Iterator
+
+import regex
+
+from drag_graph.privacy.passage import Passage
+from drag_graph.privacy.public import EPONYM, countries, folded, is_known_person, is_place, may_be_a_name, words
+from drag_graph.privacy.spans import Public, Span
+
+_PART = r"(?!(?:and|or)\b)\p{Lu}[\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
+_PARTICLE = r"(?:de|del|della|di|da|dos|das|do|du|la|le|van|von|der|den|ter|ten|te|bin|ibn|bint|al|el|af|av|zu|y|e|'t|st\.?)"
+NAME = rf"(?:{_PART}\.?(?:\s+(?:{_PARTICLE}\s+){{0,2}}(?:{_PART}|\p{{Lu}}\.)){{0,3}})"
+_ANY_CASE = r"(?:[\p{L}\p{M}][\p{L}\p{M}'’.-]*(?:\s+[\p{L}\p{M}][\p{L}\p{M}'’-]*){0,2})"
+_TITLE = r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Madam|Herr|Frau|Señora?|Mme|Mlle|Monsieur|Madame|Nurse|Officer|Sergeant|Captain|Rev|Reverend|Judge|Justice|Doctor)\b\.?\s+"
+_KIN = (
+    r"(?:wife|husband|son|daughter|kid|child|mother|father|mom|mum|dad|brother|sister|uncle|aunt|grandmother|grandfather|grandma|grandpa|"
+    r"nephew|niece|cousin|boyfriend|girlfriend|partner|fiancée?|friend|boss|manager|colleague|coworker|co-worker|neighbou?r|landlord|"
+    r"roommate|flatmate|doctor|dentist|therapist|teacher|tutor|lawyer|client|patient|student|employee|assistant|guardian)"
+)
+_INTRODUCED = regex.compile(
+    r"(?i:\b(?:my|her|his|their|whose|the|full|maiden|legal|first|last|real|given|family|account|user|patient(?:['’]s)?)\s+(?:full |maiden |first |last )?name(?:\s+(?:on|in|of|for)\s+[\w\s]{1,30}?)?(?:\s+(?:is|was|reads)|\s*:)"
+    r"|\bname\s*:|\bname\s+is|\b(?:directed|written|signed|asked|posted|submitted|sent|reported|filed|prepared|requested) by\s*:?|\bcalled|\bnamed|\bcall(?:s|ed)? me"
+    r"|\bsigned,?|\bsincerely,|\bregards,|\byours,|\bcheers,|\bthanks,|\bthis is|\bhere is|\bI am|\bI['’]m|\bI,|\bdear|\bhi|\bhello|\bhey"
+    r"|\bon behalf of|\bbelong(?:s|ing) to|\bissued to|\bregistered (?:to|under)|\bin the name of|\baccount (?:holder|of)|\bcare of|\bc/o|\battn:?|\bcontact|\bask for|\bspeak (?:to|with)"
+    rf"|\b(?:my|our|his|her|their)\s+(?:\w+\s+)?{_KIN},?|\b(?:patient|client|employee|resident|customer|user|account holder|applicant|defendant|suspect|tenant|contractor)\b)"
+    rf"\s+(?:{_TITLE})?(?P<name>{NAME})"
+)
+_LOWER_INTRODUCED = regex.compile(
+    rf"(?i:\bmy (?:full )?name is|\bfollow up with|\bthis is my (?:friend|colleague))\s+(?P<name>{_ANY_CASE})"
+)
+_LOWER_REST = regex.compile(r"(?i)\s+(?:and|in|from|at|is|was|but|who|i|with|please|on|can|could)\b.*", regex.DOTALL)
+_WITH_AGE = regex.compile(
+    rf"(?P<name>{NAME})\s*(?:,\s*(?:an?\s+)?|\(\s*|\s+is\s+(?:an?\s+)?|\s+)(?:aged?\s+)?\d{{1,3}}(?=\)|\s*[-–]?\s*(?:years?|yrs?|y/?o|months?)\b|,)"
+)
+_AGE_BEFORE = regex.compile(rf"(?i:\b\d{{1,3}}[-\s]year[-\s]olds?\s+(?:\w+\s+){{0,3}}?)(?:named\s+|called\s+)?(?P<name>{NAME})")
+_OWNED = regex.compile(
+    rf"(?P<name>{NAME})['’]s\s+(?i:(?:\w+\s+)?(?:ssn|social security|passport|driver|licen[cs]e|account|e-?mail|phone|address|aadhaa?r|pan|salary|password|medical|credit|bank|insurance|employee|case file|tax|birthday|date of birth|diagnosis|kid|wife|husband|son|daughter|mother|father))\b"
+)
+_LIVES = regex.compile(
+    rf"(?P<name>{NAME})\s+(?i:(?:currently |now )?(?:lives|resides|works|is from|is (?:living|staying|based)|was born|moved|born))\b"
+)
+_TITLED = regex.compile(rf"\b{_TITLE}(?P<name>{NAME})")
+_FULL_WITH_INITIAL = regex.compile(
+    rf"\b(?P<name>{_PART}(?:\s\p{{Lu}}\.?){{1,2}}\s(?:{_PARTICLE}\s+)?\p{{Lu}}\p{{Ll}}[\p{{L}}\p{{M}}'’-]+)"
+)
+_SPEAKER = regex.compile(rf"(?m)^(?P<name>{_PART}(?:\s{_PART})?):\s(?=\S)")
+_ADDRESSED = regex.compile(
+    rf"(?:^|[.?!]\s+|,\s*)(?P<name>{_PART}),\s+(?i:can|could|would|will|please|do)\b|,\s(?P<name>{_PART})[!?](?=\s|$)"
+)
+_FOREIGN = regex.compile(
+    r"(?P<name>(?:[\p{Cyrillic}\p{Hebrew}\p{Arabic}\p{Armenian}\p{Georgian}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Thai}\p{M}]{2,}|\p{Greek}{3,})(?:[\s-](?:[\p{Cyrillic}\p{Hebrew}\p{Arabic}\p{Armenian}\p{Georgian}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Thai}\p{M}]{2,}|\p{Greek}{3,})){0,3}|[\p{Han}]{2,6}(?:[\s·・][\p{Han}]{1,4})?|[\p{Hiragana}\p{Katakana}・ー]{2,12}(?:\s[\p{Hiragana}\p{Katakana}]{2,8})?|\p{Hangul}{2,4}(?:\s\p{Hangul}{1,3})?)"
+)
+_IS_NAME_OF_THING = regex.compile(
+    r"(?i)^\s*(?:street|st|road|avenue|university|college|school|hospital|inc|ltd|corp|company|bank|group|orchestra|country club)\b"
+)
+_TIES = (
+    (_INTRODUCED, "introduced"), (_LOWER_INTRODUCED, "introduced"), (_WITH_AGE, "with an age"), (_AGE_BEFORE, "with an age"), (_OWNED, "owner"), (_LIVES, "resident"),
+)  # fmt: skip
+_EDGE = regex.compile(rf"^(?i:{_TITLE.replace(chr(92) + 'b', '')})|['’]s?$|[\s,.]+$")
+
+
+SHORTEST = 2
+"""Letters of the shortest name; its parts are longer."""
+
+
+class People:
+    """Tells private names from public ones. `strict` lets single names go too, unless they are known."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+
+    def find(self, passage: Passage, contacts: list[Span]) -> tuple[list[Span], list[Public]]:
+        """Return the private names, and the seen ones that stay. `contacts` are private details found before."""
+        private: list[Span] = []
+        public: list[Public] = []
+        for start, end, detector in _tied(passage.text):
+            private.append(Span(start, end, "PERSON", detector))
+        for start, end, detector in self._seen(passage):
+            why = self._stays(passage, start, end, private, contacts)
+            if why:
+                public.append(Public(start, end, "PERSON", detector, why))
+            else:
+                private.append(Span(start, end, "PERSON", detector))
+        private += _again(passage.text, private)
+        return private, [
+            item for item in public if not any(item.start < span.end and span.start < item.end for span in private)
+        ]
+
+    def _seen(self, passage: Passage) -> Iterator[tuple[int, int, str]]:
+        """Return what looks like a name, tied to somebody or not."""
+        text = passage.text
+        for entity in passage.entities:
+            if entity.type == "PERSON":
+                start, end = trimmed(text, entity.start, entity.end)
+                if start < end:
+                    yield start, end, "spacy"
+        for match in _FULL_WITH_INITIAL.finditer(text):
+            yield *match.span("name"), "initial"
+        for match in _TITLED.finditer(text):
+            yield *match.span("name"), "title"
+        if passage.is_open:
+            for pattern in (_SPEAKER, _ADDRESSED):
+                for match in pattern.finditer(text):
+                    yield *match.span("name"), "speaker"
+        for match in _FOREIGN.finditer(text):
+            yield *match.span("name"), "script"
+
+    def _stays(self, passage: Passage, start: int, end: int, private: list[Span], contacts: list[Span]) -> str:
+        """Return why a name that is tied to nobody stays, or nothing."""
+        text = passage.text
+        name = text[start:end]
+        if why := _is_public(text, start, end):
+            return why
+        low, high = passage.segment(start)
+        if any(low <= span.start < high for span in (*private, *contacts)):
+            return ""
+        if " " in name or self._strict or passage.is_open:
+            return ""
+        return "a single name that nothing ties to a person"
+
+
+def _is_public(text: str, start: int, end: int) -> str:
+    """Return why a name is public wherever it stands, or nothing."""
+    name = text[start:end]
+    reasons = {
+        "it is a replacement": _is_replacement(text, start, end),
+        "it is no person's name": name.isascii() and not may_be_a_name(name),
+        "the person is known to the public": is_known_person(name),
+        "it is a place": is_place(name),
+        "it is part of the name of a thing": EPONYM.match(text, end),
+    }
+    return next((why for why, holds in reasons.items() if holds), "")
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a name's span without title, genitive, and what stands on the next line."""
+    piece = text[start:end].partition("\n")[0]
+    end = start + len(piece)
+    while match := _EDGE.search(text[start:end]):
+        if match.start() == 0:
+            start += match.end()
+        else:
+            end = start + match.start()
+        if start >= end:
+            break
+    return start, end
+
+
+def _tied(text: str) -> Iterator[tuple[int, int, str]]:
+    """Return the names that the words around them tie to a person of the question."""
+    for pattern, detector in _TIES:
+        for match in pattern.finditer(text, overlapped=True):
+            start, end = match.span("name")
+            if pattern is _LOWER_INTRODUCED and text[start].islower():
+                end = start + len(_LOWER_REST.sub("", text[start:end]))
+            start, end = trimmed(text, start, end)
+            name = text[start:end]
+            lowered = pattern is _LOWER_INTRODUCED
+            if len(name) < SHORTEST or (not lowered and not _is_name(name)) or _is_replacement(text, start, end):
+                continue
+            if detector != "introduced" and is_known_person(name):
+                continue
+            if _IS_NAME_OF_THING.match(text, end) or EPONYM.match(text, end):
+                continue
+            yield start, end, detector
+
+
+def _is_name(name: str) -> bool:
+    plain = folded(name)
+    return may_be_a_name(name) and plain not in words() and plain not in countries() and not _NATION.fullmatch(plain)
+
+
+_NATION = regex.compile(
+    r"(?:\w+(?:ish|ese|ian|ean|ans?|i)|german|french|dutch|greek|swiss|czech|thai|welsh|irish|catholic|christian|muslim|jewish|hindu|buddhist|sorry|glad|ceo|cfo|cto|hr|it|md|phd)"
+)
+
+
+def _again(text: str, private: list[Span]) -> Iterator[Span]:
+    """Return further mentions of the private names, whole or in part."""
+    parts: set[str] = set()
+    for span in private:
+        name = text[span.start : span.end]
+        parts.add(name)
+        parts.update(
+            part for part in name.split() if len(part) > SHORTEST and part[0].isupper() and folded(part) not in words()
+        )
+    if not parts:
+        return
+    some = "|".join(regex.escape(part) for part in sorted(parts, key=len, reverse=True))
+    for match in regex.finditer(rf"(?<![\p{{L}}\p{{N}}@._-])(?:{some})(?![\p{{L}}\p{{N}}@_])", text):
+        yield Span(match.start(), match.end(), "PERSON", "mention")
+
+
+def _is_replacement(text: str, start: int, end: int) -> bool:
+    return bool(regex.fullmatch(r"(?:Person\s)?[A-Z]{1,2}|Person", text[start:end])) and bool(
+        regex.search(r"Person(?: [A-Z]{1,2})?$", text[max(0, start - 8) : end])
+    )

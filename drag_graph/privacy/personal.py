@@ -1,0 +1,192 @@
+"""What belongs to a person: birth, age, place, employer, job."""
+
+from collections.abc import Iterator, Sequence
+
+import regex
+
+from drag_graph.privacy.passage import FIRST_PERSON, Passage
+from drag_graph.privacy.public import folded, is_place, jobs, words
+from drag_graph.privacy.spans import Public, Span
+
+_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+DATE = (
+    rf"(?:\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}(?:[T\s]\d{{2}}:\d{{2}}(?::\d{{2}})?)?|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+\d{{4}}"
+    rf"|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}|\d{{1,2}}[\s-]{_MONTH}[\s-]\d{{2,4}})"
+)
+_BORN = regex.compile(
+    rf"(?i)\b(?:born(?: on| in)?|birth ?date|date of birth|d\.?o\.?b\.?|birthday|birth)(?:[^\d\n]{{0,25}}?)(?P<date>{DATE}|(?<=born in\s|born\s)\d{{4}}\b)"
+)
+_DATE = regex.compile(rf"(?i)(?<![\w./-]){DATE}(?![\w/-])")
+_AGE = regex.compile(
+    r"(?i)\b(?P<age>\d{1,3})(?=[\s-]*(?:years?|yrs?)[\s-]*(?:old|of age)?\b|\s*y/?o\b)|\b(?:aged?|turn(?:ed|s|ing)?|age of|age is|age:)\s+(?P<age>\d{1,3})\b(?!\s*(?:%|percent|kg|mg|km|miles|dollars))|(?<=,\s)(?P<age>\d{2})(?=,\s+(?:from|of|a|an|who|living|lives)\b)"
+)
+_WORK = regex.compile(
+    r"(?i:\b(?:works?|working|worked|employed|job|position|internship|interned|hired|a year|spent \w+ years?)\s+(?:for|at|by|with)\s+(?:the\s+)?)(?P<org>{ORG})".replace(
+        "{ORG}", r"[\p{Lu}\d][\p{L}\p{N}&'’.-]*(?:(?:,?\s(?:of|and|&|for|the)\s|,?\s)[\p{Lu}\d&][\p{L}\p{N}&'’.-]*){0,5}"
+    )
+)
+_CAPITALS = r"[\p{Lu}][\p{L}\p{M}&'’.-]*(?:(?:,?\s(?:of|and|&|for|the|de|la|del|di|am|an|der|upon|on|sur)\s|\s|,\s(?=(?:Inc|Ltd|LLC|Co|Corp|GmbH)\b))[\p{Lu}\d&][\p{L}\p{M}\p{N}&'’.-]*){0,5}"
+_FROM = regex.compile(
+    rf"(?i:\bfrom|\bat|\bof|\bin|\bnear|\bto|\baround|\bvia)\s+(?:the\s+)?(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}))?"
+)
+_AFTER_STREET = regex.compile(rf"^(?P<sep>,?\s+(?:in\s+)?)(?P<place>(?:\d{{4,6}}\s+)?{_CAPITALS}(?:,\s+{_CAPITALS})?)")
+_LIVING = regex.compile(
+    rf"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|based|born|raised|grew up|moved(?: here)?|stay(?:s|ed|ing)?|settled|located|home ?town|home city|i['’]m|i am|travel(?:l?ing|s)?|visit(?:ing)?|com(?:e|es|ing)|fly(?:ing)?|here|support\s+\w+)(?:\s+back)?(?:\s+(?:in|at|to|from|near|outside|around|is))+\s+(?:the\s+)?(?:city of\s+|town of\s+|village of\s+)?|\bhome ?(?:town|city)(?: is|:)?\s+)"
+    rf"(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}))?"
+)
+_JOB_WORD = r"[\p{L}][\p{L}'’/&-]*"
+_JOB = regex.compile(
+    rf"(?i:\b(?:as an?|i am an?|i['’]m an?|i work as an?|works? as an?|working as an?|worked as an?|employed as an?|job:?(?: is)?(?: an?)?|occupation:?(?: is)?|profession:?(?: is)?|my job is(?: an?)?)\s+)(?P<job>{_JOB_WORD}(?:,?\s(?:and\s)?{_JOB_WORD}){{0,4}})"
+)
+_APPOSED = regex.compile(
+    rf"^(?:,|\s*\n+|\s+\()\s*(?:(?:an?|the|our|their)\s+)?(?P<job>{_JOB_WORD}(?:,?\s(?:and\s)?{_JOB_WORD}){{0,4}})"
+)
+_BEFORE = regex.compile(rf"(?P<job>(?:{_JOB_WORD}\s){{0,3}}{_JOB_WORD})\s+(?:named\s+|called\s+)?$")
+
+
+class Personal:
+    """Finds what is private because of whom it belongs to. `people` are the private names found before."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+
+    def find(self, passage: Passage, private: Sequence[Span]) -> tuple[list[Span], list[Public]]:
+        """Return the private details, and the seen ones that stay. `private` are the spans found before."""
+        text = passage.text
+        personal = [part for part in passage.segments if any(part[0] <= span.start < part[1] for span in private)]
+        mine = [part for part in passage.segments if FIRST_PERSON.search(text, *part)]
+        found = [
+            *_born(text),
+            *_places(passage, private, personal, mine),
+            *_jobs(text, private),
+            *_work(passage, private, personal, mine),
+        ]
+        public: list[Public] = []
+        for span in (*_dates(text), *_ages(text)):
+            if (
+                self._strict
+                or any(low <= span.start < high for low, high in personal)
+                or (passage.is_open and self._is_own(span, mine))
+            ):
+                found.append(span)
+            else:
+                public.append(
+                    Public(span.start, span.end, span.type, span.detector, "no name, contact or place is told with it")
+                )
+        return found, public
+
+    @staticmethod
+    def _is_own(span: Span, mine: Sequence[tuple[int, int]]) -> bool:
+        return any(low <= span.start < high for low, high in mine)
+
+
+def _born(text: str) -> Iterator[Span]:
+    for match in _BORN.finditer(text):
+        yield Span(match.start("date"), match.end("date"), "DATE_OF_BIRTH", "birth")
+
+
+def _dates(text: str) -> Iterator[Span]:
+    for match in _DATE.finditer(text):
+        yield Span(match.start(), match.end(), "DATE", "date")
+
+
+def _ages(text: str) -> Iterator[Span]:
+    for match in _AGE.finditer(text):
+        yield Span(match.start("age"), match.end("age"), "AGE", "age")
+
+
+def _places(
+    passage: Passage, private: Sequence[Span], personal: Sequence[tuple[int, int]], mine: Sequence[tuple[int, int]]
+) -> Iterator[Span]:
+    text = passage.text
+    for low, high in {*personal, *mine}:
+        for match in _LIVING.finditer(text, low, high):
+            yield from _place(match)
+    for entity in passage.entities:
+        within = any(low <= entity.start < high for low, high in personal) or (
+            passage.is_open and any(low <= entity.start < high for low, high in mine)
+        )
+        if entity.type in {"GPE", "LOC", "FAC"} and within:
+            yield Span(entity.start, entity.end, "PLACE", "spacy")
+    for low, high in personal:
+        for match in _FROM.finditer(text, low, high):
+            name = match["place"]
+            if is_place(name) or (match["more"] and is_place(match["more"])):
+                yield from _place(match)
+    for span in private:
+        if span.type == "STREET_ADDRESS" and (match := _AFTER_STREET.match(text[span.end :])) and not _begins(match["place"]):
+            yield Span(span.end + match.start("place"), span.end + match.end("place"), "PLACE", "after a street")
+
+
+def _begins(text: str) -> bool:
+    """Whether a text begins as a sentence does."""
+    return folded(text.split()[0].strip(",")) in words()
+
+
+def _place(match: "regex.Match[str]") -> Iterator[Span]:
+    start, end = match.span("place")
+    if not _begins(match["place"]):
+        yield Span(start, match.end("more") if match["more"] and is_place(match["more"]) else end, "PLACE", "resident")
+
+
+def _work(
+    passage: Passage, private: Sequence[Span], personal: Sequence[tuple[int, int]], mine: Sequence[tuple[int, int]]
+) -> Iterator[Span]:
+    text = passage.text
+    for low, high in {*personal, *mine}:
+        for match in _WORK.finditer(text, low, high):
+            yield Span(match.start("org"), match.end("org"), "ORGANIZATION", "work")
+    for entity in passage.entities:
+        if entity.type == "ORG" and (
+            any(low <= entity.start < high for low, high in personal)
+            or (passage.is_open and any(low <= entity.start < high for low, high in mine))
+        ):
+            yield Span(entity.start, entity.end, "ORGANIZATION", "spacy")
+    for span in private:
+        if span.type == "PERSON" and (
+            match := regex.match(
+                rf"(?:,\s+[^,.()\n]{{3,60}}?)?\s+(?:is\s+)?(?:from|at|of|with)\s+(?P<org>{_CAPITALS})", text[span.end :]
+            )
+        ):
+            start, end = span.end + match.start("org"), span.end + match.end("org")
+            yield Span(start, end, "PLACE" if is_place(text[start:end]) else "ORGANIZATION", "after a name")
+
+
+def _jobs(text: str, private: Sequence[Span]) -> Iterator[Span]:
+    people = [span for span in private if span.type == "PERSON"]
+    for span in people:
+        if match := _APPOSED.match(text[span.end : span.end + 120]):
+            yield from _job(span.end + match.start("job"), match["job"])
+        before = text[max(0, span.start - 80) : span.start]
+        if match := _BEFORE.search(before):
+            yield from _job_before(span.start - len(before) + match.start("job"), match["job"])
+    for match in _JOB.finditer(text):
+        yield from _job(match.start("job"), match["job"])
+
+
+def _job(start: int, text: str) -> Iterator[Span]:
+    """Return the job that a text begins with, up to its last word that names one."""
+    end = 0
+    for match in regex.finditer(_JOB_WORD, text):
+        if (
+            match.group().casefold() in {"at", "in", "from", "for", "named", "who", "of", "with", "by", "to", "i", "is", "and"}
+            and end
+        ):
+            break
+        if match.group().casefold().removesuffix("s") in jobs() or match.group().casefold() in jobs():
+            end = match.end()
+    if end:
+        yield Span(start, start + end, "JOB", "job")
+
+
+def _job_before(start: int, text: str) -> Iterator[Span]:
+    found = list(regex.finditer(_JOB_WORD, text))
+    if found and found[-1].group().casefold() in jobs():
+        first = len(found) - 1
+        while (
+            first
+            and found[first - 1].group()[0].isupper()
+            and found[first - 1].group().casefold() not in {"as", "a", "an", "the"}
+        ):
+            first -= 1
+        yield Span(start + found[first].start(), start + found[-1].end(), "JOB", "job")

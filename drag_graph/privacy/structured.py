@@ -1,0 +1,118 @@
+"""Details of a telling format or checksum, found without a language model: Presidio's recognisers and patterns of our own."""
+
+import ipaddress
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import regex
+from presidio_analyzer.predefined_recognizers import (
+    AuTfnRecognizer,
+    CreditCardRecognizer,
+    CryptoRecognizer,
+    EsNieRecognizer,
+    EsNifRecognizer,
+    FiPersonalIdentityCodeRecognizer,
+    IbanRecognizer,
+    InAadhaarRecognizer,
+    ItFiscalCodeRecognizer,
+    KrRrnRecognizer,
+    NhsRecognizer,
+    PlPeselRecognizer,
+    SgFinRecognizer,
+)
+
+from drag_graph.privacy.spans import Span
+
+_compile = partial(regex.compile, flags=regex.IGNORECASE)
+EMAIL = _compile(
+    r"(?<![\w.+-])[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]{0,63}[\p{L}\p{N}_+-]@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62})?\.)+\p{L}{2,24}\b"
+)
+PHONE = regex.compile(
+    r"(?<![\w.,+/-])(?:"
+    r"\+\d{1,3}(?:[\s./-]?\(?\d{1,6}\)?){2,7}"  # +45 12 34 56 78
+    r"|00\d{1,3}[\s.-](?:\(?\d{1,6}\)?[\s./-]?){2,6}\d"
+    r"|\(\d{2,5}\)[\s.-]?\d{2,5}(?:[\s.-]\d{2,5}){1,3}"  # (202) 555-0143
+    r"|\d{3}[.-]\d{3}[.-]\d{4}"
+    r"|0\d{2,4}[\s-]\d{3,4}[\s-]\d{3,4}"
+    r")(?![\w/]|[.,-]\d)"
+)
+DIGITS_OF_A_PHONE = range(7, 17)
+SECRET = regex.compile(
+    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_\w{40,}|\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}"
+    r"|\bxox[abprs]-[A-Za-z0-9-]{10,}|\bAIza[0-9A-Za-z_-]{35}\b|\bhf_[A-Za-z0-9]{30,}|\bglpat-[\w-]{20,}"
+    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{5,}|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----)?"
+)
+SSN = regex.compile(r"(?<![\w-])(?!000|666)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
+NINO = regex.compile(r"\b(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z](?:\s?\d{2}){3}\s?[A-D]\b")
+URL = _compile(r"\bhttps?://[^\s<>\"'()]+|\bwww\.[\w-]+(?:\.[\w-]+)+(?:/[^\s<>\"'()]*)?")
+COORDINATES = _compile(
+    r"(?<![\w.])[-+]?\d{1,2}\.\d{3,}°?\s*[NS]?\s*[,;/]\s*[-+]?\d{1,3}\.\d{3,}°?\s*[EW]?(?![\w.]*\d)"
+    r"|\d{1,3}°\s?\d{1,2}['′]\s?(?:\d{1,2}(?:\.\d+)?[\"″]\s?)?[NS]\W{0,3}\d{1,3}°\s?\d{1,2}['′]\s?(?:\d{1,2}(?:\.\d+)?[\"″]\s?)?[EW]\b"
+)
+IPV4 = regex.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
+IPV6 = regex.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{1,4}:|:){2,7}[0-9A-Fa-f:]*[0-9A-Fa-f](?![\w:])")
+MAC = regex.compile(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
+VIN = regex.compile(r"\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-HJ-NPR-Z0-9]{9}[A-HJ-NPR-Z0-9]{2}\d{6}\b")
+
+_PLAIN = (
+    (EMAIL, "EMAIL"),
+    (SECRET, "SECRET"),
+    (COORDINATES, "COORDINATES"),
+    (SSN, "NATIONAL_ID"),
+    (NINO, "NATIONAL_ID"),
+    (MAC, "MAC_ADDRESS"),
+)
+_MANY_DIGITS = regex.compile(r"\d(?:[\s.-]?[\dA-Z]){7,}|\b[13][1-9A-HJ-NP-Za-km-z]{25,}|\bbc1\w{11,}")
+
+
+class StructuredDetector:
+    """Finds what a format or a checksum tells."""
+
+    def __init__(self) -> None:
+        kinds: dict[str, list[Any]] = {
+            "CREDIT_CARD": [CreditCardRecognizer()],
+            "IBAN": [IbanRecognizer()],
+            "CRYPTO_WALLET": [CryptoRecognizer()],
+            "NATIONAL_ID": [
+                AuTfnRecognizer(), EsNieRecognizer(), EsNifRecognizer(), FiPersonalIdentityCodeRecognizer(), InAadhaarRecognizer(),
+                ItFiscalCodeRecognizer(), KrRrnRecognizer(), NhsRecognizer(), PlPeselRecognizer(), SgFinRecognizer(),
+            ],
+        }  # fmt: skip
+        self._recognizers = [(kind, recognizer) for kind, some in kinds.items() for recognizer in some]
+
+    def find(self, text: str) -> list[Span]:
+        """Return the spans found; they may overlap, the surer ones first."""
+        return [*self._formats(text), *self._checksums(text), *phones(text)]
+
+    def _formats(self, text: str) -> Iterator[Span]:
+        for pattern, kind in _PLAIN:
+            for match in pattern.finditer(text):
+                yield Span(match.start(), match.end(), kind, "format")
+        for pattern in (IPV4, IPV6):
+            for match in pattern.finditer(text):
+                if _is_global(match.group()):
+                    yield Span(match.start(), match.end(), "IP_ADDRESS", "format")
+
+    def _checksums(self, text: str) -> Iterator[Span]:
+        if not _MANY_DIGITS.search(text):
+            return
+        for kind, recognizer in self._recognizers:
+            for result in recognizer.analyze(text, recognizer.supported_entities, None):
+                if result.score >= 1:
+                    yield Span(result.start, result.end, kind, recognizer.name)
+
+
+def phones(text: str) -> Iterator[Span]:
+    """Return numbers written as telephone numbers are."""
+    for match in PHONE.finditer(text):
+        if sum(map(str.isdigit, match.group())) in DIGITS_OF_A_PHONE:
+            yield Span(match.start(), match.end(), "PHONE", "format")
+
+
+def _is_global(text: str) -> bool:
+    """Whether an address is one of the internet; those of examples, networks at home and this machine tell nothing."""
+    try:
+        return ipaddress.ip_address(text).is_global
+    except ValueError:
+        return False
