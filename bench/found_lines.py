@@ -85,8 +85,8 @@ def row(outcome: Outcome, alone: Sequence[bool]) -> str:
 def by_number_stored(given: argparse.Namespace) -> None:
     """Print a row a number of stored questions; those asked are the same."""
     read = partial(read_task, "qasc", namespace="default", data=given.data, evidence="evidence_llm", limit=None)
-    items = sorted(read(split="all"), key=lambda item: item.query.id)
-    test = {item.query.id for item in read(split="test")}
+    items = sorted(read(split="all").items, key=lambda item: item.query.id)
+    test = {item.query.id for item in read(split="test").items}
     asked = [item for item in items if item.query.id in test][: given.rows]
     alone: list[bool] = []
     found: dict[int, Outcome] = {int(number): [] for number in given.stored.split(",")}
@@ -123,7 +123,7 @@ def main() -> None:
         return
     items = read_task(
         "qasc", namespace="default", data=given.data, evidence="evidence_llm", split=given.split, limit=given.rows
-    )
+    ).items
     merged: dict[float | None, Outcome] = {}
     for number in range(given.folds):
         asked = items[number :: given.folds]

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from . import options
+from .output import Force, require_harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,8 @@ def run(
     from . import progress, render
 
     chosen = _modes(modes)
-    items = read_task(task, namespace=settings.namespace, data=data, evidence=evidence, split=split, limit=limit)
+    given = read_task(task, namespace=settings.namespace, data=data, evidence=evidence, split=split, limit=limit)
+    items = given.items
     with open_session(settings) as session:
         student = session.student()
         about = _about(settings, task, split, evidence, student, items)
@@ -115,7 +117,9 @@ def run(
                 return session.asker(session.teacher_as_student(), mode="none")
             return session.asker(student, mode="evidence" if mode in lines_of else cast("Mode", mode))
 
-        evaluation = Evaluation(place, items, chosen, asker, own(session.store.read), lines_of, about)
+        evaluation = Evaluation(
+            place, items, chosen, asker, own(session.store.read), lines_of, about, {"left_out": given.left_out}
+        )
         with progress.progress(len(items) * len(chosen), quiet=json, priced=False) as shown:
             summary = evaluation.run(on_item=shown)
     if json:
@@ -123,7 +127,9 @@ def run(
     else:
         from drag_graph.evaluation.outcome import table
 
-        render.write(f"{task}, {len(items)} items, {student.name} ({student_scoring(student)})\n\n{table(summary)}\n{place}")
+        left_out = "".join(f", {n} rows {why.replace('_', ' ')} left out" for why, n in given.left_out.items() if n)
+        head = f"{task}, {len(items)} items{left_out}, {student.name} ({student_scoring(student)})"
+        render.write(f"{head}\n\n{table(summary)}\n{place}")
 
 
 def student_scoring(student: Any) -> str:
@@ -145,12 +151,12 @@ def compare(
       drag-graph eval compare A B --mode evidence
       drag-graph eval compare A A --mode graph,evidence
     """
-    from drag_graph.evaluation.outcome import by_mode, difference, read_records
+    from drag_graph.evaluation.outcome import difference, read_mode
 
     from . import render
 
     one, _, other = mode.partition(",")
-    found = difference(by_mode(read_records(first)).get(one, []), by_mode(read_records(second)).get(other or one, []))
+    found = difference(read_mode(first, one), read_mode(second, other or one))
     if json:
         render.document(found)
         return
@@ -165,10 +171,13 @@ def compare(
 
 
 @app.command()
+@options.with_settings()
 def picture(
+    settings: "Settings",
     folders: Annotated[list[Path], typer.Argument(help="The folders of outcomes.", show_default=False)],
     over: Annotated[str, typer.Option("--over", help="The setting that they differ in: max_lines, top_k, threshold ...")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The picture; .svg, .png or .pdf.")] = Path("sweep.svg"),
+    force: Force = False,
 ) -> None:
     """Draw the accuracy of each mode over a setting, from outcomes that were asked under different values of it.
 
@@ -184,9 +193,13 @@ def picture(
 
     if output.suffix not in {".svg", ".png", ".pdf"} or not output.parent.is_dir():
         raise ConfigurationError(f"{output} can be no picture", hint="Name a .svg, .png or .pdf in a folder that is there.")
+    require_harmless(output, settings.own_files, force=force)
     outcomes: dict[float, list[Record]] = {}
     for folder in folders:
-        value = read_about(folder)["settings"].get(over)
+        asked_under = read_about(folder)["settings"]
+        if over not in asked_under:
+            raise ConfigurationError(f"{over} is no setting of {folder}", hint=f"It has {', '.join(sorted(asked_under))}.")
+        value = asked_under[over]
         if not isinstance(value, int | float) or value in outcomes:
             said = f"{folder} was asked under {over} = {value}, which is no number or that of another outcome"
             raise ConfigurationError(said, hint="Give outcomes that differ in it.")

@@ -46,7 +46,8 @@ def table(
 
     given = _read(file)
     runs = [load_settings(values) for values in _combinations(given, file.stem, flags)]
-    tasks = {task: read_task(task, namespace=runs[0].namespace, data=data, split=split, limit=limit) for task in given["tasks"]}
+    namespace = runs[0].namespace
+    tasks = {task: read_task(task, namespace=namespace, data=data, split=split, limit=limit).items for task in given["tasks"]}
     asked = len(runs) * len(given["modes"]) * sum(map(len, tasks.values()))
     head = {"table": given["title"], "evaluations": len(runs) * len(tasks), "student_asked": asked}
     render.fields({**head, **_price(runs, tasks)}, as_json=False)

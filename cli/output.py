@@ -40,14 +40,15 @@ def written(output: Path | None, settings: "Settings", *, force: bool = False) -
         return
     from drag_graph.files import replacing
 
-    _require_harmless(output, settings.own_files, force=force)
+    require_harmless(output, settings.own_files, force=force)
     with replacing(output) as file, redirect_stdout(file):
         yield
     sys.stdout.flush()
     typer.echo(f"Wrote {output}", err=True)
 
 
-def _require_harmless(output: Path, own_files: tuple[Path, ...], *, force: bool) -> None:
+def require_harmless(output: Path, own_files: tuple[Path, ...], *, force: bool) -> None:
+    """Raise ConfigurationError for the store, its ledger and their like, and without `force` for any file that is there."""
     from drag_graph.errors import ConfigurationError
 
     target = output.resolve()

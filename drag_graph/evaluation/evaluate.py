@@ -5,7 +5,7 @@ Stores and models come in by the pipeline's own doors: what is measured is what 
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +43,8 @@ class Evaluation:
     """The modes that show something else than the item's own subgraph. Their answers are not kept."""
     about: dict[str, Any]
     """What determines the answers: an evaluation goes on only under the same."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What the summary tells beside."""
 
     def run(self, on_item: Callable[[float], None] = lambda _cost: None) -> dict[str, Any]:
         """Ask what is not asked yet; return the summary, which is written beside the items.
@@ -69,7 +71,7 @@ class Evaluation:
                     file.write(json.dumps(record.document(), ensure_ascii=False) + "\n")
                     file.flush()
         records = read_records(self.folder)
-        summary = summary_of(records, self.about)
+        summary = summary_of(records, {**self.about, **self.notes})
         write_lines(self.folder / SUMMARY, [json.dumps(summary, ensure_ascii=False, indent=2)])
         write_lines(self.folder / TABLE, outcome.table(summary).splitlines())
         pictures.draw(records, self.folder)

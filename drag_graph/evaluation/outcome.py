@@ -69,6 +69,14 @@ def read_records(folder: Path) -> list[Record]:
         return [Record.of(json.loads(line)) for line in file if line.endswith("\n")]
 
 
+def read_mode(folder: Path, mode: str) -> list[Record]:
+    """Return the items of an outcome that were asked in a mode. Raises InputError where none was."""
+    found = by_mode(read_records(folder))
+    if mode not in found:
+        raise InputError(f"{folder} has no mode {mode!r}", hint=f"It has {', '.join(found)}.")
+    return found[mode]
+
+
 def read_about(folder: Path) -> dict[str, Any]:
     """Return what determines the answers of an outcome. Raises InputError where the folder does not say."""
     try:

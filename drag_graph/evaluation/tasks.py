@@ -31,6 +31,14 @@ class TaskItem:
         return {**head, "evidence": list(self.evidence)}
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The items of a task, and how many of the rows that were read are left out: `unusable`, `without_evidence`."""
+
+    items: list[TaskItem]
+    left_out: dict[str, int]
+
+
 def read_task(
     task: str,
     *,
@@ -39,32 +47,34 @@ def read_task(
     evidence: str = "",
     split: Split = "all",
     limit: int | None = None,
-) -> list[TaskItem]:
+) -> Task:
     """Return the items of a task, of the file that `task` is, or of `data`/TASK.jsonl, or else of the hub's set.
 
     With `evidence`, the key of a row's own evidence, only rows that have some. `split` is by the hash of a row's id, so that an
-    item is on the same side whatever else is asked. A row that cannot be asked is an error in a file of one's own, and is left
-    out of a public set, aloud: some have an option twice. Raises InputError where there is no item.
+    item is on the same side whatever else is asked. A row that cannot be asked is left out, and named in the log. Raises
+    InputError where there is no item.
     """
     items: list[TaskItem] = []
-    problems = []
+    problems: list[str] = []
+    without_evidence = 0
     for line in _lines(task, namespace, data):
         found = _item(line, evidence)
         if isinstance(found, str):
             problems.append(f"line {line.number}: {found}")
-            if task not in TASKS:
-                raise InputError(f"{task}, {problems[0]}", hint="Mend the line.")
-        elif (found.evidence or not evidence) and in_split(found.query.input_id or str(line.number), split):
-            items.append(found)
+            log.event("a row is left out", level=logging.WARNING, task=task, line=line.number, why=found)
+        elif in_split(found.query.input_id or str(line.number), split):
+            if found.evidence or not evidence:
+                items.append(found)
+            else:
+                without_evidence += 1
         if len(items) == limit:
             break
-    if problems:
-        log.event(
-            "rows that cannot be asked are left out", level=logging.WARNING, task=task, rows=len(problems), first=problems[0]
-        )
     if not items:
-        raise InputError(f"{task} has no item of that kind", hint="Look at --evidence, --split and the rows.")
-    return items
+        why = f": {problems[0]}" if problems else ""
+        raise InputError(f"{task} has no item of that kind{why}", hint="Look at --evidence, --split and the rows.")
+    if without_evidence:
+        log.event("rows without evidence are left out", level=logging.WARNING, task=task, rows=without_evidence, key=evidence)
+    return Task(items, {"unusable": len(problems), "without_evidence": without_evidence})
 
 
 def in_split(identity: str, split: Split) -> bool:

@@ -90,10 +90,35 @@ def test_a_sweep_over_a_setting_is_drawn(cli, evaluate, tmp_path):
     done = cli("eval", "picture", *places, "--over", "max_lines", "-o", str(tmp_path / "sweep.svg"))
     assert done.code == 0, done.err
     assert (tmp_path / "sweep.svg").read_text().rstrip().endswith("</svg>")
+    assert cli("eval", "picture", *places, "--over", "max_lines", "-o", str(tmp_path / "sweep.svg"), "--force").code == 0
     assert cli("eval", "picture", *places, "--over", "top_k", "-o", str(tmp_path / "none.svg")).code == 2
     for place in ("sweep.txt", "nowhere/sweep.svg"):
         assert "can be no picture" in cli("eval", "picture", *places, "--over", "max_lines", "-o", str(tmp_path / place)).err
     assert cli("eval", "picture", str(tmp_path), "--over", "top_k").code == 2
+
+
+def test_what_is_not_there_to_compare_or_draw_is_said_with_what_is(cli, evaluate, tmp_path):
+    evaluate("--modes", "none,evidence")
+    folder = str(tmp_path / "outcome")
+    missing = cli("eval", "compare", folder, folder, "--mode", "evidence,graph")
+    assert (missing.code, "has no mode 'graph'" in missing.err, "none, evidence" in missing.err) == (2, True, True)
+    unknown = cli("eval", "picture", folder, "--over", "max_line", "-o", str(tmp_path / "x.svg"))
+    assert (unknown.code, "max_line is no setting" in unknown.err, "max_lines" in unknown.err) == (2, True, True)
+    (tmp_path / "there.svg").write_text("mine")
+    refused = cli("eval", "picture", folder, "--over", "max_lines", "-o", str(tmp_path / "there.svg"))
+    assert (refused.code, "already exists" in refused.err) == (2, True)
+    assert (tmp_path / "there.svg").read_text() == "mine"
+
+
+def test_bad_rows_are_named_and_left_out_with_a_count(cli, evaluate, task, tmp_path):
+    with Path(task).open("a") as file:
+        file.write('nonsense\n{"question": "Q?", "options": ["a", "b"], "answer": "a"}\n')
+    done = evaluate("--modes", "none")
+    assert done.code == 0, done.err
+    assert done.json["n"] == 4
+    assert done.json["left_out"] == {"unusable": 1, "without_evidence": 1}
+    assert json.loads((tmp_path / "outcome" / "summary.json").read_text())["left_out"] == done.json["left_out"]
+    assert f"task={task} line=5 why=not JSON" in done.err
 
 
 def test_the_order_of_the_options_is_looked_at(evaluate, tmp_path):
@@ -176,6 +201,12 @@ def test_its_prompts_become_tasks_of_the_harness(cli, evaluate, tmp_path):
     fact = f"Facts:\n- {ROWS[0][3]}\n\n"
     assert rows[0]["prompt"] == f"{fact}Question: {ROWS[0][0]}\nAnswer:"
     assert [(row["options"], row["gold"]) for row in rows] == [(options, gold) for _, options, gold, _ in ROWS]
+    items = tmp_path / "outcome" / "items.jsonl"
+    failed = [{**json.loads(line), "error": "the model said nothing", "prompt_hash": ""} for line in items.open()]
+    items.write_text("".join(json.dumps(row) + "\n" for row in failed[:1]) + "".join(items.read_text().splitlines(True)[1:]))
+    again = cli("eval", "harness", tmp_path / "outcome", tmp_path / "fewer")
+    assert (again.code, "items=1" in again.err) == (0, True)
+    assert len((tmp_path / "fewer" / "drag_graph_task_none.jsonl").read_text().splitlines()) == len(ROWS) - 1
 
 
 def test_an_outcome_of_another_way_to_ask_is_no_task_of_the_harness(cli, evaluate, tmp_path):

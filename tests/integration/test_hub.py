@@ -194,7 +194,7 @@ def copy(tmp_path):
 @pytest.mark.parametrize("name", TASKS)
 def test_a_set_is_read_as_it_is_on_the_hub(copy, name):
     data, wanted = copy(name)
-    [item] = read_task(name, namespace="n", data=data, evidence="evidence" if "evidence" in wanted else "")
+    [item] = read_task(name, namespace="n", data=data, evidence="evidence" if "evidence" in wanted else "").items
     query = item.query
     found = {"id": query.input_id, "text": query.text, "options": query.options, "gold": query.gold}
     assert {**found, "evidence": item.evidence, "domain": query.domain} == {"evidence": (), "domain": "general", **wanted}
@@ -203,7 +203,7 @@ def test_a_set_is_read_as_it_is_on_the_hub(copy, name):
 def test_a_row_that_cannot_be_asked_is_left_out_aloud(copy, caplog, monkeypatch):
     data, _ = copy("medmcqa")  # its second row has no answer
     monkeypatch.setattr("drag_graph.log.LOGGER.propagate", True)
-    assert [item.query.input_id for item in read_task("medmcqa", namespace="n", data=data)] == ["m-1"]
+    assert [item.query.input_id for item in read_task("medmcqa", namespace="n", data=data).items] == ["m-1"]
     assert "left out" in caplog.text
 
 
@@ -220,18 +220,18 @@ def test_the_first_rows_are_of_the_whole_set(tmp_path):
     folder = tmp_path / TASKS["webquestions"].path
     rows = [{"url": "x", "question": f"who is {number}?", "answers": ["a"]} for number in range(100)]
     parquet(folder / "data" / "test-00000-of-00001.parquet", rows)
-    first = [item.query.input_id for item in read_task("webquestions", namespace="n", data=tmp_path, limit=10)]
+    first = [item.query.input_id for item in read_task("webquestions", namespace="n", data=tmp_path, limit=10).items]
     places = sorted(int(identity.rpartition("-")[2]) for identity in first)
     assert places[0] < 40
     assert places[-1] > 60
-    longer = [item.query.input_id for item in read_task("webquestions", namespace="n", data=tmp_path, limit=20)]
+    longer = [item.query.input_id for item in read_task("webquestions", namespace="n", data=tmp_path, limit=20).items]
     assert longer[:10] == first
 
 
 def test_a_file_of_ones_own_form_wins_over_a_copy_of_the_hubs(copy):
     data, _ = copy("qasc")
     lines(data / "qasc.jsonl", [{"question": "Mine?", "options": ["a", "b"], "answer": 1}])
-    [item] = read_task("qasc", namespace="n", data=data)
+    [item] = read_task("qasc", namespace="n", data=data).items
     assert item.query.text == "Mine?"
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drag_graph import log
 from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import InputError, MalformedReply
 from drag_graph.evaluation import baselines, pictures
@@ -254,7 +255,7 @@ def test_probabilities_sum_to_one(scores):
 
 
 def test_a_task_is_read_with_its_own_evidence(data):
-    items = read_task("qasc", namespace="n", data=data, evidence="facts", limit=3)
+    items = read_task("qasc", namespace="n", data=data, evidence="facts", limit=3).items
     assert [item.query.input_id for item in items] == ["row-0", "row-1", "row-2"]
     assert items[1].evidence == ("F1",)
     assert items[1].query.gold == 1
@@ -263,7 +264,7 @@ def test_a_task_is_read_with_its_own_evidence(data):
 
 def test_the_halves_are_apart_whole_and_the_same_whatever_else_is_asked(data):
     halves = [
-        {item.query.input_id for item in read_task("qasc", namespace="n", data=data, split=split)}
+        {item.query.input_id for item in read_task("qasc", namespace="n", data=data, split=split).items}
         for split in ("development", "test")
     ]
     assert halves[0] & halves[1] == set()
@@ -275,8 +276,23 @@ def test_the_halves_are_apart_whole_and_the_same_whatever_else_is_asked(data):
 def test_a_file_of_ones_own_is_a_task(tmp_path):
     path = tmp_path / "mine.jsonl"
     path.write_text('{"question": "Is it wet?", "options": ["yes", "no"], "answer": "no"}\n\n')
-    [item] = read_task(str(path), namespace="n")
+    [item] = read_task(str(path), namespace="n").items
     assert item.query.gold == 1
+
+
+def test_rows_that_cannot_be_asked_are_named_and_left_out(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr("drag_graph.log.LOGGER.propagate", True)
+    path = tmp_path / "mine.jsonl"
+    good = '{"question": "Is it wet?", "options": ["yes", "no"], "answer": "no", "facts": "It is dry."}'
+    bare = '{"question": "Is it cold?", "options": ["yes", "no"], "answer": "no"}'
+    path.write_text(f'nonsense\n{good}\n\n{{"question": "Q?"}}\n{bare}\n')
+    found = read_task(str(path), namespace="n", evidence="facts")
+    assert [item.query.text for item in found.items] == ["Is it wet?"]
+    assert found.left_out == {"unusable": 2, "without_evidence": 1}
+    named = [log.fields_of(record) for record in caplog.records]
+    assert [(fields.get("task"), fields.get("line")) for fields in named] == [(str(path), 1), (str(path), 4), (str(path), None)]
+    assert named[1]["why"] == 'no "answer" to compare with'
+    assert named[2]["rows"] == 1
 
 
 @pytest.mark.parametrize(
