@@ -248,8 +248,7 @@ def erase(
     what, scopes, document = "", list["Scope"](), dict[str, Any]()
     try:
         if dry_run or not yes:
-            # Who only asks must not upgrade an older store.
-            with open_store(settings, create=False, read_only=True) as graph:
+            with open_store(settings, create=False, read_only=True) as graph:  # asking must not upgrade an older store
                 what, scopes = _scopes(settings, graph, *wanted)
                 if dry_run:
                     document["would_erase"] = total(preview(graph, scopes))
@@ -264,9 +263,7 @@ def erase(
     except NotStored as error:
         if dry_run:
             raise
-        _erase_recorded(settings, ())
-        with open_store(settings, create=False) as graph:
-            left = _compact(graph, wanted=not no_compact)
+        left = _compact_again(settings, compacted=not no_compact)
         raise NotStored(str(error), hint=f"{error.hint} Of what was erased before: {left}.") from None
     named = {"source_id": scopes[0].source_id} if scopes and not where else {}
     note = {"only_in_ledger": sum(not scope.is_stored for scope in scopes)} if scopes else {"note": "nothing matches"}
@@ -290,6 +287,15 @@ def _erase(
     recorded = {"recorded": gone} if scopes else {}
     erased = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
     return {**recorded, "erased": erased, "store": _compact(graph, wanted=compacted)}
+
+
+def _compact_again(settings: "Settings", *, compacted: bool) -> str:
+    """Do what a run before this one may have been killed before: compact ledger and store; return what became of the store."""
+    from drag_graph.bootstrap import open_store
+
+    _erase_recorded(settings, ())
+    with open_store(settings, create=False) as graph:
+        return _compact(graph, wanted=compacted)
 
 
 def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_recorded: bool = False) -> str | dict[str, int]:

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TextIO, cast
 
@@ -17,7 +18,13 @@ _LEVEL = 6
 
 
 def sha256_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file's content, as hexadecimal digits."""
+    """Return the SHA-256 of a file's content, as hexadecimal digits; one that has not changed since is not read again."""
+    status = path.stat()
+    return _sha256(path.resolve(), status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=16)
+def _sha256(path: Path, _size: int, _changed: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

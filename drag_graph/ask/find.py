@@ -44,6 +44,10 @@ class Finder:
         self._settings = settings
         self._store = store
         self._embedder = embedder
+        name, override = embedder.name, settings.relevance
+        self._query_threshold = retrieve.relevance_threshold(name, override)
+        self._line_threshold = retrieve.line_threshold(name, override)
+        self._answer_threshold = retrieve.answer_threshold(name, override)
 
     def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> Found:
         """Return what the mode allows of these subgraphs, in the order of the stored ranks."""
@@ -68,31 +72,22 @@ class Finder:
         same = retrieve.same_question(near.queries, query.text)
         if same and (found := self._of_stored(same, "same words")):
             return found
-        name, override = self._embedder.name, self._settings.relevance
-        query_threshold, text_threshold = (
-            retrieve.relevance_threshold(name, override),
-            retrieve.line_threshold(name, override),
-        )
-        seeds = retrieve.seeds_of(near, query_threshold, text_threshold)
-        if not seeds.seeds:
-            return Found("nothing")
-        return self._expanded(query, seeds, text_threshold)
+        seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold)
+        return self._expanded(query, seeds) if seeds.seeds else Found("nothing")
 
     def _of_stored(self, source_ids: Sequence[str], how: How) -> Found | None:
         """Return the lines of stored queries, or None where they are stored no more."""
         subgraphs = self._store.read(source_ids)
         return self.of_subgraphs(subgraphs, how) if subgraphs else None
 
-    def _expanded(self, query: Query, seeds: retrieve.Seeds, threshold: float) -> Found:
+    def _expanded(self, query: Query, seeds: retrieve.Seeds) -> Found:
         expansion = self._store.search.expand(seeds.seeds, retrieve.HOPS)
-        every = by_weight(
-            retrieve.weighed_lines(expansion, seeds, self._settings.mode, self._settings.line_format),
-        )
+        every = by_weight(retrieve.weighed_lines(expansion, seeds, self._settings.mode, self._settings.line_format))
         looked_at, rest = every[:LOOKED_AT], [line.candidate for line in every[LOOKED_AT:]]
         cosines, answers = self._cosines(query, [line.candidate for line in looked_at])
-        name, override = self._embedder.name, self._settings.relevance
-        asked = retrieve.answer_threshold(name, override)
-        relevant, others = retrieve.relevant_lines(looked_at, cosines, threshold, answers=answers, answer_threshold=asked)
+        relevant, others = retrieve.relevant_lines(
+            looked_at, cosines, self._line_threshold, answers=answers, answer_threshold=self._answer_threshold
+        )
         if not relevant:
             return Found("nothing")
         ranking = retrieve.by_cosine({line.candidate.ref: cosines[line.candidate.ref] for line in relevant})

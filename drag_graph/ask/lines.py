@@ -152,10 +152,13 @@ def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
     clauses = joined_statement(edge.subject, edge.predicates, edge.object)
     statement = one_line(edge.statement) if adds_words(edge.statement, clauses) else ""
     plain = statement or one_line(clauses)
-    if line_format == "arrow":
-        text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement)
-    else:
-        text = adjacency(edge.subject, edge.predicates, edge.object) if line_format == "json" else plain
+    match line_format:
+        case "arrow":
+            text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement)
+        case "json":
+            text = adjacency(edge.subject, edge.predicates, edge.object)
+        case "sentence":
+            text = plain
     return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
 
 
