@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from drag_graph.identity import canonical_text, content_id
+from drag_graph.identity import canonical_text, content_id, sha256_of
 from drag_graph.model import LABELS, Answer, Line, Mode, Query, Subgraph
 from drag_graph.ports.models import Prompt, StudentReply
 
@@ -49,15 +49,15 @@ def make_answer(
 ) -> Answer:
     """Return the answer to a question from these subgraphs.
 
-    Its id is a hash of the question, the right answer, the student, the mode, the lines, the reply, and the settings that
-    the subgraphs were distilled under. So asking again with the same outcome from the same knowledge gives the same
-    answer. It rests on the queries that gave a line, or on the first one where no line was shown.
+    Its id is a hash of the question, the right answer, the student, the mode, the prompt, the lines, the reply, and the
+    settings that the subgraphs were distilled under. So asking again with the same outcome from the same knowledge gives the
+    same answer. It rests on the queries that gave a line, or on the first one where no line was shown.
     """
     stored = [subgraph.source_id for subgraph in subgraphs]
     source_ids = tuple(dict.fromkeys(line.source_id for line in prompt.lines)) or tuple(stored[:1])
     provenance = [f"{subgraph.source_id}:{subgraph.settings_hash}" for subgraph in subgraphs]
     return Answer(
-        id=_answer_id(query, student, mode, reply.text, *provenance, lines=prompt.lines),
+        id=_answer_id(query, student, mode, sha256_of([prompt.text]), reply.text, *provenance, lines=prompt.lines),
         namespace=query.namespace,
         question=query.text,
         options=query.options,

@@ -13,14 +13,18 @@ from drag_graph.model import Evidence, Line, SimpleEdge, Subgraph, TeacherCall, 
 NO_FILTER = "none"
 
 
-def snapshot(question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph]) -> dict[str, Any]:
+def snapshot(
+    question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph], *, line_order: str = "best-first"
+) -> dict[str, Any]:
     """Return everything that the audit of an answer needs, as a JSON document (docs/design.md, section 6).
 
-    Raises StoreUnfit when a line has no edge or evidence behind it (promise 4): such an answer must not be given.
+    `lines` are best first, as they are numbered; `line_order` is how the student had them. Raises StoreUnfit when a line has no
+    edge or evidence behind it (promise 4): such an answer must not be given.
     """
     by_query = {subgraph.source_id: subgraph for subgraph in subgraphs}
     return {
         "question": question,
+        "line_order": line_order,
         "lines": [_line(line, by_query.get(line.source_id)) for line in lines],
         "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
         "privacy": {"filter": NO_FILTER},

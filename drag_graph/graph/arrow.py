@@ -1,4 +1,4 @@
-"""Ways to write an edge: `[subject] --predicate--> [object] (statement)` with its way back, and JSON adjacency."""
+"""Ways to write an edge, and back: `[subject] --predicate--> [object] (statement)`, and JSON adjacency."""
 
 import json
 import re
@@ -43,8 +43,20 @@ def adjacency(subject: str, predicates: Sequence[str], object_: str) -> str:
     return json.dumps({one_line(subject): ends}, ensure_ascii=False)
 
 
+def parse_adjacency(text: str) -> tuple[str, list[str], str] | None:
+    """Return (subject, predicates, object) of a line as JSON adjacency, or None for any other text."""
+    try:
+        [(subject, ends)] = json.loads(text.removesuffix(DISPUTED)).items()
+        [object_] = set(ends.values())
+    except (ValueError, AttributeError, TypeError):
+        return None
+    return (subject, list(ends), object_) if isinstance(object_, str) else None
+
+
 def plain_words(text: str) -> str:
     """Return a line without decoration: of the arrow format its statement, else one clause a predicate."""
+    if (found := parse_adjacency(text)) is not None:
+        return joined_statement(*found)
     parsed = parse_arrow(text)
     if parsed is None:
         return text.removesuffix(DISPUTED)

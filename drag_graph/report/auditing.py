@@ -64,6 +64,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "question": answer.question,
         "options": list(answer.options),
         "student": answer.student,
+        "line_order": answer.snapshot.get("line_order", "best-first"),
         "lines": [{"not_shown": [], **line, "live": None} for line in answer.snapshot.get("lines", [])],
         "calls": calls,
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),

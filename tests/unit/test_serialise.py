@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.ask.lines import Candidate, adds_words, block, candidate_lines, scored, select_lines
-from drag_graph.graph.arrow import arrow, parse_arrow, plain_words
+from drag_graph.graph.arrow import adjacency, arrow, parse_adjacency, parse_arrow, plain_words
 from drag_graph.model import Aggregation, SimpleEdge
 from drag_graph.testing.builders import expected, make_subgraph
 
@@ -119,7 +119,7 @@ def test_merged_predicates_stand_side_by_side():
     assert plain_words("[heat] --melts / warms_up--> [ice]") == "heat melts ice; heat warms up ice"
 
 
-@pytest.mark.parametrize("line_format", ["arrow", "sentence"])
+@pytest.mark.parametrize("line_format", ["arrow", "sentence", "json"])
 def test_a_line_says_that_it_is_disputed_and_its_words_do_not(line_format):
     triples = [("aspirin", "reduces", "bleeding", 0.8, 0), ("aspirin", "increases the risk of", "bleeding", 0.8, 1)]
     lines = candidate_lines([graph_of(triples=triples)], "graph", line_format)
@@ -135,6 +135,14 @@ def test_an_arrow_line_can_be_read_back(subject, predicate, object_, statement):
     assert parse_arrow(arrow(subject, predicate, object_, statement)) == tuple(tidy)
 
 
+@given(subject=NAMES, predicates=st.lists(NAMES, min_size=1, max_size=3), object_=NAMES)
+def test_a_line_of_json_can_be_read_back(subject, predicates, object_):
+    tidy = [[" ".join(text.split()) for text in part] for part in ([subject], dict.fromkeys(predicates), [object_])]
+    line = adjacency(subject, predicates, object_)
+    assert parse_adjacency(line) == (tidy[0][0], list(dict.fromkeys(tidy[1])), tidy[2][0])
+    assert plain_words(line) == plain_words(f"{line} (disputed)")
+
+
 @given(names=st.tuples(NAMES, NAMES, NAMES, NAMES))
 def test_an_arrow_line_of_hostile_names_is_one_line_that_can_be_taken_apart(names):
     line = arrow(*names)
@@ -146,7 +154,9 @@ def test_an_arrow_line_of_hostile_names_is_one_line_that_can_be_taken_apart(name
     assert parsed[2] == " ".join(names[2].split()).replace("[", "(").replace("]", ")")
 
 
-@pytest.mark.parametrize("text", ["Water is wet.", "[a] b [c]", "[a] --b--> c", ""])
+@pytest.mark.parametrize(
+    "text", ["Water is wet.", "[a] b [c]", "[a] --b--> c", "", "12", "[]", "{}", '{"a": 1}', '{"a": {"b": 1}}', '{"a": {}}']
+)
 def test_other_lines_are_their_own_plain_words(text):
     assert parse_arrow(text) is None
     assert plain_words(text) == text
