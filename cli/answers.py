@@ -11,6 +11,7 @@ from .output import STANDARD, Force, written
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from drag_graph.ask.ask import Asked
     from drag_graph.bootstrap import Session
     from drag_graph.inputs import InputLine
     from drag_graph.settings import Settings
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 AnswerFile = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="With --no-keep: a new file for the answer and its audit.", show_default=False),
+]
+NoKeep = Annotated[
+    bool, typer.Option("--no-keep", help="Write nothing, so that the store needs no right to write; -o FILE takes the audit.")
 ]
 DistilMissing = Annotated[
     bool,
@@ -39,10 +43,7 @@ def ask(
     ] = None,
     query_id: options.QueryId = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the prompt's lines and the options' scores.")] = False,
-    no_keep: Annotated[
-        bool,
-        typer.Option("--no-keep", help="Write nothing, so that the store needs no right to write; -o FILE takes the audit."),
-    ] = False,
+    no_keep: NoKeep = False,
     distil_missing: DistilMissing = False,
     output: AnswerFile = None,
     force: Force = False,
@@ -61,50 +62,64 @@ def ask(
       drag-graph ask --file questions.jsonl --mode graph --json
       drag-graph ask "Why is the sea salty?" --distil-missing --teacher ollama/llama3.2
     """
-    from drag_graph.ask.answer_file import answers_text
-    from drag_graph.bootstrap import check_teacher, open_session, recorded_requests
-    from drag_graph.report.auditing import self_contained
+    from drag_graph.bootstrap import open_session
+    from drag_graph.inputs import InputLine
 
     from . import progress, render
-    from .distill import end, question_of, questions_of, source_of
+    from .distill import question_of, questions_of
 
-    _check(text, file, query_id, option, output=output, no_keep=no_keep)
+    _check(text, file, query_id, option, output=output, no_keep=no_keep, explain=explain)
     if distil_missing:
-        _check_missing(query_id, no_keep=no_keep)
-        check_teacher(settings)
+        _check_missing(settings, query_id, no_keep=no_keep)
+    lines = list(questions_of(file, settings)) if file is not None else []
+    query = question_of(text, option or [], settings) if text is not None else None
     with open_session(settings, create=distil_missing, read_only=no_keep) as session, written(output, settings, force=force):
         asker = session.asker(keep=not no_keep)
-        if query_id:
-            lines = []
-        else:
-            lines = (
-                list(questions_of(file, settings)) if file is not None else [question_of(text or "", option or [], settings)]
-            )
-        if distil_missing:
-            _distil(session, asker.missing(lines), source_of(file, text), quiet=json)
+        missing = asker.missing([InputLine(1, query)] if query else lines) if distil_missing else []
+        failed = _distil(session, missing, file, text, quiet=json) if missing else 0
         if file is not None:
             with progress.progress(len(lines), quiet=json) as shown:
                 report = asker.ask_all(lines, on_answer=shown)
-            given = [asked.answer for asked in report.answers]
+            _write(output, session, report.answers, at_hand=report.stopped is None)
         else:
-            asked = asker.ask_stored(query_id) if query_id else asker.ask_text(text or "", option or [])
-            given = [asked.answer]
-        if output is not None:
-            if file is None or report.stopped is None:  # else the store is away
-                with recorded_requests(settings) as sent:
-                    given = [self_contained(answer, session.store, sent) for answer in given]
-            render.write(answers_text(given))
+            asked = asker.ask(query) if query else asker.ask_stored(query_id or "")
+            _write(output, session, [asked])
     if output not in {None, STANDARD}:
         typer.echo(f"Trace it back: drag-graph audit {output}", err=True)
     if output != STANDARD:  # there the file is, and nothing else
         render.answers(report, as_json=json) if file is not None else render.answer(asked, as_json=json, explain=explain)
-    if file is not None:
-        end(report)
-    raise typer.Exit(0 if asked.answer.text.strip() else 1)
+    if file is not None and report.stopped:
+        raise report.stopped
+    code = report.exit_code if file is not None else 0 if asked.answer.text.strip() else 1
+    raise typer.Exit(code or min(failed, 1))
+
+
+def _write(output: Path | None, session: "Session", asked: "Sequence[Asked]", *, at_hand: bool = True) -> None:
+    """Print the answers with all that their audits need, for -o; as far as the answers know it where the store is away."""
+    from drag_graph.ask.answer_file import answers_text
+    from drag_graph.bootstrap import recorded_requests
+    from drag_graph.report.auditing import self_contained
+
+    from . import render
+
+    if output is None:
+        return
+    given = [one.answer for one in asked]
+    if at_hand:
+        with recorded_requests(session.settings) as sent:
+            given = [self_contained(answer, session.store, sent) for answer in given]
+    render.write(answers_text(given))
 
 
 def _check(
-    text: str | None, file: Path | None, query_id: str | None, option: list[str] | None, *, output: Path | None, no_keep: bool
+    text: str | None,
+    file: Path | None,
+    query_id: str | None,
+    option: list[str] | None,
+    *,
+    output: Path | None,
+    no_keep: bool,
+    explain: bool,
 ) -> None:
     from drag_graph.errors import ConfigurationError
 
@@ -112,6 +127,10 @@ def _check(
         raise ConfigurationError("give one of TEXT, --file and --query-id", hint="drag-graph ask --help")
     if option and text is None:
         raise ConfigurationError("--option belongs to a question given as TEXT", hint="drag-graph ask --help")
+    if explain and file is not None:
+        raise ConfigurationError(
+            "--explain belongs to one question", hint="Ask it as TEXT, or by --query-id; or audit its answer."
+        )
     if output is not None and not no_keep:
         hint = (
             "Add --no-keep, and `drag-graph audit FILE` reads the file; or leave -o out, and `drag-graph audit ID` the store."
@@ -119,21 +138,27 @@ def _check(
         raise ConfigurationError("-o belongs to --no-keep: an answer that is kept is in the store", hint=hint)
 
 
-def _check_missing(query_id: str | None, *, no_keep: bool) -> None:
+def _check_missing(settings: "Settings", query_id: str | None, *, no_keep: bool) -> None:
+    from drag_graph.bootstrap import check_teacher
     from drag_graph.errors import ConfigurationError
 
     if query_id or no_keep:
         other = "--query-id" if query_id else "--no-keep"
         raise ConfigurationError(f"--distil-missing and {other} exclude each other", hint="Leave one out.")
+    check_teacher(settings)
 
 
-def _distil(session: "Session", lines: "Sequence[InputLine]", source: str, *, quiet: bool) -> None:
-    """Distil these questions. Those that are quarantined are told; they are asked without lines."""
-    from .distill import distilled
+def _distil(session: "Session", lines: "Sequence[InputLine]", file: Path | None, text: str | None, *, quiet: bool) -> int:
+    """Distil these questions. Those that cannot be are named, and asked without lines; return how many."""
+    from .distill import distilled, source_of
 
-    for one in distilled(session, lines, source, quiet=quiet).results() if lines else ():
-        if one.error:
-            typer.echo(f"Not distilled: {one.error}", err=True)
+    failed = [
+        one for one in distilled(session, lines, source_of(file, text), quiet=quiet).results() if one.status == "quarantined"
+    ]
+    for one in failed:
+        where = f"line {one.line}: " if file is not None else ""
+        typer.echo(f"Not distilled: {where}{one.error}", err=True)
+    return len(failed)
 
 
 @options.with_settings(*options.STORE)

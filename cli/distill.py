@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from drag_graph.bootstrap import Session
     from drag_graph.inputs import InputLine
+    from drag_graph.model import Query
     from drag_graph.ports.models import Teacher
     from drag_graph.ports.runs import RunReport
     from drag_graph.settings import Settings
@@ -103,6 +104,7 @@ def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool, replace: b
 
 def _input(file: Path | None, query: str | None, choices: list[str], settings: "Settings") -> "Iterator[InputLine]":
     from drag_graph.errors import ConfigurationError
+    from drag_graph.inputs import InputLine
 
     if (file is None) == (query is None):
         raise ConfigurationError("give either a FILE of questions or one question with -q", hint="drag-graph distill --help")
@@ -110,16 +112,16 @@ def _input(file: Path | None, query: str | None, choices: list[str], settings: "
         if choices:
             raise ConfigurationError("--option belongs to a question given with -q", hint="drag-graph distill --help")
         return questions_of(file, settings)
-    return iter([question_of(query or "", choices, settings)])
+    return iter([InputLine(1, question_of(query or "", choices, settings))])
 
 
-def question_of(text: str, choices: list[str], settings: "Settings") -> "InputLine":
+def question_of(text: str, choices: list[str], settings: "Settings") -> "Query":
     """Return a question that was given on the command line. Raises ConfigurationError where it is none."""
     from drag_graph.errors import ConfigurationError, QueryInvalid
-    from drag_graph.inputs import InputLine, make_query
+    from drag_graph.inputs import make_query
 
     try:
-        return InputLine(1, make_query(text, choices or None, domain=settings.domain, namespace=settings.namespace))
+        return make_query(text, choices or None, domain=settings.domain, namespace=settings.namespace)
     except QueryInvalid as error:
         raise ConfigurationError(f"the question cannot be used: {error}", hint="Mend the question or its options.") from error
 

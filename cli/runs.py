@@ -89,10 +89,10 @@ def give_up(
     Example: drag-graph runs give-up batch_67f7
     """
     from drag_graph.bootstrap import open_ledger
-    from drag_graph.errors import ConfigurationError
+    from drag_graph.errors import NotStored
 
     with open_ledger(settings) as opened:
         number = opened.give_up(batch_id)
     if not number:
-        raise ConfigurationError(f"no batch {batch_id!r} is waited for", hint="The run that waits for it names its id.")
+        raise NotStored(f"no batch {batch_id!r} is waited for", hint="The run that waits for it names its id.")
     typer.echo(f"{number} requests are asked again by the next run of the command that made the batch.")

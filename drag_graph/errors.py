@@ -11,7 +11,7 @@ later can help (`retryable`).
     |   |-- StoreUnavailable                   cannot be reached (retryable)
     |   |-- StoreLocked                        another process writes to it (retryable)
     |   |-- StoreUnfit                         newer, damaged, not a store, or filled by another embedder
-    |   `-- NotStored                          the query or answer asked for is not there
+    |   `-- NotStored                          what is asked for is not there: a query, an answer, a run
     |-- ModelError                    exit 4
     |   |-- ModelUnavailable                   down, timed out, rate limited beyond the retries (retryable)
     |   |-- ModelAccessDenied                  the key is missing or refused
@@ -95,7 +95,7 @@ class StoreUnfit(StoreError):  # noqa: N818
 
 
 class NotStored(StoreError):  # noqa: N818
-    """The query or answer asked for is not in the store."""
+    """The query, answer, run or batch asked for is not in the store or its ledger."""
 
 
 class ModelError(DragGraphError):

@@ -29,6 +29,7 @@ from drag_graph.settings import Settings
 GONE = "something that it rests on was erased or replaced while it was given"
 UNKEPT = "it was not to be kept"
 UNAIDED = "nothing relevant is stored: the student answered from what it knows"
+UNANSWERED = "nothing relevant is stored, and the student knows nothing by itself"
 BATCH = 64
 """Questions of a file that are looked up, and answers that are written, in one round trip."""
 
@@ -69,8 +70,10 @@ class Asked:
     @property
     def reason(self) -> str:
         """Why there is no answer, or one that rests on no line; '' where there is one."""
-        if self.problem or not self.is_answered:
+        if self.problem:
             return self.problem
+        if not self.is_answered:
+            return UNANSWERED
         if self.is_unaided:
             return UNAIDED
         if not self.answer.lines and self.answer.mode != "none":
@@ -190,10 +193,15 @@ class Asker:
         subgraph = stored_subgraph(self._store, prefix)
         return self._keep([self._answer(subgraph.query, self._finder.of_subgraphs([subgraph], "by id"))])[0]
 
-    def ask_text(self, text: str, options: Sequence[str] = ()) -> Asked:
-        """Ask a question. Raises QueryInvalid when it is none, ReplyError when the student fails on it."""
-        query = make_query(text, list(options) or None, namespace=self._settings.namespace, domain=self._settings.domain)
+    def ask(self, query: Query) -> Asked:
+        """Ask a question. Raises ReplyError when the student fails on it."""
         return self._keep([self._answer(query, self._finder.find(query))])[0]
+
+    def ask_text(self, text: str, options: Sequence[str] = ()) -> Asked:
+        """Ask a question as `ask`. Raises QueryInvalid, too, when it is none."""
+        return self.ask(
+            make_query(text, list(options) or None, namespace=self._settings.namespace, domain=self._settings.domain)
+        )
 
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
         """Ask every line; a bad one, or one that the student fails on, is reported and the others go on.
@@ -304,7 +312,7 @@ class Asker:
             mode=mode,
             latency_ms=round((time.monotonic() - began) * 1000),
             created_at=_now(),
-            snapshot=snapshot(query.text, prompt.lines, shown),
+            snapshot=snapshot(query.text, prompt.lines, shown, line_order=self._settings.line_order),
             subgraphs=shown,
         )
         dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *found.dropped)

@@ -6,7 +6,7 @@ from dataclasses import astuple, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from drag_graph.errors import ConfigurationError
+from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.ledger.database import Database
 from drag_graph.ports.runs import STATUSES, SUMS, Entry, QueryResult, Run, RunState, Status
 
@@ -117,14 +117,15 @@ class Journal:
         return [(run, *self.summary(run.id)) for run in (Run(*row) for row in found)]
 
     def run(self, run_id: str, namespace: str) -> Run:
-        """Return the run whose id begins with `run_id`. Raises ConfigurationError when there is none or more than one."""
+        """Return the run whose id begins with `run_id`. Raises NotStored when there is none, ConfigurationError for several."""
         found = self._rows(
             f"SELECT {_RUN} FROM runs WHERE substr(id, 1, ?) = ? AND namespace = ? LIMIT 2",  # noqa: S608
             (len(run_id), run_id, namespace),
         )
-        if len(found) != 1:
-            which = "no run has" if not found else "several runs have"
-            raise ConfigurationError(f"{which} an id that begins with {run_id!r}", hint="`drag-graph runs` lists them.")
+        if not found:
+            raise NotStored(f"no run {run_id!r} in namespace {namespace!r}", hint="`drag-graph runs` lists them.")
+        if len(found) > 1:
+            raise ConfigurationError(f"several run ids begin with {run_id!r}", hint="Give more digits of the id.")
         return Run(*found[0])
 
     def state(self, run: Run) -> RunState:

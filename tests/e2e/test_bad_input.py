@@ -72,6 +72,23 @@ def test_a_question_that_the_curated_file_lacks_is_quarantined(cli, store, tmp_p
     assert "no entry" in done.json["queries"][0]["error"]
 
 
+def test_a_question_of_a_file_that_cannot_be_distilled_first_is_named(cli, tmp_path):
+    questions = write(tmp_path / "q.jsonl", GOOD, {"question": "Who?"})
+    place = ("--store", tmp_path / "graph.lbug", "--teacher", curated_file(tmp_path / "c.jsonl", GOOD))
+    done = cli("ask", "--file", questions, "--distil-missing", *place, "--json")
+    assert done.code == 1
+    assert done.err.count("Not distilled") == 1
+    assert "Not distilled: line 2: " in done.err
+    assert [bool(answer["lines"]) for answer in done.json["answers"]] == [True, False]
+    assert cli("ask", "Who?", "--option", "he", "--option", "she", "--distil-missing", *place).code == 1
+    assert cli("ask", "--file", write(tmp_path / "twice.jsonl", GOOD, GOOD), "--distil-missing", *place).code == 0
+
+
+def test_one_question_is_explained_and_a_file_is_not(cli, tmp_path):
+    said = one_sentence(cli("ask", "--file", write(tmp_path / "q.jsonl", GOOD), "--explain"), 2)
+    assert "--explain belongs to one question" in said
+
+
 @pytest.mark.parametrize(
     ("args", "code"),
     [

@@ -128,7 +128,7 @@ def test_without_a_journal_and_without_such_a_run_it_says_so(cli, distil):
     assert nothing.code == 3
     assert "there is no ledger" in nothing.err
     distil()
-    assert cli("runs", "show", "zzz").code == 2
+    assert cli("runs", "show", "zzz").code == 3
     assert cli("runs", "show").code == 2
 
 

@@ -397,7 +397,7 @@ def test_a_batch_that_is_given_up_counts_as_paid_in_full(work, server):
     )
     _, reserved = spent()
     assert (code, "drag-graph runs give-up batch_1" in " ".join(err.split())) == (4, True), err
-    assert drag_graph("runs", "give-up", "batch_2", "--store", "graph.lbug")[0] == 2
+    assert drag_graph("runs", "give-up", "batch_2", "--store", "graph.lbug")[0] == 3
     assert "4 requests" in drag_graph("runs", "give-up", "batch_1", "--store", "graph.lbug")[1]
     report = distil(server)
     assert statuses(report) == ["complete"] * 4

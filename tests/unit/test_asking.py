@@ -9,6 +9,7 @@ from drag_graph.embedders import LexicalEmbedder
 from drag_graph.errors import StoreUnavailable
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Aggregation
+from drag_graph.report.auditing import audit_document
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -128,3 +129,35 @@ def test_a_question_that_nothing_answers_counts_as_not_right(store):
         "accuracy": 0.0,
         "prompt_tokens": 0,
     }
+
+
+def test_the_order_of_the_lines_is_recorded_and_makes_another_answer(store, graph):
+    embedder = LexicalEmbedder()
+    asked = {}
+    for order in ("best-first", "best-last"):
+        settings = Settings(namespace=store.namespace, embedder="lexical", line_order=order)
+        student = make_student(settings, embedder)
+        asked[order] = Asker(settings, store, embedder, student).ask_stored(graph.query.id).answer
+    assert asked["best-first"].lines == asked["best-last"].lines
+    assert asked["best-first"].id != asked["best-last"].id
+    assert {order: audit_document(store, answer.id)["line_order"] for order, answer in asked.items()} == {
+        order: order for order in asked
+    }
+
+
+def test_an_open_question_that_nothing_answers_says_why(store):
+    asked = asker(store, lambda: None).ask_text("Who invented the zip fastener?")
+    assert "nothing relevant is stored" in asked.document()["reason"]
+
+
+def test_an_open_question_is_answered_in_words_whatever_the_lines_are_written_as(store, graph):
+    answers = []
+    for form in ("sentence", "arrow", "json"):
+        settings, embedder = (
+            Settings(namespace=store.namespace, embedder="lexical", mode="graph", line_format=form),
+            LexicalEmbedder(),
+        )
+        one = Asker(settings, store, embedder, make_student(settings, embedder))
+        answers.append(one.ask(graph.query.model_copy(update={"options": (), "gold": None})).answer.text)
+    assert len(set(answers)) == 1
+    assert "{" not in answers[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.errors import ConfigurationError
+from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.inputs import make_query
 from drag_graph.ledger import Ledger
 from drag_graph.ports.runs import Entry, QueryResult, start_run
@@ -78,9 +78,11 @@ def test_a_run_is_found_by_the_beginning_of_its_id(journal):
     for run in (first, second):
         journal.begin(run)
     assert journal.run(first.id[:12], "default") == first
-    for prefix in ("", "no such run", "%"):
-        with pytest.raises(ConfigurationError):
+    for prefix in ("no such run", "%"):
+        with pytest.raises(NotStored):
             journal.run(prefix, "default")
+    with pytest.raises(ConfigurationError, match="several"):
+        journal.run("", "default")
     journal.finish(first.id, "interrupted", 130)
     assert (journal.run(first.id, "default").stopped, journal.run(first.id, "default").exit_code) == ("interrupted", 130)
     assert [run.id for run, _, _ in journal.runs("default")] == [second.id, first.id]
