@@ -5,6 +5,7 @@ map. No error message holds a key, a prompt or a reply: of what a server said, o
 without these (`reasons`).
 """
 
+import atexit
 import logging
 import threading
 import time
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from inspect import iscoroutinefunction
 from random import SystemRandom
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -170,7 +172,16 @@ def _loaded() -> Any:
     import litellm
 
     _quieten(litellm)
+    atexit.register(_close_connections, litellm)
     return litellm
+
+
+def _close_connections(litellm: Any) -> None:
+    """Close what LiteLLM keeps open for further requests: it leaves that to the end of the process."""
+    kept = vars(litellm).get("in_memory_llm_clients_cache")
+    for client in [] if kept is None else list(kept.cache_dict.values()):
+        if hasattr(client, "close") and not iscoroutinefunction(client.close):
+            client.close()
 
 
 def _quieten(litellm: Any) -> None:

@@ -8,6 +8,7 @@ forced, one request a token, by a bias on it alone; the log-probability told is 
 grammar goes wrong: the sampler then picks other tokens than the tokenizer's.
 """
 
+import atexit
 import mmap
 import os
 import secrets
@@ -61,12 +62,18 @@ class LlamaServer:
         with cls._lock:
             loaded = cls._loaded
             if loaded is None or loaded.path != path:
-                cls._loaded = None
-                if loaded is not None:
-                    loaded.close()
                 del loaded
+                cls.unload()
                 cls._loaded = loaded = cls(path, context_window)
             return loaded  # type: ignore[return-value]
+
+    @classmethod
+    def unload(cls) -> None:
+        """Take the model that is in memory out of it."""
+        with cls._lock:
+            loaded, cls._loaded = cls._loaded, None
+            if loaded is not None:
+                loaded.close()
 
     def get(self, place: str) -> Any:
         """Return what the server has at `place`."""
@@ -137,6 +144,9 @@ class LlamaServer:
         """Take the model out of memory."""
         self._client.close()
         self._server = None
+
+
+atexit.register(LlamaServer.unload)
 
 
 def chat_server(name: str, timeout: float) -> tuple[str, Server]:
