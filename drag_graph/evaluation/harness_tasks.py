@@ -1,12 +1,10 @@
 """An outcome's items as tasks of EleutherAI's lm-evaluation-harness: our prompts, asked by anyone's model."""
 
 import json
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from drag_graph import log
 from drag_graph.ask.prompt import render
 from drag_graph.errors import InputError
 from drag_graph.evaluation.outcome import Record, by_mode, read_about, read_records
@@ -16,28 +14,25 @@ from drag_graph.model import LABELS, Line
 from drag_graph.ports.models import PLAIN
 
 
-def write_tasks(outcome: Path, folder: Path) -> list[str]:
-    """Write a task of the harness for each mode of an outcome into `folder`; return their names.
+def write_tasks(outcome: Path, folder: Path) -> dict[str, int]:
+    """Write a task of the harness for each mode of an outcome into `folder`; return by its name how many items it leaves out.
 
     Its `acc` is what `--scoring option-text` gives, its `acc_norm` what `option-text-norm` gives. Raises InputError where the
-    outcome's students were not asked so: the harness would ask something else. Items that failed are left out.
+    outcome's students were not asked so: the harness would ask something else. It leaves out the items that failed.
     """
-    names = []
+    left_out = {}
     modes = by_mode(read_records(outcome))
     name = read_about(outcome)["task"]
     for mode, records in modes.items():
         asked = [record for record in records if not record.error]
-        if len(asked) < len(records):
-            failed = len(records) - len(asked)
-            log.event("items that failed are left out", level=logging.WARNING, mode=mode, items=failed)
         if mode == "teacher" or not asked:  # the teacher was asked in its own way
             continue
         task = f"drag_graph_{name}_{mode}"
         items = (folder / f"{task}.jsonl").resolve()
         write_lines(items, (json.dumps(_document(record), ensure_ascii=False) for record in asked))
         write_lines(folder / f"{task}.yaml", [json.dumps(_configuration(task, items), indent=2)])  # JSON is YAML, too
-        names.append(task)
-    return names
+        left_out[task] = len(records) - len(asked)
+    return left_out
 
 
 def _document(record: Record) -> dict[str, Any]:

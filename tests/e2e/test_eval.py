@@ -201,11 +201,11 @@ def test_its_prompts_become_tasks_of_the_harness(cli, evaluate, tmp_path):
     fact = f"Facts:\n- {ROWS[0][3]}\n\n"
     assert rows[0]["prompt"] == f"{fact}Question: {ROWS[0][0]}\nAnswer:"
     assert [(row["options"], row["gold"]) for row in rows] == [(options, gold) for _, options, gold, _ in ROWS]
-    items = tmp_path / "outcome" / "items.jsonl"
-    failed = [{**json.loads(line), "error": "the model said nothing", "prompt_hash": ""} for line in items.open()]
-    items.write_text("".join(json.dumps(row) + "\n" for row in failed[:1]) + "".join(items.read_text().splitlines(True)[1:]))
-    again = cli("eval", "harness", tmp_path / "outcome", tmp_path / "fewer")
-    assert (again.code, "items=1" in again.err) == (0, True)
+    items = (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()
+    failed = json.dumps({**json.loads(items[0]), "error": "the model said nothing", "prompt_hash": ""})
+    (tmp_path / "outcome" / "items.jsonl").write_text("".join(f"{line}\n" for line in [failed, *items[1:]]))
+    again = cli("eval", "harness", tmp_path / "outcome", tmp_path / "fewer", "--json")
+    assert again.json["left_out"] == {"drag_graph_task_none": 1, "drag_graph_task_evidence": 0}
     assert len((tmp_path / "fewer" / "drag_graph_task_none.jsonl").read_text().splitlines()) == len(ROWS) - 1
 
 

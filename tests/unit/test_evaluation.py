@@ -14,10 +14,13 @@ from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import InputError, MalformedReply
 from drag_graph.evaluation import baselines, pictures
 from drag_graph.evaluation.evaluate import of_another
+from drag_graph.evaluation.harness_tasks import write_tasks
 from drag_graph.evaluation.metrics import macro_f1, token_f1
-from drag_graph.evaluation.outcome import ITEMS, Record, difference, figures, leakage, read_records, table
+from drag_graph.evaluation.outcome import ABOUT, ITEMS, Record, difference, figures, leakage, read_records, table
 from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.tasks import TaskItem, in_split, read_task
+from drag_graph.files import write_lines
+from drag_graph.identity import sha256_of
 from drag_graph.inputs import make_query
 from drag_graph.students.scoring import option_scores, softmax
 
@@ -320,6 +323,19 @@ def test_an_unknown_task_is_an_error_that_names_the_known_ones(tmp_path):
 
 
 # -- outcomes
+
+
+def test_a_task_of_the_harness_leaves_out_what_failed(tmp_path):
+    prompt = "Question: Is it wet?\nAnswer:"
+    asked = replace(
+        record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=(), prompt_hash=sha256_of([prompt])
+    )
+    records = [asked, replace(asked, id="b", error="the model said nothing", prompt_hash="", correct=False)]
+    write_lines(tmp_path / ITEMS, (json.dumps(one.document()) for one in records))
+    write_lines(tmp_path / ABOUT, ['{"task": "wet"}'])
+    assert write_tasks(tmp_path, tmp_path / "tasks") == {"drag_graph_wet_graph": 1}
+    [row] = [json.loads(line) for line in (tmp_path / "tasks" / "drag_graph_wet_graph.jsonl").read_text().splitlines()]
+    assert (row["prompt"], row["gold"]) == (prompt, 0)
 
 
 def test_a_failed_item_counts_as_failed():
