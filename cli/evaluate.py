@@ -2,7 +2,7 @@
 
 import json as json_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 from typer.core import TyperGroup
@@ -12,8 +12,11 @@ from .output import Force, require_harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
+    from drag_graph.bootstrap import Session
     from drag_graph.evaluation.evaluate import EvaluationMode, LinesOf
+    from drag_graph.evaluation.lightrag import LightRag
     from drag_graph.evaluation.outcome import Record
     from drag_graph.evaluation.tasks import TaskItem
     from drag_graph.model import Mode
@@ -52,12 +55,16 @@ Evidence = Annotated[
 Modes = Annotated[
     str,
     typer.Option(
-        "--modes", help="Of none, evidence, graph, combined; shuffled, rotated, bm25, cosine, teacher.", rich_help_panel=PANEL
+        "--modes",
+        help="Of none, evidence, graph, combined; shuffled, rotated, bm25, cosine, lightrag, teacher.",
+        rich_help_panel=PANEL,
     ),
 ]
 Documents = Annotated[
     Path | None,
-    typer.Option("--documents", help="A folder or file for bm25 and cosine.", rich_help_panel=PANEL, show_default=False),
+    typer.Option(
+        "--documents", help="A folder or file for bm25, cosine and lightrag.", rich_help_panel=PANEL, show_default=False
+    ),
 ]
 Split = Annotated[
     Literal["all", "development", "test"], typer.Option("--split", help="Half of the items, by id.", rich_help_panel=PANEL)
@@ -92,6 +99,8 @@ def run(
       drag-graph eval questions.jsonl --teacher ollama/llama3.2 --student nearest --modes none,graph
       drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
     """
+    from contextlib import ExitStack
+
     from drag_graph.bootstrap import open_session
     from drag_graph.evaluation.baselines import read_passages
     from drag_graph.evaluation.evaluate import Evaluation, own
@@ -103,13 +112,17 @@ def run(
     chosen = _modes(modes)
     given = read_task(task, namespace=settings.namespace, data=data, evidence=evidence, split=split, limit=limit)
     items = given.items
-    with open_session(settings) as session:
+    with open_session(settings) as session, ExitStack() as opened:
         student = session.student()
         about = _about(settings, task, split, evidence, student, items)
         passages = read_passages(documents.expanduser()) if documents else []
         about |= {"documents": sha256_of(passages)} if passages else {}
         place = folder or FOLDERS / f"{Path(task).stem}-{sha256_of(about)[:10]}"
-        lines_of = _lines_of(session, settings, items, chosen, passages)  # first, as it may refuse
+        lines_of = _lines_of(session, items, chosen, passages)  # first, as it may refuse
+        notes: dict[str, Any] = {"left_out": given.left_out}
+        if "lightrag" in chosen and documents:
+            rag = opened.enter_context(_lightrag(session, documents, place))
+            lines_of["lightrag"], notes["lightrag"] = rag.lines_of, rag.took
         _distil(session, settings, items, place, task, evidence=evidence, quiet=json)
 
         def asker(mode: "EvaluationMode") -> Any:
@@ -117,9 +130,7 @@ def run(
                 return session.asker(session.teacher_as_student(), mode="none")
             return session.asker(student, mode="evidence" if mode in lines_of else cast("Mode", mode))
 
-        evaluation = Evaluation(
-            place, items, chosen, asker, own(session.store.read), lines_of, about, {"left_out": given.left_out}
-        )
+        evaluation = Evaluation(place, items, chosen, asker, own(session.store.read), lines_of, about, notes)
         with progress.progress(len(items) * len(chosen), quiet=json, priced=False) as shown:
             summary = evaluation.run(on_item=shown)
     if json:
@@ -224,16 +235,17 @@ def harness(
 
     from . import render
 
-    names = write_tasks(outcome, folder)
+    left_out = write_tasks(outcome, folder)
     if json:
-        render.document({"folder": str(folder), "tasks": names})
-    else:
-        render.write(f"{len(names)} tasks: lm_eval --include_path {folder} --tasks {','.join(names)} --model ...")
+        render.document({"folder": str(folder), "tasks": list(left_out), "left_out": left_out})
+        return
+    render.write(f"{len(left_out)} tasks: lm_eval --include_path {folder} --tasks {','.join(left_out)} --model ...")
+    for name, number in left_out.items():
+        if number:
+            typer.echo(f"{name} leaves out {number} items that failed.", err=True)
 
 
 def _modes(given: str) -> "list[EvaluationMode]":
-    from typing import get_args
-
     from drag_graph.errors import ConfigurationError
     from drag_graph.evaluation.evaluate import EvaluationMode
 
@@ -247,7 +259,7 @@ def _modes(given: str) -> "list[EvaluationMode]":
 
 
 def _lines_of(
-    session: Any, settings: "Settings", items: "Sequence[TaskItem]", modes: "Sequence[EvaluationMode]", passages: list[str]
+    session: "Session", items: "Sequence[TaskItem]", modes: "Sequence[EvaluationMode]", passages: list[str]
 ) -> "dict[EvaluationMode, LinesOf]":
     """Return where the modes that show something else than an item's own subgraph have their lines from."""
     from drag_graph.errors import ConfigurationError
@@ -255,31 +267,42 @@ def _lines_of(
     from drag_graph.evaluation.evaluate import of_another, own
 
     found: dict[EvaluationMode, LinesOf] = {}
-    if "teacher" in modes:
-        _check_teacher_mode(settings)
+    for mode in {"teacher", "lightrag"} & set(modes):
+        _check_teacher_mode(session.settings, mode)
     if "shuffled" in modes:
         found["shuffled"] = of_another(items, session.store.read)
     if "rotated" in modes:
         found["rotated"] = own(session.store.read)
-    searched: list[baselines.Baseline] = [name for name in ("bm25", "cosine") if name in modes]
-    if not searched:
-        return found
-    if not passages:
-        raise ConfigurationError(f"--modes has {searched[0]}, and nothing to search", hint="Name a folder with --documents.")
-    number = settings.max_lines or baselines.PASSAGES
+    searching = [mode for mode in modes if mode in get_args(baselines.Baseline)]
+    if searching and not passages:
+        raise ConfigurationError(f"--modes has {searching[0]}, and nothing to search", hint="Name a folder with --documents.")
+    number = session.settings.max_lines or baselines.PASSAGES
+    searched: list[Literal["bm25", "cosine"]] = [name for name in ("bm25", "cosine") if name in modes]
     for name in searched:
         found[name] = baselines.lines_of(name, passages, number, session.embedder)
     return found
 
 
-def _check_teacher_mode(settings: "Settings") -> None:
+def _lightrag(session: "Session", documents: Path, place: Path) -> "AbstractContextManager[LightRag]":
+    """Return LightRAG with its index in the folder of the outcome."""
+    from contextlib import closing
+
+    from drag_graph.bootstrap import teacher_server
+    from drag_graph.evaluation.baselines import PASSAGES, read_documents
+    from drag_graph.evaluation.lightrag import LightRag
+
+    texts, number = read_documents(documents.expanduser()), session.settings.max_lines or PASSAGES
+    return closing(LightRag(place / "lightrag", texts, teacher_server(session.settings), session.embedder, number))
+
+
+def _check_teacher_mode(settings: "Settings", mode: str) -> None:
     from drag_graph.errors import ConfigurationError
 
     if not settings.teacher or settings.teacher.startswith(("tape:", "curated:")):
         chosen = f"{settings.teacher} answers no questions" if settings.teacher else "no teacher is chosen"
-        raise ConfigurationError(f"--modes has teacher, and {chosen}", hint="Give a --teacher that is a model.")
+        raise ConfigurationError(f"--modes has {mode}, and {chosen}", hint="Give a --teacher that is a model.")
     if settings.budget_usd is not None:
-        message = "what a teacher is asked in the mode teacher is not counted in --budget-usd"
+        message = f"what a teacher is asked in the mode {mode} is not counted in --budget-usd"
         raise ConfigurationError(message, hint="Evaluate that mode alone, without --budget-usd.")
 
 

@@ -298,6 +298,7 @@ def prepare_libraries() -> None:
     for name, value in {
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "LITELLM_MODE": "PRODUCTION",
+        "PYTHON_DOTENV_DISABLED": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "OMP_WAIT_POLICY": "PASSIVE",

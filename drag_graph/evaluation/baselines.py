@@ -17,7 +17,7 @@ from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import Evidence, Query, Subgraph, TeacherCall
 from drag_graph.ports.models import Embedder
 
-Baseline = Literal["bm25", "cosine"]
+Baseline = Literal["bm25", "cosine", "lightrag"]
 PASSAGE_WORDS = 120
 PASSAGES = 10
 """Passages shown where no other number is set."""
@@ -32,13 +32,23 @@ def read_passages(place: Path) -> list[str]:
 
     Of .txt and .md files the paragraphs, of .jsonl files the rows' `text`. Raises InputError where there is none.
     """
-    files = sorted(place.rglob("*")) if place.is_dir() else [place]
-    found = [passage for path in files if path.is_file() for text in _texts(path) for passage in _cut(text)]
+    found = [passage for path in _files(place) for text in _texts(path) for passage in cut(text)]
     if not found:
         raise InputError(
             f"{place} has no document", hint="--documents takes a folder of .txt, .md or .jsonl files, or one file."
         )
     return list(dict.fromkeys(found))
+
+
+def read_documents(place: Path) -> list[str]:
+    """Return the same texts uncut: each .txt and .md file, and each row of a .jsonl file."""
+    texts = [(path, list(_texts(path))) for path in _files(place)]
+    found = [text for path, parts in texts for text in (parts if path.suffix == ".jsonl" else ["\n\n".join(parts)])]
+    return list(dict.fromkeys(text for text in found if text.strip()))
+
+
+def _files(place: Path) -> list[Path]:
+    return [path for path in (sorted(place.rglob("*")) if place.is_dir() else [place]) if path.is_file()]
 
 
 def _texts(path: Path) -> Iterator[str]:
@@ -52,7 +62,8 @@ def _texts(path: Path) -> Iterator[str]:
         raise InputError(f"{path} cannot be read: {error}", hint='Text as UTF-8; .jsonl rows with a "text".') from error
 
 
-def _cut(text: str) -> Iterator[str]:
+def cut(text: str) -> Iterator[str]:
+    """Yield a text as passages of at most `PASSAGE_WORDS` words."""
     words = text.split()
     for start in range(0, len(words), PASSAGE_WORDS):
         yield " ".join(words[start : start + PASSAGE_WORDS])
@@ -93,7 +104,7 @@ def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
     return find
 
 
-def lines_of(baseline: Baseline, passages: Sequence[str], number: int, embedder: Embedder) -> LinesOf:
+def lines_of(baseline: Literal["bm25", "cosine"], passages: Sequence[str], number: int, embedder: Embedder) -> LinesOf:
     """Show an item the `number` best passages for its question. Raises MissingExtra."""
     find = by_bm25(passages, number) if baseline == "bm25" else by_cosine(passages, embedder, number)
     return lambda items: [[subgraph_of(item.query, find(item.query.text), baseline)] for item in items]

@@ -20,9 +20,12 @@ from drag_graph.files import write_lines
 from drag_graph.model import Query, Subgraph
 from drag_graph.paging import pages
 
-EvaluationMode = Literal["none", "evidence", "graph", "combined", "shuffled", "rotated", "bm25", "cosine", "teacher"]
+EvaluationMode = Literal[
+    "none", "evidence", "graph", "combined", "shuffled", "rotated", "bm25", "cosine", "lightrag", "teacher"
+]
 """`shuffled` shows the evidence of another item: it must not help. `rotated` is `evidence` with the options in another order:
-it must not matter. `bm25` and `cosine` show passages of documents. `teacher` asks the teacher itself, without lines."""
+it must not matter. `bm25` and `cosine` show passages of documents, `lightrag` what LightRAG finds in them. `teacher` asks the
+teacher itself, without lines."""
 Read = Callable[[Sequence[str]], list[Subgraph]]
 LinesOf = Callable[[Sequence[TaskItem]], list[list[Subgraph]]]
 """From items to the subgraphs whose lines each is shown."""
