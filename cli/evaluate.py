@@ -287,9 +287,8 @@ def _lightrag(session: "Session", documents: Path, place: Path) -> "AbstractCont
     """Return LightRAG with its index in the folder of the outcome."""
     from contextlib import closing
 
-    from drag_graph.bootstrap import teacher_server
     from drag_graph.evaluation.baselines import PASSAGES, read_documents
-    from drag_graph.evaluation.lightrag import LightRag
+    from drag_graph.evaluation.lightrag import LightRag, teacher_server
 
     texts, number = read_documents(documents.expanduser()), session.settings.max_lines or PASSAGES
     return closing(LightRag(place / "lightrag", texts, teacher_server(session.settings), session.embedder, number))

@@ -26,7 +26,6 @@ from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from drag_graph.engines.ray import RayDistillation
-    from drag_graph.providers.client import Server
     from drag_graph.teachers.batch.teacher import BatchTeacher
 
 _FILES = ("curated:", "tape:")
@@ -315,18 +314,6 @@ def make_teacher(settings: Settings, run: Run, interruption: Interruption, ledge
         sleep=interruption.sleep,
         check=interruption.check,
     )
-
-
-def teacher_server(settings: Settings) -> "Server":
-    """Return how the teacher that the settings name is reached, where it is a model."""
-    from drag_graph.providers.client import GGUF, Server
-
-    if settings.teacher.startswith(GGUF):
-        from drag_graph.providers.gguf import chat_server
-
-        return chat_server(settings.teacher.removeprefix(GGUF), settings.teacher_timeout)[1]
-    key = settings.teacher_api_key.get_secret_value()
-    return Server(settings.teacher, settings.teacher_base_url, key, timeout=settings.teacher_timeout)
 
 
 def _file_teacher(settings: Settings) -> Teacher:

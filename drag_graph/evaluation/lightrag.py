@@ -19,8 +19,8 @@ from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
 from drag_graph.model import Subgraph
 from drag_graph.ports.models import Embedder
-from drag_graph.providers.client import Server, complete
-from drag_graph.settings import prepare_libraries
+from drag_graph.providers.client import GGUF, Server, complete
+from drag_graph.settings import Settings, prepare_libraries
 
 HINT = "pip install 'drag-graph[rivals]' (in a checkout: pip install '.[rivals]')"
 MAX_TOKENS = 4096
@@ -28,6 +28,16 @@ MAX_TOKENS = 4096
 TOKENIZER = "gpt-4"
 """The model whose tokens it counts. Its own choice, gpt-4o-mini, needs a file of the network; this one's comes with LiteLLM."""
 _TAKEN = {"calls": 0, "tokens_in": 0, "tokens_out": 0, "seconds": 0.0}
+
+
+def teacher_server(settings: Settings) -> Server:
+    """Return how the teacher that the settings name is reached, where it is a model."""
+    if settings.teacher.startswith(GGUF):
+        from drag_graph.providers.gguf import chat_server
+
+        return chat_server(settings.teacher.removeprefix(GGUF), settings.teacher_timeout)[1]
+    key = settings.teacher_api_key.get_secret_value()
+    return Server(settings.teacher, settings.teacher_base_url, key, timeout=settings.teacher_timeout)
 
 
 class LightRag:
@@ -51,9 +61,12 @@ class LightRag:
         self._loop = asyncio.new_event_loop()
 
     def close(self) -> None:
-        """Write what it holds in memory, and end its loop."""
+        """Let go of what it holds in memory: it shares that with any other index that this process opens."""
         if self._rag is not None:
+            from lightrag.kg.shared_storage import finalize_share_data
+
             self._loop.run_until_complete(self._rag.finalize_storages())
+            finalize_share_data()
         self._loop.close()
 
     def lines_of(self, items: Sequence[TaskItem]) -> list[list[Subgraph]]:

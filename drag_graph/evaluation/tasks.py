@@ -32,7 +32,7 @@ class TaskItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaskItems:
     """The items of a task, and how many of the rows that were read are left out: `unusable`, `without_evidence`."""
 
     items: list[TaskItem]
@@ -47,7 +47,7 @@ def read_task(
     evidence: str = "",
     split: Split = "all",
     limit: int | None = None,
-) -> Task:
+) -> TaskItems:
     """Return the items of a task, of the file that `task` is, or of `data`/TASK.jsonl, or else of the hub's set.
 
     With `evidence`, the key of a row's own evidence, only rows that have some. `split` is by the hash of a row's id, so that an
@@ -74,7 +74,7 @@ def read_task(
         raise InputError(f"{task} has no item of that kind{why}", hint="Look at --evidence, --split and the rows.")
     if without_evidence:
         log.event("rows without evidence are left out", level=logging.WARNING, task=task, rows=without_evidence, key=evidence)
-    return Task(items, {"unusable": len(problems), "without_evidence": without_evidence})
+    return TaskItems(items, {"unusable": len(problems), "without_evidence": without_evidence})
 
 
 def in_split(identity: str, split: Split) -> bool:
