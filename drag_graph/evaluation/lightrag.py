@@ -58,16 +58,16 @@ class LightRag:
         self._stage = "indexing"
         self._fault: DragGraphError | None = None
         self._rag: Any = None
-        self._loop = asyncio.new_event_loop()
+        self._runner = asyncio.Runner()
 
     def close(self) -> None:
         """Let go of what it holds in memory: it shares that with any other index that this process opens."""
         if self._rag is not None:
             from lightrag.kg.shared_storage import finalize_share_data
 
-            self._loop.run_until_complete(self._rag.finalize_storages())
+            self._runner.run(self._rag.finalize_storages())
             finalize_share_data()
-        self._loop.close()
+        self._runner.close()
 
     def lines_of(self, items: Sequence[TaskItem]) -> list[list[Subgraph]]:
         """Return the context of each item as the evidence of a subgraph. Raises ModelError where the teacher cannot be used."""
@@ -78,7 +78,7 @@ class LightRag:
     def _timed(self, stage: str, work: Any) -> Any:
         self._stage, began = stage, time.monotonic()
         try:
-            return self._loop.run_until_complete(work)
+            return self._runner.run(work)
         finally:
             self.took[stage]["seconds"] += round(time.monotonic() - began, 1)
             write_lines(self._record, [json.dumps(self.took)])
