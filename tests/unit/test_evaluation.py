@@ -1,5 +1,6 @@
 """The parts of an evaluation that need no model: statistics, tasks, scores of options, outcomes."""
 
+import hashlib
 import json
 import math
 from dataclasses import replace
@@ -15,6 +16,7 @@ from drag_graph.errors import InputError, MalformedReply
 from drag_graph.evaluation import baselines, pictures
 from drag_graph.evaluation.evaluate import of_another
 from drag_graph.evaluation.harness_tasks import write_tasks
+from drag_graph.evaluation.machine import file_hash
 from drag_graph.evaluation.metrics import macro_f1, token_f1
 from drag_graph.evaluation.outcome import ABOUT, ITEMS, Record, difference, figures, leakage, read_records, table
 from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
@@ -373,3 +375,16 @@ def test_a_record_comes_back_as_it_was(tmp_path):
     kept = replace(record(), error="x", answer="one\u2028two\x85three")
     (tmp_path / ITEMS).write_text(json.dumps(kept.document(), ensure_ascii=False) + "\n")
     assert read_records(tmp_path) == [kept]
+
+
+def test_a_models_file_is_read_again_only_where_it_changed(tmp_path, monkeypatch):
+    read = []
+    digest = hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda file, kind: read.append(kind) or digest(file, kind))
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"one")
+    first = file_hash(f"gguf:{path}")
+    assert (file_hash(f"gguf:{path}"), len(read)) == (first, 1)
+    path.write_bytes(b"another")
+    assert file_hash(f"gguf:{path}") == hashlib.sha256(b"another").hexdigest() != first
+    assert file_hash("nearest") == ""
