@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import regex
 
+from drag_graph.privacy.public import folded, words
 from drag_graph.privacy.spans import Span
 
 _SUFFIX = (
@@ -25,51 +26,70 @@ _INNER = (
 _NUMBER = r"\d{1,5}(?:\s?[A-Za-z](?!\p{L}))?(?:[-/]\d{1,4})?"
 _UNIT = r"(?:\s*,?\s*(?:apt|apartment|suite|ste|unit|flat|floor|room|no|#)\.?\s?#?\w{1,6})"
 STREET = regex.compile(
-    rf"(?:{_NUMBER}\s+)?(?:{_NUMBER},?\s+)(?:{_WORD}\s+(?:{_INNER}\s+)*){{1,4}}(?i:{_SUFFIX})\b(?:(?<=\s(?:St|Rd|Av|Ave|Dr|Ln|Blvd|Ct|Pl|Sq|Hwy|Pkwy|Cir))\.)?(?:\s(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\b)?(?i:{_UNIT}{{0,2}})"
+    rf"(?:{_NUMBER}\s+)?(?:{_NUMBER},?\s+)(?:{_WORD}\s+(?:{_INNER}\s+)*){{1,4}}(?!(?:CT|DR|PL|AV|LN|SQ|MS)\b)(?i:{_SUFFIX})\b(?:(?<=\s(?:St|Rd|Av|Ave|Dr|Ln|Blvd|Ct|Pl|Sq|Hwy|Pkwy|Cir))\.)?(?:\s(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\b)?(?i:{_UNIT}{{0,2}})"
     rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}[\s-]+(?:{_INNER}\s+)*){{0,3}}\p{{Lu}}[\p{{L}}\p{{M}}-]*(?i:{_ENDING})\s+{_NUMBER}\b\.?(?i:{_UNIT}{{0,2}})"
     rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}\s+){{1,3}}(?i:utca|u\.|út|tér|körút|tee|puiestee|sk\.|gatvė|iela|{_ENDING})\s+{_NUMBER}\.?(?i:{_UNIT}{{0,2}})"
     rf"|(?:{_NUMBER},?\s+)?(?i:\b(?:{_BEFORE}))\s*(?:{_INNER}\s+)*(?:{_WORD}\s*(?:{_INNER}\s+)*){{1,4}},?\s+{_NUMBER}\b(?i:{_UNIT}{{0,2}})"
     rf"|{_NUMBER},?\s+(?i:{_BEFORE})\s+(?:{_INNER}['’\s]\s*)*{_WORD}(?:[\s-](?:{_INNER}\s+)*{_WORD}){{0,3}}"
+    rf"|{_NUMBER},?\s+(?:{_WORD}\s+){{1,4}}(?:{_NUMBER}\s+)?(?i:(?:apt|apartment|suite)\.?\s\w{{1,6}})"
     rf"|(?i:\bP\.?\s?O\.?\s?Box\s+\d+|\bPSC\s+\d+,?\s+Box\s+\d+(?:\s+(?-i:[AF]PO)\s+[A-Z]{{2}}\s+\d{{5}})?)"
 )
 _CUE = regex.compile(
     r"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|stay(?:s|ed|ing)?|dwell(?:s|ing)?|located|house|home|offices? (?:are|is) located|stationed|moved)\s+(?:at|on|in|to)\s+(?:number\s+)?"
     r"|\baddress(?:es)?\b(?:\s+(?:of|in|for)\s+[^:,.]{1,40}?)?(?:\s+is|\s+are|\s+was|\s*:|\s*\?\s*it(?:['’]s| is)(?: in)?|[^.\n]{0,40}?(?:here (?:they are|it is)):?|[^?\n]{0,60}\?)\s*(?:at\s+|now\s+)*"
     r"|\b(?:sent?|return(?:ed)?|deliver(?:ed|y)?|ship(?:ped)?|mail(?:ed)?|post(?:ed)?|taxi|drive|driven|come|came|arrived?|meet(?: you| me| us)?|bus drops you off|station is|enter|refers)\s+(?:it\s+|them\s+|this\s+)?(?:to|at|on)\s+"
-    r"|\bUser:\s*|\bit['’]s in\s+|\band\s+)(?=[\p{Lu}\p{N}])"
+    r"|\bUser:\s*|\bit['’]s in\s+|(?<=\d), and\s+)(?=[\p{Lu}\p{N}])"
 )
 _BLOCK = regex.compile(
-    rf"(?:(?:{_WORD}|(?i:apt|suite|flat|box|ul|u|nan|street|utca|st|rd|av|c/)\.?|{_INNER}|№)(?:\s*,\s*|\s*\n\s*|\s+|(?=\.\s+(?i:suite|apt|flat))\.\s+|/\s*)?)+"
+    rf"(?:(?:(?i:(?:apt|apartment|suite|ste|flat|unit|box|ul|u|nan|street|utca|st|rd|av)\b|c/)\.?|{_WORD}|{_INNER}|№)(?:\s*,\s*|\s*\n\s*|\s+|(?=\.\s+(?i:suite|apt|flat))\.\s+|/\s*)?)+"
 )
-_LINES = regex.compile(
-    rf"(?m)^[>\s]*(?P<all>{_NUMBER}(?:\s+{_NUMBER})?\s+[\p{{Lu}}\p{{Ll}}][^\n]{{2,50}}(?:\n[>\s]*(?:[^\n.!?:@]{{2,45}})){{0,6}})"
+_AT = regex.compile(
+    r"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|stay(?:s|ed|ing)?)\s+(?:at|on)\s+)"
+    r"(?P<address>(?=[^.?!,;:\n]{0,50}(?<!\w)\d)(?=[^.?!,;:\n]{0,50}\p{Lu}\p{L})[^,.?!;:\n]{3,60})"
 )
-_PARTS = regex.compile(r"(?i)\b(?:apt|suite|flat|psc|box|unit)\b")
-_ZIP_AFTER = regex.compile(r"(?:,\s*|\s+)(?:[A-Z]{2}\s+)?\d{4,5}(?:-\d{4})?\b")
+_TAIL = regex.compile(
+    r"(?:(?:\s*,\s*|[ >]*\n[ >\n]*|\s+(?=(?i:apt|suite)\b))"
+    r"(?:(?i:apt|apartment|suite|unit|flat)\.?\s\w+|nan\b|(?:\p{Lu}{2,3}\s)?\d[\d-]{2,8}\d"
+    rf"|{_WORD}(?:[\s-](?:{_INNER}\s)?{_WORD}){{0,3}}(?:\s\d[\d-]{{2,8}}\d)?)(?=[\s,.!?;)]|$)){{1,6}}"
+)
+"""What follows a street: a flat, a town, a country, a postal code, after a comma or on a line of its own."""
 
 
-def find(text: str) -> list[Span]:
-    """Return the streets and addresses of a text."""
-    return [*_blocks(text), *_streets(text)]
+def find(text: str, *, has_lines: bool) -> list[Span]:
+    """Return the streets and addresses of a text. `has_lines` lets an address go over several lines."""
+    streets = [*_blocks(text, has_lines=has_lines), *_streets(text)]
+    return [*streets, *(_tails(text, streets) if has_lines else ())]
+
+
+def _tails(text: str, streets: list[Span]) -> Iterator[Span]:
+    """Return the flats, towns, countries and postal codes that follow streets."""
+    for street in streets:
+        if match := _TAIL.match(text, street.end):
+            start = match.start() + len(match.group()) - len(match.group().lstrip(" ,\n>"))
+            if folded(regex.split(r"[\s,]", text[start : match.end()])[0]) not in words():
+                yield Span(start, match.end(), "PLACE", "after a street")
 
 
 def _streets(text: str) -> Iterator[Span]:
+    for match in _AT.finditer(text):
+        yield Span(match.start("address"), match.end("address"), "STREET_ADDRESS", "address")
     for match in STREET.finditer(text):
         start, end = match.span()
         yield Span(start, end, "STREET_ADDRESS", "street")
 
 
-def _blocks(text: str) -> Iterator[Span]:
+def _blocks(text: str, *, has_lines: bool) -> Iterator[Span]:
     """Return what is written as an address after words that announce one: a number and names, perhaps over several lines."""
     for cue in _CUE.finditer(text):
-        match = _BLOCK.match(text, cue.end())
+        line_end = text.find("\n", cue.end())
+        match = _BLOCK.match(text, cue.end(), len(text) if has_lines or line_end < 0 else line_end)
         if match and _is_address(match.group()):
             yield Span(match.start(), match.start() + len(match.group().rstrip(" ,\n/")), "STREET_ADDRESS", "address")
 
 
 def _is_address(text: str) -> bool:
     """Whether a text has both a number and a name, as addresses do and years do not."""
-    has_number = regex.search(r"(?<!\p{N})\p{N}{1,6}(?!\p{N})", text)
+    has_number = regex.search(r"(?<![\p{L}\p{N}])\p{N}{1,6}(?![\p{L}\p{N}])", text)
     has_name = regex.search(r"\p{Lu}[\p{L}\p{M}]{2,}", text)
     is_year = regex.fullmatch(r"(?:\p{Lu}\p{L}+\s)?(?:1[5-9]|20)\d\d\W*", text)
     return bool(has_number and has_name and not is_year)

@@ -42,7 +42,12 @@ class Detectors:
     ) -> tuple[Passage, Replaced, list[Public]]:
         passage = Passage(text, self._entities(text), fields, is_open)
         sure = settled(
-            [*self._structured.find(text), *_urls(text, is_open=is_open), *addresses.find(text), *labelled.find(text)]
+            [
+                *self._structured.find(text),
+                *_urls(text, is_open=is_open),
+                *addresses.find(text, has_lines=is_open),
+                *labelled.find(text),
+            ]
         )
         people, public_people = self._people.find(passage, sure)
         found, public = self._personal.find(passage, [*sure, *people])

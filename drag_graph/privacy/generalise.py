@@ -42,7 +42,7 @@ _WORDS = {
 _DETERMINER = regex.compile(r"(?i)\b(?:an?|the|my|your|his|her|its|our|their|this|that|one)\s+$")
 _NUMBERED = "|".join(sorted((word.split(" ", 1)[1] for word in _WORDS.values()), key=len, reverse=True))
 _OURS = regex.compile(
-    rf"\bPerson [A-Z]{{1,2}}\b|\b(?:an? )?(?:{_NUMBERED})(?: \d+)?\b|\ba (?:city|country|place) in (?:the )?\p{{Lu}}\p{{L}}+(?: (?:and |of )?\p{{Lu}}\p{{L}}+){{0,3}}(?: \d+)?"
+    rf"\bPerson [A-Z]{{1,2}}\b|\b(?:an? )?(?:{_NUMBERED})(?: \d{{1,2}}(?![\w-]))?\b|\ba (?:city|country|place) in (?:the )?\p{{Lu}}\p{{L}}+(?: (?:and |of )?\p{{Lu}}\p{{L}}+){{0,3}}(?: \d+)?"
     r"|\b(?:a )?date in the \d{3}0s(?: \d+)?\b|\b\d0 to \d{1,2}9\b|\bunder 10\b|\bover 89\b"
 )
 OLDEST = 89
@@ -109,7 +109,7 @@ def _kind_words(kind: str, name: str) -> str:
 
 def _place_words(name: str) -> str:
     """Return a place one level up: of a city its country, of a country its part of the world."""
-    parts = [folded(part).removeprefix("the ") for part in name.split(",")]
+    parts = [folded(part).removeprefix("the ") for part in regex.split(r"[,\n\d]+", name) if part.strip()]
     country = next((part for part in parts if part in countries()), "")
     if country:
         return f"a {'city' if len(parts) > 1 else 'country'} in {countries()[country]}"

@@ -37,7 +37,7 @@ _STRONG = frozenset(
         "DEVICE_ID",
     }
 )
-_CODE = r"(?=[^\s,;]*\d)#?\*?[\p{L}\p{N}][\p{L}\p{N}*]*(?:[-/.][\p{L}\p{N}*]+)*(?: (?=[\p{Lu}\d]*\d)[\p{Lu}\d]{2,}(?:-[\p{Lu}\d]+)*){0,6}"
+_CODE = r"(?:\p{Lu}{2,5}:\s?)?(?=[^\s,;]*\d)#?\*?[\p{L}\p{N}][\p{L}\p{N}*]*(?:[-/.][\p{L}\p{N}*]+)*(?: (?=[\p{Lu}\d]*\d)[\p{Lu}\d]{2,}(?:-[\p{Lu}\d]+)*){0,6}"
 _NUMBERED = [(kind, regex.compile(rf"(?i:\b(?:{label})(?:['’]s)?{_LINK})(?P<code>{_CODE})")) for kind, label in _LABELS.items()]
 _MIN_LENGTH = {"POSTCODE": 4, "BANK_ACCOUNT": 3, "PHONE": 7}
 """How many letters and digits a code has at least; 5 where not said."""
@@ -53,6 +53,9 @@ _USER = regex.compile(
     r"(?:\s+(?:on|in|at|for)\s+(?:\w+\s){0,2}\w+)?\s*(?:(?:is|was|are|as|called|named|reads|:|=|,)\s*){1,3}(?:for\s+)?[\"'“‘«]{0,2}"
     r"|\b(?:log(?:ged)? in as|signed in as|known online as|posting as|user|username|userid|login for)\s+[\"'“‘«]{0,2}(?=\S*[\d_.'’\"”]))"
     r"(?P<code>@?[\p{L}\p{N}][\p{L}\p{N}._-]{2,}[\p{L}\p{N}])"
+)
+_QUOTED_USER = regex.compile(
+    r"(?i:\b(?:login|log-in|user ?name|user)\b[^\n]{0,60}?\bwas)\s+[\"'“‘](?P<code>[^\s\"'”’]{3,})[\"'”’]"
 )
 _HANDLE = regex.compile(r"(?<![\w@.])@(?P<code>[A-Za-z][A-Za-z0-9_.]{2,30}[A-Za-z0-9_])\b")
 _NOT_A_USER = regex.compile(
@@ -92,6 +95,8 @@ def _users(text: str) -> Iterator[Span]:
     for match in _USER.finditer(text):
         if not _NOT_A_USER.match(match["code"]):
             yield Span(match.start("code"), match.end("code"), "USER_NAME", "label")
+    for match in _QUOTED_USER.finditer(text):
+        yield Span(match.start("code"), match.end("code"), "USER_NAME", "label")
     for match in _HANDLE.finditer(text):
         yield Span(match.start(), match.end(), "USER_NAME", "format")
 

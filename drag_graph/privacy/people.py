@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import regex
 
 from drag_graph.privacy.passage import Passage
-from drag_graph.privacy.public import EPONYM, countries, folded, is_known_person, is_place, may_be_a_name, words
+from drag_graph.privacy.public import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
 from drag_graph.privacy.spans import Public, Span
 
 _PART = r"(?!(?:and|or)\b)\p{Lu}[\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
 _PARTICLE = r"(?:de|del|della|di|da|dos|das|do|du|la|le|van|von|der|den|ter|ten|te|bin|ibn|bint|al|el|af|av|zu|y|e|'t|st\.?)"
-NAME = rf"(?:{_PART}\.?(?:\s+(?:{_PARTICLE}\s+){{0,2}}(?:{_PART}|\p{{Lu}}\.)){{0,3}})"
+NAME = rf"(?:{_PART}\.?(?:[^\S\n]+(?:{_PARTICLE}[^\S\n]+){{0,2}}(?:{_PART}|\p{{Lu}}\.)){{0,3}})"
 _ANY_CASE = r"(?:[\p{L}\p{M}][\p{L}\p{M}'’.-]*(?:\s+[\p{L}\p{M}][\p{L}\p{M}'’-]*){0,2})"
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Madam|Herr|Frau|Señora?|Mme|Mlle|Monsieur|Madame|Nurse|Officer|Sergeant|Captain|Rev|Reverend|Judge|Justice|Doctor)\b\.?\s+"
 _KIN = (
@@ -19,19 +19,26 @@ _KIN = (
     r"roommate|flatmate|doctor|dentist|therapist|teacher|tutor|lawyer|client|patient|student|employee|assistant|guardian)"
 )
 _INTRODUCED = regex.compile(
-    r"(?i:\b(?:my|her|his|their|whose|the|full|maiden|legal|first|last|real|given|family|account|user|patient(?:['’]s)?)\s+(?:full |maiden |first |last )?name(?:\s+(?:on|in|of|for)\s+[\w\s]{1,30}?)?(?:\s+(?:is|was|reads)|\s*:)"
-    r"|\bname\s*:|\bname\s+is|\b(?:directed|written|signed|asked|posted|submitted|sent|reported|filed|prepared|requested) by\s*:?|\bcalled|\bnamed|\bcall(?:s|ed)? me"
-    r"|\bsigned,?|\bsincerely,|\bregards,|\byours,|\bcheers,|\bthanks,|\bthis is|\bhere is|\bI am|\bI['’]m|\bI,|\bdear|\bhi|\bhello|\bhey"
-    r"|\bon behalf of|\bbelong(?:s|ing) to|\bissued to|\bregistered (?:to|under)|\bin the name of|\baccount (?:holder|of)|\bcare of|\bc/o|\battn:?|\bcontact|\bask for|\bspeak (?:to|with)"
-    rf"|\b(?:my|our|his|her|their)\s+(?:\w+\s+)?{_KIN},?|\b(?:patient|client|employee|resident|customer|user|account holder|applicant|defendant|suspect|tenant|contractor)\b)"
+    r"(?:(?i:\b(?:my|full|maiden|legal|real|given|family|account|user|patient(?:['’]s)?)\s+(?:full |maiden |first |last )?name"
+    r"(?:\s+(?:on|in|of|for)\s+[\w\s]{1,30}?)?(?:\s+(?:is|was|reads)|\s*:)|\bname\s*:|\b(?:asked|posted|submitted|signed) by\s*:?|\bcall(?:s|ed)? me"
+    r"|\bsigned,?|\bsincerely,|\bregards,|\byours,|\bcheers,|\bthanks,|\bthis is|\bI am|\bI['’]m|\bI,"
+    rf"|\b(?:my|our)\s+(?:\w+\s+)?{_KIN},?))\s+(?:{_TITLE})?(?P<name>{NAME})"
+)
+"""The asker's own words: whoever is named so is a person of the question."""
+_MENTIONED = regex.compile(
+    r"(?:(?i:\b(?:her|his|their|whose|the)\s+(?:full |maiden |first |last )?name\s+(?:is|was)|\bname\s+is|\b(?:directed|written|sent|reported|filed|prepared|requested) by\s*:?"
+    r"|\bdear|\bhi|\bhello|\bhey|\bcalled|\bnamed|\bhere is|\bon behalf of|\bbelong(?:s|ing) to|\bissued to|\bregistered (?:to|under)|\bin the name of|\baccount (?:holder|of)|\bcare of|\bc/o"
+    r"|\battn:?|\bcontact|\bask for|\bspeak (?:to|with)|\b(?:correct|change) it to"
+    rf"|\b(?:his|her|their)\s+(?:\w+\s+)?{_KIN},?|\b(?:patient|client|employee|resident|customer|user|account holder|applicant|defendant|suspect|tenant|contractor)\b))"
     rf"\s+(?:{_TITLE})?(?P<name>{NAME})"
 )
+"""Words that name somebody, perhaps a figure of an exam: a single name is not enough there."""
 _LOWER_INTRODUCED = regex.compile(
     rf"(?i:\bmy (?:full )?name is|\bfollow up with|\bthis is my (?:friend|colleague))\s+(?P<name>{_ANY_CASE})"
 )
 _LOWER_REST = regex.compile(r"(?i)\s+(?:and|in|from|at|is|was|but|who|i|with|please|on|can|could)\b.*", regex.DOTALL)
 _WITH_AGE = regex.compile(
-    rf"(?P<name>{NAME})\s*(?:,\s*(?:an?\s+)?|\(\s*|\s+is\s+(?:an?\s+)?|\s+)(?:aged?\s+)?\d{{1,3}}(?=\)|\s*[-–]?\s*(?:years?|yrs?|y/?o|months?)\b|,)"
+    rf"(?P<name>{NAME})\s*(?:,\s*(?:an?\s+)?|\(\s*|\s+is\s+(?:an?\s+)?|\s+aged?\s+)(?:aged?\s+)?\d{{1,3}}(?=\)|\s*[-–]?\s*(?:years?|yrs?|y/?o|months?)\b|,)"
 )
 _AGE_BEFORE = regex.compile(rf"(?i:\b\d{{1,3}}[-\s]year[-\s]olds?\s+(?:\w+\s+){{0,3}}?)(?:named\s+|called\s+)?(?P<name>{NAME})")
 _OWNED = regex.compile(
@@ -55,8 +62,31 @@ _IS_NAME_OF_THING = regex.compile(
     r"(?i)^\s*(?:street|st|road|avenue|university|college|school|hospital|inc|ltd|corp|company|bank|group|orchestra|country club)\b"
 )
 _TIES = (
-    (_INTRODUCED, "introduced"), (_LOWER_INTRODUCED, "introduced"), (_WITH_AGE, "with an age"), (_AGE_BEFORE, "with an age"), (_OWNED, "owner"), (_LIVES, "resident"),
+    (_INTRODUCED, "introduced"), (_LOWER_INTRODUCED, "introduced"), (_MENTIONED, "mentioned"), (_WITH_AGE, "with an age"),
+    (_AGE_BEFORE, "with an age"), (_OWNED, "owner"), (_LIVES, "resident"),
 )  # fmt: skip
+_LIST = regex.compile(rf"(?P<first>{_PART}(?:\s{_PART})?)(?:(?:,\s(?:and\s)?|\s(?:and|&)\s)(?P<next>{_PART}(?:\s{_PART})?))+")
+_HEADLINE = regex.compile(rf"(?:\A|\n)[>\s]*(?P<name>{_PART}(?:[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART}){{1,3}})[^\S\n]*(?=\n)")
+_LONG_LIST = 3
+_REPORTING = regex.compile(
+    rf"(?:\b(?:said|says|replied|shouted|whispered)\s+(?:to\s+)?(?P<name>{NAME})|(?P<name>{NAME}),?\s+(?:said|says|replied|told|lives|works))\b"
+)
+_SUBJECT = regex.compile(
+    rf"(?:^|[.?!\n]\s+)(?P<name>{_PART}(?:\s{_PART})?)\s(?=(?:is|was|has|had|began|started|lives|works|wants|went|said)\b)"
+)
+_PRONOUN = regex.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]er|[Hh]is)\b")
+_CITED = regex.compile(
+    r"(?i)^(?:['’]s\s+(?:\w+\s+)?(?:argument|view|views|theory|account|article|study|studies|work|book|novel|poem|play|essay|paper|claim|concept|idea|"
+    r"notion|definition|analysis|research|experiment|painting|symphony|opera|film|song)\b|,?\s+(?:argue|claim|suggest|propose|believe|maintain|define|coin|"
+    r"studied|conducted|theorize|theorise|hypothesize|discover|invent|wrote|painted|composed|developed|formulated|criticize|criticise|contend|hold)\p{L}*\b|\s+\((?:1[0-9]|20)\d\d)"
+    r"|,\s+[^\n]{0,160}\b1[0-9]\d\d\b"
+)
+"""What follows the name of an author, of whom a question asks what is published."""
+_CITED_BEFORE = regex.compile(
+    r"(?:[Aa]ccording to(?: \p{L}+){0,4}|\b(?:philosopher|composition|poem|novel|play|epic|book|painting|film|author|poet|composer))\s$"
+)
+_REST_OF_WORD = regex.compile(r"[\p{L}\p{M}]+|-\p{L}[\p{L}\p{M}]*")
+_AGE_AFTER = regex.compile(r"(?i)\s*\(?\d{1,3}\s*[-–]?\s*(?:years?|yrs?|y/?o)\b")
 _EDGE = regex.compile(rf"^(?i:{_TITLE.replace(chr(92) + 'b', '')})|['’]s?$|[\s,.]+$")
 
 
@@ -75,6 +105,8 @@ class People:
         private: list[Span] = []
         public: list[Public] = []
         for start, end, detector in _tied(passage.text):
+            if detector == "mentioned" and not passage.is_open and " " not in passage.text[start:end]:
+                continue
             private.append(Span(start, end, "PERSON", detector))
         for start, end, detector in self._seen(passage):
             why = self._stays(passage, start, end, private, contacts)
@@ -82,6 +114,7 @@ class People:
                 public.append(Public(start, end, "PERSON", detector, why))
             else:
                 private.append(Span(start, end, "PERSON", detector))
+        private += _listed(passage, private)
         private += _again(passage.text, private)
         return private, [
             item for item in public if not any(item.start < span.end and span.start < item.end for span in private)
@@ -100,7 +133,8 @@ class People:
         for match in _TITLED.finditer(text):
             yield *match.span("name"), "title"
         if passage.is_open:
-            for pattern in (_SPEAKER, _ADDRESSED):
+            own = [_SUBJECT] if _PRONOUN.search(text) else []
+            for pattern in (_SPEAKER, _ADDRESSED, _REPORTING, _HEADLINE, *own):
                 for match in pattern.finditer(text):
                     yield *match.span("name"), "speaker"
         for match in _FOREIGN.finditer(text):
@@ -113,11 +147,12 @@ class People:
         if why := _is_public(text, start, end):
             return why
         low, high = passage.segment(start)
-        if any(low <= span.start < high for span in (*private, *contacts)):
+        is_tied = any(low <= span.start < high for span in (*private, *contacts)) or _AGE_AFTER.match(text, end)
+        if is_tied or self._strict or passage.is_open:
             return ""
-        if " " in name or self._strict or passage.is_open:
-            return ""
-        return "a single name that nothing ties to a person"
+        if _carries(passage, start, end):
+            return "the question asks about it"
+        return "" if " " in name else "a single name that nothing ties to a person"
 
 
 def _is_public(text: str, start: int, end: int) -> str:
@@ -128,15 +163,25 @@ def _is_public(text: str, start: int, end: int) -> str:
         "it is no person's name": name.isascii() and not may_be_a_name(name),
         "the person is known to the public": is_known_person(name),
         "it is a place": is_place(name),
-        "it is part of the name of a thing": EPONYM.match(text, end),
+        "it is part of the name of a thing": names_a_thing(text, start, end),
     }
     return next((why for why, holds in reasons.items() if holds), "")
+
+
+def _carries(passage: Passage, start: int, end: int) -> bool:
+    """Whether an exam's question asks about a name: it is an option, or somebody whose published words or works are told."""
+    text = passage.text
+    if _CITED.match(text[end : end + 180]) or _CITED_BEFORE.search(text[max(0, start - 60) : start]):
+        return True
+    return any(low == start and end >= high - 1 for _, low, high in passage.fields[1:])
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """Return a name's span without title, genitive, and what stands on the next line."""
     piece = text[start:end].partition("\n")[0]
     end = start + len(piece)
+    if rest := _REST_OF_WORD.match(text, end):
+        end = rest.end()
     while match := _EDGE.search(text[start:end]):
         if match.start() == 0:
             start += match.end()
@@ -161,7 +206,7 @@ def _tied(text: str) -> Iterator[tuple[int, int, str]]:
                 continue
             if detector != "introduced" and is_known_person(name):
                 continue
-            if _IS_NAME_OF_THING.match(text, end) or EPONYM.match(text, end):
+            if _IS_NAME_OF_THING.match(text, end) or names_a_thing(text, start, end):
                 continue
             yield start, end, detector
 
@@ -174,6 +219,19 @@ def _is_name(name: str) -> bool:
 _NATION = regex.compile(
     r"(?:\w+(?:ish|ese|ian|ean|ans?|i)|german|french|dutch|greek|swiss|czech|thai|welsh|irish|catholic|christian|muslim|jewish|hindu|buddhist|sorry|glad|ceo|cfo|cto|hr|it|md|phd)"
 )
+
+
+def _listed(passage: Passage, private: list[Span]) -> Iterator[Span]:
+    """Return the names that stand in one list with a private one; of a question without options, in any longer list."""
+    text = passage.text
+    for match in _LIST.finditer(text):
+        names = [match.span("first"), *match.spans("next")]
+        has_private = any(span.start < end and start < span.end for start, end in names for span in private)
+        if has_private or (passage.is_open and len(names) > _LONG_LIST):
+            for start, end in names:
+                name = text[start:end]
+                if may_be_a_name(name) and not is_place(name) and not is_known_person(name):
+                    yield Span(start, end, "PERSON", "list")
 
 
 def _again(text: str, private: list[Span]) -> Iterator[Span]:

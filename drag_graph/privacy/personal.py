@@ -17,6 +17,7 @@ _BORN = regex.compile(
     rf"(?i)\b(?:born(?: on| in)?|birth ?date|date of birth|d\.?o\.?b\.?|birthday|birth)(?:[^\d\n]{{0,25}}?)(?P<date>{DATE}|(?<=born in\s|born\s)\d{{4}}\b)"
 )
 _DATE = regex.compile(rf"(?i)(?<![\w./-]){DATE}(?![\w/-])")
+_YEAR = regex.compile(r"(?<![\w.,$€£-])(?:1[5-9]|20)\d\d(?![\w%-]|[.,]\d)")
 _AGE = regex.compile(
     r"(?i)\b(?P<age>\d{1,3})(?=[\s-]*(?:years?|yrs?)[\s-]*(?:old|of age)?\b|\s*y/?o\b)|\b(?:aged?|turn(?:ed|s|ing)?|age of|age is|age:)\s+(?P<age>\d{1,3})\b(?!\s*(?:%|percent|kg|mg|km|miles|dollars))|(?<=,\s)(?P<age>\d{2})(?=,\s+(?:from|of|a|an|who|living|lives)\b)"
 )
@@ -27,12 +28,12 @@ _WORK = regex.compile(
 )
 _CAPITALS = r"[\p{Lu}][\p{L}\p{M}&'’.-]*(?:(?:,?\s(?:of|and|&|for|the|de|la|del|di|am|an|der|upon|on|sur)\s|\s|,\s(?=(?:Inc|Ltd|LLC|Co|Corp|GmbH)\b))[\p{Lu}\d&][\p{L}\p{M}\p{N}&'’.-]*){0,5}"
 _FROM = regex.compile(
-    rf"(?i:\bfrom|\bat|\bof|\bin|\bnear|\bto|\baround|\bvia)\s+(?:the\s+)?(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}))?"
+    rf"(?i:\bfrom|\bat|\bof|\bin|\bnear|\bto|\baround|\bvia)\s+(?:the\s+)?(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"
 )
 _AFTER_STREET = regex.compile(rf"^(?P<sep>,?\s+(?:in\s+)?)(?P<place>(?:\d{{4,6}}\s+)?{_CAPITALS}(?:,\s+{_CAPITALS})?)")
 _LIVING = regex.compile(
     rf"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|based|born|raised|grew up|moved(?: here)?|stay(?:s|ed|ing)?|settled|located|home ?town|home city|i['’]m|i am|travel(?:l?ing|s)?|visit(?:ing)?|com(?:e|es|ing)|fly(?:ing)?|here|support\s+\w+)(?:\s+back)?(?:\s+(?:in|at|to|from|near|outside|around|is))+\s+(?:the\s+)?(?:city of\s+|town of\s+|village of\s+)?|\bhome ?(?:town|city)(?: is|:)?\s+)"
-    rf"(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}))?"
+    rf"(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"
 )
 _JOB_WORD = r"[\p{L}][\p{L}'’/&-]*"
 _JOB = regex.compile(
@@ -40,6 +41,11 @@ _JOB = regex.compile(
 )
 _APPOSED = regex.compile(
     rf"^(?:,|\s*\n+|\s+\()\s*(?:(?:an?|the|our|their)\s+)?(?P<job>{_JOB_WORD}(?:,?\s(?:and\s)?{_JOB_WORD}){{0,4}})"
+)
+_EMPLOYED = regex.compile(r"^,\s+(?:an?\s+|the\s+)?(?P<job>\p{L}[^,.()\n\d]{2,45}?)\s+(?:at|for|with)\s+(?=[\p{Lu}\d])")
+_NAMED_JOB = regex.compile(rf"(?i:\bas an?\s+)(?P<job>{_JOB_WORD}(?:\s{_JOB_WORD}){{0,4}}?)\s+(?:named|called)\s+(?=\p{{Lu}})")
+_JOB_ENDING = regex.compile(
+    r"(?:ologist|ographer|ician|urist|chemist|stylist|worker|maker|keeper|smith|monger|wright|(?:sales|crafts|police|business)\w+|staff|faculty)$"
 )
 _BEFORE = regex.compile(rf"(?P<job>(?:{_JOB_WORD}\s){{0,3}}{_JOB_WORD})\s+(?:named\s+|called\s+)?$")
 
@@ -54,15 +60,17 @@ class Personal:
         """Return the private details, and the seen ones that stay. `private` are the spans found before."""
         text = passage.text
         personal = [part for part in passage.segments if any(part[0] <= span.start < part[1] for span in private)]
+        if self._strict or (passage.is_open and personal):
+            personal = [(0, len(text))]
         mine = [part for part in passage.segments if FIRST_PERSON.search(text, *part)]
         found = [
             *_born(text),
+            *_jobs(text, private, [*personal, *(mine if passage.is_open else ())]),
             *_places(passage, private, personal, mine),
-            *_jobs(text, private),
             *_work(passage, private, personal, mine),
         ]
         public: list[Public] = []
-        for span in (*_dates(text), *_ages(text)):
+        for span in (*_dates(text, has_years=self._strict), *_ages(text)):
             if (
                 self._strict
                 or any(low <= span.start < high for low, high in personal)
@@ -85,7 +93,9 @@ def _born(text: str) -> Iterator[Span]:
         yield Span(match.start("date"), match.end("date"), "DATE_OF_BIRTH", "birth")
 
 
-def _dates(text: str) -> Iterator[Span]:
+def _dates(text: str, *, has_years: bool) -> Iterator[Span]:
+    for match in _YEAR.finditer(text) if has_years else ():
+        yield Span(match.start(), match.end(), "DATE", "date")
     for match in _DATE.finditer(text):
         yield Span(match.start(), match.end(), "DATE", "date")
 
@@ -111,7 +121,7 @@ def _places(
     for low, high in personal:
         for match in _FROM.finditer(text, low, high):
             name = match["place"]
-            if is_place(name) or (match["more"] and is_place(match["more"])):
+            if is_place(name) or (match["more"] and is_place(match["more"].partition(" (")[0])):
                 yield from _place(match)
     for span in private:
         if span.type == "STREET_ADDRESS" and (match := _AFTER_STREET.match(text[span.end :])) and not _begins(match["place"]):
@@ -120,13 +130,18 @@ def _places(
 
 def _begins(text: str) -> bool:
     """Whether a text begins as a sentence does."""
-    return folded(text.split()[0].strip(",")) in words()
+    return folded(regex.split(r"[\s,]", text)[0]) in words()
 
 
 def _place(match: "regex.Match[str]") -> Iterator[Span]:
     start, end = match.span("place")
     if not _begins(match["place"]):
-        yield Span(start, match.end("more") if match["more"] and is_place(match["more"]) else end, "PLACE", "resident")
+        yield Span(
+            start,
+            match.end("more") if match["more"] and is_place(match["more"].partition(" (")[0]) else end,
+            "PLACE",
+            "resident",
+        )
 
 
 def _work(
@@ -152,16 +167,21 @@ def _work(
             yield Span(start, end, "PLACE" if is_place(text[start:end]) else "ORGANIZATION", "after a name")
 
 
-def _jobs(text: str, private: Sequence[Span]) -> Iterator[Span]:
+def _jobs(text: str, private: Sequence[Span], personal: Sequence[tuple[int, int]]) -> Iterator[Span]:
     people = [span for span in private if span.type == "PERSON"]
     for span in people:
-        if match := _APPOSED.match(text[span.end : span.end + 120]):
+        if match := _EMPLOYED.match(text[span.end : span.end + 120]):
+            yield Span(span.end + match.start("job"), span.end + match.end("job"), "JOB", "job")
+        elif match := _APPOSED.match(text[span.end : span.end + 120]):
             yield from _job(span.end + match.start("job"), match["job"])
         before = text[max(0, span.start - 80) : span.start]
         if match := _BEFORE.search(before):
             yield from _job_before(span.start - len(before) + match.start("job"), match["job"])
-    for match in _JOB.finditer(text):
-        yield from _job(match.start("job"), match["job"])
+    for low, high in personal:
+        for match in _NAMED_JOB.finditer(text, low, high):
+            yield Span(match.start("job"), match.end("job"), "JOB", "job")
+        for match in _JOB.finditer(text, low, high):
+            yield from _job(match.start("job"), match["job"])
 
 
 def _job(start: int, text: str) -> Iterator[Span]:
@@ -173,15 +193,20 @@ def _job(start: int, text: str) -> Iterator[Span]:
             and end
         ):
             break
-        if match.group().casefold().removesuffix("s") in jobs() or match.group().casefold() in jobs():
+        if _names_a_job(match.group()):
             end = match.end()
     if end:
         yield Span(start, start + end, "JOB", "job")
 
 
+def _names_a_job(word: str) -> bool:
+    plain = word.casefold()
+    return plain in jobs() or plain.removesuffix("s") in jobs() or bool(_JOB_ENDING.search(plain))
+
+
 def _job_before(start: int, text: str) -> Iterator[Span]:
     found = list(regex.finditer(_JOB_WORD, text))
-    if found and found[-1].group().casefold() in jobs():
+    if found and _names_a_job(found[-1].group()):
         first = len(found) - 1
         while (
             first

@@ -19,15 +19,20 @@ EPONYM = regex.compile(
     r"group|ring|field|space|matrix|series|sequence|set|code|test|condition|oscillator|potential|radius|length|limit)\b",
     flags=regex.IGNORECASE,
 )
-"""What makes the name before it the name of a thing, as in "Parkinson's disease" and "Van Allen belt"."""
+"""What makes the surname before it the name of a thing, as in "Parkinson's disease"."""
+THING = regex.compile(
+    r"(?i)(?:['’]s?)?\s(?:disease|syndrome|sign|law|theorem|equation|effect|belts?|model|theory|paradox|principle|hypothesis|concept)\b"
+)
+"""What makes even a full name the name of a thing."""
 NOT_A_NAME = regex.compile(
-    r"(?i)\b\p{L}+(?:tion|sion|ment|ness|ase|ases|itis|osis|oses|emia|aemia|oma|omas|pathy|plasia|trophy|mycin|cillin|azole|idine|"
+    r"(?i)\b\p{L}{3,}(?:tion|sion|ness|ase|ases|itis|osis|oses|emia|aemia|oma|omas|pathy|plasia|trophy|mycin|cillin|azole|idine|"
     r"olol|pril|statin|phylline|coccus|cocci|bacter|bacteria|viridae|virus|idae|aceae|phyta|mycetes|ism|istic|ology|graphy|metry|"
     r"scopy|ectomy|otomy|ostomy|uria|algia|rrhea|rrhoea|philia|phobia|genesis|lysis|tensin|kinin|globulin|amine|oxide|chloride|"
     r"phosphate|sulfate|nitrate|acid|acids|ability|ibility|ical|ally|ously)\b"
 )
 LONGEST_NAME = 60
 LONGEST_ABBREVIATION = 5
+_ABBREVIATION = regex.compile(r"(?:\p{Lu}\p{Ll}?\p{Lu}|\p{Lu}\p{Ll}\p{Ll}?\p{Lu}|\p{Ll}+\p{Lu})\p{L}?$")
 _INITIAL = regex.compile(r"\p{Lu}\.?$")
 
 
@@ -70,6 +75,12 @@ def _people() -> tuple[frozenset[str], dict[str, frozenset[str]]]:
 
 
 @cache
+def common_names() -> frozenset[str]:
+    """Return surnames that many people bear, so that alone they name no one of the public."""
+    return frozenset(folded((DATA / "names.txt").read_text(encoding="utf-8")).split())
+
+
+@cache
 def words() -> frozenset[str]:
     """Return words that are no one's name, folded."""
     return frozenset(folded(word) for row in _lines("words.txt").values() for word in row)
@@ -89,9 +100,14 @@ def is_known_person(name: str) -> bool:
         return True
     parts = plain.split()
     if len(parts) == 1:
-        return parts[0] in given
+        return parts[0] in given and parts[0] not in common_names()
     firsts = given.get(parts[-1], frozenset())
     return any(first == parts[0] or (len(parts[0]) == 1 and first.startswith(parts[0])) for first in firsts)
+
+
+def names_a_thing(text: str, start: int, end: int) -> bool:
+    """Whether the name in that place is part of the name of a thing."""
+    return bool((THING if " " in text[start:end] else EPONYM).match(text, end))
 
 
 def is_place(name: str) -> bool:
@@ -107,6 +123,8 @@ def may_be_a_name(text: str) -> bool:
         return False
     if not (parts[0][0].isupper() and parts[-1].lstrip("'")[:1].isupper()):
         return False
-    if any(folded(part) in words() for part in parts) or NOT_A_NAME.search(text):
+    if any(folded(part) in words() for part in parts if not _INITIAL.match(part)) or NOT_A_NAME.search(text):
+        return False
+    if any(_ABBREVIATION.match(part) for part in parts):
         return False
     return not all(part.isupper() and len(part) <= LONGEST_ABBREVIATION and not _INITIAL.match(part) for part in parts)

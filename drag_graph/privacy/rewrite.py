@@ -1,6 +1,7 @@
 """The rewriter that works on this machine alone: Presidio's recognisers, a language model of spaCy and rules of our own."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -85,16 +86,19 @@ class LocalRewriter:
 
 def _with_different_options(rewritten: Rewritten, originals: Sequence[str]) -> Rewritten:
     """Return the rewriting with a number behind the last replacement of an option that has become equal to another one."""
-    options: list[str] = []
     findings = list(rewritten.findings)
-    for number, option in enumerate(rewritten.options):
-        made, count = option, 1
-        while any(made == other and originals[number] != originals[at] for at, other in enumerate(options)):
+    changed = {item.field for item in findings}
+    texts = list(rewritten.options)
+    meant = {text: originals[number] for number, text in enumerate(texts) if f"option:{number}" not in changed}
+    for number, text in enumerate(rewritten.options):
+        made, count = text, 1
+        while meant.setdefault(made, originals[number]) != originals[number]:
             count += 1
-            at, last = max(pair for pair in enumerate(findings) if pair[1].field == f"option:{number}")
-            rest = originals[number][last.end :]
-            words = f"{rewritten.findings[at].replacement} ({count})"
-            made = option[: len(option) - len(rest) - len(rewritten.findings[at].replacement)] + words + rest
-            findings[at] = Finding(last.field, last.start, last.end, last.type, last.detector, words)
-        options.append(made)
-    return Rewritten(rewritten.question, tuple(options), tuple(findings), rewritten.kept)
+            at = max(at for at, item in enumerate(rewritten.findings) if item.field == f"option:{number}")
+            last = rewritten.findings[at]
+            tail = originals[number][last.end :]
+            words = f"{last.replacement} ({count})"
+            made = text[: len(text) - len(tail) - len(last.replacement)] + words + tail
+            findings[at] = replace(last, replacement=words)
+        texts[number] = made
+    return replace(rewritten, options=tuple(texts), findings=tuple(findings))

@@ -29,13 +29,13 @@ EMAIL = _compile(
     r"(?<![\w.+-])[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]{0,63}[\p{L}\p{N}_+-]@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62})?\.)+\p{L}{2,24}\b"
 )
 PHONE = regex.compile(
-    r"(?<![\w.,+/-])(?:"
+    r"(?<![\w.+/-])(?<!\d,)(?:"
     r"\+\d{1,3}(?:[\s./-]?\(?\d{1,6}\)?){2,7}"  # +45 12 34 56 78
     r"|00\d{1,3}[\s.-](?:\(?\d{1,6}\)?[\s./-]?){2,6}\d"
-    r"|\(\d{2,5}\)[\s.-]?\d{2,5}(?:[\s.-]\d{2,5}){1,3}"  # (202) 555-0143
+    r"|\((?!1[5-9]\d\d\)|20\d\d\))\d{2,5}\)[\s.-]?\d{2,5}(?:[\s.-]\d{2,5}){1,3}"  # (202) 555-0143
     r"|\d{3}[.-]\d{3}[.-]\d{4}"
     r"|0\d{2,4}[\s-]\d{3,4}[\s-]\d{3,4}"
-    r")(?![\w/]|[.,-]\d)"
+    r")(?![\w/]|[.,]\d|-\w*\d)"
 )
 DIGITS_OF_A_PHONE = range(7, 17)
 SECRET = regex.compile(
@@ -50,6 +50,7 @@ COORDINATES = _compile(
     r"(?<![\w.])[-+]?\d{1,2}\.\d{3,}°?\s*[NS]?\s*[,;/]\s*[-+]?\d{1,3}\.\d{3,}°?\s*[EW]?(?![\w.]*\d)"
     r"|\d{1,3}°\s?\d{1,2}['′]\s?(?:\d{1,2}(?:\.\d+)?[\"″]\s?)?[NS]\W{0,3}\d{1,3}°\s?\d{1,2}['′]\s?(?:\d{1,2}(?:\.\d+)?[\"″]\s?)?[EW]\b"
 )
+CARD = regex.compile(r"(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){8,15}(?![\w-]|\.\d)")
 IPV4 = regex.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 IPV6 = regex.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{1,4}:|:){2,7}[0-9A-Fa-f:]*[0-9A-Fa-f](?![\w:])")
 MAC = regex.compile(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
@@ -89,6 +90,9 @@ class StructuredDetector:
         for pattern, kind in _PLAIN:
             for match in pattern.finditer(text):
                 yield Span(match.start(), match.end(), kind, "format")
+        for match in CARD.finditer(text):
+            if _has_luhn_sum(match.group()):
+                yield Span(match.start(), match.end(), "CREDIT_CARD", "checksum")
         for pattern in (IPV4, IPV6):
             for match in pattern.finditer(text):
                 if _is_global(match.group()):
@@ -99,8 +103,14 @@ class StructuredDetector:
             return
         for kind, recognizer in self._recognizers:
             for result in recognizer.analyze(text, recognizer.supported_entities, None):
-                if result.score >= 1:
+                if result.score >= 1 and not _is_part(text, result.start, result.end):
                     yield Span(result.start, result.end, kind, recognizer.name)
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    """Whether a number is part of a longer word of letters, digits and hyphens, such as a UUID."""
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    return bool(regex.search(r"\w-?$", before) or regex.match(r"-?\w", after))
 
 
 def phones(text: str) -> Iterator[Span]:
@@ -108,6 +118,12 @@ def phones(text: str) -> Iterator[Span]:
     for match in PHONE.finditer(text):
         if sum(map(str.isdigit, match.group())) in DIGITS_OF_A_PHONE:
             yield Span(match.start(), match.end(), "PHONE", "format")
+
+
+def _has_luhn_sum(text: str) -> bool:
+    """Whether the last digit checks the others, as on payment cards."""
+    digits = [int(c) for c in reversed(text) if c.isdigit()]
+    return (sum(digits[0::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
 
 
 def _is_global(text: str) -> bool:

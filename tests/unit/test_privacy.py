@@ -71,6 +71,13 @@ def test_the_same_person_has_the_same_name_in_question_and_options(standard):
     assert len(set(rewritten.options)) == 3
 
 
+def test_options_that_only_a_private_detail_tells_apart_stay_different(standard):
+    options = ["Call +47 22 84 19 05.", "Call +47 22 84 19 06.", "Call a phone number."]
+    rewritten = standard.rewrite("Which number is right?", options)
+    assert len(set(rewritten.options)) == 3
+    assert not any("22 84" in option for option in rewritten.options)
+
+
 def test_offsets_and_replacements_give_the_outgoing_text(standard):
     question = "My name is Oddvar Kvisle from Leeds, call +47 22 84 19 05. Which process makes gametes?"
     rewritten = standard.rewrite(question, OPTIONS)
