@@ -12,7 +12,6 @@ import secrets
 import signal
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -168,8 +167,3 @@ def _no_settings_of_the_developer(monkeypatch, tmp_path_factory):
         if name.startswith(("DRAG_GRAPH_", "NEO4J_", "OPENAI_")) and not name.startswith("DRAG_GRAPH_TEST_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-
-
-def pytest_unconfigure():
-    """Model libraries leave connections to servers of the tests for the end of the process to close; that is not news."""
-    warnings.filterwarnings("ignore", "unclosed <socket", ResourceWarning)

@@ -148,8 +148,10 @@ with LadybugStore(Path({str(tmp_path / "graph.lbug")!r})) as store:
     store.migrate()
     print(len(LlamaServer.of(Path({str(plain)!r})).tokens("ab", whole=True, marks=False)))
 """
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    command = [sys.executable, "-W", "error::ResourceWarning", "-c", script]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, ran.stdout) == (0, "3\n"), ran.stderr[-500:]
+    assert "unclosed" not in ran.stderr
 
 
 def test_a_teacher_is_recorded_under_the_files_name_and_hash(plain):
