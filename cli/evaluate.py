@@ -124,6 +124,8 @@ def run(
             rag = opened.enter_context(_lightrag(session, documents, place))
             lines_of["lightrag"], notes["lightrag"] = rag.lines_of, rag.took
         _distil(session, settings, items, place, task, evidence=evidence, quiet=json)
+        if settings.shared_lines:
+            session.linker().run()
 
         def asker(mode: "EvaluationMode") -> Any:
             if mode == "teacher":
@@ -314,7 +316,8 @@ def _about(
     from drag_graph.identity import sha256_of
 
     names = [*options.PANELS["Graph"], "embedder", "plan", "number_of_evidence", "blind", "extractor"]
-    names += ["line_format", "max_lines", "line_order", "token_budget", "relevance", "student_base_url", "quantisation"]
+    names += ["line_format", "max_lines", "shared_lines", "line_order", "token_budget", "relevance"]
+    names += ["student_base_url", "quantisation"]
     return {
         "task": Path(task).stem,
         "split": split,

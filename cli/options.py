@@ -22,8 +22,8 @@ PANELS = {
     ),
     "Graph": ("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),
     "Student": (
-        *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "line_order", "token_budget"),
-        "relevance",
+        *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order"),
+        *("token_budget", "relevance"),
     ),
 }
 """By panel of the help: the settings that have a flag there."""

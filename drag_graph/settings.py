@@ -49,6 +49,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
 """How the variables of providers (or of all whose names begin so) begin, beside their own names."""
 
 PositiveInt = Annotated[int, Field(ge=1)]
+NonNegativeInt = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -156,6 +157,7 @@ class Settings(BaseSettings):
     mode: Mode = Field("combined", description="What the student is shown.")
     line_format: Literal["arrow", "sentence", "json"] = Field("sentence", description="How edges are written.")
     max_lines: PositiveInt | None = Field(None, description="Evidence, and edges, shown at most: the best ones.")
+    shared_lines: NonNegativeInt = Field(0, description="Evidence, and edges, of other questions shown beside the own ones.")
     line_order: Literal["best-first", "best-last"] = Field("best-first", description="Which line stands next to the question.")
     token_budget: PositiveInt = Field(1024, description="Tokens of lines.")
     relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant; by embedder.")

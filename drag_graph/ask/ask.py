@@ -191,7 +191,7 @@ class Asker:
     def ask_stored(self, prefix: str) -> Asked:
         """Ask the stored query whose id begins with `prefix`. Raises NotStored or ConfigurationError as `full_id` does."""
         subgraph = stored_subgraph(self._store, prefix)
-        return self._keep([self._answer(subgraph.query, self._finder.of_subgraphs([subgraph], "by id"))])[0]
+        return self._keep([self._answer(subgraph.query, self._finder.of_own(subgraph.query, [subgraph], "by id"))])[0]
 
     def ask(self, query: Query) -> Asked:
         """Ask a question. Raises ReplyError when the student fails on it."""
@@ -228,23 +228,24 @@ class Asker:
         questions: Sequence[tuple[Query, Sequence[Subgraph]]],
         on_answer: Callable[[float], None] = lambda _cost: None,
         *,
-        keep: bool,
+        own: bool,
     ) -> AnswersReport:
-        """Ask each question with the lines of the subgraphs beside it, or without lines where there is none; search nothing.
+        """Ask each question with the lines of the subgraphs beside it, or without lines where there is none.
 
+        Where these are the questions' `own`, the answers are kept, and lines that others brought may stand beside them.
         What ends the asking is in `stopped`; the answers are then those given until then, in order.
         """
         report = AnswersReport()
         asked: list[Asked] = []
         try:
             for query, subgraphs in questions:
-                asked.append(self._try(query, subgraphs))
+                asked.append(self._try(query, subgraphs, own=own))
                 on_answer(0.0)
         except (ModelError, StoreError) as error:
             report.stopped = error
         except KeyboardInterrupt:
             report.stopped = _interrupted()
-        report.answers = self._kept(asked, report) if keep else [replace(one, not_kept=UNKEPT) for one in asked]
+        report.answers = self._kept(asked, report) if own else [replace(one, not_kept=UNKEPT) for one in asked]
         return report
 
     def _ask_batch(self, queries: list[Query], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
@@ -268,10 +269,15 @@ class Asker:
             report.stopped = error
             return [replace(one, not_kept=str(error)) for one in asked]
 
-    def _try(self, query: Query, subgraphs: Sequence[Subgraph] | None) -> Asked:
-        """Ask with the lines of these subgraphs; with those of a search where they are None."""
+    def _try(self, query: Query, subgraphs: Sequence[Subgraph] | None, *, own: bool = True) -> Asked:
+        """Ask with the lines of these subgraphs, the question's `own` or not; with those of a search where they are None."""
         try:
-            found = self._finder.search(query) if subgraphs is None else self._finder.of_subgraphs(subgraphs, "same question")
+            if subgraphs is None:
+                found = self._finder.search(query)
+            elif own:
+                found = self._finder.of_own(query, subgraphs, "same question")
+            else:
+                found = self._finder.of_subgraphs(subgraphs, "same question")
             return self._answer(query, found)
         except ReplyError as error:
             log.event("answer", query=query.id, status="failed", reason=type(error).__name__)

@@ -1,10 +1,12 @@
 """Finding the lines for a question: its own subgraph, else the best lines of all subgraphs together (docs/asking.md).
 
+Beside its own, a question may be shown lines that others brought (`shared_lines`, docs/adr/0037).
+
 The order of the steps, without I/O of its own: the store and the embedder come in by their ports.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from drag_graph.ask import retrieve
@@ -12,6 +14,7 @@ from drag_graph.ask.fuse import Weighed, by_weight, with_list, without_repetitio
 from drag_graph.ask.lines import Candidate, candidate_lines, scored
 from drag_graph.model import Query, Subgraph
 from drag_graph.ports.models import Embedder
+from drag_graph.ports.search import Candidates
 from drag_graph.ports.store import GraphStore
 from drag_graph.settings import Settings
 
@@ -36,6 +39,22 @@ class Found:
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
     dropped: tuple[tuple[str, str], ...] = ()
 
+    def beside(self, others: "Found", most: int) -> "Found":
+        """Return these lines, and after them at most so many of each kind that other sources brought."""
+        own = {graph.source_id for graph in self.subgraphs}
+        foreign = [item for item in others.candidates if item.source_id not in own]
+        added = [item for kind in ("evidence", "edge") for item in [one for one in foreign if one.kind == kind][:most]]
+        behind = 1 + max((item.rank for item in self.candidates), default=0)
+        return replace(
+            self,
+            subgraphs=(*self.subgraphs, *(graph for graph in others.subgraphs if graph.source_id not in own)),
+            candidates=(
+                *self.candidates,
+                *(replace(item, score=None, rank=behind + place) for place, item in enumerate(added)),
+            ),
+            weighed={item.ref: others.weighed[item.ref] for item in added},
+        )
+
 
 class Finder:
     """Finds lines in one store. Not thread-safe; use one for each thread."""
@@ -54,31 +73,44 @@ class Finder:
         lines = candidate_lines(subgraphs, self._settings.mode, self._settings.line_format)
         return Found(how, tuple(subgraphs), tuple(lines))
 
+    def of_own(self, query: Query, subgraphs: Sequence[Subgraph], how: How) -> Found:
+        """Return the lines of the question's own subgraphs; after them, with `shared_lines`, the best that others brought."""
+        own = self.of_subgraphs(subgraphs, how)
+        if not self._settings.shared_lines or self._settings.mode == "none":
+            return own
+        return own.beside(self._searched(query, self._near(query)), self._settings.shared_lines)
+
     def find(self, query: Query) -> Found:
         """Return the lines for a question, in at most two statements of the store where it is Neo4j."""
         if self._settings.mode == "none":
-            return self._of_stored([query.id], "same question") or Found("no context")
+            return self._of_stored(query, [query.id], "same question") or Found("no context")
         return self.search(query)
 
     def search(self, query: Query) -> Found:
         """Return the lines for a question whose own subgraph is not at hand, from all subgraphs together."""
         if self._settings.mode == "none":
             return Found("no context")
-        vector = [float(value) for value in self._embedder.embed([query.text])[0]]
-        keys = retrieve.question_keys(query.text)
-        near = self._store.search.candidates(vector, keys, retrieve.NEAREST, source_id=query.id)
-        if near.own and (own := self._of_stored([query.id], "same question")):
+        near = self._near(query)
+        if near.own and (own := self._of_stored(query, [query.id], "same question")):
             return own
         same = retrieve.same_question(near.queries, query.text)
-        if same and (found := self._of_stored(same, "same words")):
+        if same and (found := self._of_stored(query, same, "same words")):
             return found
-        seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold)
-        return self._expanded(query, seeds) if seeds.seeds else Found("nothing")
+        return self._searched(query, near)
 
-    def _of_stored(self, source_ids: Sequence[str], how: How) -> Found | None:
+    def _near(self, query: Query) -> Candidates:
+        vector = [float(value) for value in self._embedder.embed([query.text])[0]]
+        keys = retrieve.question_keys(query.text)
+        return self._store.search.candidates(vector, keys, retrieve.NEAREST, source_id=query.id)
+
+    def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> Found | None:
         """Return the lines of stored queries, or None where they are stored no more."""
         subgraphs = self._store.read(source_ids)
-        return self.of_subgraphs(subgraphs, how) if subgraphs else None
+        return self.of_own(query, subgraphs, how) if subgraphs else None
+
+    def _searched(self, query: Query, near: Candidates) -> Found:
+        seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold)
+        return self._expanded(query, seeds) if seeds.seeds else Found("nothing")
 
     def _expanded(self, query: Query, seeds: retrieve.Seeds) -> Found:
         expansion = self._store.search.expand(seeds.seeds, retrieve.HOPS)

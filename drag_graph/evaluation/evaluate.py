@@ -106,7 +106,7 @@ class Evaluation:
         for page in pages(items, PAGE):
             queries = [_in_mode(mode, item.query) for item in page]
             shown = zip(queries, lines_of(page), strict=True)
-            report = asker.ask_with(list(shown), on_item, keep=mode not in self.lines_of)
+            report = asker.ask_with(list(shown), on_item, own=mode not in self.lines_of)
             for query, asked in zip(queries, report.answers, strict=False):
                 yield record_of(query, asked, mode)
             if report.stopped is not None:
