@@ -62,6 +62,21 @@ def test_it_tells_what_the_lines_do_and_keeps_every_item(cli, evaluate, tmp_path
     assert json.loads((tmp_path / "outcome" / "summary.json").read_text())["n"] == 4
 
 
+def test_lines_that_others_brought_stand_beside_the_own_ones(evaluate, tmp_path):
+    done = evaluate("--modes", "none,evidence,shuffled", "--shared-lines", "1", "--relevance", "0")
+    assert done.code == 0, done.err
+    lines = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+    facts = [row[3] for row in ROWS]
+    for line in (line for line in lines if line["mode"] == "evidence"):
+        own = next(row[3] for row in ROWS if row[0] == line["question"])
+        assert line["lines"][0] == own
+        assert len(line["lines"]) == 2
+        assert line["lines"][1] in set(facts) - {own}
+    assert all(len(line["lines"]) == 1 for line in lines if line["mode"] == "shuffled")
+    assert not any(line["lines"] for line in lines if line["mode"] == "none")
+    assert done.json["settings"]["shared_lines"] == 1
+
+
 def test_an_interrupted_one_goes_on_and_another_one_is_refused_the_folder(evaluate, tmp_path):
     whole = evaluate("--modes", "none,evidence").json
     items = tmp_path / "outcome" / "items.jsonl"

@@ -59,6 +59,26 @@ def test_link_show_undo_and_redo(cli, filled):
     assert cli("db", "verify").code == 0
 
 
+def test_a_stored_question_is_shown_what_others_brought_too(cli, filled, tmp_path):
+    assert cli("link").code == 0
+    ask = ("ask", LINES[0]["question"], "--mode", "graph", "--relevance", "0.05", "--json")
+    alone = cli(*ask).json
+    both = cli(*ask, "--shared-lines", "2").json
+    own = [(line["text"], line["ref"]) for line in alone["lines"]]
+    assert [(line["text"], line["ref"]) for line in both["lines"]][: len(own)] == own, "one's own come first"
+    added = [line["text"] for line in both["lines"][len(own) :]]
+    assert 1 <= len(added) <= 2
+    assert all("DNA" in text or "deoxyribonucleic" in text or "cell" in text for text in added), added
+    assert both["source_ids"][0] == alone["source_ids"][0]
+    assert len(both["source_ids"]) > 1, "the answer rests on those that brought them"
+    assert both["answer_id"] != alone["answer_id"]
+    audit = cli("audit", both["answer_id"], "--json").json
+    assert [line["text"] for line in audit["lines"]] == [line["text"] for line in both["lines"]]
+    assert cli(*ask, "--shared-lines", "2", "--mode", "none").json["lines"] == []
+    (limited,) = cli(*ask, "--shared-lines", "2", "--max-lines", "1").json["lines"]
+    assert limited["ref"] == own[0][1], "what is the own comes before"
+
+
 def test_what_cannot_be_is_refused_in_words(cli, filled, tmp_path):
     assert cli("link", "--undo", "abc", "--show").code == 2
     assert cli("link", "heart").code == 2
