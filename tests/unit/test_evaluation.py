@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from drag_graph import log
 from drag_graph.embedders.lexical import LexicalEmbedder
-from drag_graph.errors import InputError, MalformedReply
-from drag_graph.evaluation import baselines, pictures
+from drag_graph.errors import InputError, MalformedReply, MissingExtra
+from drag_graph.evaluation import baselines, lightrag, pictures
 from drag_graph.evaluation.evaluate import of_another
 from drag_graph.evaluation.harness_tasks import write_tasks
 from drag_graph.evaluation.machine import file_hash
@@ -24,6 +24,7 @@ from drag_graph.evaluation.tasks import TaskItem, in_split, read_task
 from drag_graph.files import write_lines
 from drag_graph.identity import sha256_of
 from drag_graph.inputs import make_query
+from drag_graph.providers.client import Server
 from drag_graph.students.scoring import option_scores, softmax
 
 ROWS = [
@@ -388,3 +389,17 @@ def test_a_models_file_is_read_again_only_where_it_changed(tmp_path, monkeypatch
     path.write_bytes(b"another")
     assert file_hash(f"gguf:{path}") == hashlib.sha256(b"another").hexdigest() != first
     assert file_hash("nearest") == ""
+
+
+def test_without_its_package_a_rival_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(lightrag, "find_spec", lambda _name: None)
+    with pytest.raises(MissingExtra, match="lightrag-hku") as caught:
+        lightrag.LightRag(tmp_path, ["Water boils."], Server("scripted"), LexicalEmbedder(), 10)
+    assert "drag-graph[rivals]" in caught.value.hint
+
+
+def test_documents_are_read_whole(tmp_path):
+    (tmp_path / "a.txt").write_text("One.\n\nTwo.")
+    (tmp_path / "b.jsonl").write_text('{"text": "Three."}\n{"text": "Four."}\n')
+    (tmp_path / "c.md").write_text(" ")
+    assert baselines.read_documents(tmp_path) == ["One.\n\nTwo.", "Three.", "Four."]
