@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 from drag_graph.bootstrap import Session, open_session
 from drag_graph.embedders import make_embedder
@@ -20,6 +21,7 @@ from drag_graph.evaluation.evaluate import Evaluation, own
 from drag_graph.evaluation.tasks import TaskItem, read_task
 from drag_graph.files import write_lines
 from drag_graph.inputs import InputLine
+from drag_graph.model import Mode
 from drag_graph.ports.models import Embedder
 from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import load_settings
@@ -83,13 +85,13 @@ def main() -> None:
         with open_session(settings) as session:
             distil(session, items, Path(place))
             asking = Recording(make_embedder(settings))
-            student = NearestStudent(asking)
+            student = NearestStudent(cast("Embedder", asking))
 
             evaluation = Evaluation(
                 folder=Path(place) / "outcome",
                 items=items,
                 modes=given.modes.split(","),
-                asker=lambda mode: session.asker(student, mode=mode),  # type: ignore[arg-type] - modes that are all asked
+                asker=lambda mode: session.asker(student, mode=cast("Mode", mode)),
                 own=own(session.store.read),
                 lines_of={},
                 about={},
