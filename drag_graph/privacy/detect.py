@@ -11,8 +11,33 @@ from drag_graph.privacy.personal import Personal
 from drag_graph.privacy.spans import Public, Span, settled
 from drag_graph.privacy.structured import URL, StructuredDetector
 
+LOOKS = 3
+"""How often a text is looked at, with what was found before replaced."""
 _MODEL_KINDS = frozenset({"PERSON", "GPE", "LOC", "FAC", "ORG"})
 Replaced = list[tuple[Span, str]]
+
+
+class Outgoing:
+    """A text with its private spans replaced, and how places in it and in the original correspond."""
+
+    def __init__(self, text: str, replaced: Replaced) -> None:
+        self.text, at = "", 0
+        self._moves = [(0, 0)]
+        for span, words in replaced:
+            self.text += text[at : span.start] + words
+            at = span.end
+            self._moves.append((at, len(self.text)))
+        self.text += text[at:]
+
+    def place(self, original: int) -> int:
+        """Return where a place of the original, outside of its private spans, is in this text."""
+        before, after = max(move for move in self._moves if move[0] <= original)
+        return original - before + after
+
+    def original(self, place: int) -> int:
+        """Return where in the original a place of this text is, which lies outside of replacements."""
+        before, after = max(move for move in self._moves if move[1] <= place)
+        return place - after + before
 
 
 class Detectors:
@@ -29,30 +54,40 @@ class Detectors:
         """Return the spans of a telling format or checksum, with their replacements."""
         return _replaced(text, settled(self._structured.find(text)))
 
-    def of_question(self, question: str, options: Sequence[str]) -> tuple[Passage, Replaced, list[Public]]:
-        """Return question and options as one text, its private spans with their replacements, and the seen ones that stay."""
-        return self._of(*joined(question, options), is_open=not options or self._strict)
+    def of_question(self, question: str, options: Sequence[str], *, is_open: bool) -> tuple[Passage, Replaced, list[Public]]:
+        """Return question and options as one text, its private spans with their replacements, and the seen ones that stay.
 
-    def of_text(self, text: str) -> tuple[Passage, Replaced, list[Public]]:
-        """Return the same of a text alone, which may be the part of a question that has options."""
-        return self._of(*joined(text, ()), is_open=self._strict)
+        What is left is looked at again until nothing more is found: a model sees a name better in a plainer sentence.
+        """
+        whole = Passage(*joined(question, options), (), is_open or self._strict)
+        spans: list[Span] = []
+        public: list[Public] = []
+        for look in range(LOOKS):
+            replaced = _replaced(whole.text, spans)
+            left = Outgoing(whole.text, replaced)
+            fields = tuple((name, left.place(low), left.place(high)) for name, low, high in whole.fields)
+            more, seen = self._look(Passage(left.text, fields, self._entities(left.text), whole.is_open))
+            public = public if look else seen
+            new = [Span(left.original(span.start), left.original(span.end), span.type, span.detector) for span in more]
+            spans = settled([*spans, *new])
+            if not new:
+                break
+        return whole, _replaced(whole.text, spans), public
 
-    def _of(
-        self, text: str, fields: tuple[tuple[str, int, int], ...], *, is_open: bool
-    ) -> tuple[Passage, Replaced, list[Public]]:
-        passage = Passage(text, self._entities(text), fields, is_open)
+    def _look(self, passage: Passage) -> tuple[list[Span], list[Public]]:
+        """Return the private spans of a passage, and the seen ones that stay."""
+        text = passage.text
         sure = settled(
             [
                 *self._structured.find(text),
-                *_urls(text, is_open=is_open),
-                *addresses.find(text, has_lines=is_open),
+                *_urls(text, is_open=passage.is_open),
+                *addresses.find(text, has_lines=passage.is_open),
                 *labelled.find(text),
             ]
         )
         people, public_people = self._people.find(passage, sure)
         found, public = self._personal.find(passage, [*sure, *people])
-        spans = _within_fields(settled([*sure, *found, *people]), fields, text)
-        return passage, _replaced(text, spans), [*public_people, *public]
+        return _within_fields(settled([*sure, *people, *found]), passage.fields, text), [*public_people, *public]
 
     def _entities(self, text: str) -> tuple[Span, ...]:
         if self._model is None:

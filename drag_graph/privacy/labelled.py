@@ -51,7 +51,7 @@ _SECRET_LOOKS = regex.compile(r"\d|[!@#$%^&*_+=~]|\p{Ll}\p{Lu}")
 _USER = regex.compile(
     r"(?i:\b(?:user ?name|user[ -]?id|login(?: name)?|log-in|screen ?name|nick ?name|nick|handle|gamer ?tag|account name|user|username)\b"
     r"(?:\s+(?:on|in|at|for)\s+(?:\w+\s){0,2}\w+)?\s*(?:(?:is|was|are|as|called|named|reads|:|=|,)\s*){1,3}(?:for\s+)?[\"'“‘«]{0,2}"
-    r"|\b(?:log(?:ged)? in as|signed in as|known online as|posting as|user|username|userid|login for)\s+[\"'“‘«]{0,2}(?=\S*[\d_.'’\"”]))"
+    r"|\bI\s+(?:\w+\s+)?(?:log|sign|post|play) (?:in |on )?as\s+[\"'“‘]?|\b(?:log(?:ged)? in as|signed in as|known online as|posting as|user|username|userid|login for)\s+[\"'“‘«]{0,2}(?=\S*[\d_.'’\"”]))"
     r"(?P<code>@?[\p{L}\p{N}][\p{L}\p{N}._-]{2,}[\p{L}\p{N}])"
 )
 _QUOTED_USER = regex.compile(

@@ -19,9 +19,9 @@ class Passage:
     """A text, the entities that the language model sees in it, and where its fields lie."""
 
     text: str
-    entities: tuple[Span, ...]
     fields: tuple[tuple[str, int, int], ...]
     """Name, start and end of the question and of each option."""
+    entities: tuple[Span, ...]
 
     is_open: bool
     """Whether it has no options: more a person's own question than an exam's."""

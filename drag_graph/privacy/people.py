@@ -8,7 +8,7 @@ from drag_graph.privacy.passage import Passage
 from drag_graph.privacy.public import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
 from drag_graph.privacy.spans import Public, Span
 
-_PART = r"(?!(?:and|or)\b)\p{Lu}[\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
+_PART = r"(?!(?:and|or)\b)[\p{Lu}\p{Lo}][\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
 _PARTICLE = r"(?:de|del|della|di|da|dos|das|do|du|la|le|van|von|der|den|ter|ten|te|bin|ibn|bint|al|el|af|av|zu|y|e|'t|st\.?)"
 NAME = rf"(?:{_PART}\.?(?:[^\S\n]+(?:{_PARTICLE}[^\S\n]+){{0,2}}(?:{_PART}|\p{{Lu}}\.)){{0,3}})"
 _ANY_CASE = r"(?:[\p{L}\p{M}][\p{L}\p{M}'’.-]*(?:\s+[\p{L}\p{M}][\p{L}\p{M}'’-]*){0,2})"
@@ -45,12 +45,13 @@ _OWNED = regex.compile(
     rf"(?P<name>{NAME})['’]s\s+(?i:(?:\w+\s+)?(?:ssn|social security|passport|driver|licen[cs]e|account|e-?mail|phone|address|aadhaa?r|pan|salary|password|medical|credit|bank|insurance|employee|case file|tax|birthday|date of birth|diagnosis|kid|wife|husband|son|daughter|mother|father))\b"
 )
 _LIVES = regex.compile(
-    rf"(?P<name>{NAME})\s+(?i:(?:currently |now )?(?:lives|resides|works|is from|is (?:living|staying|based)|was born|moved|born))\b"
+    rf"(?P<name>{NAME})\s+(?i:(?:currently |now )?(?:lives|resides|works|is from|is (?:living|staying|based)|was born|moved|born))\b|(?P<name>{NAME}),\s+(?i:born)\b|(?P<name>{NAME})\s+here[,.]"
 )
 _TITLED = regex.compile(rf"\b{_TITLE}(?P<name>{NAME})")
 _FULL_WITH_INITIAL = regex.compile(
     rf"\b(?P<name>{_PART}(?:\s\p{{Lu}}\.?){{1,2}}\s(?:{_PARTICLE}\s+)?\p{{Lu}}\p{{Ll}}[\p{{L}}\p{{M}}'’-]+)"
 )
+_FULL = regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?P<name>{_PART}[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART})(?![\p{{L}}\p{{N}}@])")
 _SPEAKER = regex.compile(rf"(?m)^(?P<name>{_PART}(?:\s{_PART})?):\s(?=\S)")
 _ADDRESSED = regex.compile(
     rf"(?:^|[.?!]\s+|,\s*)(?P<name>{_PART}),\s+(?i:can|could|would|will|please|do)\b|,\s(?P<name>{_PART})[!?](?=\s|$)"
@@ -85,6 +86,7 @@ _CITED = regex.compile(
 _CITED_BEFORE = regex.compile(
     r"(?:[Aa]ccording to(?: \p{L}+){0,4}|\b(?:philosopher|composition|poem|novel|play|epic|book|painting|film|author|poet|composer))\s$"
 )
+_SENTENCE_END = regex.compile(r"\n|(?<=\p{L}{2})[.?!]\s")
 _REST_OF_WORD = regex.compile(r"[\p{L}\p{M}]+|-\p{L}[\p{L}\p{M}]*")
 _AGE_AFTER = regex.compile(r"(?i)\s*\(?\d{1,3}\s*[-–]?\s*(?:years?|yrs?|y/?o)\b")
 _EDGE = regex.compile(rf"^(?i:{_TITLE.replace(chr(92) + 'b', '')})|['’]s?$|[\s,.]+$")
@@ -108,7 +110,7 @@ class People:
             if detector == "mentioned" and not passage.is_open and " " not in passage.text[start:end]:
                 continue
             private.append(Span(start, end, "PERSON", detector))
-        for start, end, detector in self._seen(passage):
+        for start, end, detector in self._seen(passage, contacts):
             why = self._stays(passage, start, end, private, contacts)
             if why:
                 public.append(Public(start, end, "PERSON", detector, why))
@@ -120,7 +122,7 @@ class People:
             item for item in public if not any(item.start < span.end and span.start < item.end for span in private)
         ]
 
-    def _seen(self, passage: Passage) -> Iterator[tuple[int, int, str]]:
+    def _seen(self, passage: Passage, contacts: list[Span]) -> Iterator[tuple[int, int, str]]:
         """Return what looks like a name, tied to somebody or not."""
         text = passage.text
         for entity in passage.entities:
@@ -132,11 +134,11 @@ class People:
             yield *match.span("name"), "initial"
         for match in _TITLED.finditer(text):
             yield *match.span("name"), "title"
+        for low, high in {passage.segment(span.start) for span in contacts}:
+            for match in _FULL.finditer(text, low, high):
+                yield *match.span("name"), "beside a contact"
         if passage.is_open:
-            own = [_SUBJECT] if _PRONOUN.search(text) else []
-            for pattern in (_SPEAKER, _ADDRESSED, _REPORTING, _HEADLINE, *own):
-                for match in pattern.finditer(text):
-                    yield *match.span("name"), "speaker"
+            yield from _spoken_of(text)
         for match in _FOREIGN.finditer(text):
             yield *match.span("name"), "script"
 
@@ -178,7 +180,7 @@ def _carries(passage: Passage, start: int, end: int) -> bool:
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """Return a name's span without title, genitive, and what stands on the next line."""
-    piece = text[start:end].partition("\n")[0]
+    piece = _SENTENCE_END.split(text[start:end])[0]
     end = start + len(piece)
     if rest := _REST_OF_WORD.match(text, end):
         end = rest.end()
@@ -219,6 +221,14 @@ def _is_name(name: str) -> bool:
 _NATION = regex.compile(
     r"(?:\w+(?:ish|ese|ian|ean|ans?|i)|german|french|dutch|greek|swiss|czech|thai|welsh|irish|catholic|christian|muslim|jewish|hindu|buddhist|sorry|glad|ceo|cfo|cto|hr|it|md|phd)"
 )
+
+
+def _spoken_of(text: str) -> Iterator[tuple[int, int, str]]:
+    """Return who speaks, is spoken to or spoken of in a text that is no exam's."""
+    own = [_SUBJECT] if _PRONOUN.search(text) else []
+    for pattern in (_SPEAKER, _ADDRESSED, _REPORTING, _HEADLINE, *own):
+        for match in pattern.finditer(text):
+            yield *match.span("name"), "speaker"
 
 
 def _listed(passage: Passage, private: list[Span]) -> Iterator[Span]:

@@ -26,13 +26,18 @@ _WORK = regex.compile(
         "{ORG}", r"[\p{Lu}\d][\p{L}\p{N}&'’.-]*(?:(?:,?\s(?:of|and|&|for|the)\s|,?\s)[\p{Lu}\d&][\p{L}\p{N}&'’.-]*){0,5}"
     )
 )
+_FIRM = regex.compile(
+    r"(?:\p{Lu}[\p{L}\p{M}\p{N}&'’.-]*\s+(?:(?:&|and|of)\s+)?){1,4}(?:GmbH|Ltd|Limited|Inc|LLC|LLP|PLC|Corp|Corporation|AG|SA|SpA|BV|AB|Oy|Co)\b\.?"
+)
 _CAPITALS = r"[\p{Lu}][\p{L}\p{M}&'’.-]*(?:(?:,?\s(?:of|and|&|for|the|de|la|del|di|am|an|der|upon|on|sur)\s|\s|,\s(?=(?:Inc|Ltd|LLC|Co|Corp|GmbH)\b))[\p{Lu}\d&][\p{L}\p{M}\p{N}&'’.-]*){0,5}"
 _FROM = regex.compile(
     rf"(?i:\bfrom|\bat|\bof|\bin|\bnear|\bto|\baround|\bvia)\s+(?:the\s+)?(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"
 )
-_AFTER_STREET = regex.compile(rf"^(?P<sep>,?\s+(?:in\s+)?)(?P<place>(?:\d{{4,6}}\s+)?{_CAPITALS}(?:,\s+{_CAPITALS})?)")
+_AFTER_STREET = regex.compile(
+    rf"^(?P<sep>,[^\S\n]+(?:in\s+)?|[^\S\n]+in\s+)(?P<place>(?:\d{{4,6}}\s+)?{_CAPITALS}(?:,\s+{_CAPITALS})?)"
+)
 _LIVING = regex.compile(
-    rf"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|based|born|raised|grew up|moved(?: here)?|stay(?:s|ed|ing)?|settled|located|home ?town|home city|i['’]m|i am|travel(?:l?ing|s)?|visit(?:ing)?|com(?:e|es|ing)|fly(?:ing)?|here|support\s+\w+)(?:\s+back)?(?:\s+(?:in|at|to|from|near|outside|around|is))+\s+(?:the\s+)?(?:city of\s+|town of\s+|village of\s+)?|\bhome ?(?:town|city)(?: is|:)?\s+)"
+    rf"(?i:\b(?:writing|calling|posting|liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|based|born|raised|grew up|moved(?: here)?|stay(?:s|ed|ing)?|settled|located|home ?town|home city|i['’]m|i am|travel(?:l?ing|s)?|visit(?:ing)?|com(?:e|es|ing)|fly(?:ing)?|here|support\s+\w+)(?:\s+back)?(?:\s+(?:in|at|to|from|near|outside|around|is))+\s+(?:the\s+)?(?:city of\s+|town of\s+|village of\s+)?|\bhome ?(?:town|city)(?: is|:)?\s+)"
     rf"(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"
 )
 _JOB_WORD = r"[\p{L}][\p{L}'’/&-]*"
@@ -121,7 +126,11 @@ def _places(
     for low, high in personal:
         for match in _FROM.finditer(text, low, high):
             name = match["place"]
-            if is_place(name) or (match["more"] and is_place(match["more"].partition(" (")[0])):
+            if (
+                match.group().startswith(("from", "From"))
+                or is_place(name)
+                or (match["more"] and is_place(match["more"].partition(" (")[0]))
+            ):
                 yield from _place(match)
     for span in private:
         if span.type == "STREET_ADDRESS" and (match := _AFTER_STREET.match(text[span.end :])) and not _begins(match["place"]):
@@ -148,13 +157,21 @@ def _work(
     passage: Passage, private: Sequence[Span], personal: Sequence[tuple[int, int]], mine: Sequence[tuple[int, int]]
 ) -> Iterator[Span]:
     text = passage.text
+    for low, high in personal:
+        for match in _FIRM.finditer(text, low, high):
+            yield Span(match.start(), match.end(), "ORGANIZATION", "firm")
     for low, high in {*personal, *mine}:
         for match in _WORK.finditer(text, low, high):
             yield Span(match.start("org"), match.end("org"), "ORGANIZATION", "work")
     for entity in passage.entities:
-        if entity.type == "ORG" and (
-            any(low <= entity.start < high for low, high in personal)
-            or (passage.is_open and any(low <= entity.start < high for low, high in mine))
+        is_label = regex.fullmatch(r"\p{Lu}{2,5}", text[entity.start : entity.end])
+        if (
+            entity.type == "ORG"
+            and not is_label
+            and (
+                any(low <= entity.start < high for low, high in personal)
+                or (passage.is_open and any(low <= entity.start < high for low, high in mine))
+            )
         ):
             yield Span(entity.start, entity.end, "ORGANIZATION", "spacy")
     for span in private:

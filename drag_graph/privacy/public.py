@@ -121,7 +121,7 @@ def may_be_a_name(text: str) -> bool:
     parts = text.replace("’", "'").split()
     if not parts or len(text) > LONGEST_NAME or any(c.isdigit() or c in "|=+*/<>&;:()[]{}\\_" for c in text):
         return False
-    if not (parts[0][0].isupper() and parts[-1].lstrip("'")[:1].isupper()):
+    if any(not part.strip("'")[:1].isalpha() or part.strip("'")[0].islower() for part in (parts[0], parts[-1])):
         return False
     if any(folded(part) in words() for part in parts if not _INITIAL.match(part)) or NOT_A_NAME.search(text):
         return False

@@ -52,7 +52,7 @@ class LocalRewriter:
 
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         """Return the question and its options with each private span replaced. Options that differ stay different."""
-        passage, spans, public = self._detectors.of_question(question, options)
+        passage, spans, public = self._detectors.of_question(question, options, is_open=not options)
         findings: list[Finding] = []
         texts: list[str] = []
         for field, low, high in passage.fields:
@@ -80,7 +80,7 @@ class LocalRewriter:
 
     def private(self, text: str) -> list[Finding]:
         """Return all private spans of a text that came from the user."""
-        _, spans, _ = self._detectors.of_text(text)
+        _, spans, _ = self._detectors.of_question(text, (), is_open=False)
         return [Finding("", span.start, span.end, span.type, span.detector, words) for span, words in spans]
 
 

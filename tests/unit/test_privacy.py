@@ -1,7 +1,13 @@
 """What is taken out of a question before it leaves this machine, and what stays."""
 
+import logging
+import socket
+import sys
+
 import pytest
 
+from drag_graph.errors import MissingExtra
+from drag_graph.privacy import rewrite
 from drag_graph.privacy.rewrite import local_rewriter
 
 OPTIONS = ["Mitosis", "Meiosis", "Osmosis", "Diffusion"]
@@ -38,6 +44,20 @@ PRIVATE = [
     ("I am at 59.91273, 10.74609. Which process makes gametes?", ("COORDINATES", "59.91273, 10.74609")),
     ("My server is 81.2.69.142. Which process makes gametes?", ("IP_ADDRESS", "81.2.69.142")),
     ("I am Oddvar Kvisle, 51 years old. Which process makes gametes?", ("AGE", "51")),
+    ("My name is Олена Гавриляк. Which process makes gametes?", ("PERSON", "Олена Гавриляк")),
+    ("My name is 王小明. Which process makes gametes?", ("PERSON", "王小明")),
+    ("Ask my dentist Ruta Velbik which process makes gametes.", ("PERSON", "Ruta Velbik")),
+    ("Oddvar Kvisle, born 3/7/1962, asks which process makes gametes.", ("DATE_OF_BIRTH", "3/7/1962")),
+    ("My insurance policy 77422-AZC asks: which process makes gametes?", ("INSURANCE_ID", "77422-AZC")),
+    ("My licence plate is KV-318-TR. Which process makes gametes?", ("PLATE", "KV-318-TR")),
+    ("I live in Leeds LS6 2QW. Which process makes gametes?", ("POSTCODE", "LS6 2QW")),
+    ("I work for Brannick Foods Ltd as Oddvar Kvisle. Which process makes gametes?", ("ORGANIZATION", "Brannick Foods Ltd")),
+    ("My SSN is 532-18-4471. Which process makes gametes?", ("NATIONAL_ID", "532-18-4471")),
+    ("My NHS number is 943 476 5919. Which process makes gametes?", ("NATIONAL_ID", "943 476 5919")),
+    (
+        "Use the key sk-proj-4fQ9zLr8TnVw2XyB7cKd5EhJ. Which process makes gametes?",
+        ("SECRET", "sk-proj-4fQ9zLr8TnVw2XyB7cKd5EhJ"),
+    ),
     ("As a tram driver named Oddvar Kvisle, I ask which process makes gametes.", ("JOB", "tram driver")),
 ]
 
@@ -55,6 +75,11 @@ PUBLIC = [
     "How many chromosomes does Drosophila melanogaster have?",
     "Joe and Mike ran the same race. Joe finished 4 minutes before Mike. When did Joe finish?",
     "What is the capital of France?",
+    "According to Kant, what makes an action right?",
+    "What does the theorem of Pythagoras say about a triangle with sides 3, 4 and 5?",
+    "In 1914 the archduke was shot in Sarajevo. What followed?",
+    "A 3-year-old girl from Brazil has a fever of 39.5 and a pulse of 120. What is the most likely cause?",
+    "What is H2SO4 called, and at what pH between 1.5 and 14 does it act?",
     "Which host does 192.168.1.1 usually name?",
 ]
 
@@ -94,6 +119,74 @@ def test_what_was_rewritten_is_not_rewritten_again(standard):
         again = standard.rewrite(once.question, once.options)
         assert (again.question, again.options, again.findings) == (once.question, once.options, ())
         assert standard.private(once.question) == []
+
+
+NOT_STRUCTURED = [
+    "The interval is 1999-2004, and 3.14159 is close to pi.",
+    "See page 111-23 of volume 166 (1964).",
+    "The id 529d-2876-6155-3338 is of no person.",
+    "Matrix [[12, 34, 56], [78, 90, 12]], 100 000 000 units, 1,234,567.89 dollars",
+    "version 10.2.3.4, ratio 1:2:3, 192.168.0.12",
+]
+
+
+@pytest.mark.parametrize("text", NOT_STRUCTURED)
+def test_plain_numbers_are_not_structured_details(standard, text):
+    assert standard.structured(text) == []
+
+
+def test_structured_details_are_found_in_escaped_bytes(standard):
+    text = '{"content": "mail o.kvisle@fjordpost.example\\nor +47 22 84 19 05, card 4111111111111111"}'
+    assert {item.type for item in standard.structured(text)} == {"EMAIL", "PHONE", "CREDIT_CARD"}
+
+
+def test_nothing_is_fetched_logged_or_written(standard, monkeypatch, caplog):
+    """The public suffix list above all, which Presidio's own recognizer of e-mail addresses would fetch at first use."""
+
+    def refuse(*_, **__):
+        raise AssertionError("a detector reached for the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    written = []
+    watching = True
+
+    def watch(event, arguments):
+        if watching and event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
+            written.append(arguments[0])
+
+    sys.addaudithook(watch)
+    with caplog.at_level(logging.DEBUG):
+        for question, _ in PRIVATE:
+            standard.rewrite(question, OPTIONS)
+            standard.structured(question)
+            standard.private(question)
+    watching = False
+    assert written == []
+    assert not any(detail in caplog.text for _, (_, detail) in PRIVATE if len(detail) > 3)
+
+
+@pytest.mark.parametrize("module", ["presidio_analyzer", "spacy"])
+def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, module):
+    monkeypatch.setattr(rewrite, "find_spec", lambda name: None if name == module else object())
+    with pytest.raises(MissingExtra) as caught:
+        local_rewriter("standard")
+    assert "drag-graph[privacy]" in caught.value.hint
+
+
+def test_strict_wants_a_model(monkeypatch):
+    monkeypatch.setattr(rewrite, "MODELS", ("no_such_model",))
+    with pytest.raises(MissingExtra) as caught:
+        local_rewriter("strict")
+    assert "spacy download" in caught.value.hint
+    plain = local_rewriter("standard")
+    assert "no model" in plain.version
+    assert ("EMAIL", "o@kvisle.example") in found(plain, "Write to o@kvisle.example.")
+
+
+def test_what_stays_is_told_with_its_reason(standard):
+    kept = standard.rewrite("Which law did Isaac Newton publish?", OPTIONS).kept
+    assert [(item.type, item.why) for item in kept] == [("PERSON", "the person is known to the public")]
 
 
 def test_an_age_goes_in_strict(strict):
