@@ -11,7 +11,7 @@ from .output import STANDARD, Force, written
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drag_graph.ask.ask import Asked
+    from drag_graph.ask.asked import Asked
     from drag_graph.bootstrap import Session
     from drag_graph.inputs import InputLine
     from drag_graph.settings import Settings
@@ -33,7 +33,7 @@ AuditFormat = Annotated[Literal["table", "json", "prov", "html"], typer.Option("
 ShowFormat = Annotated[Literal["table", "text", "json", "html"], typer.Option("--format", "-f", help="The form.")]
 
 
-@options.with_settings(*options.PANELS["Student"], *options.PANELS["Store"], *TEACHER)
+@options.with_settings(*options.PANELS["Student"], "privacy", *options.PANELS["Store"], *TEACHER)
 def ask(
     settings: "Settings",
     text: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
@@ -45,6 +45,9 @@ def ask(
     explain: Annotated[bool, typer.Option("--explain", help="Print the prompt's lines and the options' scores.")] = False,
     no_keep: NoKeep = False,
     distil_missing: DistilMissing = False,
+    reidentify: Annotated[
+        bool, typer.Option("--reidentify", help="Show names that the privacy gate took out.", rich_help_panel="Privacy")
+    ] = False,
     output: AnswerFile = None,
     force: Force = False,
     json: options.Json = False,
@@ -73,7 +76,8 @@ def ask(
         _check_missing(settings, query_id, no_keep=no_keep)
     lines = list(questions_of(file, settings)) if file is not None else []
     query = question_of(text, option or [], settings) if text is not None else None
-    with open_session(settings, create=distil_missing, read_only=no_keep) as session, written(output, settings, force=force):
+    opened = open_session(settings, create=distil_missing, read_only=no_keep, asks=True)
+    with opened as session, written(output, settings, force=force):
         asker = session.asker(keep=not no_keep)
         missing = asker.missing([InputLine(1, query)] if query else lines) if distil_missing else []
         failed = _distil(session, missing, file, text, quiet=json) if missing else 0
@@ -81,9 +85,11 @@ def ask(
             with progress.progress(len(lines), quiet=json) as shown:
                 report = asker.ask_all(lines, on_answer=shown)
             _write(output, session, report.answers, at_hand=report.stopped is None)
+            report.answers = [one.reidentified() for one in report.answers] if reidentify else report.answers
         else:
             asked = asker.ask(query) if query else asker.ask_stored(query_id or "")
             _write(output, session, [asked])
+            asked = asked.reidentified() if reidentify else asked
     if output not in {None, STANDARD}:
         typer.echo(f"Trace it back: drag-graph audit {output}", err=True)
     if output != STANDARD:  # there the file is, and nothing else

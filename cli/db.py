@@ -189,13 +189,13 @@ def repair(
     """
     from dataclasses import asdict
 
-    from drag_graph.bootstrap import make_embedder, open_store
+    from drag_graph.bootstrap import gated_embedder, open_store
     from drag_graph.manage.verify import repair as repaired
 
     from . import render
 
     with open_store(settings, create=False) as graph:
-        done = repaired(graph, lambda: make_embedder(settings))
+        done = repaired(graph, lambda: gated_embedder(settings))
     left = [item for item in done if not item.mended]
     if json:
         render.document({"repairs": [asdict(item) for item in done]})
@@ -311,7 +311,20 @@ def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_rec
         return "nothing"
     with open_ledger(settings) as ledger:
         erased = ledger.erase([scope.source_id for scope in scopes], settings.namespace, keep_recorded=keep_recorded)
-    return asdict(erased)
+    return {**asdict(erased), **_erase_originals(settings, scopes)}
+
+
+def _erase_originals(settings: "Settings", scopes: "Sequence[Scope]") -> dict[str, int]:
+    """Erase from the vault, if there is one, the originals of what goes as a whole."""
+    if not settings.vault_path.exists():
+        return {}
+    from drag_graph.privacy.vault import Vault
+
+    vault = Vault(settings.vault_path)
+    try:
+        return {"originals": vault.erase([scope.source_id for scope in scopes if not scope.call_ids])}
+    finally:
+        vault.close()
 
 
 def _compact(graph: "GraphStore", *, wanted: bool) -> str:

@@ -104,15 +104,15 @@ def run(
     from drag_graph.bootstrap import open_session
     from drag_graph.evaluation.baselines import read_passages
     from drag_graph.evaluation.evaluate import Evaluation, own
-    from drag_graph.evaluation.tasks import read_task
+    from drag_graph.evaluation.tasks import admitted, read_task
     from drag_graph.identity import sha256_of
 
     from . import progress, render
 
     chosen = _modes(modes)
     given = read_task(task, namespace=settings.namespace, data=data, evidence=evidence, split=split, limit=limit)
-    items = given.items
-    with open_session(settings) as session, ExitStack() as opened:
+    with open_session(settings, asks=True) as session, ExitStack() as opened:
+        items = given.items if session.gate is None else admitted(session.gate, given.items)
         student = session.student()
         about = _about(settings, task, split, evidence, student, items)
         passages = read_passages(documents.expanduser()) if documents else []
@@ -129,7 +129,7 @@ def run(
 
         def asker(mode: "EvaluationMode") -> Any:
             if mode == "teacher":
-                return session.asker(session.teacher_as_student(), mode="none")
+                return session.asker(session.teacher_as_student(), mode="none", on_this_machine=False)
             return session.asker(student, mode="evidence" if mode in lines_of else cast("Mode", mode))
 
         evaluation = Evaluation(place, items, chosen, asker, own(session.store.read), lines_of, about, notes)
@@ -293,7 +293,9 @@ def _lightrag(session: "Session", documents: Path, place: Path) -> "AbstractCont
     from drag_graph.evaluation.lightrag import LightRag, teacher_server
 
     texts, number = read_documents(documents.expanduser()), session.settings.max_lines or PASSAGES
-    return closing(LightRag(place / "lightrag", texts, teacher_server(session.settings), session.embedder, number))
+    return closing(
+        LightRag(place / "lightrag", texts, teacher_server(session.settings, session.way_out), session.embedder, number)
+    )
 
 
 def _check_teacher_mode(settings: "Settings", mode: str) -> None:

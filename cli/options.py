@@ -16,6 +16,7 @@ from .output import OUTPUT_PANEL, Force, Output, written
 
 PANELS = {
     "Store": ("store", "namespace", "embedder"),
+    "Privacy": ("privacy",),
     "Teacher": (
         *("teacher", "teacher_base_url", "plan", "number_of_evidence", "blind", "extractor", "workers"),
         *("engine", "ray_address", "ray_processes", "budget_usd", "ledger"),
@@ -36,7 +37,7 @@ NAMES = {
 }
 """The names of a flag that is not just called as its setting is."""
 STORE = ("store", "namespace")
-DISTILLING = (*PANELS["Teacher"], *PANELS["Graph"], *PANELS["Store"])
+DISTILLING = (*PANELS["Teacher"], "privacy", *PANELS["Graph"], *PANELS["Store"])
 Command = Callable[..., int | None]
 """What a subcommand is: it returns its exit code, or None for 0."""
 RAY = {"ray_address": "--address", "ray_processes": "--processes"}

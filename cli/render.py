@@ -17,7 +17,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from drag_graph.ask.ask import AnswersReport, Asked
+    from drag_graph.ask.asked import AnswersReport, Asked
     from drag_graph.model import Answer, Subgraph
     from drag_graph.ports.store import Problem
 
@@ -49,15 +49,17 @@ def console() -> Console:
     return out
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, wrapped: str = "", title: str = "") -> None:
-    """Print a table. Its columns stay on one line, but for `wrapped`; a cell is escaped unless it is a rich Text.
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, wrapped: str | tuple[str, ...] = "", title: str = ""
+) -> None:
+    """Print a table. Its columns stay on one line, but for those `wrapped`; a cell is escaped unless it is a rich Text.
 
     A table that is too wide for the terminal is printed as a block a row, so that no number is cut.
     """
     out = console()
     drawn = Table(title=title or None, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
     for name in columns:
-        drawn.add_column(name, no_wrap=name != wrapped, overflow="fold")
+        drawn.add_column(name, no_wrap=name not in (wrapped if isinstance(wrapped, tuple) else (wrapped,)), overflow="fold")
     for row in rows:
         drawn.add_row(*(cell if isinstance(cell, Text) else escape(str(cell)) for cell in row))
     if sum(map(_least, drawn.columns)) + 3 * len(columns) <= out.width or not drawn.row_count:
@@ -148,6 +150,8 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
     out.print(f"confidence {given.confidence:.2f}, mode {given.mode}, student {escape(given.student)}")
     for line in given.lines:
         out.print(f"  {line.n}. {escape(line.text)}", soft_wrap=True)
+    for item in asked.disguise.generalised() if asked.disguise and asked.is_reidentified else ():
+        out.print(f"  {escape(item['replacement'])}: {escape(item['original'])} ({item['type']})", soft_wrap=True)
     if explain:
         _explanation(out, asked)
     if asked.reason:

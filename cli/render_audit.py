@@ -24,6 +24,8 @@ def audit(values: dict[str, Any], form: str) -> None:
 
 
 def _tree(values: dict[str, Any]) -> None:
+    from drag_graph.report.audit_page import filter_in_words
+
     out = console()
     label = f"{values['label']}. " if values["label"] else ""
     tree = Tree(f"[bold]{escape(values['question'])}[/bold]\n-> {escape(label + values['answer'])}")
@@ -45,7 +47,7 @@ def _tree(values: dict[str, Any]) -> None:
         tree.add("The student was shown no line.")
     out.print(tree)
     out.print(f"student {escape(values['student'])}, mode {values['mode']}, confidence {values['confidence']:.2f}")
-    privacy = values["privacy"].get("filter", "-")
+    privacy = escape(filter_in_words(values["privacy"]))
     out.print(f"teacher calls {len(values['calls'])}, cost ${values['cost_usd']:.4f}, privacy filter {privacy}")
 
 

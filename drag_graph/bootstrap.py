@@ -11,24 +11,58 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from drag_graph.ask.ask import Asker
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
 from drag_graph.distil.batch import Rounds
-from drag_graph.distil.estimate import Known, Pricing
+from drag_graph.distil.estimate import Known
 from drag_graph.distil.query import Distillation
 from drag_graph.distil.refresh import KIND, source_of
 from drag_graph.distil.run import Distiller, Distils
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.factories import (
+    FILES,
+    check_batches,
+    check_teacher,
+    file_teacher,
+    gated_embedder,
+    make_batch_teacher,
+    make_embedder,
+    make_pricing,
+    make_student,
+    make_teacher,
+    opened_gate,
+    privacy_level,
+    student_is_here,
+)
 from drag_graph.ledger import Ledger
 from drag_graph.link.run import Linker, OnProgress
 from drag_graph.model import Mode
 from drag_graph.ports.models import Embedder, Student, Teacher
 from drag_graph.ports.runs import Run, start_run
 from drag_graph.ports.store import GraphStore, Staleness, settings_hashes
+from drag_graph.providers.away import Check, unchecked
 from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from drag_graph.engines.ray import RayDistillation
+    from drag_graph.privacy.gate import PrivacyGate
     from drag_graph.teachers.batch.teacher import BatchTeacher
 
-_FILES = ("curated:", "tape:")
+__all__ = [
+    "Session",
+    "check_batches",
+    "check_teacher",
+    "gated_embedder",
+    "known_to_estimate",
+    "make_batch_teacher",
+    "make_embedder",
+    "make_pricing",
+    "make_student",
+    "make_teacher",
+    "open_ledger",
+    "open_session",
+    "open_store",
+    "opened_gate",
+    "privacy_level",
+    "recorded_requests",
+]
 RUNS_LOOKED_AT = 50
 """Runs back to which a refresh looks for one to go on with."""
 
@@ -36,10 +70,11 @@ RUNS_LOOKED_AT = 50
 class Session:
     """An open store and embedder, and what works on them. A context manager; models are made when they are first needed."""
 
-    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder) -> None:
+    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder, gate: "PrivacyGate | None" = None) -> None:
         self.settings = settings
         self.store = store
         self.embedder = embedder
+        self.gate = gate
         self._ledger: Ledger | None = None
         self._ray: RayDistillation | None = None
         self._opened = ExitStack()
@@ -51,6 +86,10 @@ class Session:
 
     def __exit__(self, *exc: object) -> None:
         self._opened.close()
+
+    def closes(self, opened: ExitStack) -> None:
+        """Close these, too, at the end."""
+        self._opened.push(opened)
 
     @property
     def ledger(self) -> Ledger:
@@ -106,9 +145,11 @@ class Session:
         *,
         retry_quarantined: bool,
         replaces: bool = False,
-        make: "Callable[[Settings, Run, Interruption, Ledger], Teacher] | None" = None,
+        make: "Callable[[Settings, Run, Interruption, Ledger, Check | None], Teacher] | None" = None,
     ) -> tuple[Distiller, Teacher | None]:
         """Return a run and the teacher that is asked in it, None where others ask."""
+        if self.gate is not None and kind != KIND:  # it may be a question, or the name of a file
+            source = self.gate.mark(source)
         run = start_run(
             kind=kind,
             namespace=self.settings.namespace,
@@ -123,9 +164,9 @@ class Session:
         else:
             interruption = Interruption()
             if teacher is None:
-                teacher = (make or make_teacher)(self.settings, run, interruption, self.ledger)
+                teacher = (make or make_teacher)(self.settings, run, interruption, self.ledger, self.way_out)
                 self._opened.callback(teacher.close)
-            distils = Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption))
+            distils = Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption), self._fingerprint)
         distiller = Distiller(
             self.store,
             distils,
@@ -135,8 +176,21 @@ class Session:
             retry_quarantined=retry_quarantined,
             replaces=replaces,
             interruption=interruption,
+            admit=self.gate.admit if self.gate else lambda lines: lines,
         )
         return distiller, teacher
+
+    @property
+    def _fingerprint(self) -> str:
+        """The gate's level and detectors."""
+        return self.gate.fingerprint if self.gate else "off"
+
+    @property
+    def way_out(self) -> Check | None:
+        """What looks at all that leaves this machine; None, and then nothing leaves, where there should be a gate."""
+        if self.gate is None:
+            return unchecked if privacy_level(self.settings) == "off" else None
+        return self.gate.outgoing
 
     def _on_ray(self, run: Run, *, by_others: bool) -> tuple[Distils, Interruption]:
         if by_others:
@@ -144,7 +198,11 @@ class Session:
             raise ConfigurationError("--engine ray asks the teacher of the settings, call by call", hint=hint)
         from drag_graph.engines.ray import RayDistillation
 
-        distils = self._ray = RayDistillation(self.settings, self.embedder, run)
+        level = privacy_level(self.settings)
+        settings = self.settings.model_copy(update={"privacy": level})
+        distils = self._ray = RayDistillation(
+            settings, self.embedder, run, privacy=self.gate.fingerprint if self.gate else "off"
+        )
         self._opened.callback(distils.close)
         return distils, distils.interruption
 
@@ -159,16 +217,24 @@ class Session:
 
     def student(self) -> Student:
         """Return the student that the settings name."""
-        return make_student(self.settings, self.embedder)
+        return make_student(self.settings, self.embedder, self.way_out)
 
     def teacher_as_student(self) -> Student:
         """Return the teacher as a student that answers questions itself, whatever `scoring` the student has."""
         asked = {name: getattr(self.settings, name.replace("student", "teacher")) for name in _STUDENT}
-        return make_student(self.settings.model_copy(update={**asked, "scoring": "auto"}), self.embedder)
+        return make_student(self.settings.model_copy(update={**asked, "scoring": "auto"}), self.embedder, self.way_out)
 
-    def asker(self, student: Student | None = None, *, keep: bool = True, mode: Mode | None = None) -> Asker:
+    def asker(
+        self,
+        student: Student | None = None,
+        *,
+        keep: bool = True,
+        mode: Mode | None = None,
+        on_this_machine: bool | None = None,
+    ) -> Asker:
         """Return the asking under the settings, with their student and mode unless others are given; `keep` stores its answers.
 
+        A student `on_this_machine` is asked originals; by default that is so where the settings' student is.
         Raises StoreUnfit when another embedder filled the store, or answers are to be kept where only reading is allowed.
         """
         if self.store.embedder() is not None:
@@ -176,7 +242,8 @@ class Session:
         if student is None:
             student = self.student()
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
-        return Asker(settings, self.store, self.embedder, student, keep=keep)
+        here = student_is_here(settings) if on_this_machine is None else on_this_machine
+        return Asker(settings, self.store, self.embedder, student, keep=keep, gate=self.gate, on_this_machine=here)
 
 
 _STUDENT = ("student", "student_base_url", "student_api_key", "student_timeout")
@@ -186,13 +253,19 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def open_session(settings: Settings, *, create: bool = True, read_only: bool = False) -> Session:
-    """Open the store (`open_store`) and make the embedder. Raises StoreError or ConfigurationError in words.
+def open_session(settings: Settings, *, create: bool = True, read_only: bool = False, asks: bool = False) -> Session:
+    """Open the privacy gate, the store (`open_store`) and the embedder. Raises StoreError or ConfigurationError in words.
 
-    With `create` false an embedded store that is not there is an error instead of a new, empty one.
+    With `create` false an embedded store that is not there is an error instead of a new, empty one. `asks` says that the
+    student is asked, too.
     """
-    embedder = make_embedder(settings)
-    return Session(settings, open_store(settings, create=create, read_only=read_only), embedder)
+    settings = settings.model_copy(update={"privacy": privacy_level(settings, asks=asks)})
+    with ExitStack() as opened:
+        gate = opened.enter_context(opened_gate(settings))
+        embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
+        session = Session(settings, open_store(settings, create=create, read_only=read_only), embedder, gate)
+        session.closes(opened.pop_all())
+    return session
 
 
 def open_store(settings: Settings, *, create: bool = True, migrate: bool = True, read_only: bool = False) -> GraphStore:
@@ -240,20 +313,6 @@ def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStor
     return LadybugStore(path, namespace=settings.namespace, read_only=read_only, timeout=settings.store_timeout)
 
 
-def make_embedder(settings: Settings) -> Embedder:
-    """Return the embedder that the settings name; its weights are loaded when it is first used."""
-    from drag_graph import embedders
-
-    return embedders.make_embedder(settings)
-
-
-def make_student(settings: Settings, embedder: Embedder) -> Student:
-    """Return the student that the settings name."""
-    from drag_graph import students
-
-    return students.make_student(settings, embedder)
-
-
 def open_ledger(settings: Settings, *, read_only: bool = False) -> Ledger:
     """Open the ledger that is there. Close it after use. Raises StoreUnavailable when there is none."""
     if not settings.ledger_path.exists():
@@ -276,85 +335,6 @@ def recorded_requests(settings: Settings) -> Iterator[Callable[[str], dict[str, 
         yield ledger.tape.sent
 
 
-def check_teacher(settings: Settings) -> None:
-    """Raise ConfigurationError where no teacher is chosen: a question must not go to a paid model unasked."""
-    if not settings.teacher:
-        raise ConfigurationError(
-            "no teacher is chosen",
-            hint="--teacher gpt-4o-mini asks a paid model (any that LiteLLM knows), --teacher ollama/llama3.2 one of your own, "
-            "--teacher curated:FILE reads evidence that people wrote. DRAG_GRAPH_TEACHER or drag-graph.toml set it for good.",
-        )
-
-
-def make_teacher(settings: Settings, run: Run, interruption: Interruption, ledger: Ledger) -> Teacher:
-    """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the run's budget."""
-    check_teacher(settings)
-    if settings.teacher.startswith(_FILES):
-        return _file_teacher(settings)
-    from drag_graph.ledger.budget import Budget
-    from drag_graph.ledger.prices import unpriced
-    from drag_graph.providers.client import GGUF, price_of
-    from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
-
-    if settings.budget_usd is not None and price_of(settings.teacher, 0, 0) is None:
-        raise unpriced(settings.teacher)
-    name, server = settings.teacher, None
-    if name.startswith(GGUF):
-        from drag_graph.providers.gguf import chat_server
-
-        name, server = chat_server(name.removeprefix(GGUF), settings.teacher_timeout)
-    return LiteLLMTeacher(
-        name,
-        base_url=settings.teacher_base_url,
-        api_key=settings.teacher_api_key.get_secret_value(),
-        server=server,
-        tape=ledger.tape,
-        budget=Budget(settings.budget_usd, ledger.account(run.job)),
-        timeout=settings.teacher_timeout,
-        sleep=interruption.sleep,
-        check=interruption.check,
-    )
-
-
-def _file_teacher(settings: Settings) -> Teacher:
-    kind, _, place = settings.teacher.partition(":")
-    if kind == "curated":
-        from drag_graph.teachers.curated import CuratedTeacher
-
-        return CuratedTeacher(Path(place).expanduser())
-    from drag_graph.ledger.transfer import TapeTeacher
-
-    return TapeTeacher(Path(place).expanduser())
-
-
-def check_batches(settings: Settings) -> None:
-    """Raise ConfigurationError where the teacher that the settings name cannot be asked in batches; makes no call."""
-    check_teacher(settings)
-    if settings.teacher.startswith(_FILES):
-        raise ConfigurationError("a file as teacher has no batch API", hint="Leave --batch out, or give a model as --teacher.")
-    from drag_graph.teachers.litellm.batches import check_support
-
-    check_support(settings.teacher, settings.teacher_base_url)
-
-
-def make_batch_teacher(settings: Settings, run: Run, interruption: Interruption, ledger: Ledger) -> "BatchTeacher":
-    """Return the model that the settings name, asked in batches of the run's job. Raises ConfigurationError, StoreLocked."""
-    check_batches(settings)
-    from drag_graph.teachers.batch.teacher import BatchTeacher
-    from drag_graph.teachers.litellm.batches import BatchApi
-    from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
-
-    inner = cast("LiteLLMTeacher", make_teacher(settings, run, interruption, ledger))
-    api = BatchApi(
-        settings.teacher,
-        base_url=settings.teacher_base_url,
-        api_key=settings.teacher_api_key.get_secret_value(),
-        timeout=settings.teacher_timeout,
-    )
-    records = ledger.batches(run.job, settings.teacher)
-    return BatchTeacher(inner, api, records, run_id=run.id, limit_usd=settings.budget_usd)
-
-
 @contextmanager
 def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) -> Iterator[tuple[Known, str]]:
     """Give what a dry run may use of the store and the tape, and a sentence about what it could not look into.
@@ -363,17 +343,21 @@ def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) ->
     but then the sentence says so.
     """
     with ExitStack() as opened:
-        embedder = make_embedder(settings)
+        settings = settings.model_copy(update={"privacy": privacy_level(settings)})
+        gate = opened.enter_context(opened_gate(settings, keep=False))
+        embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
         path = settings.ledger_path
         ledger = opened.enter_context(Ledger(path, read_only=True)) if path.exists() else None
-        if settings.teacher.startswith(_FILES):
-            teacher = _file_teacher(settings)
+        if settings.teacher.startswith(FILES):
+            teacher = file_teacher(settings)
             opened.callback(teacher.close)
             known = Known(embedder, fingerprint=teacher.fingerprint)
         elif ledger is not None:
             known = Known(embedder, tape=ledger.tape, lengths=ledger.tape.lengths(settings.teacher))
         else:
             known = Known(embedder)
+        if gate is not None:
+            known = replace(known, admit=gate.admit, privacy=gate.fingerprint)
         if ledger is not None and not retry_quarantined:
             known = replace(known, quarantined=ledger.journal.quarantined)
         try:
@@ -388,13 +372,3 @@ def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) ->
             yield known, f"nothing counts as stored: {error}"
         else:
             yield replace(known, stored=partial(settings_hashes, store)), ""
-
-
-def make_pricing(settings: Settings, *, batch: bool = False) -> Pricing | None:
-    """Return how the teacher's tokens are counted and paid (in a `batch`), or None for a teacher that is a file."""
-    if settings.teacher.startswith(_FILES):
-        return None
-    from drag_graph.providers.client import count_tokens, price_of
-    from drag_graph.teachers.litellm.batches import batch_price_of
-
-    return Pricing(count_tokens, batch_price_of if batch else price_of)

@@ -23,6 +23,7 @@ later can help (`retryable`).
     |   |-- RefusedReply                       the model declined to answer
     |   `-- ContextOverflow                    the prompt cannot be made to fit
     |-- QueryInvalid                  exit 1   one input line is unusable
+    |-- Withheld                      exit 1   the privacy gate lets nothing of a query leave: quarantined; the others go on
     |-- AwaitsBatch                   exit 130 the query's next request waits in a batch: it is pending, the others go on
     |-- BudgetReached                 exit 5
     `-- Interrupted                   exit 130
@@ -30,6 +31,9 @@ later can help (`retryable`).
 
 from dataclasses import dataclass
 from typing import ClassVar
+
+PRIVACY = "privacy: "
+"""How the reason begins of what the privacy gate has stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,16 @@ class ContextOverflow(ReplyError):  # noqa: N818
 
 class QueryInvalid(DragGraphError):  # noqa: N818
     """One input line is unusable; it is reported and the others go on."""
+
+
+class Withheld(DragGraphError):  # noqa: N818
+    """The privacy gate lets bytes not leave this machine: the call is not made, and the query is quarantined.
+
+    The message never holds what was found.
+    """
+
+    def __init__(self, why: str, *, hint: str = "") -> None:
+        super().__init__(why if why.startswith(PRIVACY) else f"{PRIVACY}{why}", hint=hint)
 
 
 class AwaitsBatch(DragGraphError):  # noqa: N818

@@ -10,7 +10,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from drag_graph.errors import QueryInvalid
@@ -33,12 +33,16 @@ class InputLine:
     """One line of the input: its number from 1, and either the query or why there is none.
 
     `edition` is when the stored subgraph was made that is to be replaced, whatever its settings; empty but for a refresh.
+    `withheld` is why the privacy gate lets nothing of the question leave; the query then has nothing of its text. `own_id` is
+    the line's own id where the gate has taken it from the query.
     """
 
     number: int
     query: Query | None = None
     problem: str = ""
     edition: str = ""
+    withheld: str = ""
+    own_id: str = field(default="", repr=False)
 
 
 def parse_lines(lines: Iterable[bytes], *, namespace: str, domain: Domain | None = None) -> Iterator[InputLine]:

@@ -48,6 +48,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
 }
 """How the variables of providers (or of all whose names begin so) begin, beside their own names."""
 
+Privacy = Literal["strict", "standard", "off"]
 PositiveInt = Annotated[int, Field(ge=1)]
 NonNegativeInt = Annotated[int, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -102,6 +103,11 @@ class Settings(BaseSettings):
     neo4j_password: SecretStr = SecretStr("")
     neo4j_database: str = ""
     store_timeout: Annotated[float, Field(gt=0)] = Field(30.0, description="Seconds to wait for a store that is away.")
+
+    # Privacy
+    privacy: Privacy | None = Field(
+        None, description="What is generalised first; by default standard where a model is not on this machine."
+    )
 
     # The embedder
     embedder: Place = Field("auto", description="auto, lexical, minilm, a folder, or a LiteLLM name.")
@@ -207,12 +213,19 @@ class Settings(BaseSettings):
         return store.with_name(f"{store.name}.ledger")
 
     @property
+    def vault_path(self) -> Path:
+        """Where the originals of what was generalised are: beside the ledger."""
+        ledger = self.ledger_path
+        return ledger.with_name(f"{ledger.name.removesuffix('.ledger')}.vault")
+
+    @property
     def own_files(self) -> tuple[Path, ...]:
         """What no output may be written to; nor what is beside these under a longer name."""
         named = tuple(Path(name.partition(":")[2]) for name in (self.teacher,) if name.startswith(("curated:", "tape:")))
         store = () if self.uses_neo4j else (Path(self.store).expanduser(),)
-        ledger = self.ledger_path
-        return (*store, ledger, *(ledger.with_name(f"{ledger.name}-{part}") for part in ("wal", "shm")), *named)
+        own = (self.ledger_path, self.vault_path)
+        beside = (path.with_name(f"{path.name}-{part}") for path in own for part in ("wal", "shm"))
+        return (*store, *own, *beside, self.vault_path.with_name("vault.key"), *named)
 
 
 class _Neo4jVariables(PydanticBaseSettingsSource):

@@ -167,3 +167,4 @@ def _no_settings_of_the_developer(monkeypatch, tmp_path_factory):
         if name.startswith(("DRAG_GRAPH_", "NEO4J_", "OPENAI_")) and not name.startswith("DRAG_GRAPH_TEST_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")  # the vault's key goes into a file

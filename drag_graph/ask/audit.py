@@ -10,16 +10,21 @@ from drag_graph.errors import StoreUnfit
 from drag_graph.graph.aggregate import not_shown
 from drag_graph.model import Evidence, Line, SimpleEdge, Subgraph, TeacherCall, Triple
 
-NO_FILTER = "none"
+NO_FILTER: Mapping[str, Any] = {"filter": "none"}
 
 
 def snapshot(
-    question: str, lines: Sequence[Line], subgraphs: Sequence[Subgraph], *, line_order: str = "best-first"
+    question: str,
+    lines: Sequence[Line],
+    subgraphs: Sequence[Subgraph],
+    *,
+    line_order: str = "best-first",
+    privacy: Mapping[str, Any] = NO_FILTER,
 ) -> dict[str, Any]:
     """Return everything that the audit of an answer needs, as a JSON document (docs/design.md, section 6).
 
-    `lines` are best first, as they are numbered; `line_order` is how the student had them. Raises StoreUnfit when a line has no
-    edge or evidence behind it (promise 4): such an answer must not be given.
+    `lines` are best first, as they are numbered; `line_order` is how the student had them; `privacy` is what the gate says of
+    the question. Raises StoreUnfit when a line has no edge or evidence behind it (promise 4): such an answer must not be given.
     """
     by_query = {subgraph.source_id: subgraph for subgraph in subgraphs}
     return {
@@ -27,7 +32,7 @@ def snapshot(
         "line_order": line_order,
         "lines": [_line(line, by_query.get(line.source_id)) for line in lines],
         "calls": [_call(call) for subgraph in subgraphs for call in subgraph.calls],
-        "privacy": {"filter": NO_FILTER},
+        "privacy": dict(privacy),
     }
 
 

@@ -58,7 +58,7 @@ class Rounds:
         report = self._distiller.begin()
         began = time.monotonic()
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as kept:
-            passes = _Passes(self._distiller, report, lines, kept, on_result)
+            passes = _Passes(self._distiller, report, self._distiller.admit(lines), kept, on_result)
             try:
                 self._rounds(passes, report, on_wait)
             except KeyboardInterrupt:
@@ -157,7 +157,8 @@ class _Passes:
     def _keeping(self) -> Iterator[InputLine]:
         for line in self._lines:
             if line.query is not None:
-                document = {"number": line.number, "query": line.query.model_dump(mode="json"), "edition": line.edition}
+                query = line.query.model_dump(mode="json", exclude={"gold"})
+                document = {"number": line.number, "query": query, "edition": line.edition}
                 self._kept.write(json.dumps(document).encode() + b"\n")
             yield line
 

@@ -72,6 +72,9 @@ class Known:
     lengths: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
     fingerprint: str = ""
     quarantined: Callable[[Sequence[Entry]], Collection[str]] = lambda _entries: ()
+    admit: Callable[[Iterable[InputLine]], Iterable[InputLine]] = lambda lines: lines
+    """The privacy gate; `privacy` is its level and detectors."""
+    privacy: str = "off"
 
 
 class _Missing(DragGraphError):  # noqa: N818 - reads as what happened
@@ -108,12 +111,15 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
     tape answers; they are no part of `calls`. `price_known` is false where the model has no price in LiteLLM's map; the price
     is then given as 0.
     """
-    distillation = Distillation(settings, known.embedder, _Replay(settings.teacher, known.fingerprint, known.tape))
+    teacher = _Replay(settings.teacher, known.fingerprint, known.tape)
+    distillation = Distillation(settings, known.embedder, teacher, known.privacy)
     counting = _Counting(settings, pricing, known)
     totals = Counter(dict.fromkeys(_TOTALS, 0))
     seen: set[str] = set()
     rejected: list[dict[str, Any]] = []
-    for window in pages(lines, WINDOW):
+    for page in pages(known.admit(lines), WINDOW):
+        window = [line for line in page if not line.withheld]
+        totals.update(queries=len(page) - len(window), quarantined=len(page) - len(window))
         bad = [line for line in window if line.query is None]
         totals["rejected"] += len(bad)
         rejected += [{"line": line.number, "reason": line.problem} for line in bad][: MOST_REJECTED - len(rejected)]

@@ -59,8 +59,10 @@ class Usage:
 class Distillation:
     """The steps for one query under fixed settings. Thread-safe."""
 
-    def __init__(self, settings: Settings, embedder: Embedder, teacher: Teacher) -> None:
+    def __init__(self, settings: Settings, embedder: Embedder, teacher: Teacher, privacy: str = "off") -> None:
+        """`privacy` is what questions were rewritten by before they came here: the gate's level and detectors."""
         self._settings = settings
+        self._privacy = privacy
         self._embedder = embedder
         self._teacher = teacher
 
@@ -88,6 +90,7 @@ class Distillation:
                 "teacher": self._teacher.fingerprint,
                 "embedder": self._embedder.name,
                 "domain": query.domain,
+                "privacy": self._privacy,
             }
         )
 

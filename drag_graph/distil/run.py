@@ -18,7 +18,7 @@ from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.concurrency.interruption import Interruption, interrupted, on_ctrl_c
 from drag_graph.concurrency.threads import Workers, long_turns
 from drag_graph.distil.query import Usage
-from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused
+from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused, Withheld
 from drag_graph.graph.aggregate import aggregate
 from drag_graph.inputs import InputLine
 from drag_graph.manage.aggregating import aggregate_anew
@@ -29,6 +29,7 @@ from drag_graph.ports.store import GraphStore, Replace, SaveOutcome, settings_ha
 
 WINDOW = 64
 """Input lines whose completeness is looked up in one round trip."""
+Admit = Callable[[Iterable[InputLine]], Iterable[InputLine]]
 SAVED_TOGETHER = 32
 """Subgraphs that one transaction saves at most; a store's own cost of a transaction is that of several subgraphs."""
 
@@ -64,7 +65,9 @@ class Distiller:
         retry_quarantined: bool = False,
         replaces: bool = False,
         interruption: Interruption | None = None,
+        admit: Admit = lambda lines: lines,
     ) -> None:
+        """`admit` is the privacy gate, which every line passes once, before anything else."""
         self._store = store
         self._distils = distils
         self._journal = journal
@@ -73,6 +76,7 @@ class Distiller:
         self._retry = retry_quarantined
         self._replaces = replaces
         self._interruption = interruption or Interruption()
+        self.admit = admit
         self._saves: RequestCoalescer[_Saving, SaveOutcome] = RequestCoalescer(
             self._save, most=SAVED_TOGETHER, kind=_Saving.kind, divides=lambda error: isinstance(error, SubgraphRefused)
         )
@@ -89,7 +93,7 @@ class Distiller:
         written.
         """
         report = self.begin()
-        self.work_through(lines, report, on_result)
+        self.work_through(self.admit(lines), report, on_result)
         self.finish(report)
         return report
 
@@ -99,7 +103,7 @@ class Distiller:
         return RunReport(self._run, self._journal)
 
     def work_through(self, lines: Iterable[InputLine], report: RunReport, on_result: Callable[[float], None]) -> None:
-        """Distil every line, as `run` does; another pass over lines that are pending goes on with the same run."""
+        """Distil every line, as `run` does once they are admitted; another pass over what is pending goes on with the run."""
         began = time.monotonic()
         workers = Workers(self._workers, "distil")
         done: _Done = SimpleQueue()
@@ -173,12 +177,18 @@ class Distiller:
         if not entries:
             return 0
         repeated = self._journal.enter(self._run.id, entries)
-        settled = self._settled([entry for entry in entries if entry.line not in repeated], report)
+        report.own_ids.update((line.number, line.own_id) for line in batch if line.own_id)
+        withheld = {line.number: line.withheld for line in batch if line.withheld}
+        left = [entry for entry in entries if entry.line not in repeated and entry.line not in withheld]
+        settled = self._settled(left, report)
         for entry in entries:
             query = entry.query
             if entry.line in repeated:
                 error = f"the same question as {repeated[entry.line]}"
                 done.put(QueryResult(query.id, query.input_id, "skipped", error=error, line=entry.line))
+            elif entry.line in withheld:
+                log.event("quarantined", query=query.id, reason="privacy")
+                done.put(QueryResult(query.id, query.input_id, "quarantined", error=withheld[entry.line], line=entry.line))
             elif query.id in settled:
                 done.put(replace(settled[query.id], line=entry.line))
             else:
@@ -240,7 +250,7 @@ class Distiller:
                 outcome = self._saves(_Saving(subgraph, aggregation, replace=replaces))
         except AwaitsBatch as error:
             return QueryResult(query.id, query.input_id, "pending", error=str(error), line=entry.line, **asdict(usage))
-        except (ReplyError, SubgraphRefused) as error:
+        except (ReplyError, SubgraphRefused, Withheld) as error:
             log.event("quarantined", query=query.id, reason=type(error).__name__)
             taken = asdict(usage)
             return QueryResult(query.id, query.input_id, "quarantined", error=str(error), line=entry.line, **taken)

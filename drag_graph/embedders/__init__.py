@@ -13,15 +13,19 @@ from drag_graph.embedders.local import MINILM, MINILM_PACKAGE, PACKAGES, LocalEm
 from drag_graph.embedders.remote import LiteLLMEmbedder
 from drag_graph.errors import ConfigurationError
 from drag_graph.ports.models import Embedder
+from drag_graph.providers.away import Check, is_local
 from drag_graph.settings import Settings
 
 LOCAL_PREFIX = "sentence-transformers/"
+_BUILT_IN = frozenset({"", "auto", "lexical", "minilm"})
 
 __all__ = ["MINILM", "LexicalEmbedder", "LiteLLMEmbedder", "LocalEmbedder", "make_embedder"]
 
 
-def make_embedder(settings: Settings) -> Embedder:
+def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
     """Return the embedder that `settings.embedder` names: auto, lexical, minilm, a folder, a hub name, or a LiteLLM name.
+
+    `privacy` looks at what leaves this machine; without one, nothing does.
 
     `auto` is MiniLM where its packages and weights are installed (nothing is imported to find out), else `lexical`. Raises
     MissingExtra when an in-process model is asked for and its packages are not installed.
@@ -35,7 +39,17 @@ def make_embedder(settings: Settings) -> Embedder:
         return LexicalEmbedder()
     if chosen == "minilm":
         return LocalEmbedder(MINILM)
-    if chosen.startswith(LOCAL_PREFIX) or Path(chosen).expanduser().is_dir():
+    if _is_folder(chosen):
         return LocalEmbedder(chosen)
     api_key = settings.embedder_api_key.get_secret_value()
-    return LiteLLMEmbedder(chosen, base_url=settings.embedder_base_url, api_key=api_key)
+    return LiteLLMEmbedder(chosen, base_url=settings.embedder_base_url, api_key=api_key, privacy=privacy)
+
+
+def is_here(settings: Settings) -> bool:
+    """Whether the embedder that the settings name works on this machine."""
+    chosen = settings.embedder.strip()
+    return chosen in _BUILT_IN or _is_folder(chosen) or is_local(chosen, settings.embedder_base_url)
+
+
+def _is_folder(chosen: str) -> bool:
+    return chosen.startswith(LOCAL_PREFIX) or Path(chosen).expanduser().is_dir()

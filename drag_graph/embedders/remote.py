@@ -9,6 +9,7 @@ import numpy as np
 from drag_graph.embedders.remembering import Remembering
 from drag_graph.errors import ModelUnavailable, UnknownModel
 from drag_graph.ports.vectors import Vectors
+from drag_graph.providers.away import Check
 from drag_graph.providers.client import Server, embed, load_litellm
 from drag_graph.providers.errors import RequestRejected
 
@@ -17,8 +18,8 @@ class LiteLLMEmbedder(Remembering):
     """An embedding model behind LiteLLM, or any OpenAI-compatible server by `base_url`.
 
     A server that is busy or away is waited for as in `litellm_client.complete`; `timeout` is that of one attempt in seconds.
-    What is embedded leaves this machine, so a privacy filter has to stand before it. How far a text's vector depends on its
-    neighbours in a request is up to the server.
+    What is embedded leaves this machine, unless the server is on it, so `privacy` stands before it. How far a text's vector
+    depends on its neighbours in a request is up to the server.
     """
 
     batch = 128
@@ -31,10 +32,11 @@ class LiteLLMEmbedder(Remembering):
         api_key: str = "",
         timeout: float = 60.0,
         sleep: Callable[[float], None] = time.sleep,
+        privacy: Check | None = None,
     ) -> None:
         super().__init__()
         self._model = model
-        self._server = Server(model, base_url, api_key, "DRAG_GRAPH_EMBEDDER_API_KEY", timeout, sleep)
+        self._server = Server(model, base_url, api_key, "DRAG_GRAPH_EMBEDDER_API_KEY", timeout, sleep, privacy)
         self._dimension = 0
 
     @property

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from drag_graph.ask.ask import Asked, Asker
+from drag_graph.ask.ask import Asker
+from drag_graph.ask.asked import Asked
 from drag_graph.errors import InputError
 from drag_graph.evaluation import leakage, metrics, outcome, pictures
 from drag_graph.evaluation.outcome import ITEMS, SUMMARY, TABLE, Record, by_mode, difference, read_records

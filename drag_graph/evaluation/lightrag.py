@@ -19,6 +19,7 @@ from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
 from drag_graph.model import Subgraph
 from drag_graph.ports.models import Embedder
+from drag_graph.providers.away import Check
 from drag_graph.providers.client import GGUF, Server, complete
 from drag_graph.settings import Settings, prepare_libraries
 
@@ -30,14 +31,14 @@ TOKENIZER = "gpt-4"
 _TAKEN = {"calls": 0, "tokens_in": 0, "tokens_out": 0, "seconds": 0.0}
 
 
-def teacher_server(settings: Settings) -> Server:
-    """Return how the teacher that the settings name is reached, where it is a model."""
+def teacher_server(settings: Settings, privacy: Check | None = None) -> Server:
+    """Return how the teacher that the settings name is reached, where it is a model; `privacy` looks at what leaves."""
     if settings.teacher.startswith(GGUF):
         from drag_graph.providers.gguf import chat_server
 
         return chat_server(settings.teacher.removeprefix(GGUF), settings.teacher_timeout)[1]
     key = settings.teacher_api_key.get_secret_value()
-    return Server(settings.teacher, settings.teacher_base_url, key, timeout=settings.teacher_timeout)
+    return Server(settings.teacher, settings.teacher_base_url, key, timeout=settings.teacher_timeout, privacy=privacy)
 
 
 class LightRag:

@@ -3,17 +3,18 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from drag_graph import log
 from drag_graph.distil.loaders import read_queries
-from drag_graph.errors import InputError
+from drag_graph.errors import InputError, Withheld
 from drag_graph.evaluation.hub import TASKS, read_rows
 from drag_graph.inputs import InputLine, parse_lines
 from drag_graph.model import Query
+from drag_graph.ports.gate import Gate
 
 Split = Literal["all", "development", "test"]
 
@@ -75,6 +76,22 @@ def read_task(
     if without_evidence:
         log.event("rows without evidence are left out", level=logging.WARNING, task=task, rows=without_evidence, key=evidence)
     return TaskItems(items, {"unusable": len(problems), "without_evidence": without_evidence})
+
+
+def admitted(gate: Gate, items: Sequence[TaskItem]) -> list[TaskItem]:
+    """Return the items as they may be asked, with their right answers; those that are withheld are left out, aloud."""
+    found = []
+    for item in items:
+        try:
+            asked = gate.asked(item.query)
+        except Withheld:
+            continue
+        found.append(replace(item, query=asked.model_copy(update={"gold": item.query.gold})))
+    if len(found) < len(items):
+        log.event("items are withheld by the privacy gate", level=logging.WARNING, rows=len(items) - len(found))
+    if not found:
+        raise InputError("the privacy gate withholds all items", hint="Look at them with `drag-graph privacy check`.")
+    return found
 
 
 def in_split(identity: str, split: Split) -> bool:

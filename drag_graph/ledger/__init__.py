@@ -60,6 +60,17 @@ class Ledger:
         """Erase what was asked, answered and noted for these queries; see `drag_graph.ledger.erasing`."""
         return erase(self.database, source_ids, namespace, keep_recorded=keep_recorded)
 
+    def rows(self) -> Iterator[tuple[str, str, dict[str, str]]]:
+        """Yield the texts of every row of every table, by the table's name and the row's number there."""
+        with self.database.reading() as rows:
+            tables = [name for (name,) in rows.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+            for table in tables:
+                found = rows.execute(f"SELECT * FROM {table}")  # noqa: S608 - a name of our own schema
+                names = [column[0] for column in found.description]
+                for number, row in enumerate(found, start=1):
+                    texts = {name: value for name, value in zip(names, row, strict=True) if isinstance(value, str)}
+                    yield table, f"{table} {number}", texts
+
     def export_tape(self) -> Iterator[str]:
         """Yield the replies as lines of JSON."""
         return exported(self.database)

@@ -6,7 +6,7 @@ Runs that go on with one another's work are of one job and share its budget.
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
@@ -167,6 +167,8 @@ class RunReport:
         self.stopped: DragGraphError | None = None
         self.seconds = 0.0
         self.cost_usd = 0.0
+        self.own_ids: dict[int, str] = {}
+        """The lines' own ids that the privacy gate keeps from the journal, by line number."""
         self._journal = journal
 
     @property
@@ -181,7 +183,8 @@ class RunReport:
 
     def results(self) -> Iterator[QueryResult]:
         """Yield the results in the input's order."""
-        return self._journal.results(self.run_id)
+        for result in self._journal.results(self.run_id):
+            yield replace(result, input_id=self.own_ids.get(result.line, result.input_id))
 
     @property
     def exit_code(self) -> int:

@@ -17,10 +17,10 @@ from functools import lru_cache, partial
 from inspect import iscoroutinefunction
 from random import SystemRandom
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from drag_graph import log
-from drag_graph.errors import ModelAccessDenied, UnknownModel
+from drag_graph.errors import ConfigurationError, ModelAccessDenied, UnknownModel
+from drag_graph.providers.away import Check, is_local
 from drag_graph.providers.errors import Failure, Target, judge, unavailable
 from drag_graph.settings import prepare_libraries, process_environment
 
@@ -64,7 +64,8 @@ class Server:
     """A model and how it is reached, as the user named it.
 
     `timeout` is the wall-clock limit of one attempt in seconds, held against drip-fed bodies too. `key_variable` is what the
-    hint names when the server at `base_url` refuses the key.
+    hint names when the server at `base_url` refuses the key. `privacy` looks at what leaves this machine; without one, nothing
+    does.
     """
 
     model: str
@@ -73,6 +74,7 @@ class Server:
     key_variable: str = "DRAG_GRAPH_TEACHER_API_KEY"
     timeout: float = 120.0
     sleep: Callable[[float], None] = time.sleep
+    privacy: Check | None = None
 
 
 def complete(
@@ -130,6 +132,7 @@ def _answer(
     litellm = load_litellm()
     name = resolve(server.model, server.base_url)
     check_access(name, base_url=server.base_url, api_key=server.api_key)
+    check_privacy(server, call)
     key_names = partial(_key_names, name, server.base_url, server.key_variable)
     target = Target(name, server.base_url, key_names, server.api_key, partial(_texts_of, call))
     fixed: dict[str, Any] = {"max_retries": 0}
@@ -156,6 +159,16 @@ def _answer(
         done = done_already()
         if done is not None:
             return done, 0
+
+
+def check_privacy(server: Server, call: Mapping[str, Any]) -> None:
+    """Let the gate look at a call that leaves this machine: all do that are made here, and there is no other way out."""
+    if is_local(server.model, server.base_url):
+        return
+    if server.privacy is None:
+        hint = "Set `privacy` to standard or strict, or to off to send texts as they are."
+        raise ConfigurationError(f"no privacy gate stands before the model {server.model!r}", hint=hint)
+    server.privacy(call)
 
 
 def load_litellm() -> Any:
@@ -239,16 +252,6 @@ def supports_schema(model: str, base_url: str = "") -> bool:
     if base_url:
         return True
     return bool(load_litellm().supports_response_schema(model=resolve(model)))
-
-
-_LOCAL = {"ollama", "ollama_chat", "llamafile", "lm_studio"}
-
-
-def is_local(model: str, base_url: str) -> bool:
-    """Return whether a model runs on this machine: behind an address of it, or, without one, by a provider that does."""
-    if base_url:
-        return urlsplit(base_url).hostname in {"localhost", "127.0.0.1", "::1"}
-    return model.partition("/")[0] in _LOCAL
 
 
 def price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:

@@ -1,5 +1,6 @@
 """`audit --format html`: the audit of an answer as one page that opens offline, without scripts or anything of others."""
 
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -108,7 +109,14 @@ def _calls(calls: list[dict[str, Any]]) -> str:
 def _privacy(privacy: dict[str, Any]) -> str:
     rows = [[seen["model"], seen["stage"], _sent(seen)] for seen in privacy.get("teacher_saw", [])]
     seen = _table(["Model", "Stage", "What it was sent"], rows)
-    return f"<p>Privacy filter: {escape(str(privacy.get('filter', 'not recorded')))}.</p>{seen}"
+    return f"<p>Privacy filter: {escape(filter_in_words(privacy))}.</p>{seen}"
+
+
+def filter_in_words(privacy: Mapping[str, Any]) -> str:
+    """Return the level of the privacy gate, its detectors, and how much of the question was generalised by which."""
+    found = ", ".join(f"{item['number']} {item['type']} by {item['detector']}" for item in privacy.get("generalised", ()))
+    detectors = f" ({privacy['detectors']}); generalised: {found or 'nothing'}" if "detectors" in privacy else ""
+    return f"{privacy.get('filter', 'not recorded')}{detectors}"
 
 
 def _sent(seen: dict[str, Any]) -> str:

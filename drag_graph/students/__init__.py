@@ -2,6 +2,7 @@
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.ports.models import Embedder, Student
+from drag_graph.providers.away import Check, is_local
 from drag_graph.settings import Settings
 from drag_graph.students.causal import CausalModel, CausalStudent
 from drag_graph.students.nearest import NearestStudent
@@ -11,8 +12,16 @@ IN_PROCESS = ("gguf:", "transformers:")
 HINT = "Use nearest, gguf:FILE.gguf, transformers:NAME_OR_PATH, or a LiteLLM name such as ollama/llama3.2."
 
 
-def make_student(settings: Settings, embedder: Embedder) -> Student:
+def is_here(settings: Settings) -> bool:
+    """Whether the student that the settings name works on this machine."""
+    chosen = settings.student.strip()
+    return chosen == NEAREST or chosen.startswith(IN_PROCESS) or is_local(chosen, settings.student_base_url)
+
+
+def make_student(settings: Settings, embedder: Embedder, privacy: Check | None = None) -> Student:
     """Return the student that `settings.student` names: `nearest`, `gguf:FILE`, `transformers:NAME_OR_PATH`, or a LiteLLM name.
+
+    `privacy` looks at what leaves this machine; without one, nothing does.
 
     Loads no model and makes no call. Raises ConfigurationError for no name, MissingExtra where a package is not installed.
     """
@@ -29,6 +38,7 @@ def make_student(settings: Settings, embedder: Embedder) -> Student:
         api_key=settings.student_api_key.get_secret_value(),
         timeout=settings.student_timeout,
         scoring=settings.scoring,
+        privacy=privacy,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from drag_graph.errors import ConfigurationError, MalformedReply, RefusedReply, TruncatedReply
 from drag_graph.model import LABELS, Scoring
 from drag_graph.ports.models import Layout, Prompt, StudentReply
+from drag_graph.providers.away import Check
 from drag_graph.providers.client import Completion, Server, complete, load_litellm
 from drag_graph.providers.errors import RequestRejected
 from drag_graph.providers.reasoning import without_reasoning
@@ -46,13 +47,14 @@ class LiteLLMStudent:
         api_key: str = "",
         timeout: float = 120.0,
         scoring: Scoring = "auto",
+        privacy: Check | None = None,
     ) -> None:
         """`timeout` is that of one attempt, in seconds. Raises ConfigurationError for a scoring by the options' text."""
         if scoring in TEXT_SCORINGS:
             message = f"the student {model!r} is behind an API, which does not tell the likelihood of a given text"
             raise ConfigurationError(message, hint="Use --scoring letter or reply, or a student in this process (gguf:FILE).")
         self._model = model
-        self._server = Server(model, base_url, api_key, KEY_VARIABLE, timeout)
+        self._server = Server(model, base_url, api_key, KEY_VARIABLE, timeout, privacy=privacy)
         self._asks_logprobs = scoring != "reply"
 
     @property

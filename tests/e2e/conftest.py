@@ -34,6 +34,9 @@ def cli(monkeypatch, tmp_path):
     """Run `drag-graph ARGS` in an empty folder with the lexical embedder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "lexical")
+    monkeypatch.setenv(
+        "DRAG_GRAPH_PRIVACY", "off"
+    )  # a cloud model's name is there for its price; loading detectors takes seconds
     hook = sys.excepthook
 
     def run(*args):

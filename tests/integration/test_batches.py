@@ -34,6 +34,7 @@ def work(monkeypatch, tmp_path):
     """An empty folder with four questions, and quick looks at batches."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "lexical")
+    monkeypatch.setenv("DRAG_GRAPH_PRIVACY", "off")  # a cloud model's name is there for its price
     monkeypatch.setenv("DRAG_GRAPH_BATCH_POLL_SECONDS", "0.01")
     lines = [{"id": str(n), "question": f"How do {one} change {other}?"} for n, (one, other) in enumerate(PAIRS)]
     (tmp_path / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

@@ -373,10 +373,10 @@ def test_interrupted_on_a_cluster_of_its_own_and_finished_on_another(two_nodes, 
     assert not _shown(two_nodes), "a secret or a text is in Ray's files"
 
 
-def _shown(nodes):
+def _shown(nodes, *words):
     """Return which of the session's files hold the key or words of a question or a reply."""
     folder = Path(nodes.head_node.get_session_dir_path())
-    words = [SECRET.encode(), b"How do glaciers", b"closely connected"]
+    words = words or [SECRET.encode(), b"How do glaciers", b"closely connected"]
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert files
     return [path for path in files if any(word in path.read_bytes() for word in words)]
@@ -419,3 +419,25 @@ def test_what_cannot_be_done_on_a_cluster_is_refused_in_words(tmp_path, flags, k
     settings = load_settings({"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "engine": "ray", **flags})
     with open_session(settings) as session, pytest.raises(kind, match=words):
         session.distiller("the test")
+
+
+def test_workers_get_asked_texts_alone_and_what_leaves_them_is_checked_where_the_originals_are(tmp_path, two_nodes):
+    def evidence_of(request):
+        told = "Write to the curator at kvisle@fjordpost.example." if "violins" in request.prompt else "Ice cuts rock."
+        return Say({"evidence": [{"text": f"{told} Fact {n}.", "framing": "causal"} for n in range(15)]})
+
+    texts = ["My name is Zorblax Quenneville. How do glaciers change valleys?", "How do violins change concerts?"]
+    lines = [InputLine(number, make_query(text, input_id=f"quenneville-{number}")) for number, text in enumerate(texts, 1)]
+    with ScriptedServer() as server:
+        server.always("evidence", evidence_of)
+        away = server.url.replace("127.0.0.1", "127.1")
+        with open_session(settings_of(tmp_path, server, two_nodes.address, teacher_base_url=away)) as session:
+            results = list(session.distiller("the test").run(lines).results())
+    assert [result.status for result in results] == ["complete", "quarantined"]
+    assert results[1].error.startswith("privacy: ")
+    assert [result.input_id for result in results] == ["quenneville-1", "quenneville-2"]
+    sent = json.dumps([request.body for request in server.requests])
+    assert "Person A" in sent
+    assert "Quenneville" not in sent
+    assert "kvisle" not in sent
+    assert not _shown(two_nodes, b"Quenneville"), "an original is in Ray's files"

@@ -24,6 +24,7 @@ from drag_graph.ledger.tape import Tape
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports.models import Embedder, Teacher
 from drag_graph.ports.runs import Run
+from drag_graph.providers.away import Check
 from drag_graph.providers.client import provider_of
 from drag_graph.settings import Settings, provider_variables
 from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
@@ -39,7 +40,7 @@ nothing either: what asks for nothing Ray puts on any node instead of spreading 
 _RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
 
 
-def make_teacher(settings: Settings, tape: Tape, budget: Budget, interruption: Interruption) -> Teacher:
+def make_teacher(settings: Settings, tape: Tape, budget: Budget, interruption: Interruption, privacy: Check) -> Teacher:
     """Return the model that the settings name, in a worker."""
     return LiteLLMTeacher(
         settings.teacher,
@@ -50,6 +51,7 @@ def make_teacher(settings: Settings, tape: Tape, budget: Budget, interruption: I
         timeout=settings.teacher_timeout,
         sleep=interruption.sleep,
         check=interruption.check,
+        privacy=privacy,
     )
 
 
@@ -60,14 +62,18 @@ class RayDistillation:
     that is a file and where a node has another drag-graph, and ModelUnavailable when the workers do not start.
     """
 
-    def __init__(self, settings: Settings, embedder: Embedder, run: Run, make: MakeTeacher = make_teacher) -> None:
+    def __init__(
+        self, settings: Settings, embedder: Embedder, run: Run, make: MakeTeacher = make_teacher, *, privacy: str = "off"
+    ) -> None:
+        """`privacy` is the level and detectors of the gate that questions come through."""
         if settings.teacher.startswith(("curated:", "tape:")):
             raise ConfigurationError(
                 "--engine ray needs a model as teacher: curated and tape files are replayed on this machine",
                 hint="Leave --engine ray out.",
             )
         # For the settings hash alone: this one is never asked.
-        self._local = Distillation(settings, embedder, LiteLLMTeacher(settings.teacher))
+        self._local = Distillation(settings, embedder, LiteLLMTeacher(settings.teacher), privacy)
+        self._privacy = privacy
         self._lock = threading.Lock()
         self._workers: list[Any] = []
         self._keeper: Any = None
@@ -137,7 +143,8 @@ class RayDistillation:
         number = settings.ray_processes or min(settings.workers, self._cluster.processors())
         self._in_flight = [0] * number
         level = log.LOGGER.getEffectiveLevel()
-        custody = Custody(settings.ledger_path.absolute(), run.job, settings.budget_usd)
+        ledger, vault = settings.ledger_path.absolute(), settings.vault_path.absolute()
+        custody = Custody(ledger, run.job, settings.budget_usd, settings.privacy or "off", vault)
         name = f"drag-graph keeper {run.id}"
         self._keeper = (
             # One query makes one call at a time: no more of them wait here than there are, and as many again of lost workers.
@@ -153,7 +160,8 @@ class RayDistillation:
         )
         until = time.monotonic() + START_SECONDS
         _waited(self._keeper.check.remote(), START_SECONDS)
-        task = Task(name, _needed(settings), make, embedder.name, __version__, level, _secrets(settings, embedder))
+        shared = (name, _needed(settings), make, embedder.name, __version__, level, _secrets(settings, embedder))
+        task = Task(*shared, privacy=self._privacy)
         actor = remote(Worker).options(
             num_cpus=0,
             memory=_A_BYTE,

@@ -20,15 +20,19 @@ from drag_graph.ledger.spending import dollars, nanos
 from drag_graph.ledger.tape import Attempt
 from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
+from drag_graph.privacy.opening import open_gate
+from drag_graph.settings import Privacy
 
 
 @dataclass(frozen=True, slots=True)
 class Custody:
-    """What the keeper keeps: the ledger, with the spending of `job`, which may be up to `limit_usd`."""
+    """What the keeper keeps: the ledger, with the spending of `job`, which may be up to `limit_usd`; the gate and its vault."""
 
     ledger: Path
     job: str
     limit_usd: float | None
+    privacy: Privacy = "off"
+    vault: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class Keeper:
             self._ledger = Ledger(custody.ledger)
             self._account = self._ledger.account(custody.job)
             self._budget = Budget(custody.limit_usd, self._account)
+            self._gate = open_gate(custody.privacy, custody.vault)
         except DragGraphError as error:  # to be told by `check`, and not to end the process
             self._problem = error
 
@@ -90,6 +95,13 @@ class Keeper:
     def interrupt(self) -> None:
         """Let no further call be made, by workers that Ray starts from now on neither."""
         self._interrupted.set()
+
+    @returns_errors
+    def let_out(self, texts: Sequence[str]) -> None:
+        """Look at what is about to leave a worker, whose node must not have the originals. Raises Withheld."""
+        self._check()
+        if self._gate is not None:
+            self._gate.let_out(texts)
 
     @returns_errors
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:

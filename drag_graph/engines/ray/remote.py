@@ -1,8 +1,8 @@
-"""What a worker has in place of the tape and the budget: the same methods, answered by the keeper."""
+"""What a worker has in place of the gate, the tape and the budget: the same methods, answered by the keeper."""
 
 import math
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from drag_graph.engines.ray.messages import RemoteReservation, answer
@@ -11,6 +11,18 @@ from drag_graph.ledger.spending import nanos
 from drag_graph.ledger.tape import Attempt
 from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
+from drag_graph.privacy.outgoing import texts_of
+
+
+class RemoteGate:
+    """Looks at what leaves a worker, on the driver's machine: there the originals are."""
+
+    def __init__(self, keeper: Any) -> None:
+        self._keeper = keeper
+
+    def __call__(self, call: Mapping[str, Any]) -> None:
+        """See `Outgoing`."""
+        answer(self._keeper.let_out.remote(list(texts_of(call))))
 
 
 class RemoteTape:

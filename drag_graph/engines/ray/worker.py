@@ -16,15 +16,16 @@ from drag_graph.concurrency.threads import long_turns
 from drag_graph.distil.query import Distillation, Usage
 from drag_graph.embedders import make_embedder
 from drag_graph.engines.ray.messages import Events, Outcome, answer, returns_errors
-from drag_graph.engines.ray.remote import RemoteBudget, RemoteTape
+from drag_graph.engines.ray.remote import RemoteBudget, RemoteGate, RemoteTape
 from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Tape
 from drag_graph.model import Query
 from drag_graph.ports.models import Teacher
+from drag_graph.providers.away import Check, unchecked
 from drag_graph.settings import Settings, adopt_variables
 
-MakeTeacher = Callable[[Settings, Tape, Budget, Interruption], Teacher]
+MakeTeacher = Callable[[Settings, Tape, Budget, Interruption, Check], Teacher]
 
 
 class Place(NamedTuple):
@@ -48,6 +49,8 @@ class Task:
     version: str
     log_level: int
     variables: Mapping[str, SecretStr] = field(repr=False)
+    privacy: str = "off"
+    """The level and detectors of the gate that questions came through."""
 
 
 class Worker:
@@ -68,6 +71,7 @@ class Worker:
         keeper: Any = ray.get_actor(task.keeper)
         if answer(keeper.announce.remote(number, life)):  # a restart after Ctrl-C: nobody else would tell this process
             self._interruption.interrupt()
+        self._privacy: Check = unchecked if task.privacy == "off" else RemoteGate(keeper)
         self._tape = RemoteTape(keeper)
         self._budget = RemoteBudget(keeper, number, life, task.settings.budget_usd)
 
@@ -100,7 +104,7 @@ class Worker:
 
     def _make(self) -> Distillation:
         task = self._task
-        embedder = make_embedder(task.settings)
+        embedder = make_embedder(task.settings, self._privacy)
         if (__version__, embedder.name) != (task.version, task.embedder):
             raise ConfigurationError(
                 f"a node of the Ray cluster has drag-graph {__version__} with the embedder {embedder.name!r}, the driver "
@@ -109,5 +113,5 @@ class Worker:
             )
         # The teacher uses of the tape and the budget only what the stand-ins have.
         tape, budget = cast("Tape", self._tape), cast("Budget", self._budget)
-        teacher = task.make_teacher(task.settings, tape, budget, self._interruption)
-        return Distillation(task.settings, embedder, InterruptibleTeacher(teacher, self._interruption))
+        teacher = task.make_teacher(task.settings, tape, budget, self._interruption, self._privacy)
+        return Distillation(task.settings, embedder, InterruptibleTeacher(teacher, self._interruption), task.privacy)

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
 from drag_graph.providers import client as litellm_client
+from drag_graph.providers.away import Check
 from drag_graph.providers.client import Kind, Server
 from drag_graph.providers.errors import RequestRejected, Target
 
@@ -102,9 +103,10 @@ class BatchApi:
         api_key: str = "",
         timeout: float = 120.0,
         sleep: Callable[[float], None] = time.sleep,
+        privacy: Check | None = None,
     ) -> None:
         check_support(model, base_url)
-        self._server = Server(model, base_url, api_key, timeout=timeout, sleep=sleep)
+        self._server = Server(model, base_url, api_key, timeout=timeout, sleep=sleep, privacy=privacy)
 
     def body(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of a request, with what the provider knows of the parameters, as LiteLLM would send it alone."""

@@ -27,7 +27,8 @@ from drag_graph.ledger.tape import Attempt, Tape, calls_of
 from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
 from drag_graph.providers import client as litellm_client
-from drag_graph.providers.client import Completion, Server, is_local
+from drag_graph.providers.away import Check, is_local
+from drag_graph.providers.client import Completion, Server
 from drag_graph.providers.errors import RequestRejected
 from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, join, read, read_whole_entries
 
@@ -52,7 +53,8 @@ class LiteLLMTeacher:
     """A model that LiteLLM can reach. Thread-safe.
 
     Calls are recorded under `model`, which also says how it is reached, unless `server` does. `timeout` is what one attempt may
-    take in seconds. `check` is called before each request and may raise Interrupted.
+    take in seconds. `check` is called before each request and may raise Interrupted; `privacy` looks at what leaves this
+    machine.
     `max_tokens` is the most that a reply may have where the request does not say; it bounds what a call can cost.
     """
 
@@ -69,10 +71,11 @@ class LiteLLMTeacher:
         sleep: Callable[[float], None] = time.sleep,
         check: Callable[[], None] = lambda: None,
         server: Server | None = None,
+        privacy: Check | None = None,
     ) -> None:
         self._model = model
         self._bounded = server is not None or is_local(model, base_url)
-        self._server = server or Server(model, base_url, api_key, timeout=timeout, sleep=sleep)
+        self._server = server or Server(model, base_url, api_key, timeout=timeout, sleep=sleep, privacy=privacy)
         self._tape = tape
         self._budget = budget or Budget()
         self._max_tokens = max_tokens
@@ -162,6 +165,10 @@ class LiteLLMTeacher:
         """Return the messages and parameters that `request` is made with the first time."""
         messages = _Exchange(self, request).shaped(_plain(request.messages), by_schema=by_schema)
         return messages, self.parameters(request, by_schema=by_schema)
+
+    def check_privacy(self, request: TeacherRequest) -> None:
+        """Raise Withheld where the request must not leave this machine."""
+        litellm_client.check_privacy(self._server, {"messages": request.messages})
 
     def parameters(self, request: TeacherRequest, *, by_schema: bool) -> dict[str, Any]:
         """Return a request's parameters."""

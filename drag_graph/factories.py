@@ -1,0 +1,187 @@
+"""Settings to models, and to the privacy gate that stands before those that are not on this machine."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.distil.estimate import Pricing
+from drag_graph.errors import ConfigurationError
+from drag_graph.ledger import Ledger
+from drag_graph.ports.models import Embedder, Student, Teacher
+from drag_graph.ports.runs import Run
+from drag_graph.providers.away import Check, unchecked
+from drag_graph.settings import Privacy, Settings
+
+if TYPE_CHECKING:
+    from drag_graph.privacy.gate import PrivacyGate
+    from drag_graph.teachers.batch.teacher import BatchTeacher
+    from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
+
+FILES = ("curated:", "tape:")
+
+
+def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
+    """Return the embedder that the settings name; its weights are loaded when it is first used.
+
+    `privacy` looks at what leaves this machine; without one, nothing does.
+    """
+    from drag_graph import embedders
+
+    return embedders.make_embedder(settings, privacy)
+
+
+def gated_embedder(settings: Settings) -> Embedder:
+    """Return the embedder with the privacy gate before it, for texts that are stored: nothing of them goes to the vault."""
+    from drag_graph.privacy.opening import open_gate
+
+    gate = open_gate(privacy_level(settings))
+    return make_embedder(settings, gate.outgoing if gate else unchecked)
+
+
+def make_student(settings: Settings, embedder: Embedder, privacy: Check | None = None) -> Student:
+    """Return the student that the settings name. `privacy` as for `make_embedder`."""
+    from drag_graph import students
+
+    return students.make_student(settings, embedder, privacy)
+
+
+def privacy_level(settings: Settings, *, asks: bool = False) -> Privacy:
+    """Return what questions are rewritten to: as set, else `standard` where the teacher or embedder is not on this machine.
+
+    Where the student `asks`, it counts, too. A store that was filled through the gate goes on as it was filled last.
+    """
+    from drag_graph import embedders, students
+    from drag_graph.privacy.vault import vault_level
+    from drag_graph.providers.away import is_local
+    from drag_graph.providers.client import GGUF
+
+    if settings.privacy is not None:
+        return settings.privacy
+    teacher = settings.teacher
+    here = not teacher or teacher.startswith((*FILES, GGUF)) or is_local(teacher, settings.teacher_base_url)
+    if not (here and embedders.is_here(settings) and (not asks or students.is_here(settings))):
+        return "standard"
+    return vault_level(settings.vault_path)
+
+
+def student_is_here(settings: Settings) -> bool:
+    """Whether nothing leaves this machine of what the student is asked; `nearest` asks the embedder."""
+    from drag_graph import embedders, students
+
+    return students.is_here(settings) and (settings.student.strip() != students.NEAREST or embedders.is_here(settings))
+
+
+@contextmanager
+def opened_gate(settings: Settings, *, keep: bool = True) -> Iterator["PrivacyGate | None"]:
+    """Lend the privacy gate of `settings.privacy`, None for `off`; with `keep` false the vault is only read.
+
+    Raises MissingExtra, and ConfigurationError where its detectors do not work.
+    """
+    from drag_graph.privacy.opening import open_gate
+
+    gate = open_gate(settings.privacy or "off", settings.vault_path, keep=keep)
+    try:
+        yield gate
+    finally:
+        if gate is not None:
+            gate.close()
+
+
+def check_teacher(settings: Settings) -> None:
+    """Raise ConfigurationError where no teacher is chosen: a question must not go to a paid model unasked."""
+    if not settings.teacher:
+        raise ConfigurationError(
+            "no teacher is chosen",
+            hint="--teacher gpt-4o-mini asks a paid model (any that LiteLLM knows), --teacher ollama/llama3.2 one of your own, "
+            "--teacher curated:FILE reads evidence that people wrote. DRAG_GRAPH_TEACHER or drag-graph.toml set it for good.",
+        )
+
+
+def make_teacher(
+    settings: Settings, run: Run, interruption: Interruption, ledger: Ledger, privacy: Check | None = None
+) -> Teacher:
+    """Return the teacher that the settings name: curated:FILE, tape:FILE, or a model behind the tape and the run's budget.
+
+    `privacy` as for `make_embedder`.
+    """
+    check_teacher(settings)
+    if settings.teacher.startswith(FILES):
+        return file_teacher(settings)
+    from drag_graph.ledger.budget import Budget
+    from drag_graph.ledger.prices import unpriced
+    from drag_graph.providers.client import GGUF, price_of
+    from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
+
+    if settings.budget_usd is not None and price_of(settings.teacher, 0, 0) is None:
+        raise unpriced(settings.teacher)
+    name, server = settings.teacher, None
+    if name.startswith(GGUF):
+        from drag_graph.providers.gguf import chat_server
+
+        name, server = chat_server(name.removeprefix(GGUF), settings.teacher_timeout)
+    return LiteLLMTeacher(
+        name,
+        base_url=settings.teacher_base_url,
+        api_key=settings.teacher_api_key.get_secret_value(),
+        server=server,
+        tape=ledger.tape,
+        budget=Budget(settings.budget_usd, ledger.account(run.job)),
+        timeout=settings.teacher_timeout,
+        sleep=interruption.sleep,
+        check=interruption.check,
+        privacy=privacy,
+    )
+
+
+def file_teacher(settings: Settings) -> Teacher:
+    """Return the teacher that is a file."""
+    kind, _, place = settings.teacher.partition(":")
+    if kind == "curated":
+        from drag_graph.teachers.curated import CuratedTeacher
+
+        return CuratedTeacher(Path(place).expanduser())
+    from drag_graph.ledger.transfer import TapeTeacher
+
+    return TapeTeacher(Path(place).expanduser())
+
+
+def check_batches(settings: Settings) -> None:
+    """Raise ConfigurationError where the teacher that the settings name cannot be asked in batches; makes no call."""
+    check_teacher(settings)
+    if settings.teacher.startswith(FILES):
+        raise ConfigurationError("a file as teacher has no batch API", hint="Leave --batch out, or give a model as --teacher.")
+    from drag_graph.teachers.litellm.batches import check_support
+
+    check_support(settings.teacher, settings.teacher_base_url)
+
+
+def make_batch_teacher(
+    settings: Settings, run: Run, interruption: Interruption, ledger: Ledger, privacy: Check | None = None
+) -> "BatchTeacher":
+    """Return the model that the settings name, asked in batches of the run's job. Raises ConfigurationError, StoreLocked."""
+    check_batches(settings)
+    from drag_graph.teachers.batch.teacher import BatchTeacher
+    from drag_graph.teachers.litellm.batches import BatchApi
+
+    inner = cast("LiteLLMTeacher", make_teacher(settings, run, interruption, ledger, privacy))
+    api = BatchApi(
+        settings.teacher,
+        base_url=settings.teacher_base_url,
+        api_key=settings.teacher_api_key.get_secret_value(),
+        timeout=settings.teacher_timeout,
+        privacy=privacy,
+    )
+    records = ledger.batches(run.job, settings.teacher)
+    return BatchTeacher(inner, api, records, run_id=run.id, limit_usd=settings.budget_usd)
+
+
+def make_pricing(settings: Settings, *, batch: bool = False) -> Pricing | None:
+    """Return how the teacher's tokens are counted and paid (in a `batch`), or None for a teacher that is a file."""
+    if settings.teacher.startswith(FILES):
+        return None
+    from drag_graph.providers.client import count_tokens, price_of
+    from drag_graph.teachers.litellm.batches import batch_price_of
+
+    return Pricing(count_tokens, batch_price_of if batch else price_of)

@@ -1,0 +1,55 @@
+"""The privacy gate, as those that ask and distil know it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from drag_graph.inputs import InputLine
+from drag_graph.model import Query
+
+WITHHELD = "(withheld)"
+"""What stands for a text that may be kept nowhere."""
+
+
+class Disguise(Protocol):
+    """A generalised question beside its original, in memory."""
+
+    @property
+    def asked_id(self) -> str:
+        """The id of the generalised question. In what hangs on others, the same placeholders are other persons."""
+
+    @property
+    def question(self) -> str:
+        """The original."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The originals."""
+
+    def restored(self, text: str) -> str:
+        """Return a text with the names of persons put back."""
+
+    def hidden(self, text: str) -> str:
+        """Return a text of somebody who knows the original, generalised as the question was."""
+
+    def generalised(self) -> list[dict[str, str]]:
+        """Return each detail once, with what stands for it."""
+
+
+class Gate(Protocol):
+    """What every question passes before anything else."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The level and the detectors with their versions."""
+
+    def asked(self, query: Query) -> Query:
+        """Return the question as it may be asked, and keep the original. Raises Withheld."""
+
+    def admit(self, lines: Iterable[InputLine]) -> Iterator[InputLine]:
+        """Yield the lines with their questions as they may be asked; where one may not, with `withheld` and nothing of it."""
+
+    def disguise(self, asked: Query, given: Query | None = None) -> Disguise | None:
+        """Return what was generalised for this question, as it was given now or first; None where nothing was."""
+
+    def facts(self, disguise: Disguise | None) -> Mapping[str, Any]:
+        """Return what an audit says of the gate: the level, the detectors, and how much was generalised by which."""

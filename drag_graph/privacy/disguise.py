@@ -1,0 +1,79 @@
+"""A generalised question beside its original: what puts its names back, and what takes them out of a reply.
+
+Only what stands for one person ("Person A") is put back into other texts. What was made more general is listed.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from drag_graph.errors import Withheld
+from drag_graph.ports.gate import WITHHELD
+from drag_graph.ports.privacy import Finding
+from drag_graph.privacy.guarded import field_name
+from drag_graph.privacy.outgoing import words_of
+
+NAMED = "PERSON"
+"""The type whose replacements are names of their own."""
+LEAST_PART = 3
+"""Letters of a part of a name that is looked for by itself in what a student said."""
+
+
+@dataclass(frozen=True)
+class Reidentification:
+    """A question as it was given, and what was found in it. `generalise` rewrites another text, or raises Withheld."""
+
+    asked_id: str
+    question: str
+    options: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    generalise: Callable[[str], str]
+
+    def restored(self, text: str) -> str:
+        """Return a text with the names of persons put back."""
+        if not self._names:
+            return text
+        placeholders = "|".join(re.escape(name) for name in sorted(self._names, key=len, reverse=True))
+        return re.sub(rf"(?<!\w)(?:{placeholders})(?!\w)", lambda match: self._names[match[0]], text)
+
+    def hidden(self, text: str) -> str:
+        """Return a text of somebody who knows the original, generalised as the question was."""
+        for original, replacement in self._originals:
+            text = re.sub(rf"(?<!\w){re.escape(original)}(?!\w)", lambda _match, words=replacement: words, text)  # type: ignore[misc]
+        if not text.strip():
+            return text
+        try:
+            return self.generalise(text)
+        except Withheld:
+            return WITHHELD
+
+    def generalised(self) -> list[dict[str, str]]:
+        """Return each detail once, with what stands for it."""
+        pairs = {(self._text(item), item.type): item for item in self.findings}
+        return [
+            {"original": original, "type": type_, "detector": item.detector, "replacement": item.replacement}
+            for (original, type_), item in pairs.items()
+        ]
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The longest name that each placeholder stands for."""
+        found: dict[str, str] = {}
+        for item in self.findings:
+            name = self._text(item)
+            if item.type == NAMED and len(name) > len(found.get(item.replacement, "")):
+                found[item.replacement] = name
+        return found
+
+    @cached_property
+    def _originals(self) -> Sequence[tuple[str, str]]:
+        """All details with what stands for them, the longest first; of names also their parts."""
+        found = {self._text(item): item.replacement for item in self.findings}
+        for placeholder, name in self._names.items():
+            found = {part: placeholder for part in name.split() if len("".join(words_of(part))) >= LEAST_PART} | found
+        return sorted(found.items(), key=lambda pair: -len(pair[0]))
+
+    def _text(self, item: Finding) -> str:
+        places = {field_name(place): text for place, text in enumerate((self.question, *self.options))}
+        return places[item.field][item.start : item.end]

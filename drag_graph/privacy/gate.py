@@ -1,0 +1,191 @@
+"""Layer 1 of the gate: a question is rewritten, once, where it enters a run.
+
+From here on the whole system knows only the asked text: ids are hashes of it. A question that cannot be rewritten for certain
+is withheld: nothing of it is kept, and nothing is asked.
+"""
+
+import json
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from drag_graph.errors import QueryInvalid, Withheld
+from drag_graph.inputs import InputLine, make_query
+from drag_graph.model import Query
+from drag_graph.ports.gate import WITHHELD, Disguise
+from drag_graph.ports.privacy import Finding, Kept, Rewritten
+from drag_graph.privacy.disguise import Reidentification
+from drag_graph.privacy.guarded import GuardedRewriter, field_name
+from drag_graph.privacy.outgoing import Outgoing, words_of
+from drag_graph.privacy.vault import Original, Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A question on its way through the gate: what was found, and what may be asked, or why it is withheld."""
+
+    given: Query
+    asked: Query | None
+    findings: tuple[Finding, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    why: str = ""
+
+
+class PrivacyGate:
+    """Lets questions in, and bytes out (`outgoing`). Thread-safe where its detectors are.
+
+    The originals of what it generalises go into the `vault`.
+    """
+
+    def __init__(
+        self, detectors: GuardedRewriter, level: str = "standard", vault: Vault | None = None, *, keeps: bool = True
+    ) -> None:
+        self._detectors = detectors
+        self._keeps = keeps and vault is not None
+        self._level = level
+        self._vault = vault
+        self._seen = 0
+        """The last entry of the vault that `let_out` looks for."""
+        self.outgoing = Outgoing(detectors)
+
+    @property
+    def fingerprint(self) -> str:
+        """The level and the detectors with their versions."""
+        return self._detectors.version
+
+    def disguise(self, asked: Query, given: Query | None = None) -> Disguise | None:
+        """Return what was generalised for this question, as it was given now or first; None where nothing was."""
+        originals = self._vault.originals(asked.id) if self._vault is not None else []
+        wanted = None if given is None else (given.text, *given.options)
+        found = [original for original in originals if original.findings and wanted in (None, original.texts)]
+        if not found:
+            return None
+        return Reidentification(asked.id, found[0].question, found[0].options, found[0].findings, self._generalised)
+
+    def facts(self, disguise: Disguise | None) -> dict[str, Any]:
+        """Return what an audit says of the gate: the level, the detectors, and how much was generalised by which."""
+        counts = Counter((item["type"], item["detector"]) for item in (disguise.generalised() if disguise else ()))
+        rows = [{"type": type_, "detector": detector, "number": number} for (type_, detector), number in sorted(counts.items())]
+        return {"filter": self._level, "detectors": self.fingerprint, "generalised": rows}
+
+    def _generalised(self, text: str) -> str:
+        found = self._detectors.rewrite(text, ()).question
+        self.outgoing.check([found])
+        return found
+
+    def found_in(self, texts: Sequence[str], *, from_user: bool) -> list[list[Finding]]:
+        """Return what is private in texts; in those that are not from the user, only what has a telling form."""
+        return self._detectors.private(texts) if from_user else self._detectors.structured(texts)
+
+    def mark(self, text: str) -> str:
+        """Return what a text is known by again, without telling it."""
+        return f"withheld {self._vault.mark(text)[:16]}" if self._vault is not None and text else text
+
+    def close(self) -> None:
+        """Release the vault."""
+        if self._vault is not None:
+            self._vault.close()
+
+    def let_out(self, texts: Iterable[str]) -> None:
+        """Look at texts that are about to leave, for all that is in the vault now, whoever put it there. Raises Withheld."""
+        if self._vault is not None:
+            for number, original in self._vault.after(self._seen):
+                self._watch(original.texts, original.findings, original.kept)
+                self._seen = number
+        self.outgoing.check(texts)
+
+    def pass_through(self, query: Query) -> Admission:
+        """Rewrite a question, and look at what came out as at what leaves."""
+        try:
+            found = self._detectors.rewrite(query.text, query.options)
+        except Withheld as error:
+            return Admission(query, None, why=str(error))
+        told = Admission(query, None, found.findings, found.kept)
+        try:
+            asked = _asked(query, found)
+            self._check(query, found)
+        except Withheld as error:
+            return replace(told, why=str(error))
+        return replace(told, asked=asked)
+
+    def asked(self, query: Query) -> Query:
+        """Return the question as it may be asked, and keep the original. Raises Withheld, and StoreUnfit for the vault."""
+        before = self._vault.originals(query.id) if self._vault is not None else []
+        if any(original.findings for original in before):  # it came out of the gate before
+            for original in before:
+                self._watch(original.texts, original.findings, original.kept)
+            return query
+        admission = self.pass_through(query)
+        if admission.asked is None:
+            raise Withheld(admission.why)
+        original = Original(
+            question=query.text,
+            options=query.options,
+            findings=admission.findings,
+            kept=admission.kept,
+            own_id=query.input_id,
+            metadata=json.dumps(query.metadata, ensure_ascii=False),
+        )
+        if (
+            self._vault is not None
+            and self._keeps
+            and (admission.findings or admission.kept or query.input_id or query.metadata)
+        ):
+            self._vault.keep(admission.asked.id, original, self._level)
+        return admission.asked
+
+    def admit(self, lines: Iterable[InputLine]) -> Iterator[InputLine]:
+        """Yield the lines with their questions as they may be asked; where one may not, with `withheld` and nothing of it."""
+        for line in lines:
+            yield line if line.query is None else self._admitted(line, line.query)
+
+    def _admitted(self, line: InputLine, query: Query) -> InputLine:
+        try:
+            asked = self.asked(query) if not line.edition else self._asked_again(query)
+        except Withheld as error:
+            nothing = Query(id=uuid.uuid4().hex, namespace=query.namespace, text=WITHHELD, domain=query.domain)
+            return replace(line, query=nothing, withheld=str(error), own_id=query.input_id)
+        return replace(line, query=asked, own_id=query.input_id)
+
+    def _asked_again(self, query: Query) -> Query:
+        """Return a stored question. Raises Withheld where it did not come through the gate and would be changed by it."""
+        asked = self.asked(query)
+        if asked.id != query.id:
+            raise Withheld("it is stored as it was given; erase it, and distil it anew")
+        return asked
+
+    def _watch(self, texts: Sequence[str], findings: Iterable[Finding], kept: Iterable[Kept]) -> None:
+        places = {field_name(place): place for place in range(len(texts))}
+        found = [(places[item.field], item) for item in findings]
+        self.outgoing.watch(texts, found, [(places[item.field], item) for item in kept])
+
+    def _check(self, query: Query, found: Rewritten) -> None:
+        """Raise Withheld where the rewritten texts still hold what was found, or what is found in them now."""
+        before, after = (query.text, *query.options), (found.question, *found.options)
+        self._watch(before, found.findings, found.kept)
+        self.outgoing.check(after)
+        places = {field_name(place): place for place in range(len(before))}
+        stays = {words_of(before[places[item.field]][item.start : item.end]) for item in found.kept}
+        replaced = [words_of(item.replacement) for item in found.findings]
+        whole = "\n".join(after)
+        for item in self._detectors.private([whole])[0]:
+            seen = words_of(whole[item.start : item.end])
+            if seen not in stays and not any(_within(seen, words) for words in replaced):
+                raise Withheld(f"the rewritten question still holds something of type {item.type}")
+
+
+def _asked(query: Query, found: Rewritten) -> Query:
+    """Return the query of the rewritten texts. What else the line says stays behind, a right answer in words, too."""
+    try:
+        options = list(found.options) or None
+        asked = make_query(found.question, options, namespace=query.namespace, domain=query.domain)
+    except QueryInvalid:
+        raise Withheld("the rewritten question is none") from None
+    gold = query.gold if isinstance(query.gold, int) else None
+    return asked.model_copy(update={"gold": gold, "complexity": query.complexity})
+
+
+def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
+    return any(whole[place : place + len(part)] == part for place in range(len(whole) - len(part) + 1))

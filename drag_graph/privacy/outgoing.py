@@ -1,0 +1,159 @@
+"""Layer 2 of the gate: what all bytes are shown to before they leave this machine.
+
+They are searched for the originals of the run (as they are, JSON-escaped, URL-encoded, in base64) and for kinds of details that
+have a telling form. Names are not looked for here: they would be found in what the teacher itself says about Newton.
+"""
+
+import base64
+import binascii
+import json
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote_plus
+
+from drag_graph.errors import Withheld
+from drag_graph.ports.privacy import Finding, Kept
+from drag_graph.privacy.guarded import GuardedRewriter
+
+GENERAL = frozenset({"PLACE", "ORGANIZATION", "JOB", "DATE", "AGE"})
+"""Types whose words are in texts about anything. They are looked for with the words beside them only."""
+LONG_WORD = 6
+"""Letters from which a word of a name is looked for by itself: shorter ones (May, Will, Rose) are words of other texts."""
+BESIDE = 2
+"""Words on each side of a finding that it is looked for with."""
+LONG_NUMBER = 5
+"""Characters from which a number is looked for by itself: years are in any text."""
+_ADDRESSING = frozenset({"api_key", "api_base", "timeout"})
+"""What of a call says where it goes and who pays."""
+_WORD = re.compile(
+    "[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+)
+"""A word; in scripts that have no spaces, a character."""
+_ESCAPED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}")
+_LAYERS = 3
+"""Encodings within each other that are looked through."""
+Words = tuple[str, ...]
+
+
+class Outgoing:
+    """To be called with what is about to leave; raises Withheld where it may not. Thread-safe."""
+
+    def __init__(self, detectors: GuardedRewriter) -> None:
+        self._detectors = detectors
+        self._lock = threading.Lock()
+        self._originals: dict[str, frozenset[Words]] = {}
+        self._kept: set[Words] = set()
+
+    def watch(self, texts: Sequence[str], findings: Iterable[tuple[int, Finding]], kept: Iterable[tuple[int, Kept]]) -> None:
+        """Look for these findings from now on, and let pass what was kept. Each has its text's place before it."""
+        found = [words for place, item in findings for words in _telling(texts[place], item)]
+        stays = [words_of(texts[place][item.start : item.end]) for place, item in kept]
+        with self._lock:
+            for words in found:
+                self._originals[words[0]] = self._originals.get(words[0], frozenset()) | {words}  # others read it meanwhile
+            self._kept.update(stays)
+
+    def __call__(self, call: Mapping[str, Any]) -> None:
+        """Raise Withheld where the arguments of a call hold what must not leave."""
+        self.check(texts_of(call))
+
+    def check(self, texts: Iterable[str]) -> None:
+        """Raise Withheld where one of the texts holds what must not leave."""
+        texts = [text for text in texts if text.strip()]
+        if any(self._has_original(words_of(view)) for text in texts for view in _views(text)):
+            raise Withheld("what would have left holds an original of the vault")
+        for text, found in zip(texts, self._detectors.structured(texts), strict=True):
+            for item in found:
+                if words_of(text[item.start : item.end]) not in self._kept:
+                    raise Withheld(f"what would have left holds something of type {item.type}")
+
+    def _has_original(self, words: Words) -> bool:
+        known = self._originals
+        for place, word in enumerate(words):
+            for original in known.get(word, ()):
+                if words[place : place + len(original)] == original:
+                    return True
+        return False
+
+
+def words_of(text: str) -> Words:
+    """Return the words of a text, without case and punctuation."""
+    return tuple(_WORD.findall(text.casefold()))
+
+
+def _telling(text: str, item: Finding) -> Iterator[Words]:
+    """Yield the sequences of words that give a finding away: itself where it is telling, and with the words beside it."""
+    words = words_of(text[item.start : item.end])
+    if not words:
+        return
+    if item.type not in GENERAL and _is_telling(words):
+        yield words
+    before, after = words_of(text[: item.start])[-BESIDE:], words_of(text[item.end :])[:BESIDE]
+    if len(before) + len(after) >= (2 * BESIDE if item.type in GENERAL else 1):
+        yield (*before, *words, *after)
+
+
+def _is_telling(words: Words) -> bool:
+    letters = "".join(words)
+    if letters.isalpha() and letters.isascii():
+        return len(words) > 1 or len(letters) >= LONG_WORD
+    return len(letters) >= LONG_NUMBER or not letters.isascii()
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """Yield all texts in the arguments of a call; of a file of JSON lines, those of its lines."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes):
+        for line in value.splitlines():
+            yield from texts_of(_document(line))
+    elif isinstance(value, Iterable):
+        pairs = value.items() if isinstance(value, Mapping) else ()
+        entries = [part for key, entry in pairs if key not in _ADDRESSING for part in (key, entry)]
+        for entry in entries if isinstance(value, Mapping) else value:
+            yield from texts_of(entry)
+    elif value is not None and not isinstance(value, bool | int | float):
+        yield str(value)
+
+
+def _document(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return line.decode("utf-8", "replace")
+
+
+def _views(text: str) -> Iterator[str]:
+    """Yield a text, and what it is when encodings in it are undone."""
+    views = [text]
+    for _ in range(_LAYERS):
+        yield from views
+        views = [decoded for view in views for decoded in _decoded(view)]
+
+
+def _decoded(text: str) -> Iterator[str]:
+    if "%" in text:
+        yield unquote_plus(text)
+    if _ESCAPED.search(text):
+        yield _ESCAPED.sub(_unescaped, text)
+    for token in _BASE64.findall(text):
+        yield from _from_base64(token)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return str(json.loads(f'"{match[0]}"'))
+
+
+def _from_base64(token: str) -> Iterator[str]:
+    """Yield what a run of base64's characters says, wherever in it the encoded part begins."""
+    plain = token.replace("-", "+").replace("_", "/")
+    for start in range(4):
+        part = plain[start:]
+        part = part[: len(part) - (len(part) % 4 == 1)]
+        try:
+            yield base64.b64decode(part + "=" * (-len(part) % 4)).decode("utf-8", "ignore")
+        except binascii.Error:
+            continue

@@ -1,0 +1,77 @@
+"""`privacy check --page`: original and outgoing text side by side, as one page that opens offline, without scripts."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from drag_graph.model import LABELS
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --found: #b3372f33; --bad: #b3372f; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } table { border-collapse: collapse; width: 100%; table-layout: fixed; }
+th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid var(--line); }
+td { overflow-wrap: anywhere; }
+th:first-child, td:first-child { width: 3rem; } mark { background: var(--found); color: inherit; }
+ul { margin: .2rem 0; padding-left: 1.2rem; }
+.refused { color: var(--bad); font-weight: 600; } .quiet { opacity: .75; font-size: .85rem; }
+"""
+
+
+def privacy_page(document: dict[str, Any]) -> str:
+    """Return the page of a `privacy check` document; every text is escaped."""
+    rows = "".join(_row(entry) for entry in document["queries"])
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>What would be sent</title><style>{_STYLE}</style></head><body>
+<h1>What would be sent</h1>
+<p>{escape(in_words(document["totals"]))}. This page holds the originals: it is for this machine.</p>
+<table><thead><tr><th>Line</th><th>Original</th><th>Outgoing</th><th>Why</th></tr></thead><tbody>{rows}</tbody></table>
+</body></html>
+"""
+
+
+def in_words(totals: dict[str, Any]) -> str:
+    """Return the totals as a sentence without its end."""
+    types = ", ".join(f"{number} {name}" for name, number in totals["findings"].items()) or "nothing"
+    counts = f"{totals['queries']} questions, {totals['changed']} changed, {totals['refused']} refused"
+    return f"{counts}, {totals['rejected']} lines unusable; found: {types}"
+
+
+def explained(entry: dict[str, Any]) -> list[str]:
+    """Return in words each replacement, and what was seen and left."""
+    texts = {"question": entry["original"], **{f"option:{place}": text for place, text in enumerate(entry["options"])}}
+
+    def span(item: dict[str, Any]) -> str:
+        return f"{texts[item['field']][item['start'] : item['end']]!r} ({item['type']}, {item['detector']})"
+
+    replaced = [f"{span(item)} -> {item['replacement']!r}" for item in entry["findings"]]
+    return replaced + [f"{span(item)} stays: {item['why']}" for item in entry.get("kept", ())]
+
+
+def _row(entry: dict[str, Any]) -> str:
+    before = _text(entry["original"], entry["options"], entry["findings"])
+    after = f'<span class="refused">Withheld. {escape(entry["why"])}</span>'
+    if not entry["refused"]:
+        after = _text(entry["outgoing"], entry["outgoing_options"], ())
+    why = "".join(f"<li>{escape(reason)}</li>" for reason in explained(entry))
+    return f'<tr><td>{entry["line"]}</td><td>{before}</td><td>{after}</td><td class="quiet"><ul>{why}</ul></td></tr>'
+
+
+def _text(question: str, options: Sequence[str], findings: Sequence[dict[str, Any]]) -> str:
+    listed = "".join(
+        f"<br>{LABELS[place]}. {_marked(option, findings, f'option:{place}')}" for place, option in enumerate(options)
+    )
+    return _marked(question, findings, "question") + listed
+
+
+def _marked(text: str, findings: Sequence[dict[str, Any]], field: str) -> str:
+    """Return a text with what was found in it marked."""
+    parts, at = [], 0
+    for item in sorted((item for item in findings if item["field"] == field), key=lambda item: item["start"]):
+        start = max(at, item["start"])
+        if item["end"] > start:
+            parts += [escape(text[at:start]), f"<mark>{escape(text[start : item['end']])}</mark>"]
+            at = item["end"]
+    return "".join(parts) + escape(text[at:])

@@ -1,0 +1,269 @@
+"""The privacy gate: what it lets in and out, and that nothing passes where a detector is broken (mutations of the gate)."""
+
+import base64
+import json
+import threading
+import time
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from drag_graph.errors import ConfigurationError, Withheld
+from drag_graph.inputs import InputLine, make_query
+from drag_graph.ports.gate import WITHHELD
+from drag_graph.ports.privacy import Finding, Kept, Rewritten
+from drag_graph.privacy.gate import PrivacyGate
+from drag_graph.privacy.guarded import GuardedRewriter
+from drag_graph.privacy.preview import entries, totals
+from drag_graph.report.privacy_page import privacy_page
+from drag_graph.testing.rewriting import ToldRewriter
+
+NAME, TOWN = "Zorblax Quenneville", "Grimsthorpe"
+TOLD = {NAME: ("PERSON", "Person A"), TOWN: ("PLACE", "a town in England")}
+QUESTION = f"A nurse from {TOWN} named {NAME} has a fever; whom should she ask?"
+OPTIONS = ("a doctor", f"the aunt of {NAME}")
+
+
+def gate_of(rewriter=None, **options):
+    return PrivacyGate(GuardedRewriter(rewriter or ToldRewriter(TOLD), **options))
+
+
+def the_query(**fields):
+    return make_query(QUESTION, list(OPTIONS), input_id=f"{NAME}-1", metadata={"note": NAME}, **fields)
+
+
+def test_what_is_asked_is_the_rewritten_text_under_an_id_of_its_own():
+    asked = gate_of().asked(the_query(answer=1))
+    assert asked.text == "A nurse from a town in England named Person A has a fever; whom should she ask?"
+    assert asked.options == ("a doctor", "the aunt of Person A")
+    assert asked.id == make_query(asked.text, list(asked.options)).id != the_query().id
+    assert (asked.gold, asked.input_id, asked.metadata) == (1, "", {})
+
+
+def test_a_right_answer_in_words_stays_behind():
+    assert gate_of().asked(make_query("Who is it?", answer=[NAME, "nobody"])).gold is None
+
+
+def test_a_line_that_is_withheld_keeps_nothing_of_its_text():
+    rewriter = ToldRewriter(TOLD)
+    gate = gate_of(rewriter)
+    rewriter.rewrite = announced
+    (line,) = gate.admit([InputLine(3, the_query())])
+    assert line.withheld.startswith("privacy: ")
+    assert (line.number, line.query.text, line.query.options) == (3, WITHHELD, ())
+    assert "Quenneville" not in repr(line)
+
+
+def hang(*_):
+    time.sleep(60)
+
+
+def fail(*_):
+    raise ValueError(f"cannot read {NAME}")
+
+
+def leave(*_):
+    raise SystemExit(NAME)
+
+
+def same(question, options):
+    return Rewritten(question, tuple(options), (), ())
+
+
+def announced(question, options):
+    return Rewritten(question, tuple(options), ToldRewriter(TOLD).rewrite(question, options).findings, ())
+
+
+def nowhere(question, options):
+    finding = Finding("question", 5, 5_000, "PERSON", "broken", "Person A")
+    return Rewritten("Person A", tuple(options), (finding,), ())
+
+
+BROKEN_REWRITES = {
+    "hangs": hang,
+    "raises": fail,
+    "ends": leave,
+    "says nothing": lambda *_: None,
+    "says text": lambda question, options: question,
+    "finds and does not replace": announced,
+    "is blind": same,
+    "is empty": lambda _question, options: Rewritten(" ", tuple(options), (), ()),
+    "loses an option": lambda question, options: Rewritten("What?", tuple(options[1:]), (), ()),
+    "changes without a finding": lambda _question, options: Rewritten("What?", tuple(options), (), ()),
+    "finds nowhere": nowhere,
+    "makes options equal": lambda question, options: Rewritten(
+        question,
+        tuple("x" for _ in options),
+        tuple(Finding(f"option:{place}", 0, 1, "PERSON", "broken", "x") for place in range(len(options))),
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN_REWRITES.values(), ids=BROKEN_REWRITES)
+def test_nothing_passes_where_the_rewriter_is_broken(broken):
+    rewriter = ToldRewriter(TOLD)
+    gate = gate_of(rewriter, deadline=0.2)
+    rewriter.rewrite = broken
+    with pytest.raises(Withheld) as stopped:
+        gate.asked(the_query())
+    assert "Quenneville" not in f"{stopped.value!r}{stopped.value.__cause__!r}{stopped.value.hint}"
+
+
+BROKEN_DETECTORS = {
+    "hangs": hang,
+    "raises": fail,
+    "ends": leave,
+    "says nothing": lambda *_: None,
+    "says true": lambda _text: True,
+    "says texts": lambda _text: ["EMAIL"],
+    "finds nowhere": lambda text: [Finding("", 0, len(text) + 1, "EMAIL", "broken", "")],
+}
+
+
+@pytest.mark.parametrize("name", ["structured", "private"])
+@pytest.mark.parametrize("broken", BROKEN_DETECTORS.values(), ids=BROKEN_DETECTORS)
+def test_nothing_passes_where_a_detector_is_broken(name, broken):
+    rewriter = ToldRewriter(TOLD)
+    gate = gate_of(rewriter, deadline=0.2)
+    setattr(rewriter, name, broken)
+    with pytest.raises(Withheld, match="privacy: a detector") as stopped:
+        gate.asked(make_query("Why is the sky blue?"))
+    assert "Quenneville" not in str(stopped.value)
+    if name == "structured":
+        with pytest.raises(Withheld):
+            gate.outgoing({"messages": [{"role": "user", "content": "Why is the sky blue?"}]})
+
+
+@pytest.mark.parametrize("name", ["rewrite", "structured", "private"])
+@pytest.mark.parametrize("broken", [fail, lambda *_: None, lambda *_: [], same], ids=["raises", "nothing", "blind", "same"])
+def test_a_gate_that_sees_nothing_is_not_opened(name, broken):
+    rewriter = ToldRewriter(TOLD)
+    setattr(rewriter, name, broken)
+    with pytest.raises(ConfigurationError, match="the privacy gate does not work"):
+        gate_of(rewriter)
+
+
+def test_a_detector_that_hangs_holds_nobody_up():
+    began = time.monotonic()
+    rewriter = ToldRewriter(TOLD)
+    gate = gate_of(rewriter, deadline=0.1)
+    rewriter.structured = hang
+    with pytest.raises(Withheld, match="in time"):
+        gate.outgoing({"input": ["text"]})
+    assert time.monotonic() - began < 5
+
+
+ENCODINGS = {
+    "plain": lambda text: text,
+    "upper case": str.upper,
+    "over lines": lambda text: text.replace(" ", "\n  "),
+    "json": lambda text: json.dumps({"said": text}),
+    "json twice": lambda text: json.dumps(json.dumps({"said": text})),
+    "escaped": lambda text: "".join(f"\\u{ord(letter):04x}" for letter in text),
+    "url": quote,
+    "form": quote_plus,
+    "every byte": lambda text: "".join(f"%{byte:02x}" for byte in text.encode()),
+    "base64": lambda text: base64.b64encode(f"so {text} is".encode()).decode(),
+    "base64 of urls": lambda text: base64.urlsafe_b64encode(f"??>>{text}".encode()).decode(),
+    "base64 in a word": lambda text: "x" + base64.b64encode(text.encode()).decode(),
+    "url of base64": lambda text: quote(base64.b64encode(text.encode()).decode(), safe=""),
+}
+
+
+@pytest.mark.parametrize("name", [NAME, "Žofie Nováková", "王小明"])
+def test_an_original_does_not_leave_in_any_form(name):
+    gate = gate_of(ToldRewriter({name: ("PERSON", "Person A")}))
+    gate.asked(make_query(f"What ails {name} today?"))
+    gate.outgoing({"messages": [{"role": "user", "content": "What ails Person A today?"}]})
+    for encode in ENCODINGS.values():
+        _stops(gate, encode, name)
+
+
+def _stops(gate, encode, name):
+    for call in (
+        {"messages": [{"role": "user", "content": f"It is about {encode(name)}, you know."}]},
+        {"input": ["something else", encode(name)]},
+        {"file": ("requests.jsonl", json.dumps({"body": {"x": [encode(name)]}}).encode() + b"\n{}\n", "text")},
+        {"file": (f"{encode(name)}.jsonl", b"{}", "text")},
+        {"metadata": {encode(name): 1}},
+    ):
+        with pytest.raises(Withheld, match="original"):
+            gate.outgoing(call)
+
+
+def test_a_town_stops_only_what_says_it_as_the_question_did():
+    gate = gate_of()
+    gate.asked(the_query())
+    gate.outgoing({"input": [f"{TOWN} is a village in Lincolnshire."]})
+    with pytest.raises(Withheld, match="original"):
+        gate.outgoing({"input": [f"A nurse from {TOWN} named Zorblax."]})
+
+
+def test_an_age_in_one_question_does_not_stop_another_of_that_age():
+    gate = gate_of(ToldRewriter({"54": ("AGE", "50 to 59"), NAME: ("PERSON", "Person A")}))
+    gate.asked(make_query(f"A 54-year-old man named {NAME} coughs; why does the 54-year-old man cough?"))
+    gate.outgoing({"input": ["A 54-year-old woman sneezes. Why? So does a 54-year-old dog."]})
+    with pytest.raises(Withheld, match="original"):
+        gate.outgoing({"input": ["tell me why does the 54-year-old man cough"]})
+
+
+def test_kinds_of_a_telling_form_do_not_leave_whoever_wrote_them_but_for_what_was_kept():
+    class Keeping(ToldRewriter):
+        def rewrite(self, question, options):
+            found = super().rewrite(question, options)
+            where = question.find("info@example.com")
+            if where < 0:
+                return found
+            return Rewritten(question, tuple(options), (), (Kept("question", where, where + 16, "EMAIL", "told", "public"),))
+
+    gate = gate_of(Keeping(TOLD))
+    with pytest.raises(Withheld, match="EMAIL"):
+        gate.outgoing({"input": ["write to info@example.com"]})
+    assert gate.asked(make_query("Is info@example.com an address?")).text == "Is info@example.com an address?"
+    gate.outgoing({"input": ["write to info@example.com"]})
+    with pytest.raises(Withheld, match="EMAIL") as stopped:
+        gate.outgoing({"input": ["write to jane.roe@example.com"]})
+    assert "jane" not in str(stopped.value)
+
+
+def test_a_key_is_not_taken_for_a_detail():
+    gate_of().outgoing(
+        {"api_key": "a@b.org", "api_base": "https://a@b.org/v1", "model": "x", "max_tokens": 5, "temperature": 0.0}
+    )
+
+
+def test_threads_share_a_gate():
+    gate, wrong = gate_of(), []
+
+    def work(number):
+        text = gate.asked(make_query(f"{number}: {QUESTION}")).text
+        if "Quenneville" in text or not text.startswith(f"{number}: "):
+            wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_what_is_looked_at_before_says_all_of_each_question():
+    gate = gate_of()
+    found = list(
+        entries(gate, [InputLine(1, the_query()), InputLine(2, problem="bad"), InputLine(3, make_query("Why?"))], why=True)
+    )
+    first, second = found
+    assert (first["line"], first["original"], first["options"]) == (1, QUESTION, list(OPTIONS))
+    assert first["id"] == gate.asked(the_query()).id
+    for item in first["findings"]:
+        text = QUESTION if item["field"] == "question" else OPTIONS[int(item["field"].partition(":")[2])]
+        assert TOLD[text[item["start"] : item["end"]]] == (item["type"], item["replacement"])
+    assert [item["field"] for item in first["findings"]] == ["question", "question", "option:1"]
+    assert (second["outgoing"], second["findings"], second["refused"], second["why"]) == ("Why?", [], False, "")
+    counts = totals(found, 1)
+    assert counts == {"queries": 2, "changed": 1, "refused": 0, "rejected": 1, "findings": {"PERSON": 2, "PLACE": 1}}
+    page = privacy_page({"queries": found, "totals": counts})
+    assert f"<mark>{NAME}</mark>" in page
+    assert "the aunt of Person A" in page
