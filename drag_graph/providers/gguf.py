@@ -9,6 +9,7 @@ grammar goes wrong: the sampler then picks other tokens than the tokenizer's.
 """
 
 import atexit
+import logging
 import mmap
 import os
 import secrets
@@ -26,10 +27,12 @@ from drag_graph.providers.client import GGUF, Server
 HINT = "pip install 'drag-graph[gguf]' (in a checkout: pip install '.[gguf]')"
 CONTEXT_WINDOW = 8192
 """Tokens, at most: what a model was trained for can take more memory than the model itself."""
+LEAST_CONTEXT_WINDOW = 2048
 _FORCE = 1e4
 _MAGIC = b"GGUF"
 _TEMPLATE_KEY = b"tokenizer.chat_template"
 _TIMEOUT = 600.0
+_log = logging.getLogger(__name__)
 
 
 class LlamaServer:
@@ -41,15 +44,9 @@ class LlamaServer:
     def __init__(self, path: Path, context_window: int) -> None:
         import httpx
 
-        xllamacpp = _library()
         self.path = path
         self.api_key = secrets.token_hex(16)
-        try:
-            self._server: Any = xllamacpp.Server(_parameters(xllamacpp, path, context_window, self.api_key))
-        except (RuntimeError, MemoryError) as error:
-            message = f"llama.cpp cannot load {path.name}"
-            hint = "It may be damaged, of a kind that this llama.cpp does not know, or too large for the memory."
-            raise ModelUnavailable(message, hint=hint) from error
+        self._server: Any = _load(path, context_window, self.api_key)
         self.address = str(self._server.listening_address)
         headers = {"Authorization": f"Bearer {self.api_key}"}
         self._client = httpx.Client(base_url=self.address, headers=headers, timeout=_TIMEOUT, trust_env=False)
@@ -147,6 +144,22 @@ class LlamaServer:
 
 
 atexit.register(LlamaServer.unload)
+
+
+def _load(path: Path, context_window: int, api_key: str) -> Any:
+    """Load a model; where it does not fit into the memory, again with half the context, aloud."""
+    xllamacpp = _library()
+    while True:
+        try:
+            return xllamacpp.Server(_parameters(xllamacpp, path, context_window, api_key))
+        except (RuntimeError, MemoryError) as error:
+            if context_window <= LEAST_CONTEXT_WINDOW:
+                message = f"llama.cpp cannot load {path.name}"
+                hint = "It may be damaged, of a kind that this llama.cpp does not know, or too large for the memory."
+                raise ModelUnavailable(message, hint=hint) from error
+        smaller = context_window // 2
+        _log.warning("%s cannot be loaded with room for %d tokens: going on with %d", path.name, context_window, smaller)
+        context_window = smaller
 
 
 def chat_server(name: str, timeout: float) -> tuple[str, Server]:

@@ -10,6 +10,7 @@ import pytest
 from tiny_gguf import write_tiny_gguf
 
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
+from drag_graph.providers import gguf
 from drag_graph.providers.gguf import LlamaServer, chat_server, has_chat_template
 from drag_graph.settings import load_settings
 from drag_graph.students import make_student
@@ -41,6 +42,23 @@ class TestInstruct(StudentContract):
     @pytest.fixture
     def student(self, instruct):
         return CausalStudent(GgufModel(str(instruct)), max_new_tokens=8)
+
+
+def test_what_does_not_fit_into_the_memory_is_loaded_with_a_smaller_context_aloud(plain, monkeypatch, caplog):
+    library = gguf._library()
+    load = library.Server
+
+    def with_little_memory(parameters):
+        if parameters.n_ctx > 4096:
+            raise RuntimeError("failed to allocate")
+        return load(parameters)
+
+    LlamaServer.unload()
+    with monkeypatch.context() as patched:
+        patched.setattr(library, "Server", with_little_memory)
+        server = LlamaServer.of(plain)
+    assert "cannot be loaded with room for 8192 tokens: going on with 4096" in caplog.text
+    assert server.tokens("ab", whole=True, marks=False)
 
 
 def listed(server, before, token):
