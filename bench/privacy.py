@@ -5,9 +5,9 @@
 
 FOLDER holds the sets with marked spans (pii_mmlu_constructed, pii_presidio_synth, pii_nannigalaxy, pii_wnut17_ner) and clean
 questions with options (mmlu, arc_challenge, medmcqa, medqa_us). A span counts as covered where findings cover all its letters
-and digits and no replacement repeats it. Precision is the share of findings that touch a marked span. Beside it stands Presidio
-with the same model of spaCy, out of the box, dates and nationalities not counted (`--no-baseline` leaves it out). Intervals are
-Wilson's, 95 %.
+and digits and no replacement repeats it (but for a number: 59 becomes "50 to 59"). Precision is the share of findings that
+touch a marked span. Beside it stands Presidio with the same model of spaCy, out of the box, dates and nationalities not
+counted (`--no-baseline` leaves it out). Intervals are Wilson's, 95 %.
 
 A row is of the development half where the last bit of the SHA-256 of its id is 0: rules were chosen on that half alone.
 """

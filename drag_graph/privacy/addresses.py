@@ -43,6 +43,8 @@ _CUE = regex.compile(
 _BLOCK = regex.compile(
     rf"(?:(?:(?i:(?:apt|apartment|suite|ste|flat|unit|box|ul|u|nan|street|utca|st|rd|av)\b|c/)\.?|{_WORD}|{_INNER}|№)(?:\s*,\s*|\s*\n\s*|\s+|(?=\.\s+(?i:suite|apt|flat))\.\s+|/\s*)?)+"
 )
+_FIRST_NUMBER = regex.compile(r"(?<![\p{L}\p{N}.,:/$€£#-])\d{1,6}(?=[A-Za-z]?,?\s+[\p{Lu}\d])")
+_MONTH = regex.compile(r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
 _AT = regex.compile(
     r"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|stay(?:s|ed|ing)?)\s+(?:at|on)\s+)"
     r"(?P<address>(?=[^.?!,;:\n]{0,50}(?<!\w)\d)(?=[^.?!,;:\n]{0,50}\p{Lu}\p{L})[^,.?!;:\n]{3,60})"
@@ -57,8 +59,23 @@ _TAIL = regex.compile(
 
 def find(text: str, *, has_lines: bool) -> list[Span]:
     """Return the streets and addresses of a text. `has_lines` lets an address go over several lines."""
-    streets = [*_blocks(text, has_lines=has_lines), *_streets(text)]
+    streets = [*_blocks(text, has_lines=has_lines), *_streets(text), *(_anywhere(text) if has_lines else ())]
     return [*streets, *(_tails(text, streets) if has_lines else ())]
+
+
+def _anywhere(text: str) -> Iterator[Span]:
+    """Return what goes on as an address does after a number: at least another number, or a second part, and names."""
+    at = 0
+    while number := _FIRST_NUMBER.search(text, at):
+        at = number.end()
+        match = _BLOCK.match(text, number.start())
+        if match and _is_address(match.group()) and not _MONTH.search(match.group()):
+            words = regex.findall(r"\p{Lu}[\p{L}\p{M}]{2,}", match.group())
+            numbers = regex.findall(r"\d+(?!\p{L}{1,2}\b)", match.group())
+            if len(numbers) > 1 or (len(words) > 1 and regex.search(r"[,\n]", match.group().strip(" ,\n"))):
+                end = match.start() + len(match.group().rstrip(" ,\n/"))
+                yield Span(match.start(), end, "STREET_ADDRESS", "address")
+                at = end
 
 
 def _tails(text: str, streets: list[Span]) -> Iterator[Span]:

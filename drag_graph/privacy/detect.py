@@ -9,11 +9,12 @@ from drag_graph.privacy.passage import Passage, joined
 from drag_graph.privacy.people import People
 from drag_graph.privacy.personal import Personal
 from drag_graph.privacy.spans import Public, Span, settled
-from drag_graph.privacy.structured import URL, StructuredDetector
+from drag_graph.privacy.structured import URL, StructuredDetector, loose_phones
 
 LOOKS = 3
 """How often a text is looked at, with what was found before replaced."""
-_MODEL_KINDS = frozenset({"PERSON", "GPE", "LOC", "FAC", "ORG"})
+_NUMBERS = frozenset({"DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"})
+"""What a model sees that is no name."""
 Replaced = list[tuple[Span, str]]
 
 
@@ -80,9 +81,9 @@ class Detectors:
         sure = settled(
             [
                 *self._structured.find(text),
-                *_urls(text, is_open=passage.is_open),
                 *addresses.find(text, has_lines=passage.is_open),
                 *labelled.find(text),
+                *_of_open_questions(text, is_open=passage.is_open),
             ]
         )
         people, public_people = self._people.find(passage, sure)
@@ -95,12 +96,15 @@ class Detectors:
         return tuple(
             Span(entity.start_char, entity.end_char, entity.label_, "spacy")
             for entity in self._model(text).ents
-            if entity.label_ in _MODEL_KINDS
+            if entity.label_ not in _NUMBERS
         )
 
 
-def _urls(text: str, *, is_open: bool) -> list[Span]:
-    return [Span(match.start(), match.end(), "URL", "format") for match in URL.finditer(text)] if is_open else []
+def _of_open_questions(text: str, *, is_open: bool) -> list[Span]:
+    """Return what only a question without options is taken to tell of somebody: web addresses, numbers like those of phones."""
+    if not is_open:
+        return []
+    return [*loose_phones(text), *(Span(match.start(), match.end(), "URL", "format") for match in URL.finditer(text))]
 
 
 def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]], text: str) -> list[Span]:

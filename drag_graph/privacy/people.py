@@ -49,7 +49,7 @@ _LIVES = regex.compile(
 )
 _TITLED = regex.compile(rf"\b{_TITLE}(?P<name>{NAME})")
 _FULL_WITH_INITIAL = regex.compile(
-    rf"\b(?P<name>{_PART}(?:\s\p{{Lu}}\.?){{1,2}}\s(?:{_PARTICLE}\s+)?\p{{Lu}}\p{{Ll}}[\p{{L}}\p{{M}}'’-]+)"
+    rf"\b(?P<name>(?![AI]\s){_PART}(?:\s\p{{Lu}}\.?){{1,2}}\s(?:{_PARTICLE}\s+)?\p{{Lu}}\p{{Ll}}[\p{{L}}\p{{M}}'’-]+)"
 )
 _FULL = regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?P<name>{_PART}[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART})(?![\p{{L}}\p{{N}}@])")
 _SPEAKER = regex.compile(rf"(?m)^(?P<name>{_PART}(?:\s{_PART})?):\s(?=\S)")
@@ -138,7 +138,7 @@ class People:
             for match in _FULL.finditer(text, low, high):
                 yield *match.span("name"), "beside a contact"
         if passage.is_open:
-            yield from _spoken_of(text)
+            yield from _spoken_of(passage)
         for match in _FOREIGN.finditer(text):
             yield *match.span("name"), "script"
 
@@ -223,12 +223,16 @@ _NATION = regex.compile(
 )
 
 
-def _spoken_of(text: str) -> Iterator[tuple[int, int, str]]:
-    """Return who speaks, is spoken to or spoken of in a text that is no exam's."""
+def _spoken_of(passage: Passage) -> Iterator[tuple[int, int, str]]:
+    """Return who speaks, is spoken to or spoken of in a text that is no exam's, and pairs of words like a name."""
+    text = passage.text
     own = [_SUBJECT] if _PRONOUN.search(text) else []
     for pattern in (_SPEAKER, _ADDRESSED, _REPORTING, _HEADLINE, *own):
         for match in pattern.finditer(text):
             yield *match.span("name"), "speaker"
+    for match in _FULL.finditer(text):
+        if not any(entity.start < match.end() and match.start() < entity.end for entity in passage.entities):
+            yield *match.span("name"), "two names"
 
 
 def _listed(passage: Passage, private: list[Span]) -> Iterator[Span]:

@@ -121,7 +121,8 @@ def _places(
         within = any(low <= entity.start < high for low, high in personal) or (
             passage.is_open and any(low <= entity.start < high for low, high in mine)
         )
-        if entity.type in {"GPE", "LOC", "FAC"} and within:
+        is_unknown = passage.is_open and entity.type == "GPE" and not is_place(text[entity.start : entity.end])
+        if entity.type in {"GPE", "LOC", "FAC"} and (within or is_unknown):
             yield Span(entity.start, entity.end, "PLACE", "spacy")
     for low, high in personal:
         for match in _FROM.finditer(text, low, high):

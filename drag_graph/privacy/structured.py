@@ -37,6 +37,8 @@ PHONE = regex.compile(
     r"|0\d{2,4}[\s-]\d{3,4}[\s-]\d{3,4}"
     r")(?![\w/]|[.,]\d|-\w*\d)"
 )
+LOOSE_PHONE = regex.compile(r"(?<![\p{L}\p{N}.,$€£-])\(?\d{2,5}\)?(?:[ -]\d{2,5}){1,4}(?![\p{L}\p{N}:-]|[.,]\d|\s?%)")
+NO_PHONE = regex.compile(r"\d{4}-\d\d-\d\d|(?:1\d|20)\d\d[ -](?:1\d|20)\d\d|\d{5}-\d{3,4}")
 DIGITS_OF_A_PHONE = range(7, 17)
 SECRET = regex.compile(
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_\w{40,}|\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}"
@@ -105,6 +107,13 @@ class StructuredDetector:
             for result in recognizer.analyze(text, recognizer.supported_entities, None):
                 if result.score >= 1 and not _is_part(text, result.start, result.end):
                     yield Span(result.start, result.end, kind, recognizer.name)
+
+
+def loose_phones(text: str) -> Iterator[Span]:
+    """Return groups of digits that may be a telephone number, and no date or years."""
+    for match in LOOSE_PHONE.finditer(text):
+        if sum(map(str.isdigit, match.group())) in DIGITS_OF_A_PHONE and not NO_PHONE.fullmatch(match.group()):
+            yield Span(match.start(), match.end(), "PHONE", "groups of digits")
 
 
 def _is_part(text: str, start: int, end: int) -> bool:
