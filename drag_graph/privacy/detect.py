@@ -18,7 +18,7 @@ _NUMBERS = frozenset({"DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL",
 Replaced = list[tuple[Span, str]]
 
 
-class Outgoing:
+class Generalised:
     """A text with its private spans replaced, and how places in it and in the original correspond."""
 
     def __init__(self, text: str, replaced: Replaced) -> None:
@@ -65,7 +65,7 @@ class Detectors:
         public: list[Public] = []
         for look in range(LOOKS):
             replaced = _replaced(whole.text, spans)
-            left = Outgoing(whole.text, replaced)
+            left = Generalised(whole.text, replaced)
             fields = tuple((name, left.place(low), left.place(high)) for name, low, high in whole.fields)
             more, seen = self._look(Passage(left.text, fields, self._entities(left.text), whole.is_open))
             public = public if look else seen
