@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -302,6 +303,12 @@ def origins(flags: Mapping[str, Any] | None = None) -> dict[str, str]:
 def process_environment() -> Mapping[str, str]:
     """Return a copy of the process's environment, for adapters that need to look something up in it."""
     return dict(os.environ)
+
+
+def goes_by_proxy(address: str) -> bool:
+    """Return whether HTTP clients send what is for this address to a proxy that the environment names."""
+    parts, proxies = urlsplit(address), getproxies_environment()
+    return not {parts.scheme, "all"}.isdisjoint(proxies) and not proxy_bypass(parts.hostname or "", proxies)
 
 
 def prepare_libraries() -> None:

@@ -181,6 +181,8 @@ def test_a_dry_run_keeps_nothing_and_knows_what_is_stored(work, server, away, re
     assert list(work.rglob("*.vault")) == []
     distil(away)
     assert distil(away, "--dry-run")["stored"] == 2
+    rewriter.version = "standard told-2"
+    assert distil(away, "--dry-run")["stored"] == 0, "what other detectors let pass counts as complete"
 
 
 @pytest.mark.parametrize("level", [(), ("--privacy", "strict")], ids=["standard", "strict"])

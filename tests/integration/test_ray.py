@@ -431,7 +431,8 @@ def test_workers_get_asked_texts_alone_and_what_leaves_them_is_checked_where_the
     with ScriptedServer() as server:
         server.always("evidence", evidence_of)
         away = server.url.replace("127.0.0.1", "127.1")
-        with open_session(settings_of(tmp_path, server, two_nodes.address, teacher_base_url=away)) as session:
+        settings = settings_of(tmp_path, server, two_nodes.address, teacher_base_url=away, ray_processes=1)
+        with open_session(settings) as session:
             results = list(session.distiller("the test").run(lines).results())
     assert [result.status for result in results] == ["complete", "quarantined"]
     assert results[1].error.startswith("privacy: ")

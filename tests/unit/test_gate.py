@@ -15,6 +15,8 @@ from drag_graph.ports.privacy import Finding, Kept, Rewritten
 from drag_graph.privacy.gate import PrivacyGate
 from drag_graph.privacy.guarded import GuardedRewriter
 from drag_graph.privacy.preview import entries, totals
+from drag_graph.providers.away import is_local
+from drag_graph.providers.client import Server, complete
 from drag_graph.report.privacy_page import privacy_page
 from drag_graph.testing.rewriting import ToldRewriter
 
@@ -267,3 +269,38 @@ def test_what_is_looked_at_before_says_all_of_each_question():
     page = privacy_page({"queries": found, "totals": counts})
     assert f"<mark>{NAME}</mark>" in page
     assert "the aunt of Person A" in page
+
+
+AT_HOME = "http://127.0.0.1:8000/v1"
+
+
+@pytest.mark.parametrize(
+    ("model", "address", "environment", "expected"),
+    [
+        ("any", AT_HOME, {}, True),
+        ("any", "http://localhost:8000/v1", {}, True),
+        ("any", "http://[::1]:8000/v1", {}, True),
+        ("any", "http://127.0.0.1.example.org/v1", {}, False),
+        ("any", "https://api.example.org/v1", {}, False),
+        ("gpt-4o-mini", "", {}, False),
+        ("ollama/llama3.2", "", {}, True),
+        ("ollama_chat/llama3.2", "", {"OLLAMA_API_BASE": "http://gpu.example.org:11434"}, False),
+        ("ollama/llama3.2", "", {"OLLAMA_API_BASE": "http://localhost:9"}, True),
+        ("any", AT_HOME, {"http_proxy": "http://proxy.example.org:3128"}, False),
+        ("ollama/llama3.2", "", {"all_proxy": "http://proxy.example.org:3128"}, False),
+        ("any", AT_HOME, {"http_proxy": "http://proxy.example.org:3128", "no_proxy": "localhost,127.0.0.1"}, True),
+        ("any", AT_HOME, {"https_proxy": "http://proxy.example.org:3128"}, True),
+    ],
+)
+def test_what_is_on_this_machine(monkeypatch, model, address, environment, expected):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "OLLAMA_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert is_local(model, address) is expected
+
+
+def test_without_a_gate_nothing_leaves():
+    with pytest.raises(ConfigurationError, match="no privacy gate"):
+        complete(Server("gpt-4o-mini", "http://127.1:9/v1"), [{"role": "user", "content": "Why?"}])

@@ -7,7 +7,10 @@ import pytest
 from drag_graph import log
 from drag_graph.engines.ray.keeper import Custody, Keeper
 from drag_graph.engines.ray.messages import RemoteReservation
-from drag_graph.errors import Interrupted
+from drag_graph.errors import Interrupted, Withheld
+from drag_graph.inputs import make_query
+from drag_graph.privacy import opening
+from drag_graph.testing.rewriting import ToldRewriter
 
 
 @pytest.fixture
@@ -53,3 +56,23 @@ def test_a_reservation_that_waited_is_given_back_when_the_run_was_interrupted(ke
     assert [type(outcome) for outcome in outcomes] == [Interrupted]
     assert keeper._account.standing().reserved == 0
     assert keeper._budget.spent_usd == 0.125
+
+
+def test_what_leaves_a_worker_is_looked_at_for_what_the_driver_has_put_into_the_vault_since(tmp_path, monkeypatch):
+    told = ToldRewriter({"Zorblax Quenneville": ("PERSON", "Person A")})
+    monkeypatch.setattr(opening, "local_rewriter", lambda _level: told)
+    handlers, propagate, level = list(log.LOGGER.handlers), log.LOGGER.propagate, log.LOGGER.level
+    keeper = Keeper(Custody(tmp_path / "x.ledger", "job", None, "standard", tmp_path / "x.vault"), level)
+    driver = opening.open_gate("standard", tmp_path / "x.vault")
+    try:
+        assert keeper.let_out(["Why does Zorblax Quenneville cough?"]) is None
+        driver.asked(make_query("Why does Zorblax Quenneville cough?"))
+        assert isinstance(keeper.let_out(["It is Zorblax Quenneville who coughs."]), Withheld)
+        assert isinstance(keeper.let_out(["Write to zq@ooze.example."]), Withheld)
+        assert keeper.let_out(["Why does Person A cough?"]) is None
+    finally:
+        driver.close()
+        keeper._gate.close()
+        keeper._ledger.close()
+        log.LOGGER.handlers[:], log.LOGGER.propagate = handlers, propagate
+        log.LOGGER.setLevel(level)
