@@ -294,7 +294,7 @@ def test_an_empty_file_and_misplaced_flags_are_said_in_words(cli, tmp_path):
     assert "holds no question" in one_sentence(cli("distill", empty, "--teacher", teacher), 2)
     one_sentence(cli("distill", write(tmp_path / "q.jsonl", GOOD), "--option", "a", "--teacher", teacher), 2)
     one_sentence(cli("show", "--format", "html"), 2)
-    one_sentence(cli("ask", "", "--store", "g.lbug"), 3)
+    one_sentence(cli("ask", "What?", "--store", "g.lbug"), 3)
     assert cli("distill", tmp_path / "q.jsonl", "--teacher", teacher, "--store", "g.lbug").code == 0
     assert "holds no question" in one_sentence(cli("ask", "--file", empty, "--store", "g.lbug"), 2)
     for bad in ([""], ["What?", "--option", "one"], ["What?", "--option", "a", "--option", "a"]):
