@@ -43,6 +43,7 @@ _CUE = regex.compile(
 _BLOCK = regex.compile(
     rf"(?:(?:(?i:(?:apt|apartment|suite|ste|flat|unit|box|ul|u|nan|street|utca|st|rd|av)\b|c/)\.?|{_WORD}|{_INNER}|№)(?:\s*,\s*|\s*\n\s*|\s+|(?=\.\s+(?i:suite|apt|flat))\.\s+|/\s*)?)+"
 )
+_LINE = regex.compile(r"[^\n]+")
 _FIRST_NUMBER = regex.compile(r"(?<![\p{L}\p{N}.,:/$€£#-])\d{1,6}(?=[A-Za-z]?,?\s+[\p{Lu}\d])")
 _MONTH = regex.compile(r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
 _AT = regex.compile(
@@ -59,7 +60,11 @@ _TAIL = regex.compile(
 
 def find(text: str, *, has_lines: bool) -> list[Span]:
     """Return the streets and addresses of a text. `has_lines` lets an address go over several lines."""
-    streets = [*_blocks(text, has_lines=has_lines), *_streets(text), *(_anywhere(text) if has_lines else ())]
+    streets = [
+        *_blocks(text, has_lines=has_lines),
+        *_streets(text, has_lines=has_lines),
+        *(_anywhere(text) if has_lines else ()),
+    ]
     return [*streets, *(_tails(text, streets) if has_lines else ())]
 
 
@@ -87,12 +92,13 @@ def _tails(text: str, streets: list[Span]) -> Iterator[Span]:
                 yield Span(start, match.end(), "PLACE", "after a street")
 
 
-def _streets(text: str) -> Iterator[Span]:
+def _streets(text: str, *, has_lines: bool) -> Iterator[Span]:
     for match in _AT.finditer(text):
         yield Span(match.start("address"), match.end("address"), "STREET_ADDRESS", "address")
-    for match in STREET.finditer(text):
-        start, end = match.span()
-        yield Span(start, end, "STREET_ADDRESS", "street")
+    lines = [(0, len(text))] if has_lines else [line.span() for line in _LINE.finditer(text)]
+    for low, high in lines:
+        for match in STREET.finditer(text, low, high):
+            yield Span(match.start(), match.end(), "STREET_ADDRESS", "street")
 
 
 def _blocks(text: str, *, has_lines: bool) -> Iterator[Span]:

@@ -49,7 +49,7 @@ _LIVES = regex.compile(
 )
 _TITLED = regex.compile(rf"\b{_TITLE}(?P<name>{NAME})")
 _FULL_WITH_INITIAL = regex.compile(
-    rf"\b(?P<name>(?![AI]\s){_PART}(?:\s\p{{Lu}}\.?){{1,2}}\s(?:{_PARTICLE}\s+)?\p{{Lu}}\p{{Ll}}[\p{{L}}\p{{M}}'’-]+)"
+    rf"\b(?P<name>(?![AI][^\S\n]){_PART}(?:[^\S\n]\p{{Lu}}\.?){{1,2}}[^\S\n](?:{_PARTICLE}[^\S\n]+)?\p{{Lu}}\p{{Ll}}[\p{{L}}\p{{M}}'’-]+)"
 )
 _FULL = regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?P<name>{_PART}[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART})(?![\p{{L}}\p{{N}}@])")
 _SPEAKER = regex.compile(rf"(?m)^(?P<name>{_PART}(?:\s{_PART})?):\s(?=\S)")
@@ -66,7 +66,9 @@ _TIES = (
     (_INTRODUCED, "introduced"), (_LOWER_INTRODUCED, "introduced"), (_MENTIONED, "mentioned"), (_WITH_AGE, "with an age"),
     (_AGE_BEFORE, "with an age"), (_OWNED, "owner"), (_LIVES, "resident"),
 )  # fmt: skip
-_LIST = regex.compile(rf"(?P<first>{_PART}(?:\s{_PART})?)(?:(?:,\s(?:and\s)?|\s(?:and|&)\s)(?P<next>{_PART}(?:\s{_PART})?))+")
+_LIST = regex.compile(
+    rf"(?P<first>{_PART}(?:[^\S\n]{_PART})?)(?:(?:,[^\S\n](?:and[^\S\n])?|[^\S\n](?:and|&)[^\S\n])(?P<next>{_PART}(?:[^\S\n]{_PART})?))+"
+)
 _HEADLINE = regex.compile(rf"(?:\A|\n)[>\s]*(?P<name>{_PART}(?:[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART}){{1,3}})[^\S\n]*(?=\n)")
 _LONG_LIST = 3
 _REPORTING = regex.compile(

@@ -23,13 +23,19 @@ _AGE = regex.compile(
 )
 _WORK = regex.compile(
     r"(?i:\b(?:works?|working|worked|employed|job|position|internship|interned|hired|a year|spent \w+ years?)\s+(?:for|at|by|with)\s+(?:the\s+)?)(?P<org>{ORG})".replace(
-        "{ORG}", r"[\p{Lu}\d][\p{L}\p{N}&'’.-]*(?:(?:,?\s(?:of|and|&|for|the)\s|,?\s)[\p{Lu}\d&][\p{L}\p{N}&'’.-]*){0,5}"
+        "{ORG}",
+        r"[\p{Lu}\d](?:[\p{L}\p{N}&'’-]|\.(?=\p{L}))*(?:(?:,?[^\S\n](?:of|and|&|for|the)[^\S\n]|,?[^\S\n])[\p{Lu}\d&](?:[\p{L}\p{N}&'’-]|\.(?=\p{L}))*){0,5}",
     )
 )
 _FIRM = regex.compile(
-    r"(?:\p{Lu}[\p{L}\p{M}\p{N}&'’.-]*\s+(?:(?:&|and|of)\s+)?){1,4}(?:GmbH|Ltd|Limited|Inc|LLC|LLP|PLC|Corp|Corporation|AG|SA|SpA|BV|AB|Oy|Co)\b\.?"
+    r"(?:\p{Lu}[\p{L}\p{M}\p{N}&'’-]*[^\S\n]+(?:(?:&|and|of)[^\S\n]+)?){1,4}(?:GmbH|Ltd|Limited|Inc|LLC|LLP|PLC|Corp|Corporation|AG|SA|SpA|BV|AB|Oy|Co)\b\.?"
 )
-_CAPITALS = r"[\p{Lu}][\p{L}\p{M}&'’.-]*(?:(?:,?\s(?:of|and|&|for|the|de|la|del|di|am|an|der|upon|on|sur)\s|\s|,\s(?=(?:Inc|Ltd|LLC|Co|Corp|GmbH)\b))[\p{Lu}\d&][\p{L}\p{M}\p{N}&'’.-]*){0,5}"
+_GAP = r"[^\S\n]"
+_CAPITAL = r"[\p{Lu}](?:[\p{L}\p{M}&'’-]|\.(?=\p{L}))*"
+_CAPITALS = (
+    rf"(?:(?:St|Ste|Mt|Ft)\.{_GAP})?{_CAPITAL}(?:(?:,?{_GAP}(?:of|and|&|for|the|de|la|del|di|am|an|der|upon|on|sur){_GAP}|{_GAP}"
+    rf"|,{_GAP}(?=(?:Inc|Ltd|LLC|Co|Corp|GmbH)\b))[\p{{Lu}}\d&](?:[\p{{L}}\p{{M}}\p{{N}}&'’-]|\.(?=\p{{L}}))*){{0,5}}"
+)
 _FROM = regex.compile(
     rf"(?i:\bfrom|\bat|\bof|\bin|\bnear|\bto|\baround|\bvia)\s+(?:the\s+)?(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"
 )
@@ -42,10 +48,10 @@ _LIVING = regex.compile(
 )
 _JOB_WORD = r"[\p{L}][\p{L}'’/&-]*"
 _JOB = regex.compile(
-    rf"(?i:\b(?:as an?|i am an?|i['’]m an?|i work as an?|works? as an?|working as an?|worked as an?|employed as an?|job:?(?: is)?(?: an?)?|occupation:?(?: is)?|profession:?(?: is)?|my job is(?: an?)?)\s+)(?P<job>{_JOB_WORD}(?:,?\s(?:and\s)?{_JOB_WORD}){{0,4}})"
+    rf"(?i:\b(?:as an?|i am an?|i['’]m an?|i work as an?|works? as an?|working as an?|worked as an?|employed as an?|job:?(?: is)?(?: an?)?|occupation:?(?: is)?|profession:?(?: is)?|my job is(?: an?)?)\s+)(?P<job>{_JOB_WORD}(?:,?[^\S\n](?:and[^\S\n])?{_JOB_WORD}){{0,4}})"
 )
 _APPOSED = regex.compile(
-    rf"^(?:,|\s*\n+|\s+\()\s*(?:(?:an?|the|our|their)\s+)?(?P<job>{_JOB_WORD}(?:,?\s(?:and\s)?{_JOB_WORD}){{0,4}})"
+    rf"^(?:,|\s*\n+|\s+\()\s*(?:(?:an?|the|our|their)\s+)?(?P<job>{_JOB_WORD}(?:,?[^\S\n](?:and[^\S\n])?{_JOB_WORD}){{0,4}})"
 )
 _EMPLOYED = regex.compile(r"^,\s+(?:an?\s+|the\s+)?(?P<job>\p{L}[^,.()\n\d]{2,45}?)\s+(?:at|for|with)\s+(?=[\p{Lu}\d])")
 _NAMED_JOB = regex.compile(rf"(?i:\bas an?\s+)(?P<job>{_JOB_WORD}(?:\s{_JOB_WORD}){{0,4}}?)\s+(?:named|called)\s+(?=\p{{Lu}})")

@@ -103,6 +103,15 @@ def test_options_that_only_a_private_detail_tells_apart_stay_different(standard)
     assert not any("22 84" in option for option in rewritten.options)
 
 
+def test_an_address_at_the_end_of_a_question_does_not_reach_into_its_options(standard):
+    options = ["Azithromycin", "Imipenem", "Streptomycin"]
+    question = "Which one helps? For my sister Ruta Velbik, who lives at 12 rue Kestovar, Grevling."
+    rewritten = standard.rewrite(question, options)
+    assert list(rewritten.options) == options
+    assert "Grevling" not in rewritten.question
+    assert rewritten.question.endswith(".")
+
+
 def test_offsets_and_replacements_give_the_outgoing_text(standard):
     question = "My name is Oddvar Kvisle from Leeds, call +47 22 84 19 05. Which process makes gametes?"
     rewritten = standard.rewrite(question, OPTIONS)
