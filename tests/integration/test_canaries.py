@@ -22,10 +22,10 @@ from drag_graph.testing.server import Fault, Say, ScriptedServer
 
 PERSON, TOWN, OPTION, OWN_ID, NOTE, FILE = (
     *("Zorblax Quenneville", "Grimsthorpe-on-Ooze", "Ysolde Marchbanks"),
-    *("quennevillezorb-4711", "wexcombe secret", "pemberleyfile"),
+    *("quennevillezorb-4711830255", "wexcombe secret", "pemberleyfile"),
 )
 MAIL = "zorblax.q@ooze.example"
-CANARIES = ("quenneville", "zorblax", "grimsthorpe", "ysolde", "marchbanks", "4711", "wexcombe", "pemberley")
+CANARIES = ("quenneville", "zorblax", "grimsthorpe", "ysolde", "marchbanks", "4711830255", "wexcombe", "pemberley")
 TOLD = {PERSON: ("PERSON", "Person A"), TOWN: ("PLACE", "a town in England"), OPTION: ("PERSON", "Person B")}
 QUESTION = f"How do glaciers change the valleys that {PERSON} from {TOWN} ({MAIL}) paints?"
 ASKED = "How do glaciers change the valleys that Person A from a town in England (an e-mail address) paints?"
