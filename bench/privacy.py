@@ -84,9 +84,8 @@ def is_covered(span: dict[str, Any], text: str, cuts: list[Cut]) -> bool:
     places = [at for at in range(span["start"], span["end"]) if text[at].isalnum()]
     cutting = [cut for cut in cuts if cut[0] < span["end"] and span["start"] < cut[1]]
     original = text[span["start"] : span["end"]]
-    return all(any(cut[0] <= at < cut[1] for cut in cutting) for at in places) and not any(
-        original in cut[2] for cut in cutting
-    )
+    is_repeated = not original.isdigit() and any(original in cut[2] for cut in cutting)
+    return not is_repeated and all(any(cut[0] <= at < cut[1] for cut in cutting) for at in places)
 
 
 def share(part: int, whole: int) -> str:
