@@ -40,7 +40,9 @@ _LOWER_REST = regex.compile(r"(?i)\s+(?:and|in|from|at|is|was|but|who|i|with|ple
 _WITH_AGE = regex.compile(
     rf"(?P<name>{NAME})\s*(?:,\s*(?:an?\s+)?|\(\s*|\s+is\s+(?:an?\s+)?|\s+aged?\s+)(?:aged?\s+)?\d{{1,3}}(?=\)|\s*[-–]?\s*(?:years?|yrs?|y/?o|months?)\b|,)"
 )
-_AGE_BEFORE = regex.compile(rf"(?i:\b\d{{1,3}}[-\s]year[-\s]olds?\s+(?:\w+\s+){{0,3}}?)(?:named\s+|called\s+)?(?P<name>{NAME})")
+_AGE_BEFORE = regex.compile(
+    rf"(?i:\b\d{{1,3}}[-\s]year[-\s]olds?\s+(?:(?!(?:from|of|in|at|near|to)\b)\w+\s+){{0,3}}?)(?:named\s+|called\s+)?(?P<name>{NAME})"
+)
 _OWNED = regex.compile(
     rf"(?P<name>{NAME})['’]s\s+(?i:(?:\w+\s+)?(?:ssn|social security|passport|driver|licen[cs]e|account|e-?mail|phone|address|aadhaa?r|pan|salary|password|medical|credit|bank|insurance|employee|case file|tax|birthday|date of birth|diagnosis|kid|wife|husband|son|daughter|mother|father))\b"
 )

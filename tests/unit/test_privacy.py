@@ -89,6 +89,14 @@ def test_what_is_public_stays(standard, question):
     assert standard.rewrite(question, OPTIONS).question == question
 
 
+def test_a_city_between_an_age_and_a_name_is_a_city(standard):
+    rewritten = standard.rewrite(
+        "A 54-year-old man from Leeds named Ali Khan has chest pain after meals. Which drug helps?", OPTIONS
+    )
+    asked = "A 50 to 59-year-old man from a city in England named Person A has chest pain after meals. Which drug helps?"
+    assert rewritten.question == asked
+
+
 def test_the_same_person_has_the_same_name_in_question_and_options(standard):
     rewritten = standard.rewrite("My name is Oddvar Kvisle. Who am I?", ["Oddvar Kvisle", "Kvisle", "nobody"])
     assert rewritten.question == "My name is Person A. Who am I?"
