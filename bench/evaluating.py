@@ -2,7 +2,7 @@ r"""What an evaluation takes beside embedding its texts: the student `nearest` o
 
     python bench/evaluating.py --data FOLDER [--rows 1000] [--modes evidence,graph]
 
-The questions are those of QASC, CommonsenseQA and ARC with the statements that come with them, distilled before. The figure is
+The questions are those of QASC, CommonsenseQA and MedMCQA with the statements that come with them, distilled before. The figure is
 the processor time of asking all of them over that of embedding the same texts, question by question, in a fresh embedder.
 Neither finds anything in the embedder's memory at first.
 """
@@ -28,7 +28,7 @@ from drag_graph.settings import load_settings
 from drag_graph.students.nearest import NearestStudent
 from drag_graph.teachers.curated import CuratedTeacher
 
-SETS = {"qasc": "evidence_llm", "commonsense_qa": "evidence_llm", "arc_challenge": "evidence"}
+SETS = {"qasc": "evidence_llm", "commonsense_qa": "evidence_llm", "medmcqa": "evidence"}
 
 
 class Recording:
