@@ -2,8 +2,8 @@ r"""What an evaluation takes beside embedding its texts: the student `nearest` o
 
     python bench/evaluating.py --data FOLDER [--rows 1000] [--modes evidence,graph]
 
-The questions are those of QASC, CommonsenseQA and MedMCQA with the statements that come with them, distilled before. The figure is
-the processor time of asking all of them over that of embedding the same texts, question by question, in a fresh embedder.
+The questions are those of QASC, CommonsenseQA and MedMCQA with the statements that come with them, distilled before. The figure
+is the processor time of asking all of them over that of embedding the same texts, question by question, in a fresh embedder.
 Neither finds anything in the embedder's memory at first.
 """
 
