@@ -191,7 +191,7 @@ def test_a_model_teacher_by_its_address(cli, teacher):
     done = distil(cli, teacher)
     assert done.code == 0, done.err
     (query,) = done.json["queries"]
-    assert query["status"] == "complete"
+    assert query["status"] == "complete", query
     assert 1 <= query["calls"] <= 3
     assert query["triples"] > 0
     asked = cli("ask", GOOD["question"], "--store", "g.lbug", "--json").json
