@@ -81,6 +81,36 @@ def test_the_folder_is_made_and_nothing_else_is_left_beside_the_store(tmp_path):
     assert [item.name for item in path.parent.iterdir()] == ["graph.lbug"]
 
 
+LETTING_GO = """
+import sys
+from pathlib import Path
+from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.testing.builders import make_subgraph
+
+def let_go():
+    for size in (2_000, 4_096, 20_000, 100_000, 262_144):
+        kept = [b"OF-NO-STORE" * (size // 11) + b"%d" % n for n in range(min(300, 10_000_000 // size))]
+        del kept
+
+for number in range(5):
+    let_go()
+    with LadybugStore(Path(sys.argv[1], f"{number}.lbug")) as store:
+        let_go()
+        store.migrate()
+        store.save([make_subgraph(number)], Aggregation())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems' allocators cannot be asked")
+def test_what_was_in_memory_is_not_in_the_files(tmp_path):
+    done = elsewhere(LETTING_GO, tmp_path)
+    assert done.returncode == 0, done.stderr
+    stores = list(tmp_path.iterdir())
+    assert len(stores) == 5
+    assert [path.name for path in stores if b"OF-NO-STORE" in path.read_bytes()] == []
+
+
 def test_a_store_is_opened_by_its_first_use_only(tmp_path):
     store = LadybugStore(tmp_path / "graph.lbug")
     assert store.location == str(tmp_path / "graph.lbug")

@@ -21,6 +21,7 @@ from drag_graph.stores.ladybug.errors import (
     TORN_LOG,
     translate,
 )
+from drag_graph.stores.ladybug.memory import hand_out_zeros
 
 SPARE_BYTES = 8 * 1024 * 1024
 """Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
@@ -49,6 +50,7 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
     while True:
         try:
             if not read_only:
+                hand_out_zeros()
                 database = ladybug.Database(str(path), **options)
                 shutil.rmtree(path.with_name(f".{path.name}{DRAFT}"), ignore_errors=True)  # nobody else compacts now
                 return database, None
@@ -125,6 +127,7 @@ def create(path: Path) -> None:
     if free.f_bavail * free.f_frsize < SPARE_BYTES:
         raise StoreUnavailable(f"the disk of {path} is full", hint="Free some space and run the same again.")
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+    hand_out_zeros()
     try:
         ladybug.Database(str(draft), compression=COMPRESSION).close()
         draft.chmod(0o600)
