@@ -18,6 +18,7 @@ CREATE CONSTRAINT store_info_key IF NOT EXISTS FOR (n:StoreInfo) REQUIRE n.key I
 // Listings of a namespace, in their order.
 CREATE INDEX source_namespace IF NOT EXISTS FOR (n:Source) ON (n.namespace, n.id);
 CREATE INDEX query_namespace IF NOT EXISTS FOR (n:Query) ON (n.namespace, n.id);
+CREATE INDEX document_namespace IF NOT EXISTS FOR (n:Document) ON (n.namespace, n.id);
 CREATE INDEX answer_namespace IF NOT EXISTS FOR (n:Answer) ON (n.namespace, n.id);
 CREATE INDEX answer_created_at IF NOT EXISTS FOR (n:Answer) ON (n.namespace, n.created_at);
 

@@ -16,7 +16,7 @@ from drag_graph.stores.neo4j import rows as neo4j_rows
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.stores.shared.statements import load
 from drag_graph.stores.shared.store import LAST
-from drag_graph.testing.builders import expected, make_answer, make_subgraph
+from drag_graph.testing.builders import expected, make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.finding import query_ids
 
 pytestmark = pytest.mark.neo4j
@@ -98,6 +98,19 @@ def namespaces(neo4j_address):
         for id_ in query_ids(store):
             store.erase([id_])
         store.close()
+
+
+@pytest.fixture(scope="module")
+def documents(neo4j_address):
+    """A namespace of documents with their chunks."""
+    uri, username, password = neo4j_address
+    namespace = f"plans-{uuid.uuid4().hex[:8]}"
+    graphs = [make_document_subgraph(number, namespace=namespace) for number in range(FEW)]
+    with Neo4jStore(uri, username=username, password=password, namespace=namespace) as store:
+        store.migrate()
+        store.save(graphs, PLAIN)
+        yield namespace
+        store.erase([graph.source_id for graph in graphs])
 
 
 def operators(plan):
@@ -278,10 +291,10 @@ def test_a_walk_from_seeds_costs_the_same_in_a_larger_store(driver, namespaces):
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_namespace_costs_nothing_for_what_others_have(driver, namespaces, concepts, name):
-    """But for chunks and documents, of which there are none yet."""
+def test_a_namespace_costs_nothing_for_what_others_have(driver, namespaces, documents, concepts, name):
     assert namespaces
     concepts[1](0, MANY)
+    assert documents
     wanted = {"namespace": f"empty-{uuid.uuid4().hex}", "after": "", "limit": 5, "ids": []}
     values = {key: wanted[key] for key in load(name, "neo4j").parameters}
     found = profiled(driver, name, **values)

@@ -21,10 +21,14 @@ USING INDEX SEEK n:TeacherCall(namespace, source_id)
 WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(n) AS number RETURN 'TeacherCall' AS name, number
 UNION ALL
-MATCH (n:Chunk) WHERE n.namespace = $namespace
+MATCH (n:Chunk)
+USING INDEX SEEK n:Chunk(namespace, source_id)
+WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(n) AS number RETURN 'Chunk' AS name, number
 UNION ALL
-MATCH (n:Document) WHERE n.namespace = $namespace
+MATCH (n:Document)
+USING INDEX SEEK n:Document(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(n) AS number RETURN 'Document' AS name, number
 UNION ALL
 MATCH (n:Concept)
@@ -57,7 +61,9 @@ USING INDEX SEEK n:Evidence(namespace, source_id)
 WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
 WITH count(r) AS number RETURN 'FROM_CHUNK' AS name, number
 UNION ALL
-MATCH (n:Document)-[r:HAS_CHUNK]->() WHERE n.namespace = $namespace
+MATCH (n:Document)-[r:HAS_CHUNK]->()
+USING INDEX SEEK n:Document(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
 WITH count(r) AS number RETURN 'HAS_CHUNK' AS name, number
 UNION ALL
 MATCH ()-[r:TRIPLE]->()

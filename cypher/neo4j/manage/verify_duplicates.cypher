@@ -6,7 +6,7 @@ CALL () {
   MATCH (n:Source)
   USING INDEX SEEK n:Source(namespace, id)
   WHERE n.namespace = $namespace AND n.id IS NOT NULL
-  RETURN n.id AS id, 'Query' AS name
+  RETURN n.id AS id, CASE WHEN n:Document THEN 'Document' ELSE 'Query' END AS name
 UNION ALL
   MATCH (n:Evidence)
   USING INDEX SEEK n:Evidence(namespace, source_id)
@@ -23,8 +23,10 @@ UNION ALL
   WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
   RETURN n.id AS id, 'TeacherCall' AS name
 UNION ALL
-  MATCH (n:Chunk|Document) WHERE n.namespace = $namespace
-  RETURN n.id AS id, labels(n)[0] AS name
+  MATCH (n:Chunk)
+  USING INDEX SEEK n:Chunk(namespace, source_id)
+  WHERE n.namespace = $namespace AND n.source_id IS NOT NULL
+  RETURN n.id AS id, 'Chunk' AS name
 UNION ALL
   MATCH (n:Concept)
   USING INDEX SEEK n:Concept(namespace, cluster)
