@@ -5,12 +5,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
+def texts_by_field(question: str, options: Sequence[str]) -> dict[str, str]:
+    """Return the texts of a question by the names that findings have for them."""
+    return {"question": question, **{f"option:{place}": text for place, text in enumerate(options)}}
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A private span. `start` and `end` count characters of the original; `type` is a name such as PERSON or EMAIL."""
 
     field: str
-    """`question`, `option:I`, or nothing where a text is looked at alone."""
+    """A name of `texts_by_field`, or nothing where a text is looked at alone."""
     start: int
     end: int
     type: str
@@ -38,6 +43,11 @@ class Rewritten:
     options: tuple[str, ...]
     findings: tuple[Finding, ...]
     kept: tuple[Kept, ...]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The question and its options, by field."""
+        return texts_by_field(self.question, self.options)
 
 
 class Rewriter(Protocol):

@@ -10,8 +10,7 @@ from functools import cached_property
 
 from drag_graph.errors import Withheld
 from drag_graph.ports.gate import WITHHELD
-from drag_graph.ports.privacy import Finding
-from drag_graph.privacy.guarded import field_name
+from drag_graph.ports.privacy import Finding, texts_by_field
 from drag_graph.privacy.outgoing import words_of
 
 NAMED = "PERSON"
@@ -75,5 +74,4 @@ class Reidentification:
         return sorted(found.items(), key=lambda pair: -len(pair[0]))
 
     def _text(self, item: Finding) -> str:
-        places = {field_name(place): text for place, text in enumerate((self.question, *self.options))}
-        return places[item.field][item.start : item.end]
+        return texts_by_field(self.question, self.options)[item.field][item.start : item.end]

@@ -15,9 +15,9 @@ from drag_graph.errors import QueryInvalid, Withheld
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Query
 from drag_graph.ports.gate import WITHHELD, Disguise
-from drag_graph.ports.privacy import Finding, Kept, Rewritten
+from drag_graph.ports.privacy import Finding, Kept, Rewritten, texts_by_field
 from drag_graph.privacy.disguise import Reidentification
-from drag_graph.privacy.guarded import GuardedRewriter, field_name
+from drag_graph.privacy.guarded import GuardedRewriter
 from drag_graph.privacy.outgoing import Outgoing, words_of
 from drag_graph.privacy.vault import Original, Vault
 
@@ -58,7 +58,7 @@ class PrivacyGate:
     def disguise(self, asked: Query, given: Query | None = None) -> Disguise | None:
         """Return what was generalised for this question, as it was given now or first; None where nothing was."""
         originals = self._vault.originals(asked.id) if self._vault is not None else []
-        wanted = None if given is None else (given.text, *given.options)
+        wanted = None if given is None else texts_by_field(given.text, given.options)
         found = [original for original in originals if original.findings and wanted in (None, original.texts)]
         if not found:
             return None
@@ -92,7 +92,7 @@ class PrivacyGate:
         """Look at texts that are about to leave, for all that is in the vault now, whoever put it there. Raises Withheld."""
         if self._vault is not None:
             for number, original in self._vault.after(self._seen):
-                self._watch(original.texts, original.findings, original.kept)
+                self.outgoing.watch(original.texts, original.findings, original.kept)
                 self._seen = number
         self.outgoing.check(texts)
 
@@ -115,7 +115,7 @@ class PrivacyGate:
         before = self._vault.originals(query.id) if self._vault is not None else []
         if any(original.findings for original in before):  # it came out of the gate before
             for original in before:
-                self._watch(original.texts, original.findings, original.kept)
+                self.outgoing.watch(original.texts, original.findings, original.kept)
             return query
         admission = self.pass_through(query)
         if admission.asked is None:
@@ -156,18 +156,12 @@ class PrivacyGate:
             raise Withheld("it is stored as it was given; erase it, and distil it anew")
         return asked
 
-    def _watch(self, texts: Sequence[str], findings: Iterable[Finding], kept: Iterable[Kept]) -> None:
-        places = {field_name(place): place for place in range(len(texts))}
-        found = [(places[item.field], item) for item in findings]
-        self.outgoing.watch(texts, found, [(places[item.field], item) for item in kept])
-
     def _check(self, query: Query, found: Rewritten) -> None:
         """Raise Withheld where the rewritten texts still hold what was found, or what is found in them now."""
-        before, after = (query.text, *query.options), (found.question, *found.options)
-        self._watch(before, found.findings, found.kept)
+        before, after = texts_by_field(query.text, query.options), found.texts.values()
+        self.outgoing.watch(before, found.findings, found.kept)
         self.outgoing.check(after)
-        places = {field_name(place): place for place in range(len(before))}
-        stays = {words_of(before[places[item.field]][item.start : item.end]) for item in found.kept}
+        stays = {words_of(before[item.field][item.start : item.end]) for item in found.kept}
         replaced = [words_of(item.replacement) for item in found.findings]
         whole = "\n".join(after)
         for item in self._detectors.private([whole])[0]:

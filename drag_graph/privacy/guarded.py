@@ -9,13 +9,12 @@ from concurrent.futures import Future
 from typing import Any
 
 from drag_graph.errors import ConfigurationError, Withheld
-from drag_graph.ports.privacy import Finding, Kept, Rewriter, Rewritten
+from drag_graph.ports.privacy import Finding, Kept, Rewriter, Rewritten, texts_by_field
 
 DEADLINE = 30.0
 """Seconds that a detector may take for one text."""
 LOADING = 300.0
 """Seconds for the first text, when models are loaded."""
-QUESTION_FIELD = "question"
 PROBE = "My name is Jane Roe, and my e-mail address is jane.roe@example.org."
 TOLD = "jane.roe@example.org"
 
@@ -92,20 +91,13 @@ def _unfit(why: str) -> ConfigurationError:
 
 def _fits(found: Rewritten, question: str, options: Sequence[str]) -> bool:
     """Whether a rewriting is one of these texts: whole, changed only where something was found, and not empty."""
-    texts, originals = [found.question, *found.options], [question, *options]
-    if len(texts) != len(originals) or not all(isinstance(text, str) and text.strip() for text in texts):
+    texts, originals = found.texts, texts_by_field(question, options)
+    if texts.keys() != originals.keys() or not all(isinstance(text, str) and text.strip() for text in texts.values()):
         return False
-    lengths = {field_name(place): len(text) for place, text in enumerate(originals)}
     spans: list[Finding | Kept] = [*found.findings, *found.kept]
-    if not all(isinstance(item, Finding | Kept) and _is_span(item, lengths.get(item.field, 0)) for item in spans):
+    if not all(isinstance(item, Finding | Kept) and _is_span(item, len(originals.get(item.field, ""))) for item in spans):
         return False
-    changed = {field_name(place) for place, pair in enumerate(zip(texts, originals, strict=True)) if pair[0] != pair[1]}
-    return changed <= {item.field for item in found.findings}
-
-
-def field_name(place: int) -> str:
-    """Return how findings name a text: the question is at place 0, the options follow."""
-    return f"option:{place - 1}" if place else QUESTION_FIELD
+    return {field for field in texts if texts[field] != originals[field]} <= {item.field for item in found.findings}
 
 
 def _is_span(item: Any, length: int) -> bool:

@@ -9,7 +9,7 @@ import binascii
 import json
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -47,10 +47,10 @@ class Outgoing:
         self._originals: dict[str, frozenset[Words]] = {}
         self._kept: set[Words] = set()
 
-    def watch(self, texts: Sequence[str], findings: Iterable[tuple[int, Finding]], kept: Iterable[tuple[int, Kept]]) -> None:
-        """Look for these findings from now on, and let pass what was kept. Each has its text's place before it."""
-        found = [words for place, item in findings for words in _telling(texts[place], item)]
-        stays = [words_of(texts[place][item.start : item.end]) for place, item in kept]
+    def watch(self, texts: Mapping[str, str], findings: Iterable[Finding], kept: Iterable[Kept]) -> None:
+        """Look for these findings of texts (by field) from now on, and let pass what was kept."""
+        found = [words for item in findings for words in _telling(texts[item.field], item)]
+        stays = [words_of(texts[item.field][item.start : item.end]) for item in kept]
         with self._lock:
             for words in found:
                 self._originals[words[0]] = self._originals.get(words[0], frozenset()) | {words}  # others read it meanwhile

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import regex
 
+from drag_graph.ports.privacy import texts_by_field
 from drag_graph.privacy.spans import Span
 
 _BORDER = regex.compile(
@@ -39,7 +40,7 @@ class Passage:
 def joined(question: str, options: Sequence[str]) -> tuple[str, tuple[tuple[str, int, int], ...]]:
     """Return question and options as one text, and where in it each lies."""
     fields, start = [], 0
-    for number, text in enumerate((question, *options)):
-        fields.append(("question" if number == 0 else f"option:{number - 1}", start, start + len(text)))
+    for name, text in texts_by_field(question, options).items():
+        fields.append((name, start, start + len(text)))
         start += len(text) + 1
     return "\n".join((question, *options)), tuple(fields)

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from drag_graph.errors import MissingExtra
-from drag_graph.ports.privacy import Finding, Kept, Rewriter, Rewritten
+from drag_graph.ports.privacy import Finding, Kept, Rewriter, Rewritten, texts_by_field
 
 Level = Literal["standard", "strict"]
 RULES = "1"
@@ -88,17 +88,17 @@ def _with_different_options(rewritten: Rewritten, originals: Sequence[str]) -> R
     """Return the rewriting with a number behind the last replacement of an option that has become equal to another one."""
     findings = list(rewritten.findings)
     changed = {item.field for item in findings}
-    texts = list(rewritten.options)
-    meant = {text: originals[number] for number, text in enumerate(texts) if f"option:{number}" not in changed}
-    for number, text in enumerate(rewritten.options):
+    before, texts = texts_by_field("", originals), texts_by_field("", rewritten.options)
+    meant = {text: before[field] for field, text in texts.items() if field not in changed}
+    for field, text in texts.items():
         made, count = text, 1
-        while meant.setdefault(made, originals[number]) != originals[number]:
+        while meant.setdefault(made, before[field]) != before[field]:
             count += 1
-            at = max(at for at, item in enumerate(rewritten.findings) if item.field == f"option:{number}")
+            at = max(at for at, item in enumerate(rewritten.findings) if item.field == field)
             last = rewritten.findings[at]
-            tail = originals[number][last.end :]
+            tail = before[field][last.end :]
             words = f"{last.replacement} ({count})"
             made = text[: len(text) - len(tail) - len(last.replacement)] + words + tail
             findings[at] = replace(last, replacement=words)
-        texts[number] = made
-    return replace(rewritten, options=tuple(texts), findings=tuple(findings))
+        texts[field] = made
+    return replace(rewritten, options=tuple(texts.values())[1:], findings=tuple(findings))

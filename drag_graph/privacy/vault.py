@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import MissingExtra, StoreUnfit
-from drag_graph.ports.privacy import Finding, Kept
+from drag_graph.ports.privacy import Finding, Kept, texts_by_field
 from drag_graph.settings import Privacy
 
 SERVICE = "drag-graph"
@@ -43,9 +43,9 @@ class Original:
     """A JSON document."""
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The question and its options."""
-        return (self.question, *self.options)
+    def texts(self) -> dict[str, str]:
+        """The question and its options, by field."""
+        return texts_by_field(self.question, self.options)
 
 
 class Vault:

@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from drag_graph.model import LABELS
+from drag_graph.ports.privacy import texts_by_field
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --found: #b3372f33; --bad: #b3372f; }
@@ -41,7 +42,7 @@ def in_words(totals: dict[str, Any]) -> str:
 
 def explained(entry: dict[str, Any]) -> list[str]:
     """Return in words each replacement, and what was seen and left."""
-    texts = {"question": entry["original"], **{f"option:{place}": text for place, text in enumerate(entry["options"])}}
+    texts = texts_by_field(entry["original"], entry["options"])
 
     def span(item: dict[str, Any]) -> str:
         return f"{texts[item['field']][item['start'] : item['end']]!r} ({item['type']}, {item['detector']})"
@@ -60,10 +61,9 @@ def _row(entry: dict[str, Any]) -> str:
 
 
 def _text(question: str, options: Sequence[str], findings: Sequence[dict[str, Any]]) -> str:
-    listed = "".join(
-        f"<br>{LABELS[place]}. {_marked(option, findings, f'option:{place}')}" for place, option in enumerate(options)
-    )
-    return _marked(question, findings, "question") + listed
+    marked = [_marked(text, findings, field) for field, text in texts_by_field(question, options).items()]
+    listed = (f"{label}. {option}" for label, option in zip(LABELS, marked[1:], strict=False))
+    return "<br>".join((marked[0], *listed))
 
 
 def _marked(text: str, findings: Sequence[dict[str, Any]], field: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from drag_graph.ports.privacy import Finding, Rewritten
+from drag_graph.ports.privacy import Finding, Rewritten, texts_by_field
 
 EMAIL = re.compile(r"[\w.]+@[\w.]+\w")
 
@@ -18,10 +18,9 @@ class ToldRewriter:
 
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         """Put in what stands for each detail."""
-        texts = (question, *options)
-        names = ("question", *(f"option:{place}" for place in range(len(options))))
-        found = [self._found(text, name) for text, name in zip(texts, names, strict=True)]
-        after = [_replaced(text, items) for text, items in zip(texts, found, strict=True)]
+        texts = texts_by_field(question, options)
+        found = [self._found(text, name) for name, text in texts.items()]
+        after = [_replaced(text, items) for text, items in zip(texts.values(), found, strict=True)]
         return Rewritten(after[0], tuple(after[1:]), tuple(item for items in found for item in items), ())
 
     def structured(self, text: str) -> list[Finding]:

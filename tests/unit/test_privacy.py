@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from drag_graph.errors import MissingExtra
+from drag_graph.ports.privacy import texts_by_field
 from drag_graph.privacy import rewrite
 from drag_graph.privacy.rewrite import local_rewriter
 
@@ -24,7 +25,7 @@ def strict():
 
 
 def found(rewriter, question, options=OPTIONS):
-    texts = {"question": question, **{f"option:{number}": text for number, text in enumerate(options)}}
+    texts = texts_by_field(question, options)
     findings = rewriter.rewrite(question, options).findings
     return {(item.type, texts[item.field][item.start : item.end]) for item in findings}
 
