@@ -3,42 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
+from drag_graph.ports.privacy import Finding, Kept
 from drag_graph.privacy import addresses, labelled
 from drag_graph.privacy.generalise import Replacements, replacements_in
 from drag_graph.privacy.passage import Passage, joined
 from drag_graph.privacy.people import People
 from drag_graph.privacy.personal import Personal
-from drag_graph.privacy.spans import Public, Span, settled
+from drag_graph.privacy.spans import Generalised, Span, settled
 from drag_graph.privacy.structured import URL, StructuredDetector, loose_phones
 
 LOOKS = 3
 """How often a text is looked at, with what was found before replaced."""
 _NUMBERS = frozenset({"DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"})
 """What a model sees that is no name."""
-Replaced = list[tuple[Span, str]]
-
-
-class Generalised:
-    """A text with its private spans replaced, and how places in it and in the original correspond."""
-
-    def __init__(self, text: str, replaced: Replaced) -> None:
-        self.text, at = "", 0
-        self._moves = [(0, 0)]
-        for span, words in replaced:
-            self.text += text[at : span.start] + words
-            at = span.end
-            self._moves.append((at, len(self.text)))
-        self.text += text[at:]
-
-    def place(self, original: int) -> int:
-        """Return where a place of the original, outside of its private spans, is in this text."""
-        before, after = max(move for move in self._moves if move[0] <= original)
-        return original - before + after
-
-    def original(self, place: int) -> int:
-        """Return where in the original a place of this text is, which lies outside of replacements."""
-        before, after = max(move for move in self._moves if move[1] <= place)
-        return place - after + before
 
 
 class Detectors:
@@ -51,21 +28,20 @@ class Detectors:
         self._personal = Personal(strict=strict)
         self._strict = strict
 
-    def structured(self, text: str) -> Replaced:
+    def structured(self, text: str) -> list[Finding]:
         """Return the spans of a telling format or checksum, with their replacements."""
         return _replaced(text, settled(self._structured.find(text)))
 
-    def of_question(self, question: str, options: Sequence[str], *, is_open: bool) -> tuple[Passage, Replaced, list[Public]]:
+    def of_question(self, question: str, options: Sequence[str], *, is_open: bool) -> tuple[Passage, list[Finding], list[Kept]]:
         """Return question and options as one text, its private spans with their replacements, and the seen ones that stay.
 
         What is left is looked at again until nothing more is found: a model sees a name better in a plainer sentence.
         """
         whole = Passage(*joined(question, options), (), is_open or self._strict)
         spans: list[Span] = []
-        public: list[Public] = []
+        public: list[Kept] = []
         for look in range(LOOKS):
-            replaced = _replaced(whole.text, spans)
-            left = Generalised(whole.text, replaced)
+            left = Generalised(whole.text, _replaced(whole.text, spans))
             fields = tuple((name, left.place(low), left.place(high)) for name, low, high in whole.fields)
             more, seen = self._look(Passage(left.text, fields, self._entities(left.text), whole.is_open))
             public = public if look else seen
@@ -75,7 +51,7 @@ class Detectors:
                 break
         return whole, _replaced(whole.text, spans), public
 
-    def _look(self, passage: Passage) -> tuple[list[Span], list[Public]]:
+    def _look(self, passage: Passage) -> tuple[list[Span], list[Kept]]:
         """Return the private spans of a passage, and the seen ones that stay."""
         text = passage.text
         sure = settled(
@@ -116,11 +92,12 @@ def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]]
             start, end = max(span.start, low), min(span.end, high)
             piece = text[start:end]
             start, end = start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())
-            if start < end and not any(start < other[1] and other[0] < end for other in ours):
-                parts.append(Span(start, end, span.type, span.detector))
+            part = Span(start, end, span.type, span.detector)
+            if start < end and not any(part.overlaps(*other) for other in ours):
+                parts.append(part)
     return parts
 
 
-def _replaced(text: str, spans: Sequence[Span]) -> Replaced:
+def _replaced(text: str, spans: Sequence[Span]) -> list[Finding]:
     replacements = Replacements(text, spans)
-    return [(span, replacements.of(span)) for span in spans]
+    return [Finding("", span.start, span.end, span.type, span.detector, replacements.of(span)) for span in spans]

@@ -1,18 +1,20 @@
 """A question and its options as one text, cut into the pieces in which one thing is said."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import regex
 
-from drag_graph.ports.privacy import texts_by_field
+from drag_graph.ports.privacy import Finding, Kept, texts_by_field
 from drag_graph.privacy.spans import Span
 
 _BORDER = regex.compile(
     r"(?<![\s.]\p{L})(?<!\b(?:Dr|Mr|Ms|Mrs|St|Prof|Sr|Jr|No|Nr|Apt|Av|Ave|Rd|ul|u|Str|str|vs|Inc|Ltd|Co|Corp))[.?!]+[\"'”’)]*\s+|:\s|;\s|\n|[()|]|\s(?=Please\b|My\b|Asked by\b)"
 )
 FIRST_PERSON = regex.compile(r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Ww]e['’]re|[Oo]ur|us)\b(?!\.)")
+_Item = TypeVar("_Item", Finding, Kept)
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,15 @@ class Passage:
 
     def segment(self, at: int) -> tuple[int, int]:
         return next(part for part in reversed(self.segments) if part[0] <= at)
+
+    def by_field(self, items: Sequence[_Item]) -> tuple[_Item, ...]:
+        """Return what was found in the text, as of its fields."""
+        return tuple(
+            replace(item, field=field, start=item.start - low, end=item.end - low)
+            for field, low, high in self.fields
+            for item in items
+            if low <= item.start < high
+        )
 
 
 def joined(question: str, options: Sequence[str]) -> tuple[str, tuple[tuple[str, int, int], ...]]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import regex
 
+from drag_graph.ports.privacy import Kept
 from drag_graph.privacy.passage import Passage
 from drag_graph.privacy.public import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
-from drag_graph.privacy.spans import Public, Span
+from drag_graph.privacy.spans import Span
 
 _PART = r"(?!(?:and|or)\b)[\p{Lu}\p{Lo}][\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
 _PARTICLE = r"(?:de|del|della|di|da|dos|das|do|du|la|le|van|von|der|den|ter|ten|te|bin|ibn|bint|al|el|af|av|zu|y|e|'t|st\.?)"
@@ -106,10 +107,10 @@ class People:
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
 
-    def find(self, passage: Passage, contacts: list[Span]) -> tuple[list[Span], list[Public]]:
+    def find(self, passage: Passage, contacts: list[Span]) -> tuple[list[Span], list[Kept]]:
         """Return the private names, and the seen ones that stay. `contacts` are private details found before."""
         private: list[Span] = []
-        public: list[Public] = []
+        public: list[Kept] = []
         for start, end, detector in _tied(passage.text):
             if detector == "mentioned" and not passage.is_open and " " not in passage.text[start:end]:
                 continue
@@ -117,14 +118,12 @@ class People:
         for start, end, detector in self._seen(passage, contacts):
             why = self._stays(passage, start, end, private, contacts)
             if why:
-                public.append(Public(start, end, "PERSON", detector, why))
+                public.append(Kept("", start, end, "PERSON", detector, why))
             else:
                 private.append(Span(start, end, "PERSON", detector))
         private += _listed(passage, private)
         private += _again(passage.text, private)
-        return private, [
-            item for item in public if not any(item.start < span.end and span.start < item.end for span in private)
-        ]
+        return private, [item for item in public if not any(span.overlaps(item.start, item.end) for span in private)]
 
     def _seen(self, passage: Passage, contacts: list[Span]) -> Iterator[tuple[int, int, str]]:
         """Return what looks like a name, tied to somebody or not."""
@@ -235,7 +234,7 @@ def _spoken_of(passage: Passage) -> Iterator[tuple[int, int, str]]:
         for match in pattern.finditer(text):
             yield *match.span("name"), "speaker"
     for match in _FULL.finditer(text):
-        if not any(entity.start < match.end() and match.start() < entity.end for entity in passage.entities):
+        if not any(entity.overlaps(*match.span()) for entity in passage.entities):
             yield *match.span("name"), "two names"
 
 
@@ -244,7 +243,7 @@ def _listed(passage: Passage, private: list[Span]) -> Iterator[Span]:
     text = passage.text
     for match in _LIST.finditer(text):
         names = [match.span("first"), *match.spans("next")]
-        has_private = any(span.start < end and start < span.end for start, end in names for span in private)
+        has_private = any(span.overlaps(*name) for name in names for span in private)
         if has_private or (passage.is_open and len(names) > _LONG_LIST):
             for start, end in names:
                 name = text[start:end]

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
+from drag_graph.ports.privacy import Kept
 from drag_graph.privacy.passage import FIRST_PERSON, Passage
 from drag_graph.privacy.public import folded, is_place, jobs, words
-from drag_graph.privacy.spans import Public, Span
+from drag_graph.privacy.spans import Span
 
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 DATE = (
@@ -67,7 +68,7 @@ class Personal:
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
 
-    def find(self, passage: Passage, private: Sequence[Span]) -> tuple[list[Span], list[Public]]:
+    def find(self, passage: Passage, private: Sequence[Span]) -> tuple[list[Span], list[Kept]]:
         """Return the private details, and the seen ones that stay. `private` are the spans found before."""
         text = passage.text
         personal = [part for part in passage.segments if any(part[0] <= span.start < part[1] for span in private)]
@@ -80,7 +81,7 @@ class Personal:
             *_places(passage, private, personal, mine),
             *_work(passage, private, personal, mine),
         ]
-        public: list[Public] = []
+        public: list[Kept] = []
         for span in (*_dates(text, has_years=self._strict), *_ages(text)):
             if (
                 self._strict
@@ -89,9 +90,8 @@ class Personal:
             ):
                 found.append(span)
             else:
-                public.append(
-                    Public(span.start, span.end, span.type, span.detector, "no name, contact or place is told with it")
-                )
+                why = "no name, contact or place is told with it"
+                public.append(Kept("", span.start, span.end, span.type, span.detector, why))
         return found, public
 
     @staticmethod

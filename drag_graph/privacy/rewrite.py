@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from drag_graph.errors import MissingExtra
-from drag_graph.ports.privacy import Finding, Kept, Rewriter, Rewritten, texts_by_field
+from drag_graph.ports.privacy import Finding, Rewriter, Rewritten, texts_by_field
+from drag_graph.privacy.spans import Generalised
 
 Level = Literal["standard", "strict"]
 RULES = "1"
@@ -52,36 +53,19 @@ class LocalRewriter:
 
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
         """Return the question and its options with each private span replaced. Options that differ stay different."""
-        passage, spans, public = self._detectors.of_question(question, options, is_open=not options)
-        findings: list[Finding] = []
-        texts: list[str] = []
-        for field, low, high in passage.fields:
-            made, at = "", low
-            for span, words in spans:
-                if low <= span.start < high:
-                    made += passage.text[at : span.start] + words
-                    at = span.end
-                    findings.append(Finding(field, span.start - low, span.end - low, span.type, span.detector, words))
-            texts.append(made + passage.text[at:high])
-        kept = [
-            Kept(field, item.start - low, item.end - low, item.type, item.detector, item.why)
-            for field, low, high in passage.fields
-            for item in public
-            if low <= item.start < high
-        ]
-        return _with_different_options(Rewritten(texts[0], tuple(texts[1:]), tuple(findings), tuple(kept)), options)
+        passage, found, seen = self._detectors.of_question(question, options, is_open=not options)
+        made = Generalised(passage.text, found)
+        texts = [made.text[made.place(low) : made.place(high)] for _, low, high in passage.fields]
+        rewritten = Rewritten(texts[0], tuple(texts[1:]), passage.by_field(found), passage.by_field(seen))
+        return _with_different_options(rewritten, options)
 
     def structured(self, text: str) -> list[Finding]:
         """Return the spans of a telling format or checksum alone."""
-        return [
-            Finding("", span.start, span.end, span.type, span.detector, words)
-            for span, words in self._detectors.structured(text)
-        ]
+        return list(self._detectors.structured(text))
 
     def private(self, text: str) -> list[Finding]:
         """Return all private spans of a text that came from the user."""
-        _, spans, _ = self._detectors.of_question(text, (), is_open=False)
-        return [Finding("", span.start, span.end, span.type, span.detector, words) for span, words in spans]
+        return list(self._detectors.of_question(text, (), is_open=False)[1])
 
 
 def _with_different_options(rewritten: Rewritten, originals: Sequence[str]) -> Rewritten:

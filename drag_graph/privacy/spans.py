@@ -1,7 +1,9 @@
 """What detectors hand on: spans of one text, and how overlapping ones are settled."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from drag_graph.ports.privacy import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,19 +15,31 @@ class Span:
     type: str
     detector: str
 
-    def overlaps(self, other: "Span") -> bool:
-        return self.start < other.end and other.start < self.end
+    def overlaps(self, start: int, end: int) -> bool:
+        return self.start < end and start < self.end
 
 
-@dataclass(frozen=True, slots=True)
-class Public:
-    """A span that a detector saw and that stays, and why."""
+class Generalised:
+    """A text with its private spans replaced, and how places in it and in the original correspond."""
 
-    start: int
-    end: int
-    type: str
-    detector: str
-    why: str
+    def __init__(self, text: str, findings: Sequence[Finding]) -> None:
+        self.text, at = "", 0
+        self._moves = [(0, 0)]
+        for item in findings:
+            self.text += text[at : item.start] + item.replacement
+            at = item.end
+            self._moves.append((at, len(self.text)))
+        self.text += text[at:]
+
+    def place(self, original: int) -> int:
+        """Return where a place of the original, outside of its private spans, is in this text."""
+        before, after = max(move for move in self._moves if move[0] <= original)
+        return original - before + after
+
+    def original(self, place: int) -> int:
+        """Return where in the original a place of this text is, which lies outside of replacements."""
+        before, after = max(move for move in self._moves if move[1] <= place)
+        return place - after + before
 
 
 def settled(spans: Iterable[Span]) -> list[Span]:
@@ -35,7 +49,7 @@ def settled(spans: Iterable[Span]) -> list[Span]:
     """
     kept: list[Span] = []
     for span in spans:
-        same = [other for other in kept if other.type == span.type and other.overlaps(span)]
+        same = [other for other in kept if other.type == span.type and other.overlaps(span.start, span.end)]
         low, high = min([span.start, *(other.start for other in same)]), max([span.end, *(other.end for other in same)])
         detector = same[0].detector if same else span.detector
         kept = [other for other in kept if other not in same]
