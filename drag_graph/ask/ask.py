@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from drag_graph import log
 from drag_graph.ask.answer import is_correct, make_answer, no_answer
-from drag_graph.ask.asked import AnswersReport, Asked, own_lines_restored
+from drag_graph.ask.asked import AnswersReport, Asked
 from drag_graph.ask.audit import NO_FILTER, snapshot
 from drag_graph.ask.find import Finder, Found
 from drag_graph.ask.lines import block, select_lines
@@ -202,7 +202,7 @@ class Asker:
         assembly = assemble(
             known.question if known else query.text,
             known.options if known else query.options,
-            own_lines_restored(chosen.lines, known) if known else chosen.lines,
+            known.restored_lines(chosen.lines) if known else chosen.lines,
             count_tokens=self._student.count_tokens,
             context_window=self._student.context_window,
             layout=replace(self._student.layout, best_last=self._settings.line_order == "best-last"),

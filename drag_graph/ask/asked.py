@@ -1,6 +1,6 @@
 """What became of asking: an answer with what only the moment of asking knows, and the report of a file of questions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,14 +12,6 @@ from drag_graph.ports.gate import Disguise
 
 UNAIDED = "nothing relevant is stored: the student answered from what it knows"
 UNANSWERED = "nothing relevant is stored, and the student knows nothing by itself"
-
-
-def own_lines_restored(lines: Sequence[Line], known: Disguise) -> tuple[Line, ...]:
-    """Return the lines with names put back into those of the question itself."""
-    return tuple(
-        line.model_copy(update={"text": known.restored(line.text)}) if line.source_id == known.asked_id else line
-        for line in lines
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +70,7 @@ class Asked:
         """Return it with the names of persons put back, to be shown and never kept."""
         if self.disguise is None:
             return self
-        known, given = self.disguise, self.answer
-        text = known.restored(given.text)
-        if given.label and given.text in given.options:
-            text = known.options[given.options.index(given.text)]
-        shown = {"text": text, "lines": own_lines_restored(given.lines, known), "options": known.options}
-        return replace(self, answer=given.model_copy(update=shown), is_reidentified=True)
+        return replace(self, answer=self.disguise.restored_answer(self.answer), is_reidentified=True)
 
     def document(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document; `explain` adds scores, probabilities and what was dropped.

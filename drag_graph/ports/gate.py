@@ -1,10 +1,10 @@
 """The privacy gate, as those that ask and distil know it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from drag_graph.inputs import InputLine
-from drag_graph.model import Query
+from drag_graph.model import Answer, Line, Query
 
 WITHHELD = "(withheld)"
 """What stands for a text that may be kept nowhere."""
@@ -14,10 +14,6 @@ class Disguise(Protocol):
     """A generalised question beside its original, in memory."""
 
     @property
-    def asked_id(self) -> str:
-        """The id of the generalised question. In what hangs on others, the same placeholders are other persons."""
-
-    @property
     def question(self) -> str:
         """The original."""
 
@@ -25,8 +21,11 @@ class Disguise(Protocol):
     def options(self) -> tuple[str, ...]:
         """The originals."""
 
-    def restored(self, text: str) -> str:
-        """Return a text with the names of persons put back."""
+    def restored_lines(self, lines: Sequence[Line]) -> tuple[Line, ...]:
+        """Return the lines with the names of persons put back into those of the question itself."""
+
+    def restored_answer(self, answer: Answer) -> Answer:
+        """Return the answer as it reads of the original, to be shown and never kept."""
 
     def hidden(self, text: str) -> str:
         """Return a text of somebody who knows the original, generalised as the question was."""

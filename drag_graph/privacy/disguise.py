@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from drag_graph.errors import Withheld
+from drag_graph.model import Answer, Line
 from drag_graph.ports.gate import WITHHELD
 from drag_graph.ports.privacy import Finding, texts_by_field
 from drag_graph.privacy.outgoing import words_of
@@ -29,8 +30,22 @@ class Reidentification:
     findings: tuple[Finding, ...]
     generalise: Callable[[str], str]
 
-    def restored(self, text: str) -> str:
-        """Return a text with the names of persons put back."""
+    def restored_lines(self, lines: Sequence[Line]) -> tuple[Line, ...]:
+        """Return the lines with names put back into those of the question itself: in others, "Person A" is somebody else."""
+        return tuple(
+            line.model_copy(update={"text": self._restored(line.text)}) if line.source_id == self.asked_id else line
+            for line in lines
+        )
+
+    def restored_answer(self, answer: Answer) -> Answer:
+        """Return the answer as it reads of the original, to be shown and never kept."""
+        text = self._restored(answer.text)
+        if answer.label and answer.text in answer.options:
+            text = self.options[answer.options.index(answer.text)]
+        lines = self.restored_lines(answer.lines)
+        return answer.model_copy(update={"question": self.question, "options": self.options, "text": text, "lines": lines})
+
+    def _restored(self, text: str) -> str:
         if not self._names:
             return text
         placeholders = "|".join(re.escape(name) for name in sorted(self._names, key=len, reverse=True))
