@@ -170,6 +170,6 @@ def _table(document: dict[str, Any]) -> None:
 
 
 def _text(question: str, choices: list[str]) -> str:
-    from drag_graph.model import LABELS
+    from drag_graph.model import labelled
 
-    return "\n".join([question, *(f"{label}. {choice}" for label, choice in zip(LABELS, choices, strict=False))])
+    return "\n".join((question, *labelled(choices)))

@@ -5,7 +5,7 @@ cosine in [-1, 1], a teacher's relevance score in [1, 10]. Times are UTC ISO 860
 latencies are whole milliseconds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
@@ -43,6 +43,11 @@ LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_NAMESPACE = "default"
 ALL_EDGES = 1_000_000
 """A `top_k` that leaves out nothing."""
+
+
+def labelled(options: Iterable[str]) -> list[str]:
+    """Return the options with their letters before them."""
+    return [f"{label}. {option}" for label, option in zip(LABELS, options, strict=False)]
 
 
 class Value(BaseModel):

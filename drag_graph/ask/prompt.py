@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from drag_graph.ask.lines import CountTokens, DroppedLine, block, lowest, renumbered
 from drag_graph.errors import ContextOverflow, QueryInvalid
-from drag_graph.model import LABELS, Line
+from drag_graph.model import LABELS, Line, labelled
 from drag_graph.ports.models import SECTION_GAP, SYSTEM_HEADER, Layout, Prompt
 
 ANSWER_TOKENS = 64
@@ -80,12 +80,8 @@ def render(question: str, options: Sequence[str], lines: Sequence[Line], layout:
 def _plain(question: str, options: Sequence[str], evidence: Sequence[Line], edges: Sequence[Line]) -> str:
     lines = [*evidence, *edges]
     parts = [f"{FACTS}\n" + "\n".join(f"- {line.text}" for line in lines)] if lines else []
-    rows = [f"Question: {' '.join(question.split())}", *_listed(options), "Answer:"]
+    rows = [f"Question: {' '.join(question.split())}", *labelled(" ".join(option.split()) for option in options), "Answer:"]
     return SECTION_GAP.join([*parts, "\n".join(rows)])
-
-
-def _listed(options: Sequence[str]) -> list[str]:
-    return [f"{label}. {' '.join(option.split())}" for label, option in zip(LABELS, options, strict=False)]
 
 
 def _sections(question: str, options: Sequence[str], evidence: Sequence[Line], edges: Sequence[Line]) -> str:
@@ -96,7 +92,7 @@ def _sections(question: str, options: Sequence[str], evidence: Sequence[Line], e
         sections.append(f"[KNOWLEDGE GRAPH]\n{block(edges)}")
     sections.append(f"[QUESTION]\n{question.strip()}")
     if options:
-        sections.append("[OPTIONS]\n" + "\n".join(_listed(options)))
+        sections.append("[OPTIONS]\n" + "\n".join(labelled(" ".join(option.split()) for option in options)))
         sections.append(CHOICE_TRIGGER)
     else:
         sections.append(_open_trigger(bool(evidence), bool(edges)))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from drag_graph.model import LABELS, Query
+from drag_graph.model import Query, labelled
 
 Plan = Literal["lean", "paper"]
 Messages = tuple[Mapping[str, str], ...]
@@ -21,8 +21,7 @@ def question(query: Query, *, blind: bool = False) -> str:
     """Return the question, with its options on lines of their own unless `blind`."""
     if blind or not query.options:
         return query.text
-    labelled = (f"{label}. {option}" for label, option in zip(LABELS, query.options, strict=False))
-    return "\n".join((query.text, *labelled))
+    return "\n".join((query.text, *labelled(query.options)))
 
 
 def numbered(texts: Sequence[str]) -> str:

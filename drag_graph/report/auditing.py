@@ -7,7 +7,7 @@ from typing import Any
 from drag_graph.ask.audit import unshown
 from drag_graph.errors import NotStored, StoreError
 from drag_graph.manage.resolve_id import full_id
-from drag_graph.model import LABELS, Answer, Subgraph
+from drag_graph.model import Answer, Subgraph, labelled
 from drag_graph.ports.store import GraphStore
 
 Sent = Callable[[str], Mapping[str, Any] | None]
@@ -120,7 +120,7 @@ def subgraph_text(subgraph: Subgraph) -> str:
     """Return a subgraph as plain lines: the question, its evidence and its edges, best first."""
     lines = [subgraph.title]
     if subgraph.document is None:
-        lines += [f"  {label}. {option}" for label, option in zip(LABELS, subgraph.query.options, strict=False)]
+        lines += [f"  {option}" for option in labelled(subgraph.query.options)]
     lines += ["", "EVIDENCE"]
     lines += [f"{number}. {item.text}" for number, item in enumerate(subgraph.kept_evidence, start=1)]
     lines += ["", f"KNOWLEDGE GRAPH ({subgraph.graph})"]

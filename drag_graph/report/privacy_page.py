@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from drag_graph.model import LABELS
+from drag_graph.model import labelled
 from drag_graph.ports.privacy import texts_by_field
 
 _STYLE = """
@@ -62,8 +62,7 @@ def _row(entry: dict[str, Any]) -> str:
 
 def _text(question: str, options: Sequence[str], findings: Sequence[dict[str, Any]]) -> str:
     marked = [_marked(text, findings, field) for field, text in texts_by_field(question, options).items()]
-    listed = (f"{label}. {option}" for label, option in zip(LABELS, marked[1:], strict=False))
-    return "<br>".join((marked[0], *listed))
+    return "<br>".join((marked[0], *labelled(marked[1:])))
 
 
 def _marked(text: str, findings: Sequence[dict[str, Any]], field: str) -> str:
