@@ -136,7 +136,8 @@ class Ours:
     """Our side: one open session, which has distilled one question already when the first measurement begins."""
 
     def __init__(self, settings: Any, options: argparse.Namespace) -> None:
-        from drag_graph.bootstrap import Session, make_embedder, open_store
+        from drag_graph.bootstrap import Session, open_store
+        from drag_graph.factories import make_embedder
 
         self._embedder = Counted(make_embedder(settings))
         self._session = Session(settings, open_store(settings), self._embedder)

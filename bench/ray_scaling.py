@@ -19,11 +19,12 @@ from typing import Any
 from distill import CALLS, Server, questions, settings_for
 
 from drag_graph import __version__
-from drag_graph.bootstrap import make_embedder, make_teacher, open_store
+from drag_graph.bootstrap import open_store
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distil.query import Distillation
 from drag_graph.distil.run import Distiller
 from drag_graph.engines.ray import RayDistillation
+from drag_graph.factories import make_embedder, make_teacher
 from drag_graph.ledger import Ledger
 from drag_graph.ports.runs import Run, start_run
 

@@ -145,8 +145,8 @@ def _check(
 
 
 def _check_missing(settings: "Settings", query_id: str | None, *, no_keep: bool) -> None:
-    from drag_graph.bootstrap import check_teacher
     from drag_graph.errors import ConfigurationError
+    from drag_graph.factories import check_teacher
 
     if query_id or no_keep:
         other = "--query-id" if query_id else "--no-keep"

@@ -189,7 +189,8 @@ def repair(
     """
     from dataclasses import asdict
 
-    from drag_graph.bootstrap import gated_embedder, open_store
+    from drag_graph.bootstrap import open_store
+    from drag_graph.factories import gated_embedder
     from drag_graph.manage.verify import repair as repaired
 
     from . import render

@@ -47,8 +47,9 @@ def distill(
       drag-graph distill -q "Why is the sky blue?" --teacher ollama/llama3.2
       drag-graph distill examples/questions.jsonl --teacher curated:examples/curated.jsonl
     """
-    from drag_graph.bootstrap import check_teacher, known_to_estimate, make_pricing, open_session
+    from drag_graph.bootstrap import known_to_estimate, open_session
     from drag_graph.distil.estimate import estimate
+    from drag_graph.factories import check_teacher, make_pricing
 
     from . import progress, render
 
@@ -88,8 +89,8 @@ def end(report: Any) -> None:
 
 
 def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool, replace: bool) -> None:
-    from drag_graph.bootstrap import check_batches
     from drag_graph.errors import ConfigurationError
+    from drag_graph.factories import check_batches
 
     if no_wait and not batch:
         raise ConfigurationError("--no-wait belongs to --batch", hint="drag-graph distill --help")

@@ -34,9 +34,10 @@ def refresh(
       drag-graph refresh --expired --dry-run
       drag-graph refresh --expired --failed --teacher gpt-4o-mini --budget-usd 5
     """
-    from drag_graph.bootstrap import check_teacher, open_session
+    from drag_graph.bootstrap import open_session
     from drag_graph.distil.refresh import lines
     from drag_graph.errors import ConfigurationError
+    from drag_graph.factories import check_teacher
 
     from . import progress
     from .distill import finish
@@ -62,9 +63,10 @@ def refresh(
 
 def _foretell(settings: "Settings", reasons: "list[Staleness]", limit: int | None, *, as_json: bool) -> None:
     """List what is stale and what its refresh would take."""
-    from drag_graph.bootstrap import known_to_estimate, make_pricing, open_store
+    from drag_graph.bootstrap import known_to_estimate, open_store
     from drag_graph.distil.estimate import estimate
     from drag_graph.distil.refresh import lines
+    from drag_graph.factories import make_pricing
 
     from . import render_runs
 

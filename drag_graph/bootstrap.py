@@ -18,13 +18,9 @@ from drag_graph.distil.run import Distiller, Distils
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.factories import (
     FILES,
-    check_batches,
-    check_teacher,
     file_teacher,
-    gated_embedder,
     make_batch_teacher,
     make_embedder,
-    make_pricing,
     make_student,
     make_teacher,
     opened_gate,
@@ -45,24 +41,6 @@ if TYPE_CHECKING:
     from drag_graph.privacy.gate import PrivacyGate
     from drag_graph.teachers.batch.teacher import BatchTeacher
 
-__all__ = [
-    "Session",
-    "check_batches",
-    "check_teacher",
-    "gated_embedder",
-    "known_to_estimate",
-    "make_batch_teacher",
-    "make_embedder",
-    "make_pricing",
-    "make_student",
-    "make_teacher",
-    "open_ledger",
-    "open_session",
-    "open_store",
-    "opened_gate",
-    "privacy_level",
-    "recorded_requests",
-]
 RUNS_LOOKED_AT = 50
 """Runs back to which a refresh looks for one to go on with."""
 

@@ -4,9 +4,9 @@ import pytest
 
 from cli import render
 from drag_graph.ask.ask import BATCH, GONE, Asker
-from drag_graph.bootstrap import make_student
 from drag_graph.embedders import LexicalEmbedder
 from drag_graph.errors import StoreUnavailable
+from drag_graph.factories import make_student
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Aggregation
 from drag_graph.report.auditing import audit_document
