@@ -36,6 +36,7 @@ def aggregate(
     """
     from drag_graph.bootstrap import open_store
     from drag_graph.distil.plans import plan_settings
+    from drag_graph.factories import asked_as
     from drag_graph.manage.aggregating import aggregate_anew
     from drag_graph.manage.resolve_id import full_id
     from drag_graph.model import Query
@@ -49,7 +50,7 @@ def aggregate(
         return chosen.model_copy(update={"top_k": top_k or (now.top_k if now else chosen.top_k)})
 
     with open_store(settings, create=False) as graph:
-        ids = [full_id(graph, "query", query_id)] if query_id else source_ids(graph)
+        ids = [full_id(graph, "query", query_id, asked_as=asked_as(settings, query_id))] if query_id else source_ids(graph)
         report = aggregate_anew(graph, ids, wanted)
     if json:
         render.document(report.document())

@@ -66,6 +66,7 @@ def ask(
       drag-graph ask "Why is the sea salty?" --distil-missing --teacher ollama/llama3.2
     """
     from drag_graph.bootstrap import open_session
+    from drag_graph.factories import asked_as
     from drag_graph.inputs import InputLine
 
     from . import progress, render
@@ -87,7 +88,7 @@ def ask(
             _write(output, session, report.answers, at_hand=report.stopped is None)
             report.answers = [one.reidentified() for one in report.answers] if reidentify else report.answers
         else:
-            asked = asker.ask(query) if query else asker.ask_stored(query_id or "")
+            asked = asker.ask(query) if query else asker.ask_stored(query_id or "", asked_as(settings, query_id or ""))
             _write(output, session, [asked])
             asked = asked.reidentified() if reidentify else asked
     if output not in {None, STANDARD}:
@@ -182,12 +183,13 @@ def answers(
       drag-graph answers --query-id 9b1c --limit 5
     """
     from drag_graph.bootstrap import open_store
+    from drag_graph.factories import asked_as
     from drag_graph.manage.resolve_id import full_id
 
     from . import render
 
     with open_store(settings, create=False, read_only=True) as graph:
-        source_id = full_id(graph, "query", query_id) if query_id else ""
+        source_id = full_id(graph, "query", query_id, asked_as=asked_as(settings, query_id)) if query_id else ""
         found = graph.answers(source_id, limit=limit + 1)
         where = f"{graph.location}, namespace {graph.namespace}"
     render.kept_answers(found[:limit], where, more=len(found) > limit, as_json=json)
@@ -211,6 +213,7 @@ def audit(
     """
     from drag_graph.ask.answer_file import read_answer
     from drag_graph.bootstrap import open_store, recorded_requests
+    from drag_graph.factories import asked_as
     from drag_graph.report.auditing import answer_document, audit_document, seen_by_teacher
 
     from . import render_audit
@@ -219,7 +222,7 @@ def audit(
         document = answer_document(read_answer(Path(answer_id), answer or ""))
     else:
         with open_store(settings, create=False, read_only=True) as graph:
-            document = audit_document(graph, answer_id)
+            document = audit_document(graph, answer_id, asked_as(settings, answer_id))
     if not any(seen["messages"] for seen in document["privacy"].get("teacher_saw", ())):  # else the file has it
         with recorded_requests(settings) as sent:
             document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
@@ -246,6 +249,7 @@ def show(
     """
     from drag_graph.bootstrap import open_store
     from drag_graph.errors import ConfigurationError
+    from drag_graph.factories import asked_as
     from drag_graph.manage.listing import newest_queries
     from drag_graph.manage.resolve_id import stored_subgraph
 
@@ -255,7 +259,7 @@ def show(
         raise ConfigurationError("without a QUERY_ID there is only the list, as table or --json", hint="drag-graph show --help")
     with open_store(settings, create=False, read_only=True) as graph:
         if query_id is not None:
-            render.subgraph(stored_subgraph(graph, query_id), "json" if json else format)
+            render.subgraph(stored_subgraph(graph, query_id, asked_as(settings, query_id)), "json" if json else format)
             return 0
         where = f"{graph.location}, namespace {graph.namespace}"
         found, total, errors = newest_queries(graph, limit, offset)

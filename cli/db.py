@@ -287,6 +287,8 @@ def _erase(
     gone = _erase_recorded(settings, scopes, keep_recorded=keep_recorded)
     recorded = {"recorded": gone} if scopes else {}
     erased = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
+    if isinstance(gone, dict):  # the vault comes last: it alone knows what names the input has for what is left
+        gone |= _erase_originals(settings, scopes)
     return {**recorded, "erased": erased, "store": _compact(graph, wanted=compacted)}
 
 
@@ -312,20 +314,17 @@ def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_rec
         return "nothing"
     with open_ledger(settings) as ledger:
         erased = ledger.erase([scope.source_id for scope in scopes], settings.namespace, keep_recorded=keep_recorded)
-    return {**asdict(erased), **_erase_originals(settings, scopes)}
+    return asdict(erased)
 
 
 def _erase_originals(settings: "Settings", scopes: "Sequence[Scope]") -> dict[str, int]:
     """Erase from the vault, if there is one, the originals of what goes as a whole."""
+    from drag_graph.factories import opened_vault
+
     if not settings.vault_path.exists():
         return {}
-    from drag_graph.privacy.vault import Vault
-
-    vault = Vault(settings.vault_path)
-    try:
+    with opened_vault(settings) as vault:
         return {"originals": vault.erase([scope.source_id for scope in scopes if not scope.call_ids])}
-    finally:
-        vault.close()
 
 
 def _compact(graph: "GraphStore", *, wanted: bool) -> str:
@@ -363,15 +362,12 @@ def _scopes(
     settings: "Settings", graph: "GraphStore", query_id: str, call_id: str, where: "ErasureFilter | None"
 ) -> tuple[str, "list[Scope]"]:
     """Return what is wanted, in words and as scopes. Raises NotStored, and ConfigurationError where digits fit several ids."""
-    from drag_graph.bootstrap import open_ledger
+    from drag_graph.factories import known_queries
     from drag_graph.manage.erase import Scope, scopes_where
     from drag_graph.manage.resolve_id import full_call, full_id
     from drag_graph.ports.store import settings_hashes
 
-    recorded = []
-    if settings.ledger_path.exists():
-        with open_ledger(settings, read_only=True) as ledger:
-            recorded = ledger.queries(settings.namespace)
+    recorded = known_queries(settings, where.input_id if where else query_id)
     if where is not None:
         kind = "what these calls said" if where.model else "all queries"
         return f"{kind} where {where}", list(scopes_where(graph, where, recorded))

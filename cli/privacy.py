@@ -74,19 +74,17 @@ def reveal(
       drag-graph privacy reveal 3f2a
     """
     from drag_graph.bootstrap import open_store
+    from drag_graph.factories import asked_as, opened_vault
     from drag_graph.manage.resolve_id import full_id
     from drag_graph.privacy.reveal import revealed
-    from drag_graph.privacy.vault import Vault
 
     from . import render
 
     with open_store(settings, create=False, read_only=True) as graph:
-        (answer,) = graph.answers(prefix=full_id(graph, "answer", answer_id))
-    vault = Vault(settings.vault_path, create=False)
-    try:
+        whole = full_id(graph, "answer", answer_id, asked_as=asked_as(settings, answer_id))
+        (answer,) = graph.answers(prefix=whole)
+    with opened_vault(settings) as vault:
         document = revealed(answer, vault)
-    finally:
-        vault.close()
     if json:
         render.document(document)
         return

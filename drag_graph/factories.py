@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -10,12 +11,13 @@ from drag_graph.distil.estimate import Pricing
 from drag_graph.errors import ConfigurationError
 from drag_graph.ledger import Ledger
 from drag_graph.ports.models import Embedder, Student, Teacher
-from drag_graph.ports.runs import Run
+from drag_graph.ports.runs import RecordedQuery, Run
 from drag_graph.providers.away import Check, unchecked
 from drag_graph.settings import Privacy, Settings
 
 if TYPE_CHECKING:
     from drag_graph.privacy.gate import PrivacyGate
+    from drag_graph.privacy.vault import Vault
     from drag_graph.teachers.batch.teacher import BatchTeacher
     from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 
@@ -87,6 +89,41 @@ def opened_gate(settings: Settings, *, keep: bool = True) -> Iterator["PrivacyGa
     finally:
         if gate is not None:
             gate.close()
+
+
+def asked_as(settings: Settings, input_id: str) -> frozenset[str]:
+    """Return the ids of the queries that lines of that name became in the gate: this machine's vault alone knows them."""
+    if not settings.vault_path.exists():
+        return frozenset()
+    with opened_vault(settings) as vault:
+        return vault.ids(settings.namespace, input_id.strip())
+
+
+def known_queries(settings: Settings, input_id: str) -> list[RecordedQuery]:
+    """Return the queries that ledger or vault know, to be erased; the vault also knows which are meant by `input_id`."""
+    known: dict[str, RecordedQuery] = {}
+    if settings.ledger_path.exists():
+        with Ledger(settings.ledger_path, read_only=True) as ledger:
+            known = {query.id: query for query in ledger.queries(settings.namespace)}
+    if settings.vault_path.exists():
+        with opened_vault(settings) as vault:
+            for id_ in vault.ids(settings.namespace):
+                known.setdefault(id_, RecordedQuery(id_, frozenset(), "", frozenset(), "", is_complete=False))
+            for id_ in vault.ids(settings.namespace, input_id) if input_id else ():
+                known[id_] = replace(known[id_], input_ids=known[id_].input_ids | {input_id})
+    return list(known.values())
+
+
+@contextmanager
+def opened_vault(settings: Settings) -> Iterator["Vault"]:
+    """Lend the vault; one that is not there is empty and stays away. Raises MissingExtra, and StoreUnfit without its key."""
+    from drag_graph.privacy.vault import Vault
+
+    vault = Vault(settings.vault_path, create=False)
+    try:
+        yield vault
+    finally:
+        vault.close()
 
 
 def check_teacher(settings: Settings) -> None:

@@ -4,7 +4,7 @@ The order of the steps, without I/O of its own: stores and models come in by the
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -66,9 +66,9 @@ class Asker:
         self._gate = gate
         self._on_this_machine = on_this_machine
 
-    def ask_stored(self, prefix: str) -> Asked:
-        """Ask the stored query whose id begins with `prefix`. Raises NotStored or ConfigurationError as `full_id` does."""
-        subgraph = stored_subgraph(self._store, prefix)
+    def ask_stored(self, prefix: str, asked_as: Collection[str] = ()) -> Asked:
+        """Ask the stored query that is meant. Takes and raises what `full_id` does."""
+        subgraph = stored_subgraph(self._store, prefix, asked_as)
         question = self._entered(subgraph.query)
         if question.withheld:
             raise Withheld(question.withheld)

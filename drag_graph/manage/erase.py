@@ -46,10 +46,11 @@ class ErasureFilter:
         given = ((name, getattr(self, field)) for name, field in CONDITIONS.items())
         return " and ".join(f"{name}={value}" for name, value in given if value)
 
-    def scope_in(self, subgraph: Subgraph) -> "Scope | None":
-        """Return what is to be erased of a stored subgraph, or None."""
+    def scope_in(self, subgraph: Subgraph, input_ids: Collection[str] = ()) -> "Scope | None":
+        """Return what is to be erased of a stored subgraph, or None. `input_ids` are what else its question was named."""
         query = None if subgraph.document else subgraph.query
-        if not self._meets(query.domain if query else "", {query.input_id} if query else (), subgraph.created_at):
+        names = {query.input_id, *input_ids} if query else ()
+        if not self._meets(query.domain if query else "", names, subgraph.created_at):
             return None
         if not self.model:
             return Scope(subgraph.source_id)
@@ -117,8 +118,10 @@ def _moment(text: str) -> str:
 
 def scopes_where(store: GraphStore, wanted: ErasureFilter, recorded: Iterable[RecordedQuery] = ()) -> Iterator[Scope]:
     """Yield what the filter takes of the store, then what it takes of the recorded queries that are not stored; streams."""
+    recorded = list(recorded)
+    input_ids = {query.id: query.input_ids for query in recorded}
     for subgraph in iter_subgraphs(store):
-        if scope := wanted.scope_in(subgraph):
+        if scope := wanted.scope_in(subgraph, input_ids.get(subgraph.source_id, ())):
             yield scope
     for page in pages((query.id for query in recorded if wanted.takes(query)), PAGE):
         stored = settings_hashes(store, page)

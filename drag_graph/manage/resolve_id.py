@@ -1,6 +1,6 @@
 """Finding what a person names by a short id."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Literal
 
@@ -8,22 +8,30 @@ from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.manage.erase import Scope, scopes_of_call
 from drag_graph.model import Subgraph
 from drag_graph.ports.runs import RecordedQuery
-from drag_graph.ports.store import GraphStore, SourceFilter, iter_sources
+from drag_graph.ports.store import GraphStore, SourceFilter, iter_sources, settings_hashes
 
 _SHOWN = 10
 """How many ids are looked at when a short id is not unique."""
 
 
-def full_id(store: GraphStore, kind: Literal["query", "answer"], prefix: str, recorded: Iterable[RecordedQuery] = ()) -> str:
+def full_id(
+    store: GraphStore,
+    kind: Literal["query", "answer"],
+    prefix: str,
+    recorded: Iterable[RecordedQuery] = (),
+    asked_as: Collection[str] = (),
+) -> str:
     """Return the one stored id that begins with `prefix`, or that of the query which the input named exactly so.
 
-    Of answers, it is the newest one that rests on that query; of queries, it may be one of those `recorded`, too. Raises
-    NotStored when there is none, ConfigurationError when several begin so, or when several queries have that name.
+    Of answers, it is the newest one that rests on that query; of queries, it may be one of those `recorded`, too. `asked_as`
+    are the queries that a line of that name became in the privacy gate: the store knows no such names. Raises NotStored
+    when there is none, ConfigurationError when several begin so, or when several queries have that name.
     """
     prefix = prefix.strip()
     recorded = list(recorded)
     named = {item.id for item in store.sources(SourceFilter(input_id=prefix), limit=_SHOWN)} if prefix else set()
     named |= {query.id for query in recorded if prefix and prefix in query.input_ids}
+    named |= settings_hashes(store, list(asked_as)).keys()
     if len(named) > 1:
         said = f"{len(named)} or more queries have the input id {prefix!r}"
         raise ConfigurationError(said, hint="Give the id that `drag-graph show` prints.")
@@ -57,9 +65,9 @@ def _beginning(store: GraphStore, kind: Literal["query", "answer"], prefix: str)
     return list(islice(queries, _SHOWN))
 
 
-def stored_subgraph(store: GraphStore, prefix: str) -> Subgraph:
+def stored_subgraph(store: GraphStore, prefix: str, asked_as: Collection[str] = ()) -> Subgraph:
     """Return the subgraph of the query whose id begins with `prefix`. Raises as `full_id` does."""
-    found = store.read([full_id(store, "query", prefix)])
+    found = store.read([full_id(store, "query", prefix, asked_as=asked_as)])
     if not found:
         raise NotStored(f"query {prefix!r} was erased while it was read", hint="Run the same command again.")
     return found[0]

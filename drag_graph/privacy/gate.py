@@ -133,7 +133,7 @@ class PrivacyGate:
             and self._keeps
             and (admission.findings or admission.kept or query.input_id or query.metadata)
         ):
-            self._vault.keep(admission.asked.id, original, self._level)
+            self._vault.keep(admission.asked.id, query.namespace, original, self._level)
         return admission.asked
 
     def admit(self, lines: Iterable[InputLine]) -> Iterator[InputLine]:

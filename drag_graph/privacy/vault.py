@@ -1,7 +1,8 @@
 """The vault: the originals of what was generalised, encrypted, in a file of its own beside the ledger.
 
 Nothing else keeps them. Its key is in the keyring of the operating system or, where there is none, in a file beside the vault
-that only its owner may read. What is readable without the key are the ids of asked questions, which are hashes of their texts.
+that only its owner may read. What is readable without the key are the ids of asked questions, which are hashes of their texts,
+and their namespaces.
 """
 
 import hmac
@@ -24,8 +25,8 @@ SERVICE = "drag-graph"
 KEY_NAME = "vault.key"
 BUSY_SECONDS = 30.0
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS originals (n INTEGER PRIMARY KEY, id TEXT NOT NULL, fingerprint TEXT NOT NULL, content BLOB NOT NULL,
-    UNIQUE (id, fingerprint));
+CREATE TABLE IF NOT EXISTS originals (n INTEGER PRIMARY KEY, id TEXT NOT NULL, namespace TEXT NOT NULL, own_id_mark TEXT NOT NULL,
+    fingerprint TEXT NOT NULL, content BLOB NOT NULL, UNIQUE (id, fingerprint));
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -84,12 +85,14 @@ class Vault:
                 self._connection.close()
             self._connection = None
 
-    def keep(self, asked_id: str, original: Original, level: str) -> None:
+    def keep(self, asked_id: str, namespace: str, original: Original, level: str) -> None:
         """Keep what was asked as `asked_id`; the same again changes nothing."""
         content = json.dumps(asdict(original), ensure_ascii=False, sort_keys=True).encode()
-        row = (asked_id, self._mark(content), self._fernet.encrypt(content))
+        row = (asked_id, namespace, self.mark(original.own_id), self._mark(content), self._fernet.encrypt(content))
         with self._rows() as rows:
-            rows.execute("INSERT OR IGNORE INTO originals (id, fingerprint, content) VALUES (?, ?, ?)", row)
+            rows.execute(
+                "INSERT OR IGNORE INTO originals (id, namespace, own_id_mark, fingerprint, content) VALUES (?, ?, ?, ?, ?)", row
+            )
             rows.execute("INSERT OR REPLACE INTO about VALUES ('level', ?)", (level,))
 
     def mark(self, text: str) -> str:
@@ -102,6 +105,14 @@ class Vault:
     def originals(self, asked_id: str) -> list[Original]:
         """Return what was asked as `asked_id`, the first first."""
         return [original for _, original in self._read("WHERE id = ? ORDER BY n", (asked_id,))]
+
+    def ids(self, namespace: str, own_id: str = "") -> frozenset[str]:
+        """Return the ids of what was asked in a namespace; with `own_id` of the lines that were named so."""
+        if self._connection is None:
+            return frozenset()
+        with self._rows() as rows:
+            found = rows.execute("SELECT id, own_id_mark FROM originals WHERE namespace = ?", (namespace,)).fetchall()
+        return frozenset(id_ for id_, mark in found if not own_id or mark == self.mark(own_id))
 
     def after(self, number: int) -> list[tuple[int, Original]]:
         """Return what was kept after the entry of this number (0: all), each with its number."""

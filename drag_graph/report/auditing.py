@@ -1,6 +1,6 @@
 """The audit document of an answer, and a subgraph as text."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -16,14 +16,14 @@ Rest = tuple[str, str, str, tuple[str, ...]]
 """The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the ids of the teacher calls."""
 
 
-def audit_document(store: GraphStore, prefix: str) -> dict[str, Any]:
+def audit_document(store: GraphStore, prefix: str, asked_as: Collection[str] = ()) -> dict[str, Any]:
     """Return the audit of the answer whose id begins with `prefix`: what was recorded when the answer was given.
 
     `live` says for each shown line whether the graph still rests it on the same triples, evidence texts and teacher calls:
     `true`, also where another teacher has said the same since, or `false` after a refresh or tampering. Where it does,
     `not_shown` has the triples of the edge's pair that are in no edge, as the store has them now. Raises as `full_id` does.
     """
-    found = store.answers(prefix=full_id(store, "answer", prefix))
+    found = store.answers(prefix=full_id(store, "answer", prefix, asked_as=asked_as))
     if not found:
         raise NotStored(f"answer {prefix!r} was erased while it was read", hint="Run the same command again.")
     document = answer_document(found[0])

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from drag_graph.__main__ import main
+from drag_graph.bootstrap import open_store
 from drag_graph.privacy import opening
 from drag_graph.privacy.vault import Vault
+from drag_graph.settings import Settings
 from drag_graph.testing.rewriting import ToldRewriter
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 
@@ -370,6 +372,31 @@ def test_an_evaluation_of_a_cloud_student_knows_only_the_asked_text(work, server
     summary = json.loads(drag_graph("eval", "../task.jsonl", *models, "--modes", "none,graph", "--json"))
     assert summary["n"] == 1
     assert_nothing_left(server, work)
+
+
+def test_a_line_is_found_and_erased_by_its_own_id_which_the_vault_alone_knows(work, server, away, rewriter):
+    first = distil(away)["queries"][0]["id"]
+    answer = json.loads(
+        drag_graph("ask", "--query-id", OWN_ID, "--student", "scripted", "--student-base-url", server.url, "--json")
+    )
+    assert answer["source_ids"] == [first]
+    assert json.loads(drag_graph("show", OWN_ID, "--json"))["source"]["id"] == first
+    assert [kept["id"] for kept in json.loads(drag_graph("answers", "--query-id", OWN_ID, "--json"))] == [answer["answer_id"]]
+    assert json.loads(drag_graph("audit", OWN_ID, "--json"))["answer_id"] == answer["answer_id"]
+    assert json.loads(drag_graph("privacy", "reveal", OWN_ID, "--json"))["answer_id"] == answer["answer_id"]
+    drag_graph("aggregate", "--query-id", OWN_ID, "--json")
+    drag_graph("show", "2", "--namespace", "other", code=3)
+    assert_nothing_left(server, work)
+
+    gone = json.loads(drag_graph("db", "erase", "--where", "input_id=2", "--yes", "--json"))
+    assert (gone["erased"]["Query"], gone["recorded"]["originals"]) == (1, 1)
+    assert [source["id"] for source in json.loads(drag_graph("show", "--json"))] == [first]
+    assert vault_of(work).ids("default") == {first}
+    with open_store(Settings(), create=False) as graph:
+        graph.erase([first])  # as a run does that is killed before it comes to the vault
+    gone = json.loads(drag_graph("db", "erase", "--query-id", OWN_ID, "--yes", "--json"))
+    assert gone["recorded"]["originals"] == 1
+    assert vault_of(work).ids("default") == frozenset()
 
 
 def vault_of(work):

@@ -18,11 +18,15 @@ def path(tmp_path):
 
 def test_what_is_kept_comes_back_whole_and_once(path):
     one, other = Vault(path), Vault(path)
-    one.keep("id", ORIGINAL, "strict")
-    other.keep("id", ORIGINAL, "strict")
-    other.keep("id", Original("Has Jane Roe a cold?", (), ()), "strict")
+    one.keep("id", "default", ORIGINAL, "strict")
+    other.keep("id", "default", ORIGINAL, "strict")
+    other.keep("id", "default", Original("Has Jane Roe a cold?", (), ()), "strict")
     assert one.originals("id") == [ORIGINAL, Original("Has Jane Roe a cold?", (), ())]
     assert one.originals("another") == []
+    other.keep("second", "default", Original("Why?", (), (), (), "q-4712"), "strict")
+    assert one.ids("default") == {"id", "second"}
+    assert (one.ids("default", "q-4711"), one.ids("other", "q-4711"), one.ids("default", "q-47")) == ({"id"}, set(), set())
+    other.erase(["second"])
     (number, _), (last, _) = one.after(0)
     assert [original.question for _, original in one.after(number)] == ["Has Jane Roe a cold?"]
     assert one.after(last) == []
@@ -36,7 +40,7 @@ def test_what_is_kept_comes_back_whole_and_once(path):
 
 def test_nothing_of_it_can_be_read_in_the_files(path):
     vault = Vault(path)
-    vault.keep("id", ORIGINAL, "standard")
+    vault.keep("id", "default", ORIGINAL, "standard")
     said = vault.mark("Zorblax Quenneville")
     stored = b"".join(file.read_bytes() for file in path.parent.iterdir())
     vault.close()
@@ -58,7 +62,7 @@ def test_a_vault_that_is_not_there_is_empty_and_stays_away(path):
 
 def test_without_its_key_a_vault_is_of_no_use(path):
     vault = Vault(path)
-    vault.keep("id", ORIGINAL, "standard")
+    vault.keep("id", "default", ORIGINAL, "standard")
     vault.close()
     key = path.with_name("vault.key")
     kept = key.read_text()
