@@ -137,9 +137,14 @@ def block(lines: Iterable[Line]) -> str:
     return "\n".join(f"{line.n}. {line.text}" for line in lines)
 
 
+def content_words(text: str) -> frozenset[str]:
+    """Return the words of a text that mean something, without endings; linking words (of, the, is ...) are left out."""
+    return frozenset(verb(noun(word)) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)
+
+
 def adds_words(text: str, *others: str) -> bool:
     """Return whether `text` has a word that `others` lack; endings and linking words (of, the, is ...) do not count."""
-    return bool(_content_words(text).difference(*(_content_words(other) for other in others)))
+    return bool(content_words(text).difference(*(content_words(other) for other in others)))
 
 
 def _of_evidence(item: Evidence, rank: int) -> Candidate:
@@ -187,7 +192,3 @@ def _short_enough(
         else:
             kept.append(item)
     return kept
-
-
-def _content_words(text: str) -> frozenset[str]:
-    return frozenset(verb(noun(word)) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)
