@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from . import options
-from .output import Force, require_harmless
+from .output import Force, require_picture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -204,9 +204,7 @@ def picture(
 
     from . import render
 
-    if output.suffix not in {".svg", ".png", ".pdf"} or not output.parent.is_dir():
-        raise ConfigurationError(f"{output} can be no picture", hint="Name a .svg, .png or .pdf in a folder that is there.")
-    require_harmless(output, settings.own_files, force=force)
+    require_picture(output, settings, force=force)
     outcomes: dict[float, list[Record]] = {}
     for folder in folders:
         asked_under = read_about(folder)["settings"]

@@ -26,6 +26,7 @@ PANELS = {
         *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order"),
         *("token_budget", "relevance"),
     ),
+    "Edge": ("candidates", "agreement"),
 }
 """By panel of the help: the settings that have a flag there."""
 NAMES = {

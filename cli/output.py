@@ -62,5 +62,14 @@ def require_harmless(output: Path, own_files: tuple[Path, ...], *, force: bool) 
         raise ConfigurationError(f"{output} already exists", hint="Give --force to replace it, or name another file.")
 
 
+def require_picture(output: Path, settings: "Settings", *, force: bool) -> None:
+    """Raise ConfigurationError where a picture cannot be drawn to this place, or must not be (`require_harmless`)."""
+    from drag_graph.errors import ConfigurationError
+
+    if output.suffix not in {".svg", ".png", ".pdf"} or not output.parent.is_dir():
+        raise ConfigurationError(f"{output} can be no picture", hint="Name a .svg, .png or .pdf in a folder that is there.")
+    require_harmless(output, settings.own_files, force=force)
+
+
 def _is_same(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.samefile(other)

@@ -169,6 +169,10 @@ class Settings(BaseSettings):
     token_budget: PositiveInt = Field(1024, description="Tokens of lines.")
     relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant; by embedder.")
 
+    # The edge of a distributed graph
+    candidates: PositiveInt = Field(3, description="Answers to a question, by which an edge tells whether it is sure.")
+    agreement: Fraction = Field(0.5, description="How far they have to agree; else the cloud is asked.")
+
     # Logs
     log_json: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "warning"

@@ -13,7 +13,7 @@ from drag_graph.ask.answer import is_correct, make_answer, no_answer
 from drag_graph.ask.asked import AnswersReport, Asked
 from drag_graph.ask.audit import NO_FILTER, snapshot
 from drag_graph.ask.find import Finder, Found
-from drag_graph.ask.lines import block, select_lines
+from drag_graph.ask.lines import block, select_lines, selections
 from drag_graph.ask.prompt import assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.identity import sha256_of
@@ -82,6 +82,21 @@ class Asker:
         if question.withheld:
             raise Withheld(question.withheld)
         return self._keep([self._answer(question, self._finder.find(question.asked))])[0]
+
+    def several(self, query: Query, number: int) -> list[Asked]:
+        """Answer a question `number` times: with all its lines, then each time without other ones of them.
+
+        None is kept: choose one, and `keep` it. Where nothing relevant is stored there is one answer. Raises as `ask` does.
+        """
+        question = self._entered(query)
+        if question.withheld:
+            raise Withheld(question.withheld)
+        found = self._finder.find(question.asked)
+        return [self._answer(question, replace(found, candidates=lines)) for lines in selections(found.candidates, number)]
+
+    def keep(self, asked: Asked) -> Asked:
+        """Store an answer of `several`; return it with what became of it."""
+        return self._keep([asked])[0]
 
     def ask_text(self, text: str, options: Sequence[str] = ()) -> Asked:
         """Ask a question as `ask`. Raises QueryInvalid, too, when it is none."""

@@ -113,6 +113,13 @@ def select_lines(
     return Selection(lines, tuple(dropped), tokens)
 
 
+def selections(candidates: Sequence[Candidate], number: int) -> list[tuple[Candidate, ...]]:
+    """Return all candidates and, `number - 1` times, all but some: each time others. Without candidates, once none."""
+    parts = number - 1 if candidates else 0
+    rest = (tuple(one for place, one in enumerate(candidates) if place % parts != part) for part in range(parts))
+    return [tuple(candidates), *rest]
+
+
 def numbered(candidates: Iterable[Candidate]) -> tuple[Line, ...]:
     """Return candidates as lines 1 to n; one without a score gets 0."""
     return tuple(

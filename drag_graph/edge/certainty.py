@@ -8,7 +8,7 @@ Pure functions: the candidates and their vectors come in.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from drag_graph.ask.lines import content_words
 from drag_graph.graph.vetoes import statements_differ
 from drag_graph.ports.vectors import Vectors
 
-AGREEMENT = 0.7
-"""What the candidates have to agree by where nobody calibrated it (`drag-graph edge calibrate`)."""
 LACKING = 0.5
 """The share of candidates that say they lack information from which on an answer is not sure."""
 _THINGS = r"(?:information|context|evidence|details?|data)"
@@ -35,10 +33,14 @@ _LACK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LocalAnswer:
-    """One of the answers that a student gave to one question. `label` is the letter of an option, where there are some."""
+    """One of the answers that a student gave to one question.
+
+    Where it has options, `label` is the letter of one, and `probabilities` are those of all, if the student tells them.
+    """
 
     text: str
     label: str | None = None
+    probabilities: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +58,17 @@ class Verdict:
     why: str = ""
 
 
-def judge(candidates: Sequence[LocalAnswer], vectors: Vectors, threshold: float = AGREEMENT) -> Verdict:
+def judge(candidates: Sequence[LocalAnswer], vectors: Vectors, threshold: float) -> Verdict:
     """Return whether the candidates, whose texts have these unit vectors (a row each), make a sure answer.
 
-    At least one candidate is needed; one alone agrees with itself. With options they agree where they choose the same one. Else
-    a pair's agreement is the mean of the cosine, the Jaccard index of the words that mean something, and whether the claims
-    are consistent (numbers, denials, opposites).
+    At least one candidate is needed. With options, a pair agrees by the probability that both choose the same one, where the
+    student tells probabilities; else, whether they do. Without options it is the mean of the cosine, the Jaccard index of the
+    words that mean something, and whether the claims are consistent (numbers, denials, opposites).
     """
     agreements = _agreements(candidates, vectors)
     best = int(agreements.mean(axis=1).argmax())
     pairs = [agreements[one, other] for one, other in combinations(range(len(candidates)), 2)]
-    agreement = round(float(np.mean(pairs)) if pairs else 1.0, 6)
+    agreement = round(float(np.mean(pairs or agreements)), 6)
     lacking = round(sum(lacks(one.text) for one in candidates) / len(candidates), 6)
     why = ""
     if lacking >= LACKING:
@@ -82,15 +84,17 @@ def lacks(text: str) -> bool:
 
 
 def _agreements(candidates: Sequence[LocalAnswer], vectors: Vectors) -> Vectors:
-    """Return how far each candidate agrees with each, as a symmetric matrix with ones on its diagonal."""
-    agreements = np.eye(len(candidates), dtype=np.float32)
-    for one, other in combinations(range(len(candidates)), 2):
+    """Return how far each candidate agrees with each, as a symmetric matrix."""
+    agreements = np.empty((len(candidates), len(candidates)), dtype=np.float32)
+    for one, other in combinations_with_replacement(range(len(candidates)), 2):
         value = _agreement(candidates[one], candidates[other], float(vectors[one] @ vectors[other]))
         agreements[one, other] = agreements[other, one] = value
     return agreements
 
 
 def _agreement(one: LocalAnswer, other: LocalAnswer, cosine: float) -> float:
+    if one.probabilities and other.probabilities:
+        return sum(p * q for p, q in zip(one.probabilities, other.probabilities, strict=True))
     if one.label or other.label:
         return float(one.label == other.label)
     words, others = content_words(one.text), content_words(other.text)

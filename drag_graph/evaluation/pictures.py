@@ -1,6 +1,6 @@
 """Pictures of outcomes: accuracy by mode, tokens against accuracy, calibration, and a sweep over a setting (extra `eval`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -31,16 +31,14 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
     modes = by_mode(records)
     measured = {mode: figures(found) for mode, found in modes.items()}
     return [
-        _picture(folder / "accuracy.svg", lambda axes: _accuracy(axes, measured)),
-        _picture(folder / "tokens.svg", lambda axes: _tokens(axes, measured)),
-        _picture(folder / "calibration.svg", lambda axes: _calibration(axes, modes)),
+        draw_picture(folder / "accuracy.svg", lambda axes: _accuracy(axes, measured)),
+        draw_picture(folder / "tokens.svg", lambda axes: _tokens(axes, measured)),
+        draw_picture(folder / "calibration.svg", lambda axes: _calibration(axes, modes)),
     ]
 
 
 def draw_sweep(outcomes: Mapping[float, Sequence[Record]], over: str, path: Path) -> Path:
     """Draw accuracy by mode over the values of a setting. Raises MissingExtra, InputError for fewer than two values."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("pictures need matplotlib", hint=HINT)
     if len(outcomes) < 2:  # noqa: PLR2004 - a line needs two points
         raise InputError(
             f"the outcomes differ in no value of {over}", hint="Give outcomes that were asked under different ones."
@@ -56,17 +54,20 @@ def draw_sweep(outcomes: Mapping[float, Sequence[Record]], over: str, path: Path
         axes.set_xticks(values)
         axes.legend()
 
-    return _picture(path, sweep)
+    return draw_picture(path, sweep)
 
 
-def _picture(path: Path, fill: Any) -> Path:
+def draw_picture(path: Path, fill: Callable[["Axes"], None], label: str = "accuracy, %") -> Path:
+    """Draw one picture: `fill` draws on its axes. Raises MissingExtra."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("pictures need matplotlib", hint=HINT)
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     with mpl.rc_context(_COLUMNS):
         figure = Figure(figsize=_SIZE)
         axes = figure.add_subplot()
-        axes.set_ylabel("accuracy, %")
+        axes.set_ylabel(label)
         fill(axes)
         figure.savefig(path, metadata={"Date": None})
     return path

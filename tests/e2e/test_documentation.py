@@ -24,6 +24,7 @@ COMMANDS = [
     "config",
     "eval run",
     "eval compare",
+    "edge calibrate",
     "privacy check",
     "privacy reveal",
     "privacy scan",

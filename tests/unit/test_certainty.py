@@ -51,27 +51,34 @@ def test_the_same_option_is_agreement_whatever_the_words_are():
     assert not verdict.is_sure
     assert "0.33" in verdict.why
     assert verdict.best in {0, 1}
-    assert judge(chosen[:2], alike(2)).is_sure
+    assert judge(chosen[:2], alike(2), 0.7).is_sure
+
+
+def test_probabilities_agree_by_the_chance_of_one_choice():
+    chosen = [LocalAnswer("water", "A", (0.6, 0.4)), LocalAnswer("water", "A", (0.9, 0.1))]
+    assert judge(chosen, alike(2), 0.5).agreement == pytest.approx(0.6 * 0.9 + 0.4 * 0.1)
+    assert judge(chosen[:1], alike(1), 0.5).agreement == pytest.approx(0.6**2 + 0.4**2)
+    assert judge([LocalAnswer("water", "A", (1.0, 0.0)), LocalAnswer("fire", "B", (0.0, 1.0))], alike(2), 0.5).agreement == 0
 
 
 def test_a_reply_that_chooses_no_option_agrees_with_none():
-    assert judge([LocalAnswer("water", "A"), LocalAnswer("either")], alike(2)).agreement == 0
+    assert judge([LocalAnswer("water", "A"), LocalAnswer("either")], alike(2), 0.7).agreement == 0
 
 
 def test_open_answers_agree_by_words_vectors_and_claims():
     same = [LocalAnswer("Einstein was born in Ulm."), LocalAnswer("Einstein was born in Ulm")]
-    assert judge(same, alike(2)).agreement == 1
+    assert judge(same, alike(2), 0.7).agreement == 1
     years = [LocalAnswer("He was born in 1879."), LocalAnswer("He was born in 1880.")]
     words = len({"he", "born"}) / len({"he", "born", "1879", "1880"})
-    assert judge(years, alike(2)).agreement == pytest.approx((1 + words + 0) / 3, abs=1e-6)
+    assert judge(years, alike(2), 0.7).agreement == pytest.approx((1 + words + 0) / 3, abs=1e-6)
     denied = [LocalAnswer("The Moon causes the tides."), LocalAnswer("The Moon does not cause the tides.")]
-    assert judge(denied, alike(2)).agreement <= 2 / 3 + 1e-6
+    assert judge(denied, alike(2), 0.7).agreement <= 2 / 3 + 1e-6
 
 
 def test_unlike_vectors_and_words_do_not_agree():
     texts = [LocalAnswer("Paris"), LocalAnswer("London")]
     vectors = np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
-    assert judge(texts, vectors).agreement == pytest.approx(1 / 3, abs=1e-6), "claims that do not contradict, and no more"
+    assert judge(texts, vectors, 0.7).agreement == pytest.approx(1 / 3, abs=1e-6), "claims that do not contradict, and no more"
 
 
 def test_the_best_is_the_one_that_agrees_most_with_the_others():
@@ -89,4 +96,4 @@ def test_half_of_them_lacking_information_is_enough_to_ask_others():
 
 
 def test_one_candidate_agrees_with_itself():
-    assert judge([LocalAnswer("Paris")], alike(1)).is_sure
+    assert judge([LocalAnswer("Paris")], alike(1), 0.7).is_sure
