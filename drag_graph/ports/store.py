@@ -12,6 +12,7 @@ from drag_graph.ports.search import GraphSearch
 
 if TYPE_CHECKING:
     from drag_graph.ports.concepts import ConceptStore
+    from drag_graph.ports.registry import EdgeRegistry
 
 SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
 Replace = bool | Literal["never", "always", "add"]
@@ -120,6 +121,10 @@ class GraphStore(Protocol):
     def search(self) -> GraphSearch:
         """Searching all subgraphs of the namespace together."""
 
+    @property
+    def registry(self) -> "EdgeRegistry":
+        """The edges of a cloud, and their summaries."""
+
     def __enter__(self) -> Self:
         """Open the store."""
 
@@ -143,7 +148,7 @@ class GraphStore(Protocol):
 
         One that is `claimed` is recorded. Raises StoreUnfit, in words, when another one filled the namespace. It writes even
         where nothing changes, so that a store that may only be read is refused before a model is asked; opened for reading
-        only, it compares alone. While no query is stored, another may claim the namespace; then it is the first `save` of this
+        only, it compares alone. While no source and no summary of an edge is stored, another may claim the namespace; then it is the first `save` of this
         store that raises.
         """
 

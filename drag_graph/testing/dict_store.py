@@ -30,6 +30,7 @@ from drag_graph.stores.shared import migrate
 from drag_graph.stores.shared.records import answer_records, subgraph_records
 from drag_graph.testing.builders import expected
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written
+from drag_graph.testing.dict_registry import DictRegistry, Edges
 from drag_graph.testing.dict_search import DictSearch
 
 KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
@@ -44,6 +45,7 @@ class Content:
     aggregations: dict[str, Aggregation] = field(default_factory=dict)
     embedder: tuple[str, int] | None = None
     links: Links = field(default_factory=Links)
+    edges: Edges = field(default_factory=Edges)
 
 
 @dataclass
@@ -80,6 +82,10 @@ class DictStore:
     def search(self) -> DictSearch:
         return DictSearch(self.content)
 
+    @property
+    def registry(self) -> DictRegistry:
+        return DictRegistry(self._namespace, self.content)
+
     def __enter__(self) -> Self:
         return self
 
@@ -110,7 +116,7 @@ class DictStore:
             return content.embedder
 
     def _claim(self, content: Content, wanted: tuple[str, int]) -> None:
-        if content.embedder is not None and content.subgraphs:
+        if content.embedder is not None and (content.subgraphs or any(content.edges.summaries.values())):
             check_embedder(content.embedder, wanted, f"namespace {self._namespace!r}")
         content.embedder = wanted
 

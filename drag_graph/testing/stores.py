@@ -21,6 +21,7 @@ from drag_graph.testing.contract.linking import ConceptContract
 from drag_graph.testing.contract.linking_beside import BesideContract
 from drag_graph.testing.contract.looking import StatisticsContract
 from drag_graph.testing.contract.refreshing import RefreshContract
+from drag_graph.testing.contract.registering import RegistryContract
 from drag_graph.testing.contract.saving import SavingContract
 
 __all__ = ["FLAWS", "HISTORY_FLAWS", "GraphStoreContract", "OpenStore", "Tamper"]
@@ -37,6 +38,7 @@ class GraphStoreContract(
     ExchangeContract,
     DocumentContract,
     SecondTeacherContract,
+    RegistryContract,
     StatisticsContract,
     StoreContract,
 ):

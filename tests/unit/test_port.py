@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 
 from drag_graph.ports.concepts import ConceptStore
+from drag_graph.ports.registry import EdgeRegistry
 from drag_graph.ports.search import GraphSearch
 from drag_graph.ports.store import GraphStore
 from drag_graph.testing.dict_concepts import DictConcepts
+from drag_graph.testing.dict_registry import DictRegistry
 from drag_graph.testing.dict_search import DictSearch
 from drag_graph.testing.dict_store import DictStore
 
-MOST = 25
+MOST = 32
 ENGINES = Path(__file__).parents[2] / "docs" / "engines.md"
-PARTS = {GraphStore: DictStore, ConceptStore: DictConcepts, GraphSearch: DictSearch}
+PARTS = {GraphStore: DictStore, ConceptStore: DictConcepts, GraphSearch: DictSearch, EdgeRegistry: DictRegistry}
 BESIDE = {DictStore: {"content"}, DictConcepts: {"records"}}
 """What the parts of the store in memory lend each other."""
 
@@ -36,5 +38,5 @@ def test_the_store_in_memory_implements_exactly_the_port(port):
 
 def test_the_page_for_a_new_engine_names_every_method():
     table = re.findall(r"^\|.*\|$", ENGINES.read_text(encoding="utf-8"), re.MULTILINE)
-    named = set(re.findall(r"`(?:search\.|concepts\.)?(\w+)`", " ".join(row.split("|")[2] for row in table)))
+    named = set(re.findall(r"`(?:search\.|concepts\.|registry\.)?(\w+)`", " ".join(row.split("|")[2] for row in table)))
     assert named == set().union(*map(methods, PARTS))

@@ -10,6 +10,7 @@ from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.concepts import LadybugConcepts
 from drag_graph.stores.ladybug.engine import READ_PATIENCE, LadybugTransaction, Row
 from drag_graph.stores.ladybug.read import read_subgraphs
+from drag_graph.stores.ladybug.registry import LadybugRegistry
 from drag_graph.stores.ladybug.search import LadybugSearch
 from drag_graph.stores.shared.store import LAST, SharedStore
 
@@ -21,9 +22,10 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
     """The `GraphStore` port on a file; see there for what each method promises."""
 
     _search: LadybugSearch | None = None
+    _registry: LadybugRegistry | None = None
 
     def _release(self) -> None:
-        self._search = None
+        self._search = self._registry = None
         super()._release()
 
     def compact(self, patience: float = READ_PATIENCE) -> None:
@@ -39,6 +41,12 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
     @property
     def concepts(self) -> LadybugConcepts:
         return LadybugConcepts(self, self.search.index)
+
+    @property
+    def registry(self) -> LadybugRegistry:
+        if self._registry is None:
+            self._registry = LadybugRegistry(self)
+        return self._registry
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         if not source_ids:

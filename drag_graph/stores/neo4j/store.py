@@ -14,6 +14,7 @@ from drag_graph.stores.neo4j import rows
 from drag_graph.stores.neo4j.access import Neo4jAccess
 from drag_graph.stores.neo4j.concepts import Neo4jConcepts
 from drag_graph.stores.neo4j.connection import IdTaken, Work
+from drag_graph.stores.neo4j.registry import Neo4jRegistry
 from drag_graph.stores.neo4j.search import Neo4jSearch
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.store import LAST, SharedStore
@@ -44,6 +45,10 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
     @property
     def search(self) -> Neo4jSearch:
         return Neo4jSearch(self)
+
+    @property
+    def registry(self) -> Neo4jRegistry:
+        return Neo4jRegistry(self)
 
     # ---- subgraphs
 

@@ -22,6 +22,7 @@ from drag_graph.ports.store import (
 from drag_graph.stores.shared.concepts import SharedConcepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
 from drag_graph.stores.shared.records import answer_records, link, subgraph_records
+from drag_graph.stores.shared.registry import SharedRegistry
 from drag_graph.stores.shared.rows import answer_of, linked_edge_of
 from drag_graph.stores.shared.transaction import EngineTransaction, Result, Row
 
@@ -54,6 +55,11 @@ class SharedStore(ABC, Generic[EngineTransaction]):
     @property
     @abstractmethod
     def concepts(self) -> SharedConcepts:
+        """See GraphStore."""
+
+    @property
+    @abstractmethod
+    def registry(self) -> SharedRegistry:
         """See GraphStore."""
 
     @abstractmethod

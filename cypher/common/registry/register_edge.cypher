@@ -1,0 +1,8 @@
+// what: writes an edge, unless one of its id is there
+// parameters: namespace, id, name, token_sha256, created_at
+// returns: one row: token_sha256 (that of the edge that is there now)
+MERGE (e:Edge {id: $id})
+ON CREATE SET
+  e.namespace = $namespace, e.name = $name, e.token_sha256 = $token_sha256, e.created_at = $created_at, e.seen_at = '',
+  e.refused = 0
+RETURN e.token_sha256 AS token_sha256

@@ -1,0 +1,7 @@
+// what: reads the vectors of those of these summaries that have one
+// parameters: namespace, ids
+// returns: one row a vector: id, embedding
+UNWIND $ids AS id
+MATCH (s:Summary {id: id})
+WHERE s.namespace = $namespace AND size(s.embedding) > 0
+RETURN s.id AS id, s.embedding AS embedding

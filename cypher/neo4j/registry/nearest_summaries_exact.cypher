@@ -1,0 +1,12 @@
+// what: ranks all summaries of the namespace by their cosine to a vector
+// parameters: namespace, vector, k
+// returns: one row: hits (maps of edge_id, edge, key, text, score; nearest first, at most k)
+MATCH (s:Summary)
+WHERE s.namespace = $namespace AND s.id IS NOT NULL AND size(s.embedding) = size($vector)
+  AND any(x IN s.embedding WHERE x <> 0.0)
+WITH s, 2.0 * vector.similarity.cosine(s.embedding, $vector) - 1.0 AS score
+MATCH (e:Edge {id: s.edge_id})
+WITH e, s, score
+ORDER BY score DESC, s.id
+LIMIT $k
+RETURN collect({edge_id: e.id, edge: e.name, key: s.key, text: s.text, score: score}) AS hits
