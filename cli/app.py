@@ -12,7 +12,7 @@ import typer
 
 from drag_graph.errors import DragGraphError
 
-from . import db, edge, evaluate, graph, privacy, runs, tape
+from . import cloud, db, edge, evaluate, graph, privacy, runs, tape
 from .aggregate import aggregate
 from .answers import answers, ask, audit, show
 from .config import config
@@ -56,7 +56,16 @@ for command in (distill, refresh, link, ask, answers, audit, show, aggregate, ex
     app.command()(command)
 app.command("import")(import_)
 evaluate.app.command()(table)
-GROUPS = {"runs": runs, "tape": tape, "graph": graph, "db": db, "eval": evaluate, "privacy": privacy, "edge": edge}
+GROUPS = {
+    "runs": runs,
+    "tape": tape,
+    "graph": graph,
+    "db": db,
+    "eval": evaluate,
+    "privacy": privacy,
+    "edge": edge,
+    "cloud": cloud,
+}
 for name, group in GROUPS.items():
     app.add_typer(group.app, name=name)
 app.command()(config)

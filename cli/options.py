@@ -26,7 +26,8 @@ PANELS = {
         *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order"),
         *("token_budget", "relevance"),
     ),
-    "Edge": ("candidates", "agreement"),
+    "Edge": ("cloud", "cloud_ca", "edge_name", "insecure", "release", "candidates", "agreement"),
+    "Cloud": ("asked_summaries", "asked_edges", "asked_seconds"),
 }
 """By panel of the help: the settings that have a flag there."""
 NAMES = {
@@ -34,6 +35,10 @@ NAMES = {
     "ray_address": ("--address",),
     "ray_processes": ("--processes",),
     "top_k": ("--top-k", "-k"),
+    "edge_name": ("--name",),
+    "asked_summaries": ("--summaries",),
+    "asked_edges": ("--edges",),
+    "asked_seconds": ("--deadline",),
     "rank_relations": ("--rank-relations/--no-rank-relations",),
 }
 """The names of a flag that is not just called as its setting is."""

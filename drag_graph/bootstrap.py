@@ -37,6 +37,7 @@ from drag_graph.providers.away import Check, unchecked
 from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
+    from drag_graph.cloud.service import Cloud
     from drag_graph.engines.ray import RayDistillation
     from drag_graph.privacy.gate import PrivacyGate
     from drag_graph.teachers.batch.teacher import BatchTeacher
@@ -192,6 +193,17 @@ class Session:
         if self.store.embedder() is not None:
             self.store.embedder((self.embedder.name, self.embedder.dimension))
         return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, on_progress)
+
+    def cloud(self) -> "Cloud":
+        """Return the cloud whose memory this store is (docs/edges.md). Raises as `asker` does."""
+        from drag_graph.cloud.board import WorkBoard
+        from drag_graph.cloud.question import CloudAsker
+        from drag_graph.cloud.service import Cloud
+
+        self.store.embedder((self.embedder.name, self.embedder.dimension))
+        board = WorkBoard()
+        asker = CloudAsker(self.settings, self.store.registry, self.embedder, self.student(), board)
+        return Cloud(self.store, self.embedder, asker, board)
 
     def student(self) -> Student:
         """Return the student that the settings name."""

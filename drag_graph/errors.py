@@ -17,6 +17,9 @@ later can help (`retryable`).
     |   |-- ModelAccessDenied                  the key is missing or refused
     |   |-- UnknownModel                       the provider does not know the name
     |   `-- MissingExtra                       an optional package is not installed
+    |-- CloudError                    exit 4   the cloud of edges cannot be asked (docs/edges.md)
+    |   |-- CloudUnavailable                   down, timed out, or on its way up again (retryable)
+    |   `-- CloudRefused                       does not know the edge, is another, or says what is no answer
     |-- ReplyError                    exit 1   one reply is unusable: the query is quarantined, the others go on
     |   |-- MalformedReply                     not the JSON asked for, after repair and asking again
     |   |-- TruncatedReply                     cut off by the provider's length limit
@@ -124,6 +127,22 @@ class UnknownModel(ModelError):  # noqa: N818
 
 class MissingExtra(ModelError):  # noqa: N818
     """An optional package is not installed; the hint is the command that installs it."""
+
+
+class CloudError(DragGraphError):
+    """The cloud of edges cannot be asked."""
+
+    exit_code = 4
+
+
+class CloudUnavailable(CloudError):  # noqa: N818 - reads as what happened
+    """The cloud is down, timed out, or is on its way up again."""
+
+    retryable = True
+
+
+class CloudRefused(CloudError):  # noqa: N818
+    """The cloud does not know the edge, is not the one that the edge knows, or says what is no answer."""
 
 
 class ReplyError(DragGraphError):

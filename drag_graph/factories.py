@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distil.estimate import Pricing
-from drag_graph.errors import ConfigurationError
+from drag_graph.errors import ConfigurationError, MissingExtra
 from drag_graph.ledger import Ledger
 from drag_graph.ports.models import Embedder, Student, Teacher
 from drag_graph.ports.runs import RecordedQuery, Run
@@ -124,6 +125,12 @@ def opened_vault(settings: Settings) -> Iterator["Vault"]:
         yield vault
     finally:
         vault.close()
+
+
+def check_serving() -> None:
+    """Raise MissingExtra where what the services need is not installed."""
+    if missing := [package for package in ("fastapi", "uvicorn") if find_spec(package) is None]:
+        raise MissingExtra(f"the service needs {', '.join(missing)}", hint="pip install 'drag-graph[serve]'")
 
 
 def check_teacher(settings: Settings) -> None:

@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
 from drag_graph.model import Domain, Merge, Mode, Scoring, Strategy
+from drag_graph.variables import belongs_to
 
 CONFIG_FILE = "drag-graph.toml"
 PREFIX = "DRAG_GRAPH_"
@@ -30,24 +31,6 @@ NEO4J_VARIABLES = {
     "neo4j_database": "NEO4J_DATABASE",
 }
 DEFAULT_STORE = ".drag-graph/graph.lbug"
-_FAMILIES: dict[str, tuple[str, ...]] = {
-    "bedrock": ("AWS_",),
-    "sagemaker": ("AWS_",),
-    "vertex_ai": ("VERTEX", "GOOGLE_"),
-    "gemini": ("GOOGLE_",),
-    "azure": ("AZURE_",),
-    "huggingface": ("HF_",),
-    "together_ai": ("TOGETHER_",),
-    "fireworks_ai": ("FIREWORKS_",),
-    "perplexity": ("PERPLEXITYAI_",),
-    "friendliai": ("FRIENDLI_",),
-    "watsonx": ("WX_", "WML_"),
-    "volcengine": ("ARK_",),
-    "cohere": ("CO_",),
-    "openrouter": ("OR_",),
-    "vercel_ai_gateway": ("VERCEL_",),
-}
-"""How the variables of providers (or of all whose names begin so) begin, beside their own names."""
 
 Privacy = Literal["strict", "standard", "off"]
 PositiveInt = Annotated[int, Field(ge=1)]
@@ -169,9 +152,21 @@ class Settings(BaseSettings):
     token_budget: PositiveInt = Field(1024, description="Tokens of lines.")
     relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant; by embedder.")
 
-    # The edge of a distributed graph
+    # An edge of a cloud (docs/edges.md)
     candidates: PositiveInt = Field(3, description="Answers to a question, by which an edge tells whether it is sure.")
     agreement: Fraction = Field(0.5, description="How far they have to agree; else the cloud is asked.")
+    cloud: BaseUrl = Field("", description="The cloud's address, of an edge.")
+    cloud_ca: Place = Field("", description="A file of certificates to know the cloud by; by default those of this machine.")
+    cloud_token: SecretStr = SecretStr("")
+    edge_name: str = Field("", description="What the cloud calls this edge.")
+    insecure: bool = Field(default=False, description="Let bytes go over a network in the clear.")
+    release: Literal["nothing", "passages"] = Field("nothing", description="What the cloud may have beside summaries.")
+    never_leave: tuple[str, ...] = Field((), description="Sources of which nothing leaves: ids, names, globs of names.")
+
+    # A cloud
+    asked_summaries: PositiveInt = Field(3, description="The best summaries that say whom to ask (m).")
+    asked_edges: PositiveInt = Field(2, description="Edges that are asked (k).")
+    asked_seconds: Annotated[float, Field(gt=0, le=600)] = Field(10.0, description="Seconds that edges have to answer.")
 
     # Logs
     log_json: bool = False
@@ -220,17 +215,35 @@ class Settings(BaseSettings):
     @property
     def vault_path(self) -> Path:
         """Where the originals of what was generalised are: beside the ledger."""
+        return self._beside_ledger("vault")
+
+    @property
+    def edge_token_path(self) -> Path:
+        """Where an edge's token is: beside the ledger."""
+        return self._beside_ledger("edge-token")
+
+    @property
+    def traffic_path(self) -> Path:
+        """Where is counted what left an edge and what came: beside the ledger."""
+        return self._beside_ledger("traffic")
+
+    @property
+    def operator_path(self) -> Path:
+        """Where a cloud that serves says how `cloud edges` reaches it: beside the ledger."""
+        return self._beside_ledger("operator")
+
+    def _beside_ledger(self, suffix: str) -> Path:
         ledger = self.ledger_path
-        return ledger.with_name(f"{ledger.name.removesuffix('.ledger')}.vault")
+        return ledger.with_name(f"{ledger.name.removesuffix('.ledger')}.{suffix}")
 
     @property
     def own_files(self) -> tuple[Path, ...]:
         """What no output may be written to; nor what is beside these under a longer name."""
         named = tuple(Path(name.partition(":")[2]) for name in (self.teacher,) if name.startswith(("curated:", "tape:")))
         store = () if self.uses_neo4j else (Path(self.store).expanduser(),)
-        own = (self.ledger_path, self.vault_path)
+        own = (self.ledger_path, self.vault_path, self.traffic_path)
         beside = (path.with_name(f"{path.name}-{part}") for path in own for part in ("wal", "shm"))
-        return (*store, *own, *beside, self.vault_path.with_name("vault.key"), *named)
+        return (*store, *own, *beside, self.vault_path.with_name("vault.key"), self.edge_token_path, self.operator_path, *named)
 
 
 class _Neo4jVariables(PydanticBaseSettingsSource):
@@ -348,20 +361,8 @@ def prepare_ray(address: str) -> str:
 
 
 def provider_variables(provider: str) -> dict[str, SecretStr]:
-    """Return the variables of the environment that LiteLLM reads for a model provider, which is named as LiteLLM names it.
-
-    They are those whose names begin with the provider's own, whatever underscores it has (`VERTEXAI_`, `VERTEX_AI_`), or
-    with those under which its makers keep theirs (`AWS_` for bedrock).
-    """
-    own = provider.removeprefix("text-completion-").removesuffix("_chat").replace("-", "_")
-    families = next((more for stem, more in _FAMILIES.items() if own.startswith(stem)), ())
-
-    def belongs(name: str) -> bool:
-        parts = name.split("_")
-        begins = {"".join(parts[:number]) for number in range(1, len(parts))}
-        return own.replace("_", "").upper() in begins or name.startswith(families)
-
-    return {name: SecretStr(value) for name, value in os.environ.items() if value and belongs(name)}
+    """Return the variables of the environment that LiteLLM reads for a model provider (`drag_graph.variables`)."""
+    return {name: SecretStr(value) for name, value in os.environ.items() if value and belongs_to(provider, name)}
 
 
 def adopt_variables(variables: Mapping[str, str]) -> None:

@@ -96,3 +96,18 @@ def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         put_back()
+
+
+@contextmanager
+def on_end(act: Callable[[], None]) -> Iterator[None]:
+    """Let every Ctrl-C and SIGTERM call `act`, for a service that runs in other threads. It must be safe in a signal handler.
+
+    Ctrl-C stays ignored where it is, as whoever starts a service in the background has it.
+    """
+    numbers = [signal.SIGTERM] if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else [signal.SIGTERM, signal.SIGINT]
+    before = {number: signal.signal(number, lambda _number, _frame: act()) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

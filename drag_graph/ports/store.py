@@ -148,8 +148,8 @@ class GraphStore(Protocol):
 
         One that is `claimed` is recorded. Raises StoreUnfit, in words, when another one filled the namespace. It writes even
         where nothing changes, so that a store that may only be read is refused before a model is asked; opened for reading
-        only, it compares alone. While no source and no summary of an edge is stored, another may claim the namespace; then it is the first `save` of this
-        store that raises.
+        only, it compares alone. While no source and no summary of an edge is stored, another may claim the namespace; then it
+        is the first `save` of this store that raises.
         """
 
     def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:

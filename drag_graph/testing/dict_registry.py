@@ -74,7 +74,10 @@ class DictRegistry:
             named = {id_: edge.name for id_, edge in content.edges.known.items()}
             every = [(id_, item) for id_, items in content.edges.summaries.items() for item in items.values()]
         hits = [
-            (summary_id(self._namespace, id_, item.key), SummaryHit(id_, named[id_], item.key, item.text, _cosine(item, vector)))
+            (
+                summary_id(self._namespace, id_, item.key),
+                SummaryHit(id_, named[id_], item.key, item.text, _cosine(item, vector)),
+            )
             for id_, item in every
             if any(vector) and any(item.embedding) and len(item.embedding) == len(vector)
         ]

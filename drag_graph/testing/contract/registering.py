@@ -13,6 +13,8 @@ from drag_graph.testing.contract.base import Contract, OpenStore
 
 MANY = 35
 """More summaries than an engine writes or reads in one statement."""
+CROWD = 60
+"""More summaries than a vector index of all namespaces is asked for."""
 
 
 def edge(store: GraphStore, name: str) -> RegisteredEdge:
@@ -88,7 +90,7 @@ class RegistryContract(Contract):
 
     def test_namespaces_have_edges_of_their_own(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(f"{namespace}-other") as store:
-            theirs = registered(store, "ward", [summary(f"s{n}", f"theirs {n}") for n in range(60)])
+            theirs = registered(store, "ward", [summary(f"s{n}", f"theirs {n}") for n in range(CROWD)])
         with open_store(namespace) as store:
             assert store.registry.edges() == store.registry.edges([theirs]) == []
             assert not store.registry.withdraw(theirs)
@@ -97,7 +99,7 @@ class RegistryContract(Contract):
             registered(store, "ward", [summary("s", "ours", 50)])
             assert [hit.text for hit in store.registry.nearest([1.0, 0.0], 3)] == ["ours"]
         with open_store(f"{namespace}-other") as store:
-            assert store.registry.edges()[0].summaries == 60
+            assert store.registry.edges()[0].summaries == CROWD
 
     def test_summaries_keep_their_embedder(self, store: GraphStore) -> None:
         store.embedder(("of-tests", 2))

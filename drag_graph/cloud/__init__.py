@@ -1,0 +1,1 @@
+"""The cloud of many edges: it knows summaries of what they know, and whom to ask (docs/edges.md)."""

@@ -1,0 +1,110 @@
+"""What edges are asked for, from the question to their replies. All of it happens in one event loop, so there are no locks.
+
+An edge fetches its work by long polls; the cloud never opens a connection. Work is handed out again with each poll until it is
+answered or its time is over, so a reply of ours that was lost on the way costs nothing.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from drag_graph.ports.wire import Passages, Work
+
+BETWEEN_POLLS = 10.0
+"""Seconds after which an edge that polls no more is away. It does not poll while it looks for passages."""
+MOST_OPEN = 64
+"""Questions that wait for one edge at the same time."""
+
+
+@dataclass(slots=True)
+class Task:
+    """A question to an edge. `outcome` becomes its passages, or the reason why there are none."""
+
+    edge_id: str
+    work: Work
+    until: float
+    began: float
+    outcome: "asyncio.Future[Passages | str]"
+
+
+@dataclass(slots=True)
+class _Place:
+    """What is known of an edge while the process lives."""
+
+    tasks: dict[str, Task] = field(default_factory=dict)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    polls: int = 0
+    polled_at: float = -BETWEEN_POLLS
+
+
+class WorkBoard:
+    """The open questions to edges."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, _Place] = {}
+        self._is_closed = False
+
+    def is_online(self, edge_id: str) -> bool:
+        """Whether the edge waits for work, or did so a moment ago."""
+        place = self._places.get(edge_id)
+        return place is not None and (place.polls > 0 or time.monotonic() - place.polled_at < BETWEEN_POLLS)
+
+    def give(self, edge_id: str, question: str, options: Sequence[str], seconds: float) -> Task | None:
+        """Ask an edge; None where too much waits for it already."""
+        place = self._places.setdefault(edge_id, _Place())
+        if len(place.tasks) >= MOST_OPEN:
+            return None
+        now = time.monotonic()
+        work = Work(id=secrets.token_urlsafe(24), question=question, options=tuple(options), seconds=seconds)
+        task = Task(edge_id, work, now + seconds, now, asyncio.get_running_loop().create_future())
+        place.tasks[work.id] = task
+        place.news.set()
+        return task
+
+    async def next(self, edge_id: str, seconds: float, gone: "asyncio.Future[Any]") -> Work | None:
+        """Return the edge's oldest open work, or None after so many seconds or when the edge has `gone`."""
+        place = self._places.setdefault(edge_id, _Place())
+        place.polls += 1
+        try:
+            until = time.monotonic() + seconds
+            while not (gone.done() or self._is_closed):
+                place.news.clear()
+                if task := next(iter(place.tasks.values()), None):
+                    return task.work.model_copy(update={"seconds": round(max(0.0, task.until - time.monotonic()), 3)})
+                if (left := until - time.monotonic()) <= 0:
+                    break
+                news: asyncio.Future[Any] = asyncio.ensure_future(place.news.wait())
+                await asyncio.wait([news, gone], timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                news.cancel()
+            return None
+        finally:
+            place.polls -= 1
+            place.polled_at = -BETWEEN_POLLS if gone.done() else time.monotonic()
+
+    def open_task(self, edge_id: str, work_id: str) -> Task | None:
+        """Return the edge's own open work of that id; None where it was answered, is over, another's, or never was."""
+        place = self._places.get(edge_id)
+        return place.tasks.get(work_id) if place else None
+
+    def finish(self, task: Task, outcome: Passages | str) -> None:
+        """Take the one reply to a task, or the reason why it has none."""
+        if place := self._places.get(task.edge_id):
+            place.tasks.pop(task.work.id, None)
+        if not task.outcome.done():
+            task.outcome.set_result(outcome)
+
+    def forget(self, edge_id: str) -> None:
+        """Give up all that an edge was asked for: it was withdrawn."""
+        if place := self._places.pop(edge_id, None):
+            for task in list(place.tasks.values()):
+                if not task.outcome.done():
+                    task.outcome.set_result("it was withdrawn")
+
+    def close(self) -> None:
+        """Let all polls end."""
+        self._is_closed = True
+        for place in self._places.values():
+            place.news.set()
