@@ -49,9 +49,9 @@ def serve(
     from . import render
 
     check_serving()
-    from drag_graph.cloud.serve import Place, served
+    from drag_graph.cloud.serve import ServiceAddress, served
 
-    place = Place(host, port, tls_cert, tls_key, settings.insecure)
+    place = ServiceAddress(host, port, tls_cert, tls_key, settings.insecure)
     place.check()
     ended = threading.Event()
     with (

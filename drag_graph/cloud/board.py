@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from drag_graph.ports.wire import Passages, Work
+from drag_graph.ports.wire import EdgeReply, EdgeWork
 
 BETWEEN_POLLS = 10.0
 """Seconds after which an edge that polls no more is away. It does not poll while it looks for passages."""
@@ -20,21 +20,21 @@ MOST_OPEN = 64
 
 
 @dataclass(slots=True)
-class Task:
+class EdgeTask:
     """A question to an edge. `outcome` becomes its passages, or the reason why there are none."""
 
     edge_id: str
-    work: Work
+    work: EdgeWork
     until: float
     began: float
-    outcome: "asyncio.Future[Passages | str]"
+    outcome: "asyncio.Future[EdgeReply | str]"
 
 
 @dataclass(slots=True)
 class _Place:
     """What is known of an edge while the process lives."""
 
-    tasks: dict[str, Task] = field(default_factory=dict)
+    tasks: dict[str, EdgeTask] = field(default_factory=dict)
     news: asyncio.Event = field(default_factory=asyncio.Event)
     polls: int = 0
     polled_at: float = -BETWEEN_POLLS
@@ -52,19 +52,19 @@ class WorkBoard:
         place = self._places.get(edge_id)
         return place is not None and (place.polls > 0 or time.monotonic() - place.polled_at < BETWEEN_POLLS)
 
-    def give(self, edge_id: str, question: str, options: Sequence[str], seconds: float) -> Task | None:
+    def give(self, edge_id: str, question: str, options: Sequence[str], seconds: float) -> EdgeTask | None:
         """Ask an edge; None where too much waits for it already."""
         place = self._places.setdefault(edge_id, _Place())
         if len(place.tasks) >= MOST_OPEN:
             return None
         now = time.monotonic()
-        work = Work(id=secrets.token_urlsafe(24), question=question, options=tuple(options), seconds=seconds)
-        task = Task(edge_id, work, now + seconds, now, asyncio.get_running_loop().create_future())
+        work = EdgeWork(id=secrets.token_urlsafe(24), question=question, options=tuple(options), seconds=seconds)
+        task = EdgeTask(edge_id, work, now + seconds, now, asyncio.get_running_loop().create_future())
         place.tasks[work.id] = task
         place.news.set()
         return task
 
-    async def next(self, edge_id: str, seconds: float, gone: "asyncio.Future[Any]") -> Work | None:
+    async def next(self, edge_id: str, seconds: float, gone: "asyncio.Future[Any]") -> EdgeWork | None:
         """Return the edge's oldest open work, or None after so many seconds or when the edge has `gone`."""
         place = self._places.setdefault(edge_id, _Place())
         place.polls += 1
@@ -84,12 +84,12 @@ class WorkBoard:
             place.polls -= 1
             place.polled_at = -BETWEEN_POLLS if gone.done() else time.monotonic()
 
-    def open_task(self, edge_id: str, work_id: str) -> Task | None:
+    def open_task(self, edge_id: str, work_id: str) -> EdgeTask | None:
         """Return the edge's own open work of that id; None where it was answered, is over, another's, or never was."""
         place = self._places.get(edge_id)
         return place.tasks.get(work_id) if place else None
 
-    def finish(self, task: Task, outcome: Passages | str) -> None:
+    def finish(self, task: EdgeTask, outcome: EdgeReply | str) -> None:
         """Take the one reply to a task, or the reason why it has none."""
         if place := self._places.get(task.edge_id):
             place.tasks.pop(task.work.id, None)

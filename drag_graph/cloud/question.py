@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from drag_graph import log
 from drag_graph.ask.lines import Candidate, select_lines
 from drag_graph.ask.prompt import assemble
-from drag_graph.cloud.board import Task, WorkBoard
+from drag_graph.cloud.board import EdgeTask, WorkBoard
 from drag_graph.errors import DragGraphError, ModelError
 from drag_graph.graph.arrow import one_line, plain_words
 from drag_graph.ports.models import Embedder, Prompt, Student, StudentReply
 from drag_graph.ports.registry import EdgeRegistry, SummaryHit
-from drag_graph.ports.wire import AskedEdge, CloudAnswer, CloudLine, CloudQuestion, MissingEdge, Passage, Passages
+from drag_graph.ports.wire import AskedEdge, CloudAnswer, CloudLine, CloudQuestion, EdgeReply, MissingEdge, ReleasedPassage
 from drag_graph.settings import Settings
 
 AWAY = "it is not connected"
@@ -34,7 +34,7 @@ class _Contribution:
     edge_id: str
     edge: str
     summaries: int
-    passages: tuple[Passage, ...] = ()
+    passages: tuple[ReleasedPassage, ...] = ()
     withheld: int = 0
     seconds: float = 0.0
     problems: list[str] = field(default_factory=list)
@@ -99,7 +99,7 @@ class CloudAsker:
             one.problems.append(one_line(outcome.problem))
         _take(one, outcome.passages)
 
-    async def _outcome(self, task: Task) -> Passages | str:
+    async def _outcome(self, task: EdgeTask) -> EdgeReply | str:
         try:
             return await asyncio.wait_for(task.outcome, self._settings.asked_seconds)
         except TimeoutError:
@@ -133,7 +133,7 @@ class CloudAsker:
             prompt_tokens=0 if prompt is None else prompt.tokens,
         )
 
-    def _prompt(self, question: CloudQuestion, origin: Mapping[str, tuple[_Contribution, Passage]]) -> Prompt:
+    def _prompt(self, question: CloudQuestion, origin: Mapping[str, tuple[_Contribution, ReleasedPassage]]) -> Prompt:
         """Return the prompt, of the lines that are nearest to the question, whoever sent them."""
         plain = {ref: plain_words(item.text) for ref, (_, item) in origin.items()}
         vectors = self._embedder.embed([question.question, *plain.values()])
@@ -156,7 +156,7 @@ class CloudAsker:
 
 
 def _candidates(
-    origin: Mapping[str, tuple[_Contribution, Passage]], plain: Mapping[str, str], cosines: Mapping[str, float]
+    origin: Mapping[str, tuple[_Contribution, ReleasedPassage]], plain: Mapping[str, str], cosines: Mapping[str, float]
 ) -> Iterable[Candidate]:
     """Yield passages as lines. Each is one physical line, so that no text begins a section of the prompt."""
     for rank, (ref, (one, item)) in enumerate(origin.items()):
@@ -172,7 +172,7 @@ def _chosen(hits: Sequence[SummaryHit], most: int) -> list[_Contribution]:
     return list(found.values())
 
 
-def _take(one: _Contribution, passages: Sequence[Passage]) -> None:
+def _take(one: _Contribution, passages: Sequence[ReleasedPassage]) -> None:
     """Keep what can be true of what an edge sent, and name the rest."""
     possible = [item for item in passages if item.is_possible]
     once = {(item.kind, item.ref): item for item in reversed(possible)}
@@ -183,7 +183,7 @@ def _take(one: _Contribution, passages: Sequence[Passage]) -> None:
         one.problems.append(REPEATED.format(repeated))
 
 
-def _ref(one: _Contribution, item: Passage) -> str:
+def _ref(one: _Contribution, item: ReleasedPassage) -> str:
     """Return what tells a line from those of other edges."""
     return f"{one.edge_id}:{item.kind}:{item.ref}"
 

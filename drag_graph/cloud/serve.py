@@ -25,7 +25,7 @@ PEM = "--tls-cert and --tls-key take PEM files."
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServiceAddress:
     """Where the cloud listens. Port 0 takes any that is free; `certificate` and `key` are files of TLS."""
 
     host: str
@@ -47,7 +47,7 @@ class Place:
 
 
 @contextmanager
-def served(cloud: Cloud, place: Place, operator_file: Path) -> Iterator[str]:
+def served(cloud: Cloud, place: ServiceAddress, operator_file: Path) -> Iterator[str]:
     """Serve while the block runs; lends the address. Both services share a thread and its event loop.
 
     Raises ConfigurationError where the address cannot be had.
@@ -88,7 +88,7 @@ def _bound(host: str, port: int) -> socket.socket:
     return sock
 
 
-def _server(app: Any, place: Place | None) -> Any:
+def _server(app: Any, place: ServiceAddress | None) -> Any:
     import uvicorn
 
     tls: dict[str, Any] = {}
@@ -123,7 +123,7 @@ def _run(loop: asyncio.AbstractEventLoop, servers: list[Any], sockets: list[sock
     loop.close()
 
 
-def _address(sock: socket.socket, place: Place | None) -> str:
+def _address(sock: socket.socket, place: ServiceAddress | None) -> str:
     host, port = sock.getsockname()[:2]
     scheme = "https" if place is not None and place.certificate is not None else "http"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -18,7 +18,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ValidationError
 
 from drag_graph import log
-from drag_graph.cloud.board import Task, WorkBoard
+from drag_graph.cloud.board import EdgeTask, WorkBoard
 from drag_graph.cloud.edges import add_edge, remove_edge
 from drag_graph.cloud.question import CloudAsker
 from drag_graph.errors import DragGraphError, StoreError
@@ -94,10 +94,10 @@ def edge_app(cloud: Cloud) -> FastAPI:
         return edge
 
     @app.post("/v1/hello")
-    async def hello(request: Request) -> wire.Proof:
+    async def hello(request: Request) -> wire.CloudProof:
         body = await _body(request, wire.Hello, "hello")
         known = await asyncio.to_thread(cloud.known_hash, body.name)
-        return wire.Proof(proof=wire.proof_of(known, body.name, body.nonce), version=wire.VERSION)
+        return wire.CloudProof(proof=wire.proof_of(known, body.name, body.nonce), version=wire.VERSION)
 
     @app.post("/v1/questions")
     async def questions(request: Request, edge: Annotated[RegisteredEdge, Depends(caller)]) -> wire.CloudAnswer:
@@ -134,7 +134,7 @@ def _add_summaries(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
 def _add_work(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
     """Add what an edge is asked, and its replies."""
 
-    @app.get("/v1/work", response_model=wire.Work)
+    @app.get("/v1/work", response_model=wire.EdgeWork)
     async def work(request: Request, edge: Annotated[RegisteredEdge, Depends(caller)], wait: float = wire.LONGEST_POLL) -> Any:
         gone = asyncio.ensure_future(_disconnected(request))
         try:
@@ -222,10 +222,10 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-async def _taken(cloud: Cloud, edge: RegisteredEdge, task: Task, request: Request) -> None:
+async def _taken(cloud: Cloud, edge: RegisteredEdge, task: EdgeTask, request: Request) -> None:
     """Take an edge's reply. One that is unusable is the only one, too, and the question goes on without it."""
     try:
-        passages = await _body(request, wire.Passages, "passages")
+        passages = await _body(request, wire.EdgeReply, "passages")
     except HTTPException as error:
         cloud.board.finish(task, f"its reply was refused: {error.detail}")
         await _refused(cloud, edge, error.status_code, str(error.detail))

@@ -60,7 +60,7 @@ class Hello(Body):
     version: int = VERSION
 
 
-class Proof(Body):
+class CloudProof(Body):
     """That the cloud knows the edge: `proof_of` its token's hash, the name and the nonce."""
 
     proof: Hash
@@ -99,7 +99,7 @@ class Stored(Body):
     stored: int
 
 
-class Work(Body):
+class EdgeWork(Body):
     """What the cloud wants of an edge: passages that bear on a question, in so many seconds. The id is good for one reply."""
 
     id: Key
@@ -117,7 +117,7 @@ class DocumentSpan(Body):
     end: int = 0
 
 
-class Passage(Body):
+class ReleasedPassage(Body):
     """A line that an edge releases. `ref` is its own id of the evidence or edge behind it.
 
     `generalised` says that its privacy gate has changed the text.
@@ -140,10 +140,10 @@ class Passage(Body):
         return self.kind == "edge" or self.generalised or len(self.text) <= end - start
 
 
-class Passages(Body):
-    """An edge's reply to a `Work`. `withheld` lines were found and not released; `problem` says why there is nothing."""
+class EdgeReply(Body):
+    """An edge's reply to a `EdgeWork`. `withheld` lines were found and not released; `problem` says why there is nothing."""
 
-    passages: Annotated[tuple[Passage, ...], Field(max_length=MOST_PASSAGES)] = ()
+    passages: Annotated[tuple[ReleasedPassage, ...], Field(max_length=MOST_PASSAGES)] = ()
     withheld: Annotated[int, Field(ge=0)] = 0
     problem: Short = ""
 

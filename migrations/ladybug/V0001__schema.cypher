@@ -57,5 +57,14 @@ CREATE REL TABLE SAME_AS (
 CREATE REL TABLE ANSWERS (FROM Answer TO Source, namespace STRING);
 CREATE REL TABLE USED (FROM Answer TO Evidence, namespace STRING);
 
+// What a cloud knows of its edges (docs/edges.md): who they are, and the summaries that they sent up.
+CREATE NODE TABLE Edge (
+  id STRING PRIMARY KEY, namespace STRING, name STRING, token_sha256 STRING, created_at STRING, seen_at STRING, refused INT64
+);
+CREATE NODE TABLE Summary (
+  id STRING PRIMARY KEY, namespace STRING, edge_id STRING, key STRING, hash STRING, text STRING, embedding DOUBLE[]
+);
+CREATE REL TABLE HAS_SUMMARY (FROM Edge TO Summary, namespace STRING);
+
 CREATE NODE TABLE Migration (version INT64 PRIMARY KEY, name STRING, checksum STRING, applied_at STRING);
 CREATE NODE TABLE StoreInfo (key STRING PRIMARY KEY, namespace STRING, embedder STRING, dimension INT64);

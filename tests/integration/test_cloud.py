@@ -10,7 +10,7 @@ from drag_graph.cloud.board import WorkBoard
 from drag_graph.cloud.edges import add_edge
 from drag_graph.cloud.operator import running_cloud
 from drag_graph.cloud.question import AWAY, LATE, CloudAsker
-from drag_graph.cloud.serve import Place, served
+from drag_graph.cloud.serve import ServiceAddress, served
 from drag_graph.cloud.service import Cloud
 from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import ConfigurationError
@@ -68,7 +68,7 @@ def cloud():
 
 @pytest.fixture(scope="module")
 def address(cloud, operator_file):
-    with served(cloud, Place("127.0.0.1", 0), operator_file) as address:
+    with served(cloud, ServiceAddress("127.0.0.1", 0), operator_file) as address:
         yield address
 
 
@@ -306,7 +306,7 @@ def test_the_operators_service_takes_its_token(store, address, operator_file, tm
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7"])
 def test_a_network_takes_tls_or_the_word_for_it(host, tmp_path):
     with pytest.raises(ConfigurationError, match="could be read on the way"):
-        Place(host, 0).check()
-    Place(host, 0, insecure=True).check()
+        ServiceAddress(host, 0).check()
+    ServiceAddress(host, 0, insecure=True).check()
     with pytest.raises(ConfigurationError, match="a certificate and its key"):
-        Place(host, 0, certificate=tmp_path / "cert.pem").check()
+        ServiceAddress(host, 0, certificate=tmp_path / "cert.pem").check()
