@@ -103,7 +103,8 @@ def run(
 
     from drag_graph.bootstrap import open_session
     from drag_graph.evaluation.baselines import read_passages
-    from drag_graph.evaluation.evaluate import Evaluation, own
+    from drag_graph.evaluation.evaluate import PAGE, Evaluation, own
+    from drag_graph.evaluation.machine import versions
     from drag_graph.evaluation.tasks import admitted, read_task
     from drag_graph.identity import sha256_of
 
@@ -119,20 +120,22 @@ def run(
         about |= {"documents": sha256_of(passages)} if passages else {}
         place = folder or FOLDERS / f"{Path(task).stem}-{sha256_of(about)[:10]}"
         lines_of = _lines_of(session, items, chosen, passages)  # first, as it may refuse
-        notes: dict[str, Any] = {"left_out": given.left_out}
+        notes: dict[str, Any] = {"left_out": given.left_out, "versions": versions()}
         if "lightrag" in chosen and documents:
             rag = opened.enter_context(_lightrag(session, documents, place))
             lines_of["lightrag"], notes["lightrag"] = rag.lines_of, rag.took
-        _distil(session, settings, items, place, task, evidence=evidence, quiet=json)
+        notes["distilled"] = _distil(session, settings, items, place, task, evidence=evidence, quiet=json)
         if settings.shared_lines:
             session.linker().run()
+        about |= {"knowledge": _knowledge(session, items)}
 
         def asker(mode: "EvaluationMode") -> Any:
             if mode == "teacher":
                 return session.asker(session.teacher_as_student(), mode="none", on_this_machine=False)
             return session.asker(student, mode="evidence" if mode in lines_of else cast("Mode", mode))
 
-        evaluation = Evaluation(place, items, chosen, asker, own(session.store.read), lines_of, about, notes)
+        page = PAGE if settings.student == "nearest" else 1
+        evaluation = Evaluation(place, items, chosen, asker, own(session.store.read), lines_of, about, notes, page)
         with progress.progress(len(items) * len(chosen), quiet=json, priced=False) as shown:
             summary = evaluation.run(on_item=shown)
     if json:
@@ -143,6 +146,9 @@ def run(
         left_out = "".join(f", {n} rows {why.replace('_', ' ')} left out" for why, n in given.left_out.items() if n)
         head = f"{task}, {len(items)} items{left_out}, {student.name} ({student_scoring(student)})"
         render.write(f"{head}\n\n{table(summary)}\n{place}")
+    if failed := sum(found["failed"] for found in summary["modes"].values()):
+        typer.echo(f'{failed} answers failed and count as wrong; "error" in {place / "items.jsonl"} says why.', err=True)
+        raise typer.Exit(1)
 
 
 def student_scoring(student: Any) -> str:
@@ -313,30 +319,45 @@ def _about(
     """Return what determines the outcome."""
     from drag_graph import __version__
     from drag_graph.evaluation.machine import file_hash, git_hash
+    from drag_graph.evaluation.statistics import SEED
     from drag_graph.identity import sha256_of
+    from drag_graph.providers.errors import host_of
 
     names = [*options.PANELS["Graph"], "embedder", "plan", "number_of_evidence", "blind", "extractor"]
     names += ["line_format", "max_lines", "shared_lines", "line_order", "token_budget", "relevance"]
-    names += ["student_base_url", "quantisation"]
+    names += ["scoring", "quantisation", "entity_similarity", "predicate_similarity"]
+    servers = {name: host_of(getattr(settings, name)) for name in ("student_base_url", "teacher_base_url")}
     return {
         "task": Path(task).stem,
         "split": split,
-        "items": sha256_of([item.query.id for item in items]),
+        "items": sha256_of([[item.query.id, item.query.gold, item.evidence] for item in items]),
+        "store": sha256_of([settings.store, settings.namespace])[:12],
         "teacher": f"the set's own {evidence}" if evidence else settings.teacher,
         "student": student.name,
         "model_sha256": file_hash(settings.student),
         "teacher_sha256": file_hash(settings.teacher),
         "scoring": student_scoring(student),
-        "settings": {name: getattr(settings, name) for name in names},
+        "settings": {name: getattr(settings, name) for name in names} | servers,
+        "seed": SEED,
         "version": __version__,
         "git": git_hash(),
     }
 
 
+def _knowledge(session: "Session", items: "Sequence[TaskItem]") -> str:
+    """Return a hash of what the items' lines come from: what is stored of them, and with shared lines of all."""
+    from drag_graph.identity import sha256_of
+    from drag_graph.ports.store import iter_sources, settings_hashes
+
+    if session.settings.shared_lines:
+        return sha256_of([[one.id, one.settings_hash] for one in iter_sources(session.store)])
+    return sha256_of(settings_hashes(session.store, [item.query.id for item in items]))
+
+
 def _distil(
     session: Any, settings: "Settings", items: "Sequence[TaskItem]", place: Path, task: str, *, evidence: str, quiet: bool
-) -> None:
-    """Distil what is not stored; without a teacher, what is stored has to do."""
+) -> dict[str, Any]:
+    """Distil what is not stored, and return what this run of it took; without a teacher, what is stored has to do."""
     from drag_graph.inputs import InputLine
 
     from .distill import distilled
@@ -356,6 +377,6 @@ def _distil(
         if not settings_hashes(session.store, [item.query.id for item in items]):
             hint = "Give a --teacher, or --evidence with the key of the rows' own evidence."
             raise ConfigurationError(f"nothing of {task} is distilled, and no teacher is chosen", hint=hint)
-        return
+        return {}
     lines = [InputLine(number, item.query) for number, item in enumerate(items, start=1)]
-    distilled(session, lines, f"eval {task}", quiet=quiet, teacher=teacher)
+    return distilled(session, lines, f"eval {task}", quiet=quiet, teacher=teacher).totals()

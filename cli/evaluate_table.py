@@ -89,10 +89,13 @@ def _price(runs: "Sequence[Settings]", tasks: "Mapping[str, Sequence[TaskItem]]"
     from drag_graph.factories import check_teacher, make_pricing
     from drag_graph.inputs import InputLine
 
+    items = [item for found in tasks.values() for item in found]
     found = []
     for settings in {settings.namespace: settings for settings in runs}.values():
         check_teacher(settings)
-        lines = [InputLine(n, item.query) for n, item in enumerate((item for items in tasks.values() for item in items), 1)]
+        space = settings.namespace
+        queries = (one.query.model_copy(update={"namespace": space, "id": one.query.id_in(space)}) for one in items)
+        lines = [InputLine(number, query) for number, query in enumerate(queries, start=1)]
         with known_to_estimate(settings, retry_quarantined=False) as (known, _caution):
             found.append(estimate(settings, lines, make_pricing(settings), known))
     sums = {name: sum(one.get(name) or 0 for one in found) for name in _SUMS}

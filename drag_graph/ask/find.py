@@ -5,14 +5,14 @@ Beside its own, a question may be shown lines that others brought (`shared_lines
 The order of the steps, without I/O of its own: the store and the embedder come in by their ports.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from drag_graph.ask import retrieve
 from drag_graph.ask.fuse import Weighed, by_weight, with_list, without_repetitions
 from drag_graph.ask.lines import Candidate, candidate_lines, scored
-from drag_graph.model import Query, Subgraph
+from drag_graph.model import LineKind, Query, Subgraph
 from drag_graph.ports.models import Embedder
 from drag_graph.ports.search import Candidates
 from drag_graph.ports.store import GraphStore
@@ -22,6 +22,7 @@ How = Literal["by id", "same question", "same words", "nearest", "search", "no c
 
 LOOKED_AT = 128
 """Lines that are compared with the question one by one, the heaviest by what led to them."""
+KINDS: tuple[LineKind, ...] = ("evidence", "edge")
 SHOWN = 16
 """Lines of evidence, and edges, that are left to the token budget: about what one subgraph has."""
 
@@ -39,20 +40,16 @@ class Found:
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
     dropped: tuple[tuple[str, str], ...] = ()
 
-    def beside(self, others: "Found", most: int) -> "Found":
-        """Return these lines, and after them at most so many of each kind that other sources brought."""
-        own = {graph.source_id for graph in self.subgraphs}
-        foreign = [item for item in others.candidates if item.source_id not in own]
-        added = [item for kind in ("evidence", "edge") for item in [one for one in foreign if one.kind == kind][:most]]
+    def beside(self, others: "Found") -> "Found":
+        """Return these lines, and after them those that other sources brought."""
         behind = 1 + max((item.rank for item in self.candidates), default=0)
+        added = (replace(item, score=None, rank=behind + place) for place, item in enumerate(others.candidates))
+        own = {graph.source_id for graph in self.subgraphs}
         return replace(
             self,
             subgraphs=(*self.subgraphs, *(graph for graph in others.subgraphs if graph.source_id not in own)),
-            candidates=(
-                *self.candidates,
-                *(replace(item, score=None, rank=behind + place) for place, item in enumerate(added)),
-            ),
-            weighed={item.ref: others.weighed[item.ref] for item in added},
+            candidates=(*self.candidates, *added),
+            weighed=others.weighed,
         )
 
 
@@ -78,7 +75,8 @@ class Finder:
         own = self.of_subgraphs(subgraphs, how)
         if not self._settings.shared_lines or self._settings.mode == "none":
             return own
-        return own.beside(self._searched(query, self._near(query)), self._settings.shared_lines)
+        sources = {graph.source_id for graph in subgraphs}
+        return own.beside(self._searched(query, self._near(query), self._settings.shared_lines, without=sources))
 
     def find(self, query: Query) -> Found:
         """Return the lines for a question, in at most two statements of the store where it is Neo4j."""
@@ -108,13 +106,15 @@ class Finder:
         subgraphs = self._store.read(source_ids)
         return self.of_own(query, subgraphs, how) if subgraphs else None
 
-    def _searched(self, query: Query, near: Candidates) -> Found:
+    def _searched(self, query: Query, near: Candidates, most: int = SHOWN, without: Collection[str] = ()) -> Found:
+        """Return the best lines of all subgraphs, at most so many of each kind, but for those of some sources."""
         seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold)
-        return self._expanded(query, seeds) if seeds.seeds else Found("nothing")
+        return self._expanded(query, seeds, most, without) if seeds.seeds else Found("nothing")
 
-    def _expanded(self, query: Query, seeds: retrieve.Seeds) -> Found:
+    def _expanded(self, query: Query, seeds: retrieve.Seeds, most: int, without: Collection[str]) -> Found:
         expansion = self._store.search.expand(seeds.seeds, retrieve.HOPS)
-        every = by_weight(retrieve.weighed_lines(expansion, seeds, self._settings.mode, self._settings.line_format))
+        lines = retrieve.weighed_lines(expansion, seeds, self._settings.mode, self._settings.line_format)
+        every = by_weight(line for line in lines if line.candidate.source_id not in without)
         looked_at, rest = every[:LOOKED_AT], [line.candidate for line in every[LOOKED_AT:]]
         cosines, answers = self._cosines(query, [line.candidate for line in looked_at])
         relevant, others = retrieve.relevant_lines(
@@ -125,7 +125,7 @@ class Finder:
         ranking = retrieve.by_cosine({line.candidate.ref: cosines[line.candidate.ref] for line in relevant})
         edges = {edge.id: edge for graph in expansion.subgraphs for edge in graph.usable_edges}
         kept, repeated = without_repetitions(with_list(relevant, "line", ranking), edges)
-        chosen = _best_of_each_kind(kept)
+        chosen = [line for kind in KINDS for line in [one for one in kept if one.candidate.kind == kind][:most]]
         weighed = {line.candidate.ref: line for line in chosen}
         scores = {ref: round(line.weight, 6) for ref, line in weighed.items()}
         dropped = [(item.text, "not relevant") for item in others]
@@ -151,8 +151,3 @@ class Finder:
 
         largest = (lines @ vectors[1 : 1 + len(answers)].T).max(axis=1) if answers else None
         return by_ref(lines @ vectors[0]), None if largest is None else by_ref(largest)
-
-
-def _best_of_each_kind(lines: Sequence[Weighed]) -> list[Weighed]:
-    """Return the heaviest lines of each kind, of lines in the order of their weights."""
-    return [line for kind in ("evidence", "edge") for line in [item for item in lines if item.candidate.kind == kind][:SHOWN]]

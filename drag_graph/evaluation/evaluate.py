@@ -31,7 +31,7 @@ Read = Callable[[Sequence[str]], list[Subgraph]]
 LinesOf = Callable[[Sequence[TaskItem]], list[list[Subgraph]]]
 """From items to the subgraphs whose lines each is shown."""
 PAGE = 16
-"""Items that are asked between two writes."""
+"""Items that are asked between two writes, where an answer takes no longer than a write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class Evaluation:
     """What determines the answers: an evaluation goes on only under the same."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What the summary tells beside."""
+    page: int = 1
+    """Items that are asked between two writes: what a kill loses."""
 
     def run(self, on_item: Callable[[float], None] = lambda _cost: None) -> dict[str, Any]:
         """Ask what is not asked yet; return the summary, which is written beside the items.
@@ -104,7 +106,7 @@ class Evaluation:
 
     def _asked(self, mode: EvaluationMode, items: Sequence[TaskItem], on_item: Callable[[float], None]) -> Iterable[Record]:
         asker, lines_of = self.asker(mode), self.lines_of.get(mode, self.own)
-        for page in pages(items, PAGE):
+        for page in pages(items, self.page):
             queries = [_in_mode(mode, item.query) for item in page]
             shown = zip(queries, lines_of(page), strict=True)
             report = asker.ask_with(list(shown), on_item, own=mode not in self.lines_of)
@@ -147,7 +149,7 @@ def of_another(items: Sequence[TaskItem], read: Read) -> LinesOf:
 
 def record_of(query: Query, asked: Asked, mode: str) -> Record:
     """Return what is kept of an answer."""
-    given = asked.answer
+    given, said = asked.answer, asked.reidentified().answer  # a right answer is compared with what was said
     return Record(
         id=query.id,
         mode=mode,
@@ -160,13 +162,13 @@ def record_of(query: Query, asked: Asked, mode: str) -> Record:
         confidence=given.confidence,
         probabilities=tuple(round(value, 6) for value in asked.probabilities),
         lines=tuple(line.text for line in given.lines),
-        leaking=sum(leakage.leaks(line.text, query) for line in given.lines),
+        leaking=sum(leakage.leaks(line.text, query) for line in said.lines),
         answer_id=asked.kept_as,
         prompt_hash=asked.prompt_hash,
         prompt_tokens=given.prompt_tokens,
         context_tokens=asked.context_tokens,
         seconds=given.latency_ms / 1000,
-        f1=None if query.options else metrics.token_f1(given.text, _golds(query)),
+        f1=None if query.options else metrics.token_f1(said.text, _golds(query)),
         error=asked.problem,
     )
 

@@ -1,10 +1,25 @@
 """What an outcome records of the machine's side: the hash of a model's file, and of the checkout."""
 
 import subprocess
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import drag_graph
 from drag_graph.files import sha256_of_file
+
+PACKAGES = ("ladybug", "litellm", "neo4j", "numpy", "torch", "transformers", "xllamacpp")
+"""What an answer may depend on beside drag-graph."""
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of `PACKAGES`, as far as they are installed."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 def file_hash(model: str) -> str:

@@ -182,7 +182,8 @@ def table(summary: dict[str, Any]) -> str:
     every = list(summary["modes"].values())
     extra = {key: head for key, head in _MEASURES.items() if every and all(key in one for one in every)}
     heads = ["mode", "n", "accuracy", "95 %", "gain over none", *extra.values(), "leaking items", "accuracy without them"]
-    heads += ["tokens a prompt", "seconds"]
+    fails = any(one["failed"] for one in every)
+    heads += ["tokens a prompt", "seconds", *(["failed"] if fails else [])]
     rows = [heads]
     for mode, found in summary["modes"].items():
         gain, leak = summary["gains"].get(mode), summary["leakage"][mode]
@@ -191,7 +192,8 @@ def table(summary: dict[str, Any]) -> str:
         row += [_points(found[key]) for key in extra]
         without = leak["accuracy_without"]
         row += [str(leak["items"]), "" if without is None else _points(without)]
-        rows.append([*row, f"{found['prompt_tokens']:.0f}", f"{found['seconds_per_item']:.2f}"])
+        row += [f"{found['prompt_tokens']:.0f}", f"{found['seconds_per_item']:.2f}"]
+        rows.append([*row, str(found["failed"])] if fails else row)
     head, *rest = (f"| {' | '.join(row)} |\n" for row in rows)
     return "".join([head, "|---" * len(heads), "|\n", *rest])
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 RESAMPLES = 4000
+SEED = 0
+"""Of the bootstrap, so that the same outcome has the same interval."""
 _Z = NormalDist().inv_cdf(0.975)
 
 
@@ -20,7 +22,7 @@ def wilson(correct: int, n: int) -> tuple[float, float]:
     return (max(0.0, centre - half) if correct else 0.0), (min(1.0, centre + half) if correct < n else 1.0)
 
 
-def paired_difference(ones: Sequence[float], others: Sequence[float], seed: int = 0) -> tuple[float, float, float]:
+def paired_difference(ones: Sequence[float], others: Sequence[float], seed: int = SEED) -> tuple[float, float, float]:
     """Return the mean of `ones` less `others`, item by item, with the ends of its 95 % interval: (low, mean, high).
 
     The interval is the percentile bootstrap's over 4,000 samples of the items. Raises ValueError for none or unequal numbers.

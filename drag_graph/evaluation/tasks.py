@@ -34,7 +34,7 @@ class TaskItem:
 
 @dataclass(frozen=True, slots=True)
 class TaskItems:
-    """The items of a task, and how many of the rows that were read are left out: `unusable`, `without_evidence`."""
+    """The items of a task, and how many of the rows that were read are left out: `unusable`, `without_evidence`, `repeated`."""
 
     items: list[TaskItem]
     left_out: dict[str, int]
@@ -52,22 +52,24 @@ def read_task(
     """Return the items of a task, of the file that `task` is, or of `data`/TASK.jsonl, or else of the hub's set.
 
     With `evidence`, the key of a row's own evidence, only rows that have some. `split` is by the hash of a row's id, so that an
-    item is on the same side whatever else is asked. A row that cannot be asked is left out, and named in the log. Raises
-    InputError where there is no item.
+    item is on the same side whatever else is asked. A row that cannot be asked is left out, and named in the log; a question
+    is taken once. Raises InputError where there is no item.
     """
-    items: list[TaskItem] = []
+    items: dict[str, TaskItem] = {}
     problems: list[str] = []
-    without_evidence = 0
+    without_evidence = repeated = 0
     for line in _lines(task, namespace, data):
         found = _item(line, evidence)
         if isinstance(found, str):
             problems.append(f"line {line.number}: {found}")
             log.event("a row is left out", level=logging.WARNING, task=task, line=line.number, why=found)
         elif in_split(found.query.input_id or str(line.number), split):
-            if found.evidence or not evidence:
-                items.append(found)
-            else:
+            if evidence and not found.evidence:
                 without_evidence += 1
+            elif found.query.id in items:
+                repeated += 1
+            else:
+                items[found.query.id] = found
         if len(items) == limit:
             break
     if not items:
@@ -75,7 +77,8 @@ def read_task(
         raise InputError(f"{task} has no item of that kind{why}", hint="Look at --evidence, --split and the rows.")
     if without_evidence:
         log.event("rows without evidence are left out", level=logging.WARNING, task=task, rows=without_evidence, key=evidence)
-    return TaskItems(items, {"unusable": len(problems), "without_evidence": without_evidence})
+    left_out = {"unusable": len(problems), "without_evidence": without_evidence, "repeated": repeated}
+    return TaskItems(list(items.values()), left_out)
 
 
 def admitted(gate: Gate, items: Sequence[TaskItem]) -> list[TaskItem]:

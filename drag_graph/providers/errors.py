@@ -28,6 +28,12 @@ class RequestRejected(ReplyError):  # noqa: N818
     """The HTTP status, where there is one."""
 
 
+def host_of(address: str) -> str:
+    """Return an address's host and port: without user, password, path and query, any of which can hold a secret."""
+    parts = urlsplit(address)
+    return f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The model that a request went to, by LiteLLM's name, and what no error may quote: its key and the words sent to it.
@@ -46,8 +52,7 @@ class Target:
         """Who answers, for people."""
         if not self.base_url:
             return f"the provider of {self.model!r}"
-        parts = urlsplit(self.base_url)  # without user, password, path and query, any of which can hold a secret
-        return f"the model server at {parts.hostname}{f':{parts.port}' if parts.port else ''}"
+        return f"the model server at {host_of(self.base_url)}"
 
     @property
     def shown(self) -> str:

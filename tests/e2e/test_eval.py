@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 from tiny_gguf import write_tiny_gguf
 
-from drag_graph.testing.server import Say, ScriptedServer
+from drag_graph.testing.server import Fault, Say, ScriptedServer
 
 ROWS = [
     ("Which gas do plants take in?", ["carbon dioxide", "helium"], 0, "Plants take in carbon dioxide through their leaves."),
@@ -59,7 +59,10 @@ def test_it_tells_what_the_lines_do_and_keeps_every_item(cli, evaluate, tmp_path
     audit = cli("audit", answer, "--store", str(tmp_path / "graph.lbug"), "--json")
     assert audit.code == 0, audit.err
     assert (tmp_path / "outcome" / "table.md").read_text().count("\n| ") == 4
-    assert json.loads((tmp_path / "outcome" / "summary.json").read_text())["n"] == 4
+    summary = json.loads((tmp_path / "outcome" / "summary.json").read_text())
+    assert summary["n"] == 4
+    assert summary["versions"]["ladybug"]
+    assert (summary["distilled"]["complete"], summary["distilled"]["cost_usd"]) == (4, 0.0)
 
 
 def test_lines_that_others_brought_stand_beside_the_own_ones(evaluate, tmp_path):
@@ -93,7 +96,63 @@ def test_an_interrupted_one_goes_on_and_another_one_is_refused_the_folder(evalua
     for flags in (("--token-budget", "5"), ("--blind",), ("--extractor", "patterns")):
         other = evaluate("--modes", "none", *flags)
         assert other.code == 2
-        assert "another settings" in other.err
+        assert "settings" in other.err
+
+
+@pytest.mark.parametrize("key", ["answer", "facts"])
+def test_another_right_answer_or_evidence_is_another_evaluation(evaluate, task, key):
+    assert evaluate("--modes", "none").code == 0
+    rows = [json.loads(line) for line in Path(task).read_text().splitlines()]
+    rows[0][key] = {"answer": 1, "facts": "Plants take in helium."}[key]
+    Path(task).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    other = evaluate("--modes", "none")
+    assert other.code == 2
+    assert "another items" in other.err
+
+
+def test_what_is_stored_otherwise_is_another_evaluation(cli, evaluate, task, tmp_path):
+    assert evaluate("--modes", "evidence").code == 0
+    elsewhere = ("--folder", str(tmp_path / "outcome"), "--store", str(tmp_path / "other.lbug"))
+    assert "another store" in cli("eval", task, "--evidence", "facts", "--modes", "evidence", *elsewhere).err
+    assert evaluate("--modes", "evidence", evidence=(), folder="stored").code == 0
+    assert evaluate("--modes", "none", "--top-k", "3", folder="other").code == 0
+    assert "another knowledge" in evaluate("--modes", "evidence", evidence=(), folder="stored").err
+
+
+def test_a_question_that_comes_twice_is_asked_once(evaluate, task):
+    rows = Path(task).read_text().splitlines()
+    Path(task).write_text(
+        "".join(f"{row}\n" for row in [*rows, json.dumps({**json.loads(rows[0]), "id": "other", "answer": 1})])
+    )
+    done = evaluate("--modes", "none")
+    assert (done.code, done.json["n"], done.json["left_out"]["repeated"]) == (0, 4, 1)
+
+
+def test_each_answer_of_a_model_is_kept_before_the_next_is_asked(evaluate, tmp_path):
+    kept = []
+
+    def says(_request):
+        items = tmp_path / "outcome" / "items.jsonl"
+        kept.append(len(items.read_text().splitlines()) if items.exists() else 0)
+        return Say("A")
+
+    with ScriptedServer() as server:
+        server.always("student", says)
+        done = evaluate(
+            "--modes", "none", "--student", "m", "--student-base-url", f"{server.url}?key=SECRET", "--scoring", "reply"
+        )
+    assert done.code == 0, done.err
+    assert kept == [0, 1, 2, 3]
+    assert "SECRET" not in "".join(path.read_text() for path in (tmp_path / "outcome").glob("*.json*"))
+
+
+def test_an_answer_that_failed_is_told(evaluate):
+    with ScriptedServer() as server:
+        server.script("student", Say("A"), Fault(400), Say("A"), Say("A"))
+        done = evaluate("--modes", "none", "--student", "m", "--student-base-url", server.url, "--scoring", "reply")
+    assert done.code == 1
+    assert "1 answers failed" in done.err
+    assert done.json["modes"]["none"]["failed"] == 1
 
 
 def test_a_sweep_over_a_setting_is_drawn(cli, evaluate, tmp_path):
@@ -131,7 +190,7 @@ def test_bad_rows_are_named_and_left_out_with_a_count(cli, evaluate, task, tmp_p
     done = evaluate("--modes", "none")
     assert done.code == 0, done.err
     assert done.json["n"] == 4
-    assert done.json["left_out"] == {"unusable": 1, "without_evidence": 1}
+    assert done.json["left_out"] == {"unusable": 1, "without_evidence": 1, "repeated": 0}
     assert json.loads((tmp_path / "outcome" / "summary.json").read_text())["left_out"] == done.json["left_out"]
     assert f"task={task} line=5 why=not JSON" in done.err
 

@@ -1,9 +1,12 @@
 """What becomes of an answer whose ground is taken away while it is given (`drag_graph.ask.ask`)."""
 
+from collections import Counter
+
 import pytest
 
 from cli import render
 from drag_graph.ask.ask import BATCH, GONE, Asker
+from drag_graph.ask.find import Finder
 from drag_graph.embedders import LexicalEmbedder
 from drag_graph.errors import StoreUnavailable
 from drag_graph.factories import make_student
@@ -161,3 +164,18 @@ def test_an_open_question_is_answered_in_words_whatever_the_lines_are_written_as
         answers.append(one.ask(graph.query.model_copy(update={"options": (), "gold": None})).answer.text)
     assert len(set(answers)) == 1
     assert "{" not in answers[0]
+
+
+def test_the_own_lines_take_no_place_of_those_that_others_brought():
+    asked = make_subgraph("downhill").query.text
+    texts = {"downhill": [f"{asked} {n}" for n in range(18)], "away": [f"{asked} Others said: thing {n}" for n in range(9)]}
+    graphs = [make_subgraph(name, evidence=said, triples=(), dropped=()) for name, said in texts.items()]
+    embedder = LexicalEmbedder()
+    graphs = [graph.model_copy(update={"embedding": tuple(map(float, embedder.embed([graph.title])[0]))}) for graph in graphs]
+    store = DictStore()
+    store.migrate()
+    store.save(graphs, Aggregation())
+    settings = Settings(embedder="lexical", mode="evidence", shared_lines=6, relevance=0.0, token_budget=10_000)
+    found = Finder(settings, store, embedder).of_own(graphs[0].query, [graphs[0]], "by id")
+    by_source = Counter(item.source_id for item in found.candidates)
+    assert by_source == {graphs[0].source_id: 18, graphs[1].source_id: 6}
