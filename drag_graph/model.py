@@ -73,6 +73,11 @@ class Query(Value):
     gold: int | str | tuple[str, ...] | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
 
+    @property
+    def title(self) -> str:
+        """The question."""
+        return self.text
+
     def id_in(self, namespace: str) -> str:
         """Return the id that this question has in a namespace."""
         return query_id(namespace, self.text, self.options)
@@ -88,6 +93,11 @@ class Document(Value):
     sha256: str = ""
     media_type: str = ""
     modified_at: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name."""
+        return self.name
 
     def id_in(self, namespace: str) -> str:
         """Return the id that this document has in a namespace."""
@@ -292,7 +302,7 @@ class Subgraph(Value):
     @property
     def title(self) -> str:
         """The question, or the document's name."""
-        return self.source.name if isinstance(self.source, Document) else self.source.text
+        return self.source.title
 
     @property
     def kept_evidence(self) -> tuple[Evidence, ...]:

@@ -60,7 +60,7 @@ def request(
             user += _PAPER_MORE.format(number=number, have=numbered([item.text for item in have]))
         messages = chat(_PAPER_SYSTEM.format(framings=framings), user)
     return TeacherRequest(
-        query=query,
+        source=query,
         stage="evidence",
         schema=EvidenceReply,
         messages=messages,

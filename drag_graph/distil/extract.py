@@ -12,7 +12,7 @@ from drag_graph.extractors.patterns.reader import extract as extract_by_rules
 from drag_graph.graph.grounding import Grounds
 from drag_graph.graph.surface import clean
 from drag_graph.identity import content_id, sha256_of
-from drag_graph.model import ENTITY_TYPES, Evidence, Query, TeacherCall, sentence_of
+from drag_graph.model import ENTITY_TYPES, Evidence, Query, Source, TeacherCall, sentence_of
 from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import TripleItem, TriplesReply
 
@@ -88,7 +88,7 @@ def request(query: Query, batch: Sequence[Evidence], plan: Plan = "lean", *, bli
     else:
         messages = chat(_PAPER_SYSTEM, _PAPER_USER.format(question=question(query, blind=blind), statements=statements))
     return TeacherRequest(
-        query=query,
+        source=query,
         stage="triples",
         schema=TriplesReply,
         messages=messages,
@@ -156,14 +156,14 @@ def _raw(item: TripleItem, evidence_id: str, call_id: str) -> RawTriple:
     )
 
 
-def from_patterns(query: Query, evidence: Sequence[Evidence], created_at: str = "") -> tuple[Extraction, TeacherCall]:
+def from_patterns(source: Source, evidence: Sequence[Evidence], created_at: str = "") -> tuple[Extraction, TeacherCall]:
     """Return what the rule-based extractor reads in the kept evidence, and the record of its "call": no tokens, no cost.
 
     The call's hashes are of the evidence texts and of the triples read, so the same evidence gives the same call.
     """
     kept = [item for batch in batches(evidence) for item in batch]
     request_hash = sha256_of([item.text for item in kept])
-    call_id = content_id(query.namespace, "call", query.id, "triples", PATTERNS_MODEL, request_hash)
+    call_id = content_id(source.namespace, "call", source.id, "triples", PATTERNS_MODEL, request_hash)
     triples: list[RawTriple] = []
     discarded: list[str] = []
     for item in kept:
@@ -177,7 +177,7 @@ def from_patterns(query: Query, evidence: Sequence[Evidence], created_at: str = 
     rows = [[raw.subject, raw.predicate, raw.object, raw.confidence, raw.evidence_id] for raw in triples]
     call = TeacherCall(
         id=call_id,
-        source_id=query.id,
+        source_id=source.id,
         stage="triples",
         model=PATTERNS_MODEL,
         prompt_version=PATTERNS_MODEL,

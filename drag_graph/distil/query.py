@@ -255,7 +255,7 @@ class _Asking:
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
         try:
-            with log.timed(request.stage, request.query.id):
+            with log.timed(request.stage, request.source.id):
                 reply = self._teacher.ask(replace(request, edition=self._edition))
         except DragGraphError as error:
             self._usage.pay(error.spent)

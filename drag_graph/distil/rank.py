@@ -65,7 +65,7 @@ def request(query: Query, texts: Sequence[str], plan: Plan, stage: Stage = "scor
     user = _USER.format(question=question(query, blind=blind), statements=numbered(texts))
     versions = RELATIONS_PROMPT_VERSIONS if stage == "relations" else PROMPT_VERSIONS
     return TeacherRequest(
-        query=query,
+        source=query,
         stage=stage,
         schema=ScoresReply,
         messages=chat(_LEAN_SYSTEM if plan == "lean" else _PAPER_SYSTEM, user),

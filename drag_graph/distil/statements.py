@@ -41,7 +41,7 @@ def request(query: Query, edges: Sequence[SimpleEdge], triples: Sequence[Triple]
         lines.append(f"{place}. " + "; ".join(sentences or [edge.statement]))
     user = "\n".join(lines)
     return TeacherRequest(
-        query=query,
+        source=query,
         stage="statements",
         schema=StatementsReply,
         messages=chat(_SYSTEM, user),

@@ -179,10 +179,12 @@ def abbreviates(short: str, long: str) -> bool:
 
     A letter may also come from inside a word when the acronym has three letters or more ("DNA", "ATP").
     """
+    if not _ACRONYM.match(short):
+        return False
     letters = re.sub(r"[^a-z0-9]", "", fold(short.removesuffix("s") if short[:-1].isupper() else short))
     words = [fold(word) for word in tokens(long)]
     words = [word for word in words if word not in ARTICLES and word not in {"of", "and", "for", "in"}] or words
-    if not _ACRONYM.match(short) or len(letters) < 2 or len(words) < 2:  # noqa: PLR2004
+    if len(letters) < 2 or len(words) < 2:  # noqa: PLR2004
         return False
     if letters == "".join(word[0] for word in words):
         return True

@@ -89,7 +89,7 @@ class BatchRecords:
 
     def queue(self, key: str, request: TeacherRequest) -> None:
         """Add a request to those of the next batch."""
-        row = (self._job, key, request.query.id, _dumped(request))
+        row = (self._job, key, request.source.id, _dumped(request))
         with self._database.writing() as rows:
             rows.execute("INSERT INTO batch_requests (job, key, source_id, request) VALUES (?, ?, ?, ?)", row)
 
@@ -218,7 +218,7 @@ def _fitting(standing: Standing, amounts: Sequence[int], limit: int | None) -> t
 
 def _dumped(request: TeacherRequest) -> str:
     document = asdict(
-        request, dict_factory=lambda pairs: {name: value for name, value in pairs if name not in {"query", "schema"}}
+        request, dict_factory=lambda pairs: {name: value for name, value in pairs if name not in {"source", "schema"}}
     )
     return json.dumps({**document, "query": request.query.model_dump(mode="json"), "schema": request.schema.schema_name})
 
@@ -226,5 +226,5 @@ def _dumped(request: TeacherRequest) -> str:
 def _request_of(text: str) -> TeacherRequest:
     document = json.loads(text)
     tuples = {name: tuple(document[name]) for name in ("messages", "simpler", "texts")}
-    query, schema = Query.model_validate(document["query"]), REPLIES[document["schema"]]
-    return TeacherRequest(**{**document, **tuples, "query": query, "schema": schema})
+    query, schema = Query.model_validate(document.pop("query")), REPLIES[document["schema"]]
+    return TeacherRequest(**{**document, **tuples, "source": query, "schema": schema})

@@ -92,14 +92,14 @@ _last = threading.local()
 
 def call_id(request: TeacherRequest, key: str) -> str:
     """Return the id of the teacher call that answers `request`."""
-    return content_id(request.query.namespace, "call", request.query.id, request.stage, key)
+    return content_id(request.source.namespace, "call", request.source.id, request.stage, key)
 
 
 def calls_of(model: str, request: TeacherRequest, facts: Sequence[Mapping[str, Any]]) -> tuple[TeacherCall, ...]:
     """Return the calls of an exchange. The last one answers the request; each other is followed by the next."""
     key = request_key(model, request)
     common = {
-        "source_id": request.query.id,
+        "source_id": request.source.id,
         "stage": request.stage,
         "model": model,
         "prompt_version": request.prompt_version,
@@ -145,7 +145,7 @@ class Tape:
         if reply is not None and not known and not self._database.read_only:
             with self._database.writing() as rows:
                 if rows.execute("SELECT 1 FROM exchanges WHERE id = ?", exchange[:1]).fetchone():
-                    rows.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (request.query.id, exchange[0]))
+                    rows.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (request.source.id, exchange[0]))
         return reply
 
     def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
@@ -166,7 +166,7 @@ class Tape:
                 if exchange and earlier
                 else self._add(rows, model, request, facts, attempts, reply=dumped(document))
             )
-            rows.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (request.query.id, id_))
+            rows.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (request.source.id, id_))
         return earlier or reply
 
     def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
@@ -174,7 +174,7 @@ class Tape:
         facts = [attempt.facts(model) for attempt in attempts]
         with self._database.writing() as rows:
             id_ = self._add(rows, model, request, facts, attempts, error=whole(str(error)))
-            rows.execute("INSERT INTO asked VALUES (?, ?)", (request.query.id, id_))
+            rows.execute("INSERT INTO asked VALUES (?, ?)", (request.source.id, id_))
 
     def quarantined(self, source_id: str = "") -> Iterator[dict[str, str]]:
         """Yield the unusable replies (to one source's requests), oldest first; `raw` is the model's last words."""
@@ -206,7 +206,7 @@ class Tape:
         if found is None:
             return None, False
         calls = rows.execute(f"SELECT {FACTS} FROM calls WHERE exchange_id = ? ORDER BY n", found[:1]).fetchall()  # noqa: S608
-        known = rows.execute("SELECT 1 FROM asked WHERE source_id = ? AND exchange_id = ?", (request.query.id, found[0]))
+        known = rows.execute("SELECT 1 FROM asked WHERE source_id = ? AND exchange_id = ?", (request.source.id, found[0]))
         return (*found, calls), known.fetchone() is not None
 
     def _reply(self, model: str, request: TeacherRequest, document: str, calls: Sequence[Any]) -> TeacherReply | None:
@@ -216,7 +216,7 @@ class Tape:
             return _reply_of(model, request, payload, [dict(zip(NAMES, call, strict=True)) for call in calls], cached=True)
         except (ValidationError, ValueError, LookupError, TypeError):
             said = "a recorded reply does not have the expected form and is ignored"
-            log.event(said, level=logging.WARNING, query=request.query.id, stage=request.stage)
+            log.event(said, level=logging.WARNING, query=request.source.id, stage=request.stage)
             return None
 
     @staticmethod

@@ -134,7 +134,7 @@ class TapeTeacher:
             if reply is not None:
                 return reply
         raise ReplyError(
-            f"the teacher tape {self._path} has no reply for the stage {request.stage!r} of query {request.query.id}",
+            f"the teacher tape {self._path} has no reply for the stage {request.stage!r} of query {request.source.id}",
             hint="It was recorded with other questions or settings: replay it with the same, or give a model as teacher.",
         )
 

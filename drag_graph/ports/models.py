@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from drag_graph.model import Line, Query, Stage, TeacherCall
+from drag_graph.model import Line, Query, Source, Stage, TeacherCall
 from drag_graph.ports.replies import Reply
 from drag_graph.ports.vectors import Vectors
 
@@ -29,13 +29,13 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TeacherRequest:
-    """One thing asked of a teacher.
+    """One thing asked of a teacher about a query, or of an extractor about a document.
 
     `schema` is the class of the reply (docs/design.md, section 7; it knows its name on the wire), `simpler` holds the
     messages of the second re-ask. `count` is how many items the reply should have, or 0 where that is open.
     """
 
-    query: Query
+    source: Source
     stage: Stage
     schema: type[Reply]
     messages: tuple[Mapping[str, str], ...]
@@ -47,6 +47,13 @@ class TeacherRequest:
     """The evidence texts that the indices of the reply refer to (for teachers that are no models)."""
     edition: str = ""
     """Tells a request from the same one asked for an earlier edition of the subgraph (docs/adr/0010). It is never sent."""
+
+    @property
+    def query(self) -> Query:
+        """The query, where the source is one. Raises TypeError for a document."""
+        if not isinstance(self.source, Query):
+            raise TypeError(f"{self.source.id} is a document, not a query")
+        return self.source
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ class CuratedTeacher:
         key = request_key(self.name, request)
         return TeacherCall(
             id=call_id(request, key),
-            source_id=request.query.id,
+            source_id=request.source.id,
             stage=request.stage,
             model=self.name,
             prompt_version=PROMPT_VERSION,

@@ -16,7 +16,7 @@ def request_for(schema=EvidenceReply, *, count=0, texts=(), question=QUESTION, n
     query = Query(id=query_id(namespace, question), namespace=namespace, text=question)
     lines = "\n".join(f"{i}. {text}" for i, text in enumerate(texts))
     return TeacherRequest(
-        query=query,
+        source=query,
         stage=schema.schema_name,
         schema=schema,
         messages=({"role": "system", "content": "You help."}, {"role": "user", "content": f"{question}\n{lines}"}),

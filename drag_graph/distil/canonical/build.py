@@ -16,7 +16,7 @@ from drag_graph.graph.names import canonical_name
 from drag_graph.graph.surface import ARTICLES, clean, fold, predicate_key, spaced, tokens
 from drag_graph.graph.vetoes import pointed_at, predicates_contradict, sounds_like_pronoun
 from drag_graph.identity import content_id
-from drag_graph.model import Entity, Query, Triple, sentence_of
+from drag_graph.model import Entity, Source, Triple, sentence_of
 from drag_graph.ports.vectors import Vectors
 
 Embed = Callable[[Sequence[str]], Vectors]
@@ -26,7 +26,7 @@ Embed = Callable[[Sequence[str]], Vectors]
 class CanonicalGraph:
     """Entities by name, triples by id, and a sentence for each raw triple that was discarded.
 
-    `nearness` is the cosine of each triple's sentence with the question, by the triple's id.
+    `nearness` is the cosine of each triple's sentence with the source's title, by the triple's id.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -35,8 +35,8 @@ class CanonicalGraph:
     discarded: tuple[str, ...] = ()
 
 
-def build(query: Query, raw: Sequence[RawTriple], embed: Embed, thresholds: Thresholds) -> CanonicalGraph:
-    """Return the canonical graph of one query.
+def build(source: Source, raw: Sequence[RawTriple], embed: Embed, thresholds: Thresholds) -> CanonicalGraph:
+    """Return the canonical graph of one source.
 
     The triples' ids, and with them the graph, do not depend on the order of `raw` beyond the order within one evidence, which
     decides what a pronoun stands for. `embed` is called at most once.
@@ -47,10 +47,10 @@ def build(query: Query, raw: Sequence[RawTriple], embed: Embed, thresholds: Thre
     names = sorted({name for triple in resolved for name in (triple.subject, triple.object)})
     predicates = sorted({triple.predicate for triple in resolved})
     sentences = sorted({_sentence(triple) for triple in resolved})
-    texts = [query.text, *names, *(predicate_text(text, thresholds.frame) for text in predicates), *sentences]
+    texts = [source.title, *names, *(predicate_text(text, thresholds.frame) for text in predicates), *sentences]
     vectors = embed(texts)
     first, second = 1 + len(names), 1 + len(names) + len(predicates)
-    entity_of = _entities(query, resolved, names, merge_entities(names, vectors[1:first], thresholds.entity))
+    entity_of = _entities(source, resolved, names, merge_entities(names, vectors[1:first], thresholds.entity))
     key_of = _keys(resolved, predicates, merge_predicates(predicates, vectors[first:second], thresholds.predicate))
     near = dict(zip(sentences, cosines(vectors[0], vectors[second:]), strict=True))
     found: dict[str, Triple] = {}
@@ -60,7 +60,7 @@ def build(query: Query, raw: Sequence[RawTriple], embed: Embed, thresholds: Thre
         if subject.id == object_.id:
             discarded.append(f'"{_sentence(one)}": both ends are the entity "{subject.name}"')
             continue
-        triple = _triple(query, one, subject, object_, key_of[one.predicate])
+        triple = _triple(source, one, subject, object_, key_of[one.predicate])
         if triple.id in found:
             discarded.append(f'"{_sentence(one)}": repeats a triple of the same evidence')
             triple = max(found[triple.id], triple, key=lambda item: item.confidence)
@@ -141,7 +141,7 @@ def _sentence(triple: RawTriple) -> str:
     return sentence_of(triple.subject, triple.predicate, triple.object)
 
 
-def _entities(query: Query, raw: Sequence[RawTriple], names: Sequence[str], groups: list[list[int]]) -> dict[str, Entity]:
+def _entities(source: Source, raw: Sequence[RawTriple], names: Sequence[str], groups: list[list[int]]) -> dict[str, Entity]:
     """Return the entity of each name."""
     counts = Counter(name for triple in raw for name in (triple.subject, triple.object))
     types: dict[str, Counter[str]] = {}
@@ -157,8 +157,8 @@ def _entities(query: Query, raw: Sequence[RawTriple], names: Sequence[str], grou
         for variant in variants:
             votes.update(types.get(variant, {}))
         entity = Entity(
-            id=content_id(query.namespace, "entity", query.id, name),
-            source_id=query.id,
+            id=content_id(source.namespace, "entity", source.id, name),
+            source_id=source.id,
             name=name,
             type=min(votes, key=lambda type_: (-votes[type_], type_)) if votes else "",
             variants=tuple(sorted({*variants} - {name})),
@@ -178,12 +178,12 @@ def _keys(raw: Sequence[RawTriple], predicates: Sequence[str], groups: list[list
     return keys
 
 
-def _triple(query: Query, raw: RawTriple, subject: Entity, object_: Entity, key: str) -> Triple:
+def _triple(source: Source, raw: RawTriple, subject: Entity, object_: Entity, key: str) -> Triple:
     """Return the triple; its id is by the predicate's own plain form, so "is" and "was" of one evidence are one triple."""
-    parts = (query.id, subject.id, predicate_key(raw.predicate), object_.id, raw.evidence_id)
+    parts = (source.id, subject.id, predicate_key(raw.predicate), object_.id, raw.evidence_id)
     return Triple(
-        id=content_id(query.namespace, "triple", *parts),
-        source_id=query.id,
+        id=content_id(source.namespace, "triple", *parts),
+        source_id=source.id,
         subject_id=subject.id,
         subject=subject.name,
         predicate=spaced(raw.predicate) if "_" in raw.predicate else raw.predicate,

@@ -33,6 +33,8 @@ MEASURED: Mapping[str, Thresholds] = {
     "lexical": Thresholds(entity=0.8, predicate=0.7, frame="{}"),
 }
 """What `bench/entity_merging.py` found best, by embedder."""
+ROWS_AT_ONCE = 512
+"""Vectors compared with all others at once."""
 UNMEASURED = Thresholds(entity=0.9, predicate=0.85)
 """For an embedder that nobody has measured."""
 
@@ -141,8 +143,11 @@ def _join_by_vector(
 ) -> None:
     if len(names) < 2:  # noqa: PLR2004
         return
-    cosines = np.triu(vectors @ vectors.T, k=1)
-    near = [(-float(cosines[left, right]), int(left), int(right)) for left, right in np.argwhere(cosines >= threshold)]
+    near: list[tuple[float, int, int]] = []
+    for start in range(0, len(names), ROWS_AT_ONCE):  # a long document has so many names that all pairs fill the memory
+        cosines = vectors[start : start + ROWS_AT_ONCE] @ vectors.T
+        found = ((int(row) + start, int(right)) for row, right in np.argwhere(cosines >= threshold))
+        near += [(-float(cosines[left - start, right]), left, right) for left, right in found if left < right]
     # The nearest first; rounded, so that the last bits of a vector do not decide between two pairs.
     for _, left, right in sorted((round(cosine, 5), left, right) for cosine, left, right in near):
         one, two = groups.members(left), groups.members(right)

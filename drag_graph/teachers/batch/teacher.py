@@ -122,7 +122,7 @@ class BatchTeacher:
         return replace(reply, cached=False, requests=requests) if mine else reply
 
     def _ask_directly(self, key: str, request: TeacherRequest) -> TeacherReply:
-        self._payer[key] = request.query.id
+        self._payer[key] = request.source.id
         before, booked = self._direct[key]
         try:
             reply = self._inner.ask(request, before=before, booked=booked)

@@ -135,7 +135,7 @@ class LiteLLMTeacher:
             raise
         finally:
             took = round((time.monotonic() - began) * 1000)
-            stage, query, requests = request.stage, request.query.id, len(exchange.attempts)
+            stage, query, requests = request.stage, request.source.id, len(exchange.attempts)
             log.event("teacher call", stage=stage, query=query, duration_ms=took, status=status, requests=requests)
         reply = self.keep(request, payload, exchange.attempts)
         return reply if reply.cached else replace(reply, requests=len(exchange.attempts) - exchange.booked)
@@ -328,7 +328,7 @@ class _Exchange:
         self.reasks += 1
         if self.reasks > REASKS:
             raise MalformedReply(f"the teacher's reply cannot be used after asking again: {problem}", raw=text)
-        stage, query = self.request.stage, self.request.query.id
+        stage, query = self.request.stage, self.request.source.id
         log.event("asking again", stage=stage, query=query, status="malformed", attempt=self.reasks)
         if self.reasks == REASKS:
             return _plain(self.request.simpler or self.request.messages)
