@@ -34,7 +34,8 @@ class Hit:
 class Candidates:
     """What is stored near to a question, each list best first, ties by id; `named` are concepts, in the order of the keys.
 
-    `own` says whether the very question is stored. A store whose concepts were never made has only `queries`.
+    `own` says whether the very question is stored. A store whose concepts were never made has only `queries`, and the
+    evidence of documents, which is saved with its vectors.
     """
 
     own: bool = False

@@ -152,7 +152,14 @@ class GraphStore(Protocol):
         is the first `save` of this store that raises.
         """
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
+    def save(
+        self,
+        subgraphs: Sequence[Subgraph],
+        aggregation: Aggregation,
+        *,
+        replace: Replace = False,
+        vectors: Mapping[str, Sequence[float]] | None = None,
+    ) -> list[SaveOutcome]:
         """Write whole subgraphs and aggregate them, all in one transaction.
 
         A query that is there under the same settings hash is left alone (`unchanged`); under another, its subgraph is replaced
@@ -167,6 +174,8 @@ class GraphStore(Protocol):
 
         With "never" only what is not stored is written: a query that is there is left alone (`unchanged`) whatever its hash.
         With "always" all is written: what is there is replaced, whatever its hash.
+
+        `vectors` are those of evidence, by its id, which is found by them from now on; what has none gets it from `link`.
         """
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:

@@ -6,7 +6,7 @@ namespaces share, as they would share a server.
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -120,13 +120,24 @@ class DictStore:
             check_embedder(content.embedder, wanted, f"namespace {self._namespace!r}")
         content.embedder = wanted
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
+    def save(
+        self,
+        subgraphs: Sequence[Subgraph],
+        aggregation: Aggregation,
+        *,
+        replace: Replace = False,
+        vectors: Mapping[str, Sequence[float]] | None = None,
+    ) -> list[SaveOutcome]:
         check(subgraphs, self._namespace)
         with self.content() as content:
             if self._claimed and subgraphs:
                 self._claim(content, self._claimed)
                 self._claimed = None
-            return [self._save_one(content, subgraph, aggregation, replace=replace) for subgraph in subgraphs]
+            outcomes = [self._save_one(content, subgraph, aggregation, replace=replace) for subgraph in subgraphs]
+            saved = [one for one, outcome in zip(subgraphs, outcomes, strict=True) if outcome not in ("unchanged", "gone")]
+            evidence = (item.id for subgraph in saved for item in subgraph.evidence)
+            content.links.evidence |= {id_: tuple(vectors[id_]) for id_ in evidence if id_ in vectors} if vectors else {}
+            return outcomes
 
     @staticmethod
     def _save_one(content: Content, subgraph: Subgraph, aggregation: Aggregation, *, replace: Replace) -> SaveOutcome:

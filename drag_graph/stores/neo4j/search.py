@@ -31,7 +31,7 @@ class Neo4jSearch:
             found = {name: hits for name, _, hits in row["lists"]}
             # An index that gave all that it was asked for holds more, and of these too few were this namespace's.
             full = [name for name, number, hits in row["lists"] if number >= asked and len(hits) < k]
-            if short := [name for name in full if row["linked"] or name == "queries"]:
+            if short := [name for name in full if row["linked"] or name != "similar"]:
                 (exact,) = work.run("search_candidates_exact", **names, vector=numbers, lists=short, k=k)
                 found |= {name: exact[name] for name in short}
             ranks = {name: ranked(map(_hit, hits), k) for name, hits in found.items()}

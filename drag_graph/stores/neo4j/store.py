@@ -52,13 +52,20 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
 
     # ---- subgraphs
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
+    def save(
+        self,
+        subgraphs: Sequence[Subgraph],
+        aggregation: Aggregation,
+        *,
+        replace: Replace = False,
+        vectors: Mapping[str, Sequence[float]] | None = None,
+    ) -> list[SaveOutcome]:
         for _ in range(SAVE_TRIES - 1):
             try:
-                return super().save(subgraphs, aggregation, replace=replace)
+                return super().save(subgraphs, aggregation, replace=replace, vectors=vectors)
             except IdTaken:
                 continue  # another writer was faster, which shows in the next look, or the id is taken for good
-        return super().save(subgraphs, aggregation, replace=replace)
+        return super().save(subgraphs, aggregation, replace=replace, vectors=vectors)
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         self.in_writing(lambda session: self._aggregate(session, set(source_ids), aggregation))

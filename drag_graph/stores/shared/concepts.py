@@ -1,7 +1,7 @@
 """The concepts of a namespace, over statements that have the same names and rows in every dialect."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -76,8 +76,7 @@ class SharedConcepts(ABC):
         # Who replaces or erases these sources waits, or is waited for: an entity stays while it comes to refer to a concept.
         for some in pages(sorted(changes.sources), IDS_AT_ONCE):
             self._run(run, "mark_linked", ids=some, linked=False)
-        evidence = [{"id": id_, "vector": list(vector)} for id_, vector in sorted(changes.evidence.items())]
-        self._each(run, "save_evidence_vectors", evidence, self.vectors_at_once)
+        self.save_vectors(run, changes.evidence)
         written = self._link(run, changes)
         named = [{"id": c.id, "revision": c.revision, "name": c.name, "vector": list(c.vector or ())} for c in changes.named]
         self._each(run, "name_concepts", _by_id(named), self.vectors_at_once)
@@ -87,6 +86,11 @@ class SharedConcepts(ABC):
         self._each(run, "cluster_concepts", _by_id(clusters))
         self._mark(run, changes.sources)
         return written
+
+    def save_vectors(self, run: Run, evidence: Mapping[str, Sequence[float]]) -> None:
+        """Write vectors of evidence, by its id, in the transaction of `run`, which says that it changes them."""
+        rows = [{"id": id_, "vector": list(vector)} for id_, vector in sorted(evidence.items())]
+        self._each(run, "save_evidence_vectors", rows, self.vectors_at_once)
 
     def _link(self, run: Run, changes: Changes) -> Written:
         ids = [item.id for item in changes.concepts]

@@ -153,7 +153,14 @@ class SharedStore(ABC, Generic[EngineTransaction]):
 
     # ---- saving
 
-    def save(self, subgraphs: Sequence[Subgraph], aggregation: Aggregation, *, replace: Replace = False) -> list[SaveOutcome]:
+    def save(
+        self,
+        subgraphs: Sequence[Subgraph],
+        aggregation: Aggregation,
+        *,
+        replace: Replace = False,
+        vectors: Mapping[str, Sequence[float]] | None = None,
+    ) -> list[SaveOutcome]:
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
             return []
@@ -166,8 +173,11 @@ class SharedStore(ABC, Generic[EngineTransaction]):
             outcomes, wanted = self._planned(session, subgraphs, stored, replace)
             replaced = [id_ for id_ in wanted if id_ in stored]
             # What is replaced takes evidence and names of concepts along.
-            session.changed_vectors = None if replaced else wanted.keys()
+            evidence = (item.id for graph in wanted.values() for item in graph.evidence)
+            found = {id_: vectors[id_] for id_ in evidence if id_ in vectors} if vectors else {}
+            session.changed_vectors = None if replaced else {*wanted, *found}
             self._write(session, wanted, replaced, aggregation)
+            self.concepts.save_vectors(session.run, found)
             if session.perhaps_done and first:
                 # Then this run found its own work of before: what it did then is the answer.
                 pairs = zip(first, outcomes, strict=True)

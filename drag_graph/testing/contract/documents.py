@@ -89,6 +89,21 @@ class DocumentContract(Contract):
             found = store.search.candidates(vector, [], 10).queries
             assert sorted(hit.id for hit in found) == sorted(queries)
 
+    def test_vectors_that_are_saved_with_it_are_not_waited_for(self, store: GraphStore, graph: Subgraph) -> None:
+        store.embedder(("of-tests", 2))
+        first, *others = graph.evidence
+        store.save([graph], PLAIN, vectors={first.id: (1.0, 0.0), "of nobody": (0.0, 1.0)})
+        (source,) = store.concepts.waiting(10).sources
+        assert {id_ for id_, _ in source.evidence} == {item.id for item in others}
+        later = make_document_subgraph(namespace=store.namespace, settings_hash="settings-2")
+        store.save([later], PLAIN)
+        (source,) = store.concepts.waiting(10).sources
+        assert {id_ for id_, _ in source.evidence} == {item.id for item in later.evidence}, (
+            "the old vectors went with the old text"
+        )
+        store.save([later], PLAIN, vectors={first.id: (1.0, 0.0)})
+        assert store.concepts.waiting(10).sources == (source,), "nothing was saved, so no vector is"
+
     def test_an_answer_rests_on_it_and_its_audit_names_the_passage(self, store: GraphStore, graph: Subgraph) -> None:
         store.save([graph], PLAIN)
         (there,) = store.read([graph.source_id])
