@@ -50,7 +50,7 @@ def aggregate(
         return chosen.model_copy(update={"top_k": top_k or (now.top_k if now else chosen.top_k)})
 
     with open_store(settings, create=False) as graph:
-        ids = [full_id(graph, "query", query_id, asked_as=asked_as(settings, query_id))] if query_id else source_ids(graph)
+        ids = [full_id(graph, "source", query_id, asked_as=asked_as(settings, query_id))] if query_id else source_ids(graph)
         report = aggregate_anew(graph, ids, wanted)
     if json:
         render.document(report.document())

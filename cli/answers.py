@@ -189,7 +189,7 @@ def answers(
     from . import render
 
     with open_store(settings, create=False, read_only=True) as graph:
-        source_id = full_id(graph, "query", query_id, asked_as=asked_as(settings, query_id)) if query_id else ""
+        source_id = full_id(graph, "source", query_id, asked_as=asked_as(settings, query_id)) if query_id else ""
         found = graph.answers(source_id, limit=limit + 1)
         where = f"{graph.location}, namespace {graph.namespace}"
     render.kept_answers(found[:limit], where, more=len(found) > limit, as_json=json)
@@ -233,14 +233,15 @@ def audit(
 def show(
     settings: "Settings",
     query_id: Annotated[
-        str | None, typer.Argument(help="The query's id, its beginning, or the input's own id; else all queries.")
+        str | None,
+        typer.Argument(help="A query's or document's id, its beginning, or the input's own id; else all are listed."),
     ] = None,
     format: ShowFormat = "table",  # noqa: A002
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Queries listed.")] = 50,
-    offset: Annotated[int, typer.Option("--offset", min=0, help="Queries passed over, the newest first.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Queries and documents listed.")] = 50,
+    offset: Annotated[int, typer.Option("--offset", min=0, help="Those passed over, the newest first.")] = 0,
     json: options.Json = False,
 ) -> int:
-    """Show a query's subgraph as table, text, JSON or a picture; without an id, list the stored queries.
+    """Show a query's or document's subgraph as table, text, JSON or a picture; without an id, list what is stored.
 
     \b
     Examples:
@@ -250,7 +251,7 @@ def show(
     from drag_graph.bootstrap import open_store
     from drag_graph.errors import ConfigurationError
     from drag_graph.factories import asked_as
-    from drag_graph.manage.listing import newest_queries
+    from drag_graph.manage.listing import newest_sources
     from drag_graph.manage.resolve_id import stored_subgraph
 
     from . import render
@@ -259,10 +260,11 @@ def show(
         raise ConfigurationError("without a QUERY_ID there is only the list, as table or --json", hint="drag-graph show --help")
     with open_store(settings, create=False, read_only=True) as graph:
         if query_id is not None:
-            render.subgraph(stored_subgraph(graph, query_id, asked_as(settings, query_id)), "json" if json else format)
+            subgraph = stored_subgraph(graph, query_id, asked_as(settings, query_id), kind="source")
+            render.subgraph(subgraph, "json" if json else format)
             return 0
         where = f"{graph.location}, namespace {graph.namespace}"
-        found, total, errors = newest_queries(graph, limit, offset)
+        found, total, errors = newest_sources(graph, limit, offset)
         render.listing(found, where, total, as_json=json or format == "json")
     for error in errors:
         typer.echo(f"Error: {error}\nNext: {error.hint}", err=True)

@@ -20,6 +20,7 @@ from .distill import distill
 from .evaluate_table import table
 from .export import export
 from .importing import import_
+from .ingest import ingest
 from .link import link
 from .refresh import refresh
 
@@ -52,7 +53,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for command in (distill, refresh, link, ask, answers, audit, show, aggregate, export):
+for command in (distill, ingest, refresh, link, ask, answers, audit, show, aggregate, export):
     app.command()(command)
 app.command("import")(import_)
 evaluate.app.command()(table)

@@ -212,7 +212,9 @@ def repair(
 @options.with_settings(*options.STORE)
 def erase(
     settings: "Settings",
-    query_id: Annotated[str, typer.Option("--query-id", help="A query's id, or how it begins (4 digits at least).")] = "",
+    query_id: Annotated[
+        str, typer.Option("--query-id", help="A query's or document's id, or how it begins (4 digits at least).")
+    ] = "",
     teacher_call: Annotated[str, typer.Option("--teacher-call", help="A teacher call's id, or how it begins (4 digits).")] = "",
     where: Annotated[
         list[str] | None,
@@ -372,8 +374,8 @@ def _scopes(
         kind = "what these calls said" if where.model else "all queries"
         return f"{kind} where {where}", list(scopes_where(graph, where, recorded))
     if query_id:
-        whole = full_id(graph, "query", query_id, recorded)
-        return f"query {whole}", [Scope(whole, is_stored=whole in settings_hashes(graph, [whole]))]
+        whole = full_id(graph, "source", query_id, recorded)
+        return f"query or document {whole}", [Scope(whole, is_stored=whole in settings_hashes(graph, [whole]))]
     scope = full_call(graph, call_id)
     return f"what teacher call {next(iter(scope.call_ids))} said", [scope]
 

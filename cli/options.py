@@ -22,6 +22,7 @@ PANELS = {
         *("engine", "ray_address", "ray_processes", "budget_usd", "ledger"),
     ),
     "Graph": ("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),
+    "Documents": ("document_extractor", "chunk_size"),
     "Student": (
         *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order"),
         *("token_budget", "relevance"),
@@ -34,6 +35,7 @@ NAMES = {
     "number_of_evidence": ("--number-of-evidence", "-n"),
     "ray_address": ("--address",),
     "ray_processes": ("--processes",),
+    "document_extractor": ("--extractor",),
     "top_k": ("--top-k", "-k"),
     "edge_name": ("--name",),
     "asked_summaries": ("--summaries",),
@@ -44,6 +46,11 @@ NAMES = {
 """The names of a flag that is not just called as its setting is."""
 STORE = ("store", "namespace")
 DISTILLING = (*PANELS["Teacher"], "privacy", *PANELS["Graph"], *PANELS["Store"])
+INGESTING = (
+    *("document_extractor", "chunk_size", "teacher_base_url", "workers", "budget_usd", "ledger", "privacy"),
+    *("strategy", "merge", "threshold"),
+    *PANELS["Store"],
+)
 Command = Callable[..., int | None]
 """What a subcommand is: it returns its exit code, or None for 0."""
 RAY = {"ray_address": "--address", "ray_processes": "--processes"}

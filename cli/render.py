@@ -223,24 +223,34 @@ def kept_answers(found: Sequence["Answer"], where: str, *, more: bool, as_json: 
 
 
 def listing(queries: Sequence["Subgraph"], where: str, total: int, *, as_json: bool) -> None:
-    """Print stored queries; `where` names the store and namespace, `total` says how many there are."""
+    """Print stored queries and documents; `where` names the store and namespace, `total` says how many there are."""
     if len(queries) < total:
-        typer.echo(f"{len(queries)} of {total} queries; --limit and --offset show others.", err=True)
+        typer.echo(f"{len(queries)} of {total} queries and documents; --limit and --offset show others.", err=True)
     if as_json:
         document([_summary(query) for query in queries])
         return
     if not queries:
-        console().print(f"No query is stored in {escape(where)}.")
+        console().print(f"Nothing is stored in {escape(where)}.")
         return
-    columns = ("query", "question", "domain", "graph", "evidence", "triples", "edges")
-    rows = ((one["id"][:SHORT], one["text"], *(one[name] for name in columns[2:])) for one in map(_summary, queries))
-    table(columns, rows, wrapped="question")
+    columns = ("id", "question or document", "domain", "graph", "evidence", "triples", "edges")
+    rows = (
+        (
+            one.source_id[:SHORT],
+            one.title,
+            "" if one.document else one.query.domain,
+            *(_summary(one)[name] for name in columns[3:]),
+        )
+        for one in queries
+    )
+    table(columns, rows, wrapped="question or document")
 
 
 def _summary(subgraph: "Subgraph") -> dict[str, Any]:
-    query, own = subgraph.query, ("graph", "status", "settings_hash")
+    own, document = ("graph", "status", "settings_hash"), subgraph.document
+    named = ("id", "name", "uri") if document else ("id", "text", "options", "domain")
     return {
-        **{name: getattr(query, name) for name in ("id", "text", "options", "domain")},
+        "kind": "document" if document else "query",
+        **{name: getattr(subgraph.source, name) for name in named},
         **{name: getattr(subgraph, name) for name in own},
         **{part: len(getattr(subgraph, part)) for part in ("evidence", "triples", "edges")},
         "created_at": subgraph.created_at,

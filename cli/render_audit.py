@@ -33,7 +33,7 @@ def _tree(values: dict[str, Any]) -> None:
         gone = "" if line["live"] is not False else " [red](gone from the graph, or not by these calls any more)[/red]"
         branch = tree.add(f"{line['n']}. {escape(line['text'])}{gone}")
         if line["kind"] == "evidence":
-            branch.add(f"evidence [dim]{_judged(line['evidence'])}, {_calls(line['calls'])}[/dim]")
+            branch.add(f"evidence [dim]{_proof(line['evidence'], line['calls'])}[/dim]")
         if line["edge"] and line["edge"].get("contradicts"):
             branch.add(f"contradicted by {', '.join(id_[:SHORT] for id_ in line['edge']['contradicts'])}")
         for triple in (*line["triples"], *line["not_shown"]):
@@ -41,7 +41,7 @@ def _tree(values: dict[str, Any]) -> None:
             words = escape(f"{triple['subject']} | {triple['predicate']} | {triple['object']}")
             made = f"confidence {triple['confidence']:.2f}, {_calls(triple['calls'])}"
             evidence = triple["evidence"]
-            proof = f"{_judged(evidence)}, {_calls(evidence['calls'])}"
+            proof = _proof(evidence, evidence["calls"])
             branch.add(f"{why}triple {words} [dim]{made}[/dim]").add(f"evidence {escape(evidence['text'])} [dim]{proof}[/dim]")
     if not values["lines"]:
         tree.add("The student was shown no line.")
@@ -52,10 +52,18 @@ def _tree(values: dict[str, Any]) -> None:
 
 
 def _judged(evidence: Mapping[str, Any]) -> str:
+    from drag_graph.report.auditing import place_of
+
+    if place := place_of(evidence):
+        return escape(place)
     score = "" if evidence["llm_score"] is None else f", teacher's score {evidence['llm_score']:g}"
     return f"rank {evidence['rank'] + 1}, cosine {evidence['cosine']:.2f}{score}"
 
 
+def _proof(evidence: Mapping[str, Any], calls: list[Mapping[str, Any]]) -> str:
+    return f"{_judged(evidence)}, {_calls(calls)}" if calls else _judged(evidence)
+
+
 def _calls(calls: list[Mapping[str, Any]]) -> str:
     made_by = [f"by {call['model']} ({call['stage']}, ${call['cost_usd']:.4f}, {call['created_at']})" for call in calls]
-    return escape(", ".join(made_by) or "from a document")
+    return escape(", ".join(made_by))

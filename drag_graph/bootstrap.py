@@ -70,6 +70,12 @@ class Session:
         """Close these, too, at the end."""
         self._opened.push(opened)
 
+    def asked_by(self, run: Run, interruption: Interruption) -> Teacher:
+        """Return the settings' teacher for a run; it is closed with the session."""
+        teacher = make_teacher(self.settings, run, interruption, self.ledger, self.way_out)
+        self._opened.callback(teacher.close)
+        return InterruptibleTeacher(teacher, interruption)
+
     @property
     def ledger(self) -> Ledger:
         """The store's ledger."""
@@ -106,13 +112,13 @@ class Session:
     ) -> Distiller:
         """Return one run for what is stale for these reasons (`drag_graph.distil.refresh`), else as `distiller`."""
         earlier = [
-            run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RUNS_LOOKED_AT) if run.store == self._place
+            run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RUNS_LOOKED_AT) if run.store == self.place
         ]
         source = source_of(reasons, earlier, datetime.now(UTC))
         return self._distiller(KIND, source, teacher, retry_quarantined=retry_quarantined)[0]
 
     @property
-    def _place(self) -> str:
+    def place(self) -> str:
         """The store's address, by which runs on it know each other."""
         return self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve())
 
@@ -132,7 +138,7 @@ class Session:
         run = start_run(
             kind=kind,
             namespace=self.settings.namespace,
-            store=self._place,
+            store=self.place,
             source=source,
             teacher=self.settings.teacher if teacher is None else teacher.name,
             plan=self.settings.plan,
@@ -145,7 +151,7 @@ class Session:
             if teacher is None:
                 teacher = (make or make_teacher)(self.settings, run, interruption, self.ledger, self.way_out)
                 self._opened.callback(teacher.close)
-            distils = Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption), self._fingerprint)
+            distils = Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption), self.fingerprint)
         distiller = Distiller(
             self.store,
             distils,
@@ -160,7 +166,7 @@ class Session:
         return distiller, teacher
 
     @property
-    def _fingerprint(self) -> str:
+    def fingerprint(self) -> str:
         """The gate's level and detectors."""
         return self.gate.fingerprint if self.gate else "off"
 

@@ -26,6 +26,7 @@ later can help (`retryable`).
     |   |-- RefusedReply                       the model declined to answer
     |   `-- ContextOverflow                    the prompt cannot be made to fit
     |-- QueryInvalid                  exit 1   one input line is unusable
+    |-- DocumentUnusable              exit 1   one file is unusable
     |-- Withheld                      exit 1   the privacy gate lets nothing of a query leave: quarantined; the others go on
     |-- AwaitsBatch                   exit 130 the query's next request waits in a batch: it is pending, the others go on
     |-- BudgetReached                 exit 5
@@ -171,6 +172,10 @@ class ContextOverflow(ReplyError):  # noqa: N818
 
 class QueryInvalid(DragGraphError):  # noqa: N818
     """One input line is unusable; it is reported and the others go on."""
+
+
+class DocumentUnusable(DragGraphError):  # noqa: N818
+    """One file is unusable: broken, encrypted, without text; it is named and the others go on."""
 
 
 class Withheld(DragGraphError):  # noqa: N818

@@ -57,16 +57,28 @@ def privacy_level(settings: Settings, *, asks: bool = False) -> Privacy:
     """
     from drag_graph import embedders, students
     from drag_graph.privacy.vault import vault_level
-    from drag_graph.providers.away import is_local
-    from drag_graph.providers.client import GGUF
 
     if settings.privacy is not None:
         return settings.privacy
-    teacher = settings.teacher
-    here = not teacher or teacher.startswith((*FILES, GGUF)) or is_local(teacher, settings.teacher_base_url)
-    if not (here and embedders.is_here(settings) and (not asks or students.is_here(settings))):
+    if not (teacher_is_here(settings) and embedders.is_here(settings) and (not asks or students.is_here(settings))):
         return "standard"
     return vault_level(settings.vault_path)
+
+
+def teacher_is_here(settings: Settings) -> bool:
+    """Whether nothing leaves this machine of what the teacher is asked, if there is one."""
+    from drag_graph.providers.away import is_local
+    from drag_graph.providers.client import GGUF
+
+    teacher = settings.teacher
+    return not teacher or teacher.startswith((*FILES, GGUF)) or is_local(teacher, settings.teacher_base_url)
+
+
+def embedder_is_here(settings: Settings) -> bool:
+    """Whether nothing leaves this machine of what the embedder is given."""
+    from drag_graph import embedders
+
+    return embedders.is_here(settings)
 
 
 def student_is_here(settings: Settings) -> bool:

@@ -111,6 +111,12 @@ class Settings(BaseSettings):
     blind: bool = Field(default=False, description="Do not show the options to the teacher.")
     extractor: Literal["auto", "teacher", "patterns"] = Field("auto", description="Who reads the triples.")
     workers: PositiveInt = Field(4, description="Queries at once.")
+    document_extractor: Place = Field(
+        "patterns",
+        min_length=1,
+        description="Who reads the triples of documents: patterns (rules), gguf:FILE, or a LiteLLM model.",
+    )
+    chunk_size: Annotated[int, Field(ge=100)] = Field(1200, description="Characters of a document's chunk, at most.")
     batch_poll_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="Between looks at a batch, at most.")
     budget_usd: float | None = Field(None, ge=0, description="Never spend more.")
 

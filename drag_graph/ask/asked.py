@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from drag_graph.ask.answer import NOTHING_RELEVANT
+from drag_graph.ask.audit import document_of
 from drag_graph.ask.fuse import Weighed
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Answer, Line
@@ -78,12 +79,19 @@ class Asked:
         A searched line's `score` is its weight; `fused`, `lists` (each with the rank of what led to the line, and the hops),
         `hop`, `confidence` and `support` say what it is made of (docs/asking.md).
 
+        A line that rests on a document has its `document`: id, name, and the characters from `start` up to `end` of its text.
+
         `answer_id` is null where nothing stored was used: such an answer is not kept, for there is nothing to audit. So it is
         where what was used was erased or replaced meanwhile, or the answer was not to be kept; then `not_kept` says so.
         """
         given = self.answer
+        places = {line["n"]: place for line in given.snapshot.get("lines", ()) if (place := document_of(line))}
         lines = [
-            {**line.model_dump(include={"n", "kind", "text", "ref"}), **(self._why(line) if explain else {})}
+            {
+                **line.model_dump(include={"n", "kind", "text", "ref"}),
+                **({"document": places[line.n]} if line.n in places else {}),
+                **(self._why(line) if explain else {}),
+            }
             for line in given.lines
         ]
         extra = {

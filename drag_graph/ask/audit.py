@@ -107,6 +107,15 @@ def _evidence(evidence: Evidence, subgraph: Subgraph) -> dict[str, Any]:
     document = subgraph.document
     if document is not None and evidence.chunk_id:
         found["document"] = {"id": document.id, "name": document.name, "start": evidence.start, "end": evidence.end}
+        chunk = next((chunk for chunk in subgraph.chunks if chunk.id == evidence.chunk_id), None)
+        found["chunk"] = chunk and chunk.model_dump(mode="json", include={"id", "position", "start", "end"})
+    return found
+
+
+def document_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the passage that a line of a snapshot rests on, if it is one of a document; of an edge, its best triple's."""
+    evidence = line["evidence"] if "evidence" in line else line["triples"][0]["evidence"]
+    found: dict[str, Any] | None = evidence.get("document")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The stored queries as people see them listed."""
+"""The stored queries and documents as people see them listed."""
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.manage.transfer import PAGE, read_undamaged
@@ -7,9 +7,9 @@ from drag_graph.paging import pages
 from drag_graph.ports.store import GraphStore, iter_sources
 
 
-def newest_queries(store: GraphStore, limit: int, offset: int = 0) -> tuple[list[Subgraph], int, list[StoreUnfit]]:
-    """Return a page of the stored queries, the newest first, how many there are in all, and why some cannot be read."""
-    found = [(item.created_at, item.id) for item in iter_sources(store) if not item.is_document]
+def newest_sources(store: GraphStore, limit: int, offset: int = 0) -> tuple[list[Subgraph], int, list[StoreUnfit]]:
+    """Return a page of the stored sources, the newest first, how many there are in all, and why some cannot be read."""
+    found = [(item.created_at, item.id) for item in iter_sources(store)]
     found.sort(key=lambda pair: pair[0], reverse=True)
     subgraphs, errors = list[Subgraph](), list[StoreUnfit]()
     for some in pages([id_ for _, id_ in found[offset : offset + limit]], PAGE):

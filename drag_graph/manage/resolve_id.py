@@ -14,9 +14,14 @@ _SHOWN = 10
 """How many ids are looked at when a short id is not unique."""
 
 
+Kind = Literal["query", "source", "answer"]
+"""What an id is of; a source is a query or a document."""
+_NAMES: dict[Kind, str] = {"query": "query", "source": "query or document", "answer": "answer"}
+
+
 def full_id(
     store: GraphStore,
-    kind: Literal["query", "answer"],
+    kind: Kind,
     prefix: str,
     recorded: Iterable[RecordedQuery] = (),
     asked_as: Collection[str] = (),
@@ -37,13 +42,14 @@ def full_id(
         raise ConfigurationError(said, hint="Give the id that `drag-graph show` prints.")
     if named:
         (id_,) = named
-        ids = [id_] if kind == "query" else [answer.id for answer in store.answers(id_, limit=1)]
+        ids = [id_] if kind != "answer" else [answer.id for answer in store.answers(id_, limit=1)]
         if ids:
             return ids[0]
     prefix = prefix.lower()
     found = _beginning(store, kind, prefix) if prefix else []
     found += [query.id for query in recorded if prefix and query.id.startswith(prefix) and query.id not in found]
-    return _the_one(store, kind, prefix, found, f"`drag-graph {'show' if kind == 'query' else 'answers'}` lists them.")
+    hint = f"`drag-graph {'answers' if kind == 'answer' else 'show'}` lists them."
+    return _the_one(store, _NAMES[kind], prefix, found, hint)
 
 
 def _the_one(store: GraphStore, kind: str, prefix: str, found: Sequence[str], hint: str) -> str:
@@ -58,18 +64,18 @@ def _the_one(store: GraphStore, kind: str, prefix: str, found: Sequence[str], hi
     return found[0]
 
 
-def _beginning(store: GraphStore, kind: Literal["query", "answer"], prefix: str) -> list[str]:
+def _beginning(store: GraphStore, kind: Kind, prefix: str) -> list[str]:
     if kind == "answer":
         return [answer.id for answer in store.answers(prefix=prefix, limit=_SHOWN)]
-    queries = (item.id for item in iter_sources(store, SourceFilter(prefix=prefix)) if not item.is_document)
-    return list(islice(queries, _SHOWN))
+    found = iter_sources(store, SourceFilter(prefix=prefix))
+    return list(islice((item.id for item in found if kind == "source" or not item.is_document), _SHOWN))
 
 
-def stored_subgraph(store: GraphStore, prefix: str, asked_as: Collection[str] = ()) -> Subgraph:
-    """Return the subgraph of the query whose id begins with `prefix`. Raises as `full_id` does."""
-    found = store.read([full_id(store, "query", prefix, asked_as=asked_as)])
+def stored_subgraph(store: GraphStore, prefix: str, asked_as: Collection[str] = (), *, kind: Kind = "query") -> Subgraph:
+    """Return the subgraph of the query, or of any source, whose id begins with `prefix`. Raises as `full_id` does."""
+    found = store.read([full_id(store, kind, prefix, asked_as=asked_as)])
     if not found:
-        raise NotStored(f"query {prefix!r} was erased while it was read", hint="Run the same command again.")
+        raise NotStored(f"{_NAMES[kind]} {prefix!r} was erased while it was read", hint="Run the same command again.")
     return found[0]
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from drag_graph.report.auditing import place_of
+
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: #2f6fb0; --bad: #b3372f; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -93,6 +95,8 @@ def _triple_cells(triple: dict[str, Any]) -> list[str]:
 
 def _evidence_cells(evidence: dict[str, Any], calls: list[dict[str, Any]]) -> list[str]:
     judged = "-" if evidence["llm_score"] is None else f"{evidence['llm_score']:g}"
+    if place := place_of(evidence):
+        return [evidence["text"], "-", "-", "-", place]
     return [evidence["text"], str(evidence["rank"]), f"{evidence['cosine']:.2f}", judged, _sources(calls)]
 
 

@@ -91,6 +91,15 @@ def _facts(answer: Answer) -> dict[str, Any]:
     return answer.model_dump(mode="json", include=fields)
 
 
+def place_of(evidence: Mapping[str, Any]) -> str:
+    """Return where in a document a passage of an audit is, in words; '' where a teacher said it."""
+    document, chunk = evidence.get("document"), evidence.get("chunk")
+    if not document:
+        return ""
+    where = f"{document['name']}, characters {document['start']}-{document['end']}"
+    return f"{where}, chunk {chunk['position'] + 1}" if chunk else where
+
+
 def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:
     """Return what a shown line rests on in a stored subgraph: nothing where it is gone or has lost its proof."""
     calls = {call.id for call in subgraph.calls}

@@ -76,7 +76,11 @@ class _Book:
 
     def evidence(self, evidence: dict[str, Any], calls: list[dict[str, Any]]) -> str:
         facts = {"text": evidence["text"], "rank": evidence["rank"], "cosine": evidence["cosine"], "score": evidence["score"]}
-        name = self.entity("evidence", evidence["id"], "Evidence", facts)
+        document = evidence.get("document")
+        span = {name: document[name] for name in ("start", "end")} if document else {}
+        name = self.entity("evidence", evidence["id"], "Evidence", {**facts, **span})
+        if document:
+            self.derive(name, self.entity("document", document["id"], "Document", {"name": document["name"]}))
         for call in calls:
             self.relate("wasGeneratedBy", {"entity": name, "activity": self.call(call)})
         return name

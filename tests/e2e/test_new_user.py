@@ -38,7 +38,7 @@ def test_the_id_of_the_input_is_an_id(cli, filled):
     assert asked["source_ids"] == [shown.json["source"]["id"]]
     assert cli("audit", "kidney", "--json", *filled).json["answer_id"] == asked["answer_id"]
     missing = cli("show", "Kidney", *filled)
-    assert (missing.code, "no query 'kidney'" in missing.err) == (3, True)
+    assert (missing.code, "no query or document 'kidney'" in missing.err) == (3, True)
 
 
 def test_answers_are_listed_the_newest_first(cli, filled):

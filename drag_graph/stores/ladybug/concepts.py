@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from drag_graph.errors import StoreLocked
@@ -22,6 +22,7 @@ class LadybugConcepts(SharedConcepts):
     # The engine handles the rows that a statement was first planned with again in every later call.
     rows_at_once = 32
     vectors_at_once = 4
+    evidence_at_once = 16
 
     def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
         super().__init__(access)
@@ -39,6 +40,10 @@ class LadybugConcepts(SharedConcepts):
             yield
         finally:
             del _linked[place]
+
+    @staticmethod
+    def sent_vector(vector: Sequence[float]) -> str:
+        return f"[{','.join(repr(float(number)) for number in vector)}]"
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         return self._index("similar").nearest(vectors, k, floor=floor)

@@ -23,7 +23,8 @@ class SharedConcepts(ABC):
 
     rows_at_once = 1000
     vectors_at_once = 100
-    """Rows of one statement, and how many where each has a vector."""
+    evidence_at_once = 100
+    """Rows of one statement, and how many where each has a vector, of a concept or of an evidence."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -32,6 +33,11 @@ class SharedConcepts(ABC):
     @abstractmethod
     def exclusive(self) -> AbstractContextManager[None]:
         """See ConceptStore."""
+
+    @staticmethod
+    def sent_vector(vector: Sequence[float]) -> Any:
+        """Return a vector of evidence as the engine takes it."""
+        return list(vector)
 
     @abstractmethod
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
@@ -89,8 +95,8 @@ class SharedConcepts(ABC):
 
     def save_vectors(self, run: Run, evidence: Mapping[str, Sequence[float]]) -> None:
         """Write vectors of evidence, by its id, in the transaction of `run`, which says that it changes them."""
-        rows = [{"id": id_, "vector": list(vector)} for id_, vector in sorted(evidence.items())]
-        self._each(run, "save_evidence_vectors", rows, self.vectors_at_once)
+        rows = [{"id": id_, "vector": self.sent_vector(vector)} for id_, vector in sorted(evidence.items())]
+        self._each(run, "save_evidence_vectors", rows, self.evidence_at_once)
 
     def _link(self, run: Run, changes: Changes) -> Written:
         ids = [item.id for item in changes.concepts]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from drag_graph.errors import StoreError
-from drag_graph.manage.listing import newest_queries
+from drag_graph.manage.listing import newest_sources
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.store import GraphStore, SaveOutcome, SourceFilter, settings_hashes
 from drag_graph.testing.builders import HOSTILE_NAMES, Spec, expected, make_subgraph, random_subgraphs
@@ -287,10 +287,10 @@ class SavingContract(Contract):
         store.save(graphs, PLAIN)
         rows = sorted(graphs, key=lambda graph: graph.source_id)
         rows.sort(key=lambda graph: graph.created_at, reverse=True)
-        assert_same(newest_queries(store, 9), (rows, 7, []))
-        assert_same(newest_queries(store, 3), (rows[:3], 7, []))
-        assert_same(newest_queries(store, 3, 5), (rows[5:], 7, []))
-        assert newest_queries(store, 3, 7) == ([], 7, [])
+        assert_same(newest_sources(store, 9), (rows, 7, []))
+        assert_same(newest_sources(store, 3), (rows[:3], 7, []))
+        assert_same(newest_sources(store, 3, 5), (rows[5:], 7, []))
+        assert newest_sources(store, 3, 7) == ([], 7, [])
 
     def test_the_id_of_an_input_line_finds_its_queries(self, store: GraphStore, namespace: str) -> None:
         graphs = random_subgraphs(3, namespace=namespace, seed=6)

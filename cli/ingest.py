@@ -1,0 +1,95 @@
+"""`drag-graph ingest`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options
+
+if TYPE_CHECKING:
+    from drag_graph.documents.run import IngestReport
+    from drag_graph.settings import Settings
+
+SHOWN = 60
+"""Documents up to which each is printed."""
+_COLOURS = {"added": "green", "changed": "green", "unchanged": "default", "removed": "yellow", "failed": "red"}
+
+
+@options.with_settings(*options.INGESTING)
+def ingest(
+    settings: "Settings",
+    paths: Annotated[list[Path], typer.Argument(help="Files, and folders with all that is in them.", metavar="PATH...")],
+    sync: Annotated[
+        bool, typer.Option("--sync", help="Erase the stored documents of these folders whose file is gone.")
+    ] = False,
+    no_compact: Annotated[
+        bool, typer.Option("--no-compact", help="With --sync: leave the deleted text in an embedded store's file (faster).")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Read in documents: PDF, Word, HTML, Markdown, text and e-mail, each as a graph that `ask` finds lines in.
+
+    A file that is stored and has not changed costs nothing; of one that has, what came from it is replaced. A file that cannot
+    be read is named, and the others go on. A run that was interrupted goes on with the same command.
+
+    \b
+    Examples:
+      drag-graph ingest papers/ notes.md
+      drag-graph ingest papers/ --sync
+      drag-graph ingest papers/ --extractor gguf:qwen2.5-1.5b-instruct-q4_k_m.gguf
+      drag-graph ingest papers/ --extractor gpt-4o-mini --budget-usd 2
+    """
+    from drag_graph.bootstrap import open_session
+    from drag_graph.documents.files import files_in, roots_of
+    from drag_graph.errors import ConfigurationError
+    from drag_graph.ingestion import for_documents, make_ingester
+
+    from . import progress
+    from .distill import end
+
+    settings, roots = for_documents(settings), roots_of(paths)
+    number = sum(1 for _ in files_in(roots, settings.own_files))
+    if sync and not number:  # the place of a disk that is not there looks like this
+        said = f"{' and '.join(map(str, paths))} holds no document"
+        raise ConfigurationError(said, hint="To erase all that is stored of it: drag-graph db erase --query-id ID.")
+    with open_session(settings) as session:
+        with progress.progress(number, quiet=json, priced=bool(settings.teacher), what="documents") as shown:
+            ingester = make_ingester(session, " ".join(map(str, roots)), compacts=not no_compact, on_result=shown)
+            report = ingester.run(files_in(roots, settings.own_files), roots if sync else ())
+        _print(report, as_json=json)
+    end(report)
+
+
+def _print(report: "IngestReport", *, as_json: bool) -> None:
+    from rich.text import Text
+
+    from . import render
+
+    if as_json:
+        render.document(report.document())
+        return
+    totals = report.totals()
+    done = report.documents
+    if 0 < len(done) <= SHOWN:
+        columns = ("document", "name", "status", "chunks", "evidence", "triples")
+        rows = (
+            (
+                item.id[: render.SHORT],
+                item.name,
+                Text(item.status, _COLOURS[item.status]),
+                item.chunks,
+                item.evidence,
+                item.triples,
+            )
+            for item in done
+        )
+        render.table(columns, rows, wrapped="name")
+    for item in done:
+        if item.error:
+            typer.echo(f"{item.name} {item.status}: {item.error}", err=True)
+        if item.usage.notes:
+            typer.echo(f"{item.name}: {len(item.usage.notes)} done otherwise (--json lists why)", err=True)
+    counts = ", ".join(f"{totals[status]} {status}" for status in (*_COLOURS, "pending") if totals[status])
+    cost = f"; {totals['calls']} calls, ${totals['cost_usd']:.4f}" if totals["calls"] else ""
+    render.console().print(f"{counts or 'nothing to read'}{cost}, {totals['seconds']:.1f} s")

@@ -1,0 +1,80 @@
+"""A session to the run that reads in documents: the composition of `drag-graph ingest`."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from drag_graph.bootstrap import Session
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.documents.read import DocumentReader, PassagePrivacy
+from drag_graph.documents.run import Ingester
+from drag_graph.errors import ConfigurationError
+from drag_graph.factories import embedder_is_here, teacher_is_here
+from drag_graph.paging import pages
+from drag_graph.ports.models import Teacher
+from drag_graph.ports.runs import start_run
+from drag_graph.settings import Settings
+
+ERASED_AT_ONCE = 50
+"""Documents that go in one transaction."""
+
+
+def for_documents(settings: Settings) -> Settings:
+    """Return the settings that documents are read under: the model that reads their triples is the teacher, if there is one.
+
+    Raises ConfigurationError for a file of people's evidence, which knows questions alone.
+    """
+    extractor = settings.document_extractor.strip()
+    if extractor.startswith("curated:"):
+        raise ConfigurationError(f"{extractor} reads no documents", hint="Give --extractor patterns, gguf:FILE, or a model.")
+    return settings.model_copy(update={"teacher": "" if extractor == "patterns" else extractor})
+
+
+def make_ingester(
+    session: Session, source: str, *, compacts: bool = True, on_result: Callable[[float], None] = lambda _cost: None
+) -> Ingester:
+    """Return one run that reads in documents in a session of `for_documents`.
+
+    `source` names the paths: runs of one source share their budget. With `compacts`, an embedded store's file is written anew
+    after documents were removed.
+    """
+    settings = session.settings
+    names = {"kind": "ingest", "namespace": settings.namespace, "store": session.place, "source": source}
+    session.store.embedder((session.embedder.name, session.embedder.dimension))
+    interruption, extractor = Interruption(), None
+    if settings.teacher:
+        extractor = session.asked_by(start_run(**names, teacher=settings.teacher, plan=""), interruption)
+    return Ingester(
+        session.store,
+        make_reader(session, extractor),
+        workers=settings.workers,
+        erase=partial(_erase, session, compacts=compacts),
+        interruption=interruption,
+        on_result=on_result,
+    )
+
+
+def make_reader(session: Session, extractor: Teacher | None) -> DocumentReader:
+    """Return what reads documents in the session."""
+    settings, gate = session.settings, session.gate
+
+    def look(texts: Sequence[str]) -> list[str]:
+        assert gate is not None
+        return [found[0].type if found else "" for found in gate.found_in(texts, from_user=True)]
+
+    privacy = PassagePrivacy(
+        look if gate is not None and not teacher_is_here(settings) else None,
+        look if gate is not None and not embedder_is_here(settings) else None,
+        session.fingerprint,
+    )
+    return DocumentReader(settings, session.embedder, extractor, privacy)
+
+
+def _erase(session: Session, ids: Sequence[str], *, compacts: bool) -> None:
+    """Erase documents from the ledger, then from the store: killed in between, the next run finds them still."""
+    if session.settings.ledger_path.exists():
+        session.ledger.erase(ids, session.settings.namespace)
+    for some in pages(ids, ERASED_AT_ONCE):
+        session.store.erase(some)
+    compact = getattr(session.store, "compact", None)
+    if compact is not None and compacts:
+        compact()

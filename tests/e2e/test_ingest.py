@@ -1,0 +1,148 @@
+"""`drag-graph ingest` by the real command line: files of each kind, again, changed, gone, failed, killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import document_files as made
+import pytest
+
+MOON = "The gravity of the Moon causes the tides of the oceans.\n\nThe Moon orbits the Earth."
+RUST = "Oxygen and water cause the rust of iron. Salt speeds the rust of iron in the sea."
+QUESTION = "What causes the tides of the oceans?"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a document of each kind."""
+    files = {
+        "moon.md": f"# The Moon\n\n{MOON}\n".encode(),
+        "rust.txt": RUST.encode(),
+        "mail.eml": made.email("The kidney filters the blood of the body."),
+        "page.html": b"<html><body><h1>Seasons</h1><p>The tilt of the axis causes the seasons.</p></body></html>",
+        "report.docx": made.word("Antibiotics kill bacteria.", "Antibiotics do not kill viruses."),
+        "sub/paper.pdf": made.pdf("Insects have six legs.", "Spiders have eight legs."),
+    }
+    place = tmp_path / "library"
+    for name, content in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(content)
+    return place
+
+
+@pytest.fixture
+def erased(cli, store, folder):
+    """Erase what a test leaves in a shared server."""
+    yield
+    if not isinstance(store, Path):
+        for path in folder.rglob("*.*"):
+            path.unlink()
+        (folder / "last.txt").write_text("Nothing is left.")
+        cli("ingest", folder, "--sync", "--store", store)
+
+
+def statuses(done):
+    return {item["name"]: item["status"] for item in done.json["documents"]}
+
+
+def test_a_folder_is_read_asked_audited_and_kept_in_step(cli, store, folder, erased):
+    done = cli("ingest", folder, "--store", store, "--json")
+    assert done.code == 0, done.err
+    names = ["mail.eml", "moon.md", "page.html", "report.docx", "rust.txt", "sub/paper.pdf"]
+    assert list(statuses(done).items()) == [(name, "added") for name in names]
+    assert all(item["chunks"] == 1 and item["evidence"] and item["triples"] for item in done.json["documents"])
+    totals = done.json["totals"]
+    assert (totals["documents"], totals["added"], totals["failed"], totals["calls"]) == (6, 6, 0, 0)
+
+    answer = cli("ask", QUESTION, "--store", store, "--json").json
+    assert "Moon causes" in answer["answer"]
+    moon = next(item for item in done.json["documents"] if item["name"] == "moon.md")
+    resting = [line for line in answer["lines"] if "gravity of the Moon" in line["text"]]
+    assert {line["kind"] for line in resting} == {"evidence", "edge"}
+    text = (folder / "moon.md").read_text()
+    for line in resting:
+        place = line["document"]
+        assert (place["id"], place["name"]) == (moon["id"], "moon.md")
+        assert text[place["start"] : place["end"]] == "The gravity of the Moon causes the tides of the oceans."
+    audit = cli("audit", answer["answer_id"], "--store", store)
+    assert "moon.md, characters 12-67, chunk 1" in " ".join(audit.out.split())
+    assert cli("db", "verify", "--store", store).code == 0
+
+    again = cli("ingest", folder, "--store", store, "--json")
+    assert set(statuses(again).values()) == {"unchanged"}
+    assert again.json["totals"]["triples"] == totals["triples"]
+
+    (folder / "rust.txt").write_text("Acid causes the rust of iron.")
+    (folder / "moon.md").unlink()
+    changed = cli("ingest", folder, "--store", store, "--json")
+    assert statuses(changed) == {name: "changed" if name == "rust.txt" else "unchanged" for name in names if name != "moon.md"}
+    assert "Moon" in cli("export", "--store", store).out, "without --sync, what is gone stays"
+    gone = cli("ingest", folder, "--sync", "--store", store, "--json")
+    assert {name for name, status in statuses(gone).items() if status == "removed"} == {"moon.md"}
+    assert cli("audit", answer["answer_id"], "--store", store).code == 3, "the answer that rested on it is gone"
+    left = cli("export", "--store", store).out
+    assert "Moon" not in left
+    assert "Salt" not in left
+    assert "Acid" in left
+    assert cli("db", "verify", "--store", store).code == 0
+
+
+def test_what_cannot_be_read_is_named_and_the_others_go_on(cli, tmp_path, folder):
+    (folder / "scan.pdf").write_bytes(made.pdf())
+    (folder / "locked.pdf").write_bytes(made.encrypted(made.pdf("No.")))
+    (folder / "broken.docx").write_bytes(b"PK nonsense")
+    store = tmp_path / "graph.lbug"
+    done = cli("ingest", folder, "--store", store, "--json")
+    assert done.code == 1
+    errors = {item["name"]: item["error"] for item in done.json["documents"] if item["status"] == "failed"}
+    assert errors == {
+        "scan.pdf": "its pages have no text: it is scanned, and wants OCR first",
+        "locked.pdf": "it is encrypted",
+        "broken.docx": "it is broken: BadZipFile",
+    }
+    assert done.json["totals"]["added"] == 6
+    (folder / "broken.docx").unlink()
+    (folder / "moon.md").write_bytes(b"\x00")
+    synced = cli("ingest", folder, "--store", store, "--sync")
+    assert "moon.md failed: it is no text: it has null bytes" in synced.err
+    assert "tides" in cli("export", "--store", store).out, "a file that is broken now is still there, and so is what it said"
+
+
+def test_sync_takes_only_what_lies_under_the_paths_and_never_all_of_an_empty_folder(cli, tmp_path, folder):
+    other, store = tmp_path / "other", tmp_path / "graph.lbug"
+    other.mkdir()
+    (other / "rust.txt").write_text(RUST)
+    assert cli("ingest", folder, other, "--store", store).code == 0
+    (other / "rust.txt").unlink()
+    assert "removed" not in statuses(cli("ingest", folder, "--sync", "--store", store, "--json")).values()
+    refused = cli("ingest", other, "--sync", "--store", store)
+    assert (refused.code, "holds no document" in refused.err) == (2, True)
+    assert cli("ingest", tmp_path / "gone", "--sync", "--store", store).code == 2
+
+
+KILLED = "import sys; from drag_graph.__main__ import main; sys.argv = ['drag-graph', *sys.argv[1:]]; main()"
+
+
+def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(cli, tmp_path):
+    folder, whole, killed = tmp_path / "many", tmp_path / "whole.lbug", tmp_path / "killed.lbug"
+    folder.mkdir()
+    for number in range(48):
+        lines = [f"Thing {number} causes effect {line} of place {number}." for line in range(12)]
+        (folder / f"{number:03}.txt").write_text("\n\n".join(lines))
+    environment = {**os.environ, "DRAG_GRAPH_EMBEDDER": "lexical", "DRAG_GRAPH_PRIVACY": "off"}
+    command = [sys.executable, "-c", KILLED, "ingest", folder, "--store", killed]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wal = killed.with_name(f"{killed.name}.wal")
+    deadline = time.monotonic() + 60
+    while not (wal.exists() and wal.stat().st_size > 400_000) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    first = cli("ingest", folder, "--store", killed, "--json")
+    assert first.code == 0, first.err
+    assert set(statuses(first).values()) == {"unchanged", "added"}
+    assert cli("ingest", folder, "--store", whole).code == 0
+    assert cli("export", "--store", killed).out == cli("export", "--store", whole).out

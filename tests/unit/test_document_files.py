@@ -1,0 +1,92 @@
+"""Files of each kind to their text; what cannot be read is said in words."""
+
+import subprocess
+import sys
+import warnings
+
+import document_files as made
+import pytest
+
+from drag_graph.documents.files import SourceFile, files_in, lies_in, roots_of
+from drag_graph.documents.loaders import load
+from drag_graph.errors import DocumentUnusable, InputError
+
+FACT = "The gravity of the Moon causes tides."
+PAGE = (
+    "<html><head><title>Tides</title><style>p {}</style><script>alert(1)</script></head>"
+    "<body><h1>Of tides</h1><p>The gravity of the <b>Moon</b> causes tides.</p><p>So be it.</p></body></html>"
+)
+FILES = {
+    "a.pdf": (made.pdf(FACT, "The Sun helps."), f"{FACT}\nThe Sun helps."),
+    "a.docx": (made.word(FACT, "The Sun helps."), f"{FACT}\n\nThe Sun helps."),
+    "a.html": (PAGE.encode(), f"\nTides\n\nOf tides\n\n{FACT}\n\nSo be it.\n\n"),
+    "a.md": (f"# Tides\r\n\r\n{FACT}".encode(), f"# Tides\n\n{FACT}"),
+    "a.txt": (FACT.encode("utf-16"), FACT),
+    "b.txt": ("Ebbe für Müller\x0b!".encode("cp1252"), "Ebbe für Müller !"),
+    "a.eml": (made.email(FACT), f"From: Ann <ann@example.org>\n\nTo: bob@example.org\n\nSubject: Of tides\n\n{FACT}\n"),
+}
+UNUSABLE = {
+    "scan.pdf": (made.pdf(), "scanned"),
+    "locked.pdf": (made.encrypted(made.pdf(FACT)), "encrypted"),
+    "broken.pdf": (made.pdf(FACT)[:60], "broken"),
+    "broken.docx": (b"PK nonsense", "broken"),
+    "old.docx": (b"\xd0\xcf\x11\xe0 and so on", "encrypted, or in the format of before 2007"),
+    "empty.txt": (b"", "empty"),
+    "null.txt": (b"a\x00b", "no text"),
+    "numbers.txt": (b"1 2 3", "no text"),
+    "picture.png": (b"\x89PNG", "are not read"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_gives_its_text(tmp_path, name):
+    content, text = FILES[name]
+    (tmp_path / name).write_bytes(content)
+    loaded = load(tmp_path / name)
+    assert loaded.text == text
+    assert (len(loaded.sha256), loaded.modified_at[-6:]) == (64, "+00:00")
+
+
+def test_an_email_that_is_a_page_gives_the_text_of_the_page(tmp_path):
+    (tmp_path / "a.eml").write_bytes(made.email("", PAGE))
+    assert FACT in load(tmp_path / "a.eml").text
+    assert "alert" not in load(tmp_path / "a.eml").text
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_what_cannot_be_read_is_said_in_words(tmp_path, name):
+    content, said = UNUSABLE[name]
+    (tmp_path / name).write_bytes(content)
+    with warnings.catch_warnings(), pytest.raises(DocumentUnusable, match=said) as caught:
+        load(tmp_path / name)
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_folder_gives_its_documents_in_order_and_each_once(tmp_path):
+    for name in ("b.txt", "a.md", ".hidden.txt", "picture.png", "sub/c.pdf", ".git/d.txt", "own.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "b.txt")
+    roots = roots_of([tmp_path, tmp_path / "sub", tmp_path / "picture.png"])
+    found = list(files_in(roots, [tmp_path / "own.txt"]))
+    assert [file.name for file in found] == ["a.md", "b.txt", "sub/c.pdf", "picture.png"]
+    assert found[0] == SourceFile((tmp_path / "a.md").resolve(), "a.md")
+    with pytest.raises(InputError, match="nothing at"):
+        roots_of([tmp_path / "gone"])
+
+
+def test_what_lies_in_a_folder(tmp_path):
+    assert lies_in((tmp_path / "a b" / "c.txt").as_uri(), [tmp_path / "a b"])
+    assert lies_in((tmp_path / "c.txt").as_uri(), [tmp_path / "c.txt"])
+    assert not lies_in((tmp_path / "ab" / "c.txt").as_uri(), [tmp_path / "a"])
+
+
+def test_nothing_heavy_is_imported_for_plain_text_and_nothing_warns_for_a_page(tmp_path):
+    (tmp_path / "a.txt").write_text(FACT)
+    (tmp_path / "a.html").write_text(PAGE)
+    program = (
+        "import sys; from pathlib import Path; from drag_graph.documents.loaders import load; load(Path('a.txt'));"
+        "assert not {'langchain_core', 'pypdf', 'bs4'} & set(sys.modules); load(Path('a.html'))"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
