@@ -8,10 +8,12 @@ import hashlib
 import io
 import logging
 import re
+import struct
 import sys
 import threading
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,6 +53,11 @@ _BLOCK = re.compile(
 """Tags before which a new paragraph begins; the parser would join their texts to one word."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 _BLANK_LINES = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*){2,}")
+_BROKEN = (
+    *(ArithmeticError, AssertionError, AttributeError, BufferError, EOFError, LookupError, OSError, RuntimeError, SyntaxError),
+    *(TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error),
+)
+"""What parsers raise for a broken file."""
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _importing = threading.Lock()
 
@@ -73,10 +80,8 @@ def load(path: Path) -> LoadedFile:
     content, modified_at = _content(path)
     try:
         text = _LOADERS[media_type](content)
-    except (DocumentUnusable, MissingExtra, MemoryError):
-        raise
-    except Exception as error:
-        raise DocumentUnusable(f"it is broken: {type(error).__name__}") from error
+    except _BROKEN as error:
+        raise _broken(error) from error
     text = _BLANK_LINES.sub("\n\n", _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")))
     if not any(map(str.isalpha, text)):
         scanned = media_type == "application/pdf"
@@ -87,6 +92,10 @@ def load(path: Path) -> LoadedFile:
 
 
 KINDS = "PDF, Word (.docx), HTML, Markdown, text or e-mail (.eml)"
+
+
+def _broken(error: Exception) -> DocumentUnusable:
+    return DocumentUnusable(f"it is broken: {type(error).__name__}")
 
 
 def _content(path: Path) -> tuple[bytes, str]:
@@ -124,6 +133,8 @@ def _pdf(content: bytes) -> str:
     except (errors.WrongPasswordError, errors.FileNotDecryptedError, errors.DependencyError) as error:
         # The last one says that a cipher wants a package.
         raise DocumentUnusable("it is encrypted", hint="Save it without a password.") from error
+    except errors.PyPdfError as error:
+        raise _broken(error) from error
 
 
 def _word(content: bytes) -> str:
