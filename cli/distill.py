@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from drag_graph.model import Query
     from drag_graph.ports.models import Teacher
     from drag_graph.ports.runs import RunReport
+    from drag_graph.ports.store import Replace
     from drag_graph.settings import Settings
 
 
@@ -31,6 +32,7 @@ def distill(
     replace: Annotated[
         bool, typer.Option("--replace", help="Write anew what is stored under these very settings, too.")
     ] = False,
+    add: Annotated[bool, typer.Option("--add", help="Add what this teacher says to what another one said.")] = False,
     batch: Annotated[bool, typer.Option("--batch", help="By the provider's batch API: half the price, within hours.")] = False,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="With --batch: submit and leave; come back later.")] = False,
     json: options.Json = False,
@@ -53,7 +55,7 @@ def distill(
 
     from . import progress, render
 
-    _check_batch(settings, batch=batch, no_wait=no_wait, replace=replace)
+    _check_ways(settings, batch=batch, no_wait=no_wait, replace=replace, add=add)
     lines = _input(file, query, option or [], settings)
     check_teacher(settings)
     if dry_run:
@@ -62,13 +64,14 @@ def distill(
         render.estimate({**found, "caution": caution} if caution else found, as_json=json)
         return
     source = source_of(file, query)
+    way: Replace = "add" if add else "always" if replace else False
     with open_session(settings) as session:
         with progress.progress(line_count(file), quiet=json) as shown:
             if batch:
                 rounds = session.batch_distiller(source, wait=not no_wait, retry_quarantined=retry_quarantined)
                 report = rounds.run(lines, on_result=shown, on_wait=shown.wait)
             else:
-                distiller = session.distiller(source, retry_quarantined=retry_quarantined, replaces=replace)
+                distiller = session.distiller(source, retry_quarantined=retry_quarantined, replace=way)
                 report = distiller.run(lines, on_result=shown)
         finish(report, as_json=json)
 
@@ -88,15 +91,17 @@ def end(report: Any) -> None:
     raise typer.Exit(report.exit_code)
 
 
-def _check_batch(settings: "Settings", *, batch: bool, no_wait: bool, replace: bool) -> None:
+def _check_ways(settings: "Settings", *, batch: bool, no_wait: bool, replace: bool, add: bool) -> None:
     from drag_graph.errors import ConfigurationError
     from drag_graph.factories import check_batches
 
     if no_wait and not batch:
         raise ConfigurationError("--no-wait belongs to --batch", hint="drag-graph distill --help")
+    if replace and add:
+        raise ConfigurationError("--replace and --add exclude each other", hint="Leave one out.")
     if batch:
-        if replace:
-            raise ConfigurationError("--replace is not for --batch", hint="Leave one out.")
+        if replace or add:
+            raise ConfigurationError(f"{'--replace' if replace else '--add'} is not for --batch", hint="Leave one out.")
         if settings.engine == "ray":
             said = "--batch leaves the work to the provider; --engine ray has none to do"
             raise ConfigurationError(said, hint="Leave one out.")

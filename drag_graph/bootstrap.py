@@ -32,7 +32,7 @@ from drag_graph.link.run import Linker, OnProgress
 from drag_graph.model import Mode
 from drag_graph.ports.models import Embedder, Student, Teacher
 from drag_graph.ports.runs import Run, start_run
-from drag_graph.ports.store import GraphStore, Staleness, settings_hashes
+from drag_graph.ports.store import GraphStore, Replace, Staleness, settings_hashes
 from drag_graph.providers.away import Check, unchecked
 from drag_graph.settings import Settings
 
@@ -84,13 +84,13 @@ class Session:
         return self._ledger
 
     def distiller(
-        self, source: str = "", *, teacher: Teacher | None = None, retry_quarantined: bool = False, replaces: bool = False
+        self, source: str = "", *, teacher: Teacher | None = None, retry_quarantined: bool = False, replace: Replace = False
     ) -> Distiller:
         """Return one run of the distillation under the settings, with their teacher unless another is given.
 
         `source` names where the questions come from: runs of one source share what is known about them and their budget.
         """
-        return self._distiller("distill", source, teacher, retry_quarantined=retry_quarantined, replaces=replaces)[0]
+        return self._distiller("distill", source, teacher, retry_quarantined=retry_quarantined, replace=replace)[0]
 
     def batch_distiller(self, source: str = "", *, wait: bool = True, retry_quarantined: bool = False) -> Rounds:
         """Return one run as `distiller`, whose requests go to the teacher's provider in batches (docs/adr/0013).
@@ -129,7 +129,7 @@ class Session:
         teacher: Teacher | None,
         *,
         retry_quarantined: bool,
-        replaces: bool = False,
+        replace: Replace = False,
         make: "Callable[[Settings, Run, Interruption, Ledger, Check | None], Teacher] | None" = None,
     ) -> tuple[Distiller, Teacher | None]:
         """Return a run and the teacher that is asked in it, None where others ask."""
@@ -159,7 +159,7 @@ class Session:
             run,
             workers=self.settings.workers,
             retry_quarantined=retry_quarantined,
-            replaces=replaces,
+            replace=replace,
             interruption=interruption,
             admit=self.gate.admit if self.gate else lambda lines: lines,
         )

@@ -16,6 +16,7 @@ from drag_graph.distil import evidence, extract, rank, statements
 from drag_graph.distil.plans import chosen, plan_settings
 from drag_graph.distil.query import Distillation, Usage
 from drag_graph.errors import DragGraphError, ReplyError
+from drag_graph.graph.unite import is_made_under
 from drag_graph.inputs import InputLine
 from drag_graph.model import Query
 from drag_graph.paging import pages
@@ -131,7 +132,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
         for entry in entries:
             counting.note(entry.query)
             totals["queries"] += 1
-            if stored.get(entry.query.id) == entry.settings_hash:
+            if is_made_under(stored.get(entry.query.id, ""), entry.settings_hash):
                 totals["stored"] += 1
             elif entry.query.id in quarantined:
                 totals["quarantined"] += 1

@@ -20,6 +20,7 @@ from drag_graph.concurrency.threads import Workers, long_turns
 from drag_graph.distil.query import Usage
 from drag_graph.errors import AwaitsBatch, DragGraphError, ReplyError, StoreError, SubgraphRefused, Withheld
 from drag_graph.graph.aggregate import aggregate
+from drag_graph.graph.unite import is_made_under
 from drag_graph.inputs import InputLine
 from drag_graph.manage.aggregating import aggregate_anew
 from drag_graph.model import Aggregation, Query, Subgraph
@@ -51,7 +52,7 @@ class Distiller:
     """Distils queries into one store: one run, which the journal keeps. `workers` queries are worked on at once.
 
     What was quarantined under the same settings and paid for is not asked again, unless `retry_quarantined`. What is stored
-    under the same settings is left alone, unless `replaces`.
+    under the same settings is left alone, unless `replace` is "always"; with "add", what is distilled adds to what is stored.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Distiller:
         *,
         workers: int = 4,
         retry_quarantined: bool = False,
-        replaces: bool = False,
+        replace: Replace = False,
         interruption: Interruption | None = None,
         admit: Admit = lambda lines: lines,
     ) -> None:
@@ -74,7 +75,7 @@ class Distiller:
         self._run = run
         self._workers = workers
         self._retry = retry_quarantined
-        self._replaces = replaces
+        self._replace = replace
         self._interruption = interruption or Interruption()
         self.admit = admit
         self._saves: RequestCoalescer[_Saving, SaveOutcome] = RequestCoalescer(
@@ -201,8 +202,8 @@ class Distiller:
             return {}
         try:
             hashes = settings_hashes(self._store, [entry.query.id for entry in entries])
-            same = {entry.query.id for entry in entries if hashes.get(entry.query.id) == entry.settings_hash}
-            there = same if not self._replaces else set[str]()
+            same = {entry.query.id for entry in entries if is_made_under(hashes.get(entry.query.id, ""), entry.settings_hash)}
+            there = same if self._replace != "always" else set[str]()
             before = self._journal.settled(entries)
             read = {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(there))} if there else {}
             anew = self._aggregated_anew(entries, read)
@@ -246,8 +247,7 @@ class Distiller:
         try:
             with log.timed("distil", query.id):
                 subgraph, aggregation = self._distils.distil(query, usage, entry.edition)
-                replaces: Replace = bool(entry.edition) or ("always" if self._replaces else False)
-                outcome = self._saves(_Saving(subgraph, aggregation, replace=replaces))
+                outcome = self._saves(_Saving(subgraph, aggregation, replace=bool(entry.edition) or self._replace))
         except AwaitsBatch as error:
             return QueryResult(query.id, query.input_id, "pending", error=str(error), line=entry.line, **asdict(usage))
         except (ReplyError, SubgraphRefused, Withheld) as error:

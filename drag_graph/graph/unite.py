@@ -14,6 +14,11 @@ def united_hash(*hashes: str) -> str:
     return _AND.join(sorted({part for item in hashes for part in item.split(_AND)}))
 
 
+def is_made_under(stored: str, settings_hash: str) -> bool:
+    """Whether a subgraph with the hash `stored` was made under these settings, perhaps among others."""
+    return settings_hash in stored.split(_AND)
+
+
 def united(stored: Subgraph, added: Subgraph) -> Subgraph:
     """Return the subgraph that holds both: what both have is there once, made by the calls of both.
 

@@ -48,6 +48,34 @@ def test_other_settings_replace_the_subgraphs(cli, store, questions, curated, di
     assert len(cli("show", "--store", store, "--json").json) == len(distilled["queries"])
 
 
+def test_what_two_teachers_say_stands_together(cli, store, tmp_path):
+    question = {"question": "What do bees make?", "options": ["silk", "honey"]}
+    said = {"one": "Bees make honey from nectar.", "two": "Bees make wax for their combs."}
+    for name, fact in said.items():
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({**question, "evidence": [fact]}) + "\n", encoding="utf-8")
+
+    def distil(name, *flags):
+        file = tmp_path / f"{name}.jsonl"
+        done = cli("distill", file, "--teacher", f"curated:{file}", "--store", store, *flags, "--json")
+        assert done.code == 0, done.err
+        return done.json["queries"][0]
+
+    def stored(query):
+        shown = cli("show", query["id"], "--store", store, "--json").json
+        return {item["text"] for item in shown["evidence"]}
+
+    query = distil("one")
+    assert stored(query) == {said["one"]}
+    assert distil("two", "--add")["status"] == "complete"
+    assert stored(query) == set(said.values())
+    assert distil("one")["evidence"] == 2, "it is stored under these settings, too"
+    assert distil("two", "--add")["evidence"] == 2
+    assert cli("db", "verify", "--store", store).code == 0
+    assert distil("two", "--replace")["evidence"] == 1
+    assert stored(query) == {said["two"]}
+    assert cli("distill", tmp_path / "one.jsonl", "--add", "--replace", "--teacher", "m").code == 2
+
+
 @pytest.mark.parametrize("mode", ["none", "evidence", "graph", "combined"])
 def test_ask_a_file_in_every_mode(cli, store, questions, distilled, mode):
     done = cli("ask", "--file", questions, "--store", store, "--mode", mode, "--json")
