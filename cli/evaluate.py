@@ -324,7 +324,7 @@ def _about(
     from drag_graph.providers.errors import host_of
 
     names = [*options.PANELS["Graph"], "embedder", "plan", "number_of_evidence", "blind", "extractor"]
-    names += ["line_format", "max_lines", "shared_lines", "line_order", "token_budget", "relevance"]
+    names += ["line_format", "max_lines", "shared_lines", "line_order", "brief", "token_budget", "relevance"]
     names += ["scoring", "quantisation", "entity_similarity", "predicate_similarity"]
     servers = {name: host_of(getattr(settings, name)) for name in ("student_base_url", "teacher_base_url")}
     return {

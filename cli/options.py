@@ -25,7 +25,7 @@ PANELS = {
     "Documents": ("document_extractor", "chunk_size"),
     "Student": (
         *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order"),
-        *("token_budget", "relevance"),
+        *("brief", "token_budget", "relevance"),
     ),
     "Edge": ("cloud", "cloud_ca", "edge_name", "insecure", "release", "candidates", "agreement"),
     "Cloud": ("asked_summaries", "asked_edges", "asked_seconds"),

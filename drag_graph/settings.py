@@ -155,6 +155,7 @@ class Settings(BaseSettings):
     max_lines: PositiveInt | None = Field(None, description="Evidence, and edges, shown at most: the best ones.")
     shared_lines: NonNegativeInt = Field(0, description="Evidence, and edges, of other questions shown beside the own ones.")
     line_order: Literal["best-first", "best-last"] = Field("best-first", description="Which line stands next to the question.")
+    brief: bool = Field(default=False, description="Ask for a few words in answer to a question without options.")
     token_budget: PositiveInt = Field(1024, description="Tokens of lines.")
     relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant; by embedder.")
 

@@ -220,7 +220,9 @@ class Asker:
             known.restored_lines(chosen.lines) if known else chosen.lines,
             count_tokens=self._student.count_tokens,
             context_window=self._student.context_window,
-            layout=replace(self._student.layout, best_last=self._settings.line_order == "best-last"),
+            layout=replace(
+                self._student.layout, best_last=self._settings.line_order == "best-last", brief=self._settings.brief
+            ),
         )
         said = self._student.answer(assembly.prompt)
         if found.how == "nothing" and not said.text:

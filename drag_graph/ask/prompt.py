@@ -22,6 +22,7 @@ GROUNDED = (
 )
 UNAIDED = "Answer the question from what you know. Do not fabricate information."
 CHOOSE = "Answer with the letter of one option."
+BRIEF = "Answer with a few words, not with a sentence."
 CHOICE_TRIGGER = "[ANSWER] The letter of the best option is"
 
 
@@ -74,18 +75,24 @@ def render(question: str, options: Sequence[str], lines: Sequence[Line], layout:
     listed = options if layout.lists_options else ()
     kinds = [[line for line in lines if line.kind == kind] for kind in ("evidence", "edge")]
     evidence, edges = (kind[::-1] if layout.best_last else kind for kind in kinds)
-    return (_plain if layout.style == "plain" else _sections)(question, listed, evidence, edges)
+    style = _plain if layout.style == "plain" else _sections
+    return style(question, listed, evidence, edges, brief=layout.brief and not options)
 
 
-def _plain(question: str, options: Sequence[str], evidence: Sequence[Line], edges: Sequence[Line]) -> str:
+def _plain(question: str, options: Sequence[str], evidence: Sequence[Line], edges: Sequence[Line], *, brief: bool) -> str:
     lines = [*evidence, *edges]
     parts = [f"{FACTS}\n" + "\n".join(f"- {line.text}" for line in lines)] if lines else []
-    rows = [f"Question: {' '.join(question.split())}", *labelled(" ".join(option.split()) for option in options), "Answer:"]
+    rows = [f"Question: {' '.join(question.split())}", *labelled(" ".join(option.split()) for option in options)]
+    rows += [*([BRIEF] if brief else []), "Answer:"]
     return SECTION_GAP.join([*parts, "\n".join(rows)])
 
 
-def _sections(question: str, options: Sequence[str], evidence: Sequence[Line], edges: Sequence[Line]) -> str:
-    sections = [SYSTEM_HEADER + (GROUNDED if evidence or edges else UNAIDED) + (f" {CHOOSE}" if options else "")]
+def _sections(question: str, options: Sequence[str], evidence: Sequence[Line], edges: Sequence[Line], *, brief: bool) -> str:
+    sections = [
+        SYSTEM_HEADER
+        + (GROUNDED if evidence or edges else UNAIDED)
+        + (f" {CHOOSE}" if options else f" {BRIEF}" if brief else "")
+    ]
     if evidence:
         sections.append(f"[EVIDENCE]\n{block(evidence)}")
     if edges:

@@ -109,11 +109,15 @@ SECTION_GAP = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a prompt is laid out: our `sections` or `plain` facts, with or without the options, the best line first or last."""
+    """How a prompt is laid out: our `sections` or `plain` facts, with or without the options, the best line first or last.
+
+    `brief` asks for a few words in answer to an open question.
+    """
 
     style: Literal["sections", "plain"] = "sections"
     lists_options: bool = True
     best_last: bool = False
+    brief: bool = False
 
 
 PLAIN = Layout(style="plain", lists_options=False)

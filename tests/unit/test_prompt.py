@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,3 +123,10 @@ def test_chat_messages_hold_the_whole_prompt():
     assert user["role"] == "user"
     assert f"[SYSTEM]\n{system['content']}\n\n{user['content']}" == prompt.text
     assert user["content"].startswith("[EVIDENCE]\n1. ")
+
+
+@pytest.mark.parametrize("layout", [Layout(brief=True), Layout(style="plain", lists_options=False, brief=True)])
+def test_a_few_words_are_asked_for_where_there_is_no_option(layout):
+    assert "few words" in render(QUESTION, (), lines_of(["evidence"]), layout)
+    assert "few words" not in render(QUESTION, OPTIONS, lines_of(["evidence"]), layout)
+    assert "few words" not in render(QUESTION, (), lines_of(["evidence"]), replace(layout, brief=False))
