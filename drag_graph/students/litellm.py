@@ -34,9 +34,9 @@ class LiteLLMStudent:
     answer, where the server gives log-probabilities; else the letter that the reply names (`parsing.parse_label`). Where
     there is none, it asks once more for the letter only; where there still is none, the label is None.
 
-    Confidence, in [0, 1]. With log-probabilities: the probability of the chosen letter, renormalised over the options'
-    letters (one that the server did not list counts 0); for an open question the geometric mean of the tokens'
-    probabilities. Without: 0.5, which says only that nothing was measured. Without a label where one was asked for: 0.
+    Confidence, in [0, 1]. With log-probabilities: the probability of the chosen letter, renormalised over the options' letters
+    where the server listed them all; for an open question the geometric mean of the tokens' probabilities. Without: 0.5, which
+    says only that nothing was measured. Without a label where one was asked for: 0.
     """
 
     def __init__(
@@ -119,40 +119,38 @@ class LiteLLMStudent:
 def _read_choice(options: Sequence[str], completion: Completion) -> StudentReply | None:
     """Return the choice that a completion makes, by log-probability or by its words, or None."""
     label = parse_label(completion.text, options)
-    tokens = _tokens(completion.logprobs)
-    probabilities = option_probabilities(tokens, len(options), label)
-    if probabilities:
-        best = max(range(len(options)), key=lambda index: probabilities[index])
-        return StudentReply(options[best], LABELS[best], probabilities[best], probabilities)
     if label is None:
         return None
-    return StudentReply(options[LABELS.index(label)], label, UNMEASURED)
+    labels = LABELS[: len(options)]
+    found = letter_probabilities(_tokens(completion.logprobs), labels, label)
+    if not found:
+        return StudentReply(options[labels.index(label)], label, UNMEASURED)
+    label = max(found, key=lambda letter: found[letter])
+    text = options[labels.index(label)]
+    if len(found) < len(labels):
+        return StudentReply(text, label, min(1.0, found[label]))
+    total = math.fsum(found.values())
+    return StudentReply(text, label, found[label] / total, tuple(found[letter] / total for letter in labels))
 
 
-def option_probabilities(tokens: Sequence[Mapping[str, Any]], count: int, label: str | None) -> tuple[float, ...]:
-    """Return the probabilities of the first `count` letters where the answer's letter stands, summing to 1, or ().
+def letter_probabilities(tokens: Sequence[Mapping[str, Any]], letters: str, label: str) -> dict[str, float]:
+    """Return the probabilities of those of `letters` that the server listed where the answer's letter stands.
 
     `tokens` is the `content` of OpenAI's `logprobs`, `label` the letter that the whole reply was read as. The letter
     stands in the token that is this letter and where all letters together have the most probability (elsewhere an `A` is an
     article, and other words compete with it). Space and punctuation around a letter do not matter.
     """
-    letters = LABELS[:count]
-    best: dict[str, float] = {}
-    for token in tokens:
-        if label is not None and _letter(token, letters) == label:
-            mass = _letter_mass(token, letters)
-            if math.fsum(mass.values()) > math.fsum(best.values()):
-                best = mass
-    total = math.fsum(best.values())
-    return tuple(value / total for value in best.values())
+    places = [_letter_mass(token, letters) for token in tokens if _letter(token, letters) == label]
+    best = max(places, key=lambda mass: math.fsum(mass.values()), default={})
+    return best if math.fsum(best.values()) else {}
 
 
 def _letter_mass(token: Mapping[str, Any], letters: str) -> dict[str, float]:
-    mass = dict.fromkeys(letters, 0.0)
+    mass: dict[str, float] = {}
     for entry in _alternatives(token):
         letter = _letter(entry, letters)
         if letter:
-            mass[letter] += math.exp(min(0.0, float(entry.get("logprob", -math.inf))))
+            mass[letter] = mass.get(letter, 0.0) + math.exp(min(0.0, float(entry["logprob"])))
     return mass
 
 

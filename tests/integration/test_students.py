@@ -60,13 +60,24 @@ class TestLiteLLMWithoutLogprobs(StudentContract):
 
 
 def test_the_likeliest_letter_is_chosen_with_and_without_space(server, remote):
-    content = [told((" B", 0.5), ("A", 0.2), (" A", 0.1), ("the", 0.1), ("C", 0.05))]
+    content = [told((" B", 0.5), ("A", 0.2), (" A", 0.1), ("the", 0.1), ("C", 0.05), ("D", 0.01))]
     server.script("student", Say(" B", logprobs={"content": content}))
     reply = remote.answer(make_prompt(remote))
-    total = 0.5 + 0.2 + 0.1 + 0.05
+    total = 0.5 + 0.2 + 0.1 + 0.05 + 0.01
     assert reply.label == "B"
-    assert reply.probabilities == pytest.approx([0.3 / total, 0.5 / total, 0.05 / total, 0])
+    assert reply.probabilities == pytest.approx([0.3 / total, 0.5 / total, 0.05 / total, 0.01 / total])
     assert reply.confidence == reply.probabilities[1]
+
+
+@pytest.mark.parametrize(
+    ("listed", "label", "confidence"),
+    [([("B", 0.5)], "B", 0.5), ([("B", 0.3), ("A", 0.2), (" A", 0.2)], "A", 0.4)],
+)
+def test_a_letter_that_the_server_does_not_list_is_not_an_impossible_one(server, remote, listed, label, confidence):
+    server.script("student", Say("B", logprobs={"content": [told(*listed)]}))
+    reply = remote.answer(make_prompt(remote))
+    assert (reply.label, reply.probabilities) == (label, ())
+    assert reply.confidence == pytest.approx(confidence)
 
 
 def test_the_letter_of_the_answer_counts_and_no_article(server, remote):
@@ -75,11 +86,11 @@ def test_the_letter_of_the_answer_counts_and_no_article(server, remote):
         told((" liquid", 0.9)),
         told((" so", 0.9)),
         told((" (", 0.9)),
-        told(("A", 0.7), ("B", 0.2), ("D", 0.1)),
+        told(("A", 0.6), ("B", 0.2), ("C", 0.1), ("D", 0.1)),
     ]
     server.script("student", Say("A liquid so the answer is (A", logprobs={"content": tokens}))
     reply = remote.answer(make_prompt(remote))
-    assert reply.probabilities == pytest.approx([0.7, 0.2, 0, 0.1])
+    assert reply.probabilities == pytest.approx([0.6, 0.2, 0.1, 0.1])
 
 
 def test_without_logprobs_the_letter_is_read_and_the_confidence_is_the_documented_constant(server, remote):
