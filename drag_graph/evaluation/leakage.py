@@ -6,72 +6,51 @@ says how often. Naming the right option within a fact is not leakage: a fact abo
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from drag_graph.graph.inflection import noun
 from drag_graph.graph.surface import ARTICLES, fold, tokens
-from drag_graph.model import LABELS, Evidence, Query
+from drag_graph.model import LABELS, Query
 
-_VERDICT = re.compile(
-    r"\b(?:the|this|our|your)?\s*(?:correct|right|best|final|true)\s+(?:answer|option|choice|response)\b"
-    r"|\b(?:the\s+)?answer\s+(?:is|to\s+(?:this|the)\s+question|would\s+be|must\s+be|should\s+be)\b"
-    r"|\banswer\s*:"
-    r"|\b(?:is|are)\s+(?:the\s+)?(?:in)?correct(?:\s+(?:answer|option|choice))?\s*[.!]?$"
-    r"|\b(?:therefore|thus|hence|so),?\s+(?:the\s+)?(?:answer|option|choice)\b",
+_SAYS_THE_ANSWER = re.compile(
+    r"\b(?:correct|right|best|final|true)\s+(?:answer|option|choice|response|letter)\b|\bcorrect\s+one\b"
+    r"|\bis\s+the\s+answer\b"
+    r"|\bthe\s+answer\b(?!\s+to\s+(?!this\b|the\s+question\b))[^.]{0,40}\b(?:is|be)\b"
+    r"|\banswer(?:\s*:|\s+(?:is|would|must|should)\b)"
+    r"|\b(?:is|are)\s+(?:the\s+)?(?:in)?correct(?:\s+(?:answer|option|choice))?\s*[.!]?$",
     re.IGNORECASE,
 )
-_LETTER = re.compile(r"\b(?i:option|choice|answer)\s+\(?([A-Z])\)?(?![\w'])|^\(?([A-Z])\)?[.:)]\s|^\(?([A-Z])\)?\.?$")
+_LETTER = re.compile(
+    r"\b(?i:option|choice|answer|choose|pick|select)\s+\(?([A-Z])\)?(?![\w'])"
+    r"|\b([A-Z])\s+is\s+(?:the\s+)?(?:right|correct)\b"
+    r"|^\(?([A-Z])\)?[.:)]\s|^\(?([A-Z])\)?\.?$"
+)
+_VERDICT = r"\b(?:the|this)\s+(?:claim|statement)\b[^.]*\b(?:is|was|been)\s+(?:\w+\s+)?{}\b"
 _BARE = 0.9
 """Share of an evidence's words that an option makes up from which the evidence is practically only the option."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leakage:
-    """How much of the evidence gives the answer away; `reasons` is by evidence id."""
+def leaks(text: str, query: Query) -> bool:
+    """Whether an evidence gives the answer away: it says what the answer is, names its letter or verdict, or is only it.
 
-    total: int
-    reasons: dict[str, str]
-
-    @property
-    def share(self) -> float:
-        """The part that leaks, in [0, 1]; 0 where there is no evidence."""
-        return len(self.reasons) / self.total if self.total else 0.0
-
-
-def report(evidence: Sequence[Evidence], query: Query, gold: int | str | None = None) -> Leakage:
-    """Return what leaks of `evidence`; `gold` is an option's index or the answer's text, by default the query's own."""
-    found = {item.id: reason for item in evidence if (reason := why(item.text, query, gold))}
-    return Leakage(len(evidence), found)
+    Where the answer is not known, that of any option counts.
+    """
+    golds = _golds(query)
+    right = LABELS[: len(query.options)] if query.gold is None else [LABELS[query.gold]] if isinstance(query.gold, int) else ()
+    named = {letter for groups in _LETTER.findall(text.strip()) for letter in groups if letter}
+    return (
+        _SAYS_THE_ANSWER.search(text) is not None
+        or not named.isdisjoint(right)
+        or any(re.search(_VERDICT.format(re.escape(gold)), text, re.IGNORECASE) for gold in golds)
+        or any(_practically(text, gold) for gold in golds)
+    )
 
 
-def leaks(text: str, query: Query, gold: int | str | None = None) -> bool:
-    """Whether one evidence text gives the answer of `query` away."""
-    return bool(why(text, query, gold))
-
-
-def why(text: str, query: Query, gold: int | str | None = None) -> str:
-    """Return how a text gives the answer away, or "": it says what the answer is, names its letter, or is only it."""
-    if _VERDICT.search(text):
-        return "says what the answer is"
-    letter = _LETTER.search(text.strip())
-    if letter is not None and query.options:
-        named = next(group for group in letter.groups() if group)
-        right = query.gold if gold is None else gold
-        if LABELS.index(named) < len(query.options) and (not isinstance(right, int) or LABELS[right] == named):
-            return f"names option {named}"
-    for answer in _answers(query, gold):
-        if _practically(text, answer):
-            return f'is practically only "{answer}"'
-    return ""
-
-
-def _answers(query: Query, gold: int | str | None) -> list[str]:
-    answer = query.gold if gold is None else gold
-    if isinstance(answer, int):
-        return [query.options[answer]] if 0 <= answer < len(query.options) else []
-    if isinstance(answer, str):
-        return [answer]
-    return list(answer) if answer else list(query.options)
+def _golds(query: Query) -> Sequence[str]:
+    if isinstance(query.gold, int):
+        return [query.options[query.gold]]
+    if isinstance(query.gold, str):
+        return [query.gold]
+    return query.gold or query.options
 
 
 def _practically(text: str, answer: str) -> bool:

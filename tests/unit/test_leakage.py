@@ -1,7 +1,7 @@
 import pytest
 
 from drag_graph.evaluation import leakage
-from tests.unit.step_builders import evidence, query
+from tests.unit.step_builders import query
 
 QUERY = query(gold=1)
 
@@ -18,6 +18,15 @@ QUERY = query(gold=1)
         "Carbon dioxide.",
         "It is carbon dioxide.",
         "Carbon dioxide is correct.",
+        "Carbon dioxide is the answer.",
+        "The answer would have to be carbon dioxide.",
+        "The answer, of course, is carbon dioxide",
+        "So answer is carbon dioxide.",
+        "The correct letter is B.",
+        "Carbon dioxide is the correct one.",
+        "Unlike option A, option B is taken in.",
+        "B is the right one.",
+        "Choose B.",
     ],
 )
 def test_what_gives_the_answer_away(text):
@@ -34,25 +43,38 @@ def test_what_gives_the_answer_away(text):
         "To answer such questions, botanists measure gas exchange.",
         "The enzyme ends the reaction.",
         "Oxygen",
+        "The answer to a multiplication is called a product.",
+        "Hypotheses are answers that can be tested.",
+        "The left lung is smaller than the right one.",
+        "People choose bright leaves.",
+        "Option A is what leaves give off.",
     ],
 )
 def test_what_is_only_a_fact(text):
     assert not leakage.leaks(text, QUERY)
 
 
+@pytest.mark.parametrize(
+    ("text", "gives_away"),
+    [
+        ("The claim is refuted.", True),
+        ("This claim has been refuted by fact-checkers.", True),
+        ("The claim that bees bark was widely refuted.", True),
+        ("The claim was made in 2020.", False),
+        ("The claim is supported by nobody.", False),
+        ("Pasteur refuted spontaneous generation.", False),
+    ],
+)
+def test_a_verdict_on_the_claim_gives_it_away(text, gives_away):
+    assert leakage.leaks(text, query(options=("Supported", "Refuted"), gold=1)) is gives_away
+
+
 def test_without_a_known_answer_any_bare_option_leaks():
     assert leakage.leaks("Oxygen", query())
-    assert leakage.leaks("forty-two", query(options=()), gold="forty-two")
+    assert leakage.leaks("Option A was taken.", query())
+    assert leakage.leaks("forty-two", query(options=(), gold="forty-two"))
 
 
 def test_a_letter_beyond_the_options_names_none():
     assert not leakage.leaks("Option E was never built.", QUERY)
-
-
-def test_the_report_names_the_reasons_and_marks_nothing():
-    items = evidence(["Plants absorb carbon dioxide at night and day.", "The answer is B."])
-    report = leakage.report(items, QUERY)
-    assert report.total == 2
-    assert report.reasons == {"e1": "says what the answer is"}
-    assert report.share == 0.5
-    assert leakage.report((), QUERY).share == 0.0
+    assert not leakage.leaks("Option E was never built.", query())
