@@ -117,7 +117,10 @@ class LiteLLMStudent:
 
 
 def _read_choice(options: Sequence[str], completion: Completion) -> StudentReply | None:
-    """Return the choice that a completion makes, by log-probability or by its words, or None."""
+    """Return the choice that a completion makes, by log-probability or by its words, or None.
+
+    Letters of the same log-probability are told apart by what the reply says. Raises MalformedReply where it names none of them.
+    """
     label = parse_label(completion.text, options)
     if label is None:
         return None
@@ -125,7 +128,11 @@ def _read_choice(options: Sequence[str], completion: Completion) -> StudentReply
     found = letter_probabilities(_tokens(completion.logprobs), labels, label)
     if not found:
         return StudentReply(options[labels.index(label)], label, UNMEASURED)
-    label = max(found, key=lambda letter: found[letter])
+    likeliest = [letter for letter, probability in found.items() if probability == max(found.values())]
+    if label not in likeliest:
+        if len(likeliest) > 1:
+            raise MalformedReply("the student gives several options the same likelihood", raw=completion.text)
+        [label] = likeliest
     text = options[labels.index(label)]
     if len(found) < len(labels):
         return StudentReply(text, label, min(1.0, found[label]))

@@ -70,7 +70,8 @@ class StudentContract:
             assert abs(sum(reply.probabilities) - 1.0) < TOLERANCE
             assert min(reply.probabilities) >= 0.0
             assert reply.confidence == max(reply.probabilities)
-            assert reply.label == LABELS[reply.probabilities.index(max(reply.probabilities))]
+            assert reply.label is not None
+            assert reply.probabilities[LABELS.index(reply.label)] == reply.confidence
 
     def test_the_same_prompt_gets_the_same_answer(self, student: Student) -> None:
         prompt = make_prompt(student)

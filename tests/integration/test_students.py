@@ -80,6 +80,20 @@ def test_a_letter_that_the_server_does_not_list_is_not_an_impossible_one(server,
     assert reply.confidence == pytest.approx(confidence)
 
 
+def test_of_letters_of_the_same_likelihood_the_one_that_was_said_is_chosen(server, remote):
+    content = [told(("B", 0.3), ("A", 0.3), ("C", 0.2), ("D", 0.2))]
+    server.script("student", Say("B", logprobs={"content": content}))
+    reply = remote.answer(make_prompt(remote))
+    assert (reply.label, reply.confidence) == ("B", pytest.approx(0.3))
+
+
+def test_where_none_of_the_likeliest_letters_was_said_the_question_fails(server, remote):
+    content = [told(("B", 0.25), ("A", 0.125), ("C", 0.125), (" A", 0.25), (" C", 0.25))]
+    server.script("student", Say("B", logprobs={"content": content}))
+    with pytest.raises(MalformedReply, match="the same likelihood"):
+        remote.answer(make_prompt(remote))
+
+
 def test_the_letter_of_the_answer_counts_and_no_article(server, remote):
     tokens = [
         told(("A", 0.4), ("The", 0.5)),
