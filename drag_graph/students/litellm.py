@@ -55,7 +55,8 @@ class LiteLLMStudent:
             raise ConfigurationError(message, hint="Use --scoring letter or reply, or a student in this process (gguf:FILE).")
         self._model = model
         self._server = Server(model, base_url, api_key, KEY_VARIABLE, timeout, privacy=privacy)
-        self._asks_logprobs = scoring != "reply"
+        self.scoring: Scoring = "letter" if scoring == "auto" else scoring
+        """How it chooses an option now: `auto` is `letter`, and `reply` from when the server turns out not to offer that."""
 
     @property
     def name(self) -> str:
@@ -103,13 +104,13 @@ class LiteLLMStudent:
     def _complete(self, messages: Sequence[Mapping[str, str]]) -> Completion:
         """Return the model's reply, with log-probabilities where the server has them. Raises RefusedReply, too."""
         parameters: dict[str, Any] = {"temperature": 0.0, "max_tokens": MAX_TOKENS}
-        likelihoods: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if self._asks_logprobs else {}
+        likelihoods: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if self.scoring == "letter" else {}
         try:
             completion = complete(self._server, messages, **parameters, **likelihoods)
         except RequestRejected:
             if not likelihoods:
                 raise
-            self._asks_logprobs = False  # some servers reject what they do not offer; asked without, they answer
+            self.scoring = "reply"  # some servers reject what they do not offer; asked without, they answer
             completion = complete(self._server, messages, **parameters)
         if completion.finish_reason == "content_filter":
             raise RefusedReply(f"the student {self._model!r} declined to answer", raw=completion.text)

@@ -138,9 +138,19 @@ def test_no_letter_twice_is_no_label(server, remote):
 
 def test_a_server_that_rejects_logprobs_is_asked_without(server, remote):
     server.script("student", Fault(400, message="logprobs are not supported"), Say("B"), Say("B"))
+    assert remote.scoring == "letter"
     assert remote.answer(make_prompt(remote)).label == "B"
+    assert remote.scoring == "reply"
     assert remote.answer(make_prompt(remote)).label == "B"
     assert ["logprobs" in request.body for request in server.of("student")] == [True, False, False]
+
+
+@pytest.mark.parametrize("scoring", ["letter", "reply"])
+def test_a_student_tells_how_it_chooses(server, scoring):
+    student = LiteLLMStudent("scripted", base_url=server.url, scoring=scoring)
+    assert student.answer(make_prompt(student)).label is not None
+    assert student.scoring == scoring
+    assert ["logprobs" in request.body for request in server.of("student")] == [scoring == "letter"]
 
 
 def test_a_server_that_rejects_logprobs_is_asked_without_by_each_thread_that_asked_with(server, remote):
