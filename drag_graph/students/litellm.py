@@ -1,11 +1,12 @@
 """A student behind LiteLLM: any OpenAI-compatible server (Ollama, llama.cpp, vLLM) or a cloud model."""
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
-from drag_graph.errors import ConfigurationError, MalformedReply, RefusedReply, TruncatedReply
+from drag_graph.errors import ConfigurationError, MalformedReply, RefusedReply, ReplyError, TruncatedReply
 from drag_graph.model import LABELS, Scoring
 from drag_graph.ports.models import Layout, Prompt, StudentReply
 from drag_graph.providers.away import Check
@@ -24,6 +25,7 @@ TOP_LOGPROBS = 20
 LETTER_ONLY = "Answer with the letter of one option only, and nothing else."
 KEY_VARIABLE = "DRAG_GRAPH_STUDENT_API_KEY"
 
+_log = logging.getLogger(__name__)
 _MARKS = " \t\n([{\"'*_`.):]}\u2581\u0120"
 
 
@@ -49,12 +51,16 @@ class LiteLLMStudent:
         scoring: Scoring = "auto",
         privacy: Check | None = None,
     ) -> None:
-        """`timeout` is that of one attempt, in seconds. Raises ConfigurationError for a scoring by the options' text."""
+        """`timeout` is that of one attempt, in seconds. The scoring `letter` is an error where there are no log-probabilities.
+
+        Raises ConfigurationError for a scoring by the options' text.
+        """
         if scoring in TEXT_SCORINGS:
             message = f"the student {model!r} is behind an API, which does not tell the likelihood of a given text"
             raise ConfigurationError(message, hint="Use --scoring letter or reply, or a student in this process (gguf:FILE).")
         self._model = model
         self._server = Server(model, base_url, api_key, KEY_VARIABLE, timeout, privacy=privacy)
+        self._asked_for = scoring
         self.scoring: Scoring = "letter" if scoring == "auto" else scoring
         """How it chooses an option now: `auto` is `letter`, and `reply` from when the server turns out not to offer that."""
 
@@ -90,6 +96,9 @@ class LiteLLMStudent:
         raise MalformedReply(f"the student {self._model!r} answered nothing", raw=completion.text)
 
     def _choice(self, prompt: Prompt, messages: Sequence[Mapping[str, str]], completion: Completion) -> StudentReply:
+        if completion.text and not _tokens(completion.logprobs):
+            message, hint = f"the student {self._model!r} gives no log-probabilities", "Use --scoring reply."
+            self._go_on_by_reply(MalformedReply(message, hint=hint, raw=completion.text))
         reply = _read_choice(prompt.options, completion)
         if reply is not None:
             return reply
@@ -103,24 +112,34 @@ class LiteLLMStudent:
 
     def _complete(self, messages: Sequence[Mapping[str, str]]) -> Completion:
         """Return the model's reply, with log-probabilities where the server has them. Raises RefusedReply, too."""
-        parameters: dict[str, Any] = {"temperature": 0.0, "max_tokens": MAX_TOKENS}
-        likelihoods: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if self.scoring == "letter" else {}
-        try:
-            completion = complete(self._server, messages, **parameters, **likelihoods)
-        except RequestRejected:
-            if not likelihoods:
-                raise
-            self.scoring = "reply"  # some servers reject what they do not offer; asked without, they answer
-            completion = complete(self._server, messages, **parameters)
+        ask = partial(complete, self._server, messages, temperature=0.0, max_tokens=MAX_TOKENS)
+        if self.scoring == "reply":
+            completion = ask()
+        else:
+            try:
+                completion = ask(logprobs=True, top_logprobs=TOP_LOGPROBS)
+            except RequestRejected as error:
+                if self._asked_for == "letter":
+                    raise
+                completion = ask()  # some servers reject what they do not offer
+                self._go_on_by_reply(error)
         if completion.finish_reason == "content_filter":
             raise RefusedReply(f"the student {self._model!r} declined to answer", raw=completion.text)
         return completion
+
+    def _go_on_by_reply(self, why: ReplyError) -> None:
+        """Ask without log-probabilities from now on, aloud. Raises `why` where they were asked for by name."""
+        if self._asked_for == "letter":
+            raise why
+        if self.scoring == "letter":
+            _log.warning("%s: from now on its options are chosen by the letter that it names (--scoring reply)", why.message)
+        self.scoring = "reply"
 
 
 def _read_choice(options: Sequence[str], completion: Completion) -> StudentReply | None:
     """Return the choice that a completion makes, by log-probability or by its words, or None.
 
-    Letters of the same log-probability are told apart by what the reply says. Raises MalformedReply where it names none of them.
+    Of letters of the same log-probability it takes the one that the reply names. Raises MalformedReply where it names another.
     """
     label = parse_label(completion.text, options)
     if label is None:

@@ -12,6 +12,7 @@ from drag_graph.errors import (
     ModelAccessDenied,
     ModelUnavailable,
     RefusedReply,
+    ReplyError,
     TruncatedReply,
     UnknownModel,
 )
@@ -136,13 +137,37 @@ def test_no_letter_twice_is_no_label(server, remote):
     assert server.count("student") == 2
 
 
-def test_a_server_that_rejects_logprobs_is_asked_without(server, remote):
-    server.script("student", Fault(400, message="logprobs are not supported"), Say("B"), Say("B"))
+NO_LOGPROBS = Fault(400, message="logprobs are not supported")
+
+
+@pytest.mark.parametrize("first", [[NO_LOGPROBS, Say("B")], [Say("B")]], ids=["rejects", "ignores"])
+def test_a_server_without_logprobs_is_asked_without_from_then_on_aloud(server, remote, caplog, first):
+    server.script("student", *first, Say("B"))
     assert remote.scoring == "letter"
     assert remote.answer(make_prompt(remote)).label == "B"
     assert remote.scoring == "reply"
     assert remote.answer(make_prompt(remote)).label == "B"
-    assert ["logprobs" in request.body for request in server.of("student")] == [True, False, False]
+    assert ["logprobs" in request.body for request in server.of("student")] == [True, *[False] * len(first)]
+    assert caplog.text.count("--scoring reply") == 1
+
+
+def test_a_request_that_is_rejected_without_logprobs_too_changes_nothing(server, remote):
+    server.script("student", *[Fault(400, message="maximum context length exceeded")] * 2)
+    with pytest.raises(ReplyError):
+        remote.answer(make_prompt(remote))
+    remote.answer(make_prompt(remote))
+    assert ["logprobs" in request.body for request in server.of("student")] == [True, False, True]
+
+
+@pytest.mark.parametrize("first", [NO_LOGPROBS, Say("B")], ids=["rejects", "ignores"])
+def test_the_letter_where_it_is_asked_for_by_name_is_not_replaced_by_the_reply(server, first):
+    student = LiteLLMStudent("scripted", base_url=server.url, scoring="letter")
+    server.script("student", first)
+    with pytest.raises(ReplyError, match=r"log-?prob"):
+        student.answer(make_prompt(student))
+    assert server.count("student") == 1
+    student.answer(make_prompt(student))
+    assert student.scoring == "letter"
 
 
 @pytest.mark.parametrize("scoring", ["letter", "reply"])
