@@ -108,7 +108,8 @@ def add(settings: "Settings", name: EdgeName, json: options.Json = False) -> Non
     Example:
       drag-graph cloud edges add ward-7
     """
-    from drag_graph.cloud.edges import add_edge, check_name
+    from drag_graph.cloud.edges import add_edge
+    from drag_graph.ports.wire import check_name
 
     from . import render
 
@@ -130,7 +131,8 @@ def remove(settings: "Settings", name: EdgeName, json: options.Json = False) -> 
     Example:
       drag-graph cloud edges remove ward-7
     """
-    from drag_graph.cloud.edges import check_name, remove_edge
+    from drag_graph.cloud.edges import remove_edge
+    from drag_graph.ports.wire import check_name
 
     from . import render
 

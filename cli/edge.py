@@ -1,8 +1,8 @@
-"""`drag-graph edge calibrate`."""
+"""`drag-graph edge …`: an edge of a cloud."""
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,8 @@ from . import options
 from .output import Force, require_picture
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from drag_graph.edge.calibration import Point
     from drag_graph.settings import Settings
 
@@ -18,6 +20,133 @@ app = typer.Typer(
 )
 SHOWN = 12
 """Rows of the table, at most."""
+
+
+OWN = ("cloud", "edge_name", "cloud_ca", "insecure", "release")
+Never = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--never-leave", help="A source of which nothing leaves: id, name or glob; repeat it.", rich_help_panel="Edge"
+    ),
+]
+
+
+@app.command()
+@options.with_settings(*OWN, *options.PANELS["Store"])
+def init(settings: "Settings", flags: "Mapping[str, Any]", never_leave: Never = None, json: options.Json = False) -> None:
+    """Make this folder an edge of a cloud: settings into `drag-graph.toml`, the token into a file of its owner's.
+
+    The token, which `drag-graph cloud edges add NAME` printed, is asked for; it may come on standard input or in
+    DRAG_GRAPH_CLOUD_TOKEN, too. What a source of `--never-leave` says stays here, in summaries, too.
+
+    \b
+    Examples:
+      drag-graph edge init --cloud https://cloud.example.org:8470 --name ward-7 --release passages
+      drag-graph edge init --cloud http://127.0.0.1:8470 --name ward-7 --never-leave "staff-*.pdf" < token.txt
+    """
+    from drag_graph.edge.folder import begin_edge
+    from drag_graph.errors import CloudUnavailable
+
+    from . import render
+
+    given = {name: value for name in OWN if (value := flags.get(name)) is not None}
+    if never_leave:
+        given["never_leave"] = tuple(never_leave)
+    settings = settings.model_copy(update=given)
+    token = settings.cloud_token.get_secret_value() or _token()
+    said: dict[str, Any] = {"cloud": settings.cloud, "name": settings.edge_name, "release": settings.release}
+    try:
+        begin_edge(settings, given, token)
+        said["reachable"] = True
+    except CloudUnavailable as error:
+        said["reachable"] = False
+        typer.echo(f"Not checked: {error}", err=True)
+    render.fields({**said, "never_leave": list(settings.never_leave)}, as_json=json)
+
+
+def _token() -> str:
+    """Return the token from a terminal, where it is not shown, or from standard input."""
+    import sys
+
+    from drag_graph.errors import ConfigurationError
+
+    text = typer.prompt("Token", hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
+    if not text.strip():
+        raise ConfigurationError("there is no token", hint="Give it on standard input, or in DRAG_GRAPH_CLOUD_TOKEN.")
+    return str(text).strip()
+
+
+@app.command()
+@options.with_settings(*OWN, "privacy", *options.PANELS["Store"])
+def serve(settings: "Settings") -> None:
+    """Tell the cloud the summaries of what is stored here, and answer its questions with what `--release` allows.
+
+    The edge opens all connections, and tries again with growing pauses where the cloud is away. What leaves passes the privacy
+    gate (`--privacy`, `standard` by default). Ctrl-C or SIGTERM ends it.
+
+    \b
+    Examples:
+      drag-graph edge serve
+      drag-graph edge serve --release nothing
+    """
+    from drag_graph.bootstrap import open_edge
+    from drag_graph.concurrency.interruption import in_background
+
+    with open_edge(settings, lambda store: store.communities.read()) as service:
+        in_background(service.run)
+
+
+@app.command()
+@options.with_settings(*OWN, *options.PANELS["Store"])
+def status(settings: "Settings", json: options.Json = False) -> None:
+    """Show whether the cloud answers and knows this edge, when it was last told the summaries, and what is released.
+
+    \b
+    Example:
+      drag-graph edge status
+    """
+    from drag_graph.edge.traffic import Traffic
+    from drag_graph.errors import CloudError
+    from drag_graph.factories import make_cloud_client
+
+    from . import render
+
+    reachable = "yes"
+    try:
+        with make_cloud_client(settings, None) as client:
+            client.connect()
+    except CloudError as error:
+        reachable = str(error)
+    said: dict[str, Any] = {"cloud": settings.cloud, "name": settings.edge_name, "reachable": reachable}
+    said |= {"last_sync": Traffic(settings.traffic_path).last_sync() or None}
+    said |= {"release": settings.release, "never_leave": list(settings.never_leave)}
+    render.fields(said, as_json=json)
+    raise typer.Exit(0 if reachable == "yes" else CloudError.exit_code)
+
+
+@app.command()
+@options.with_settings(*options.STORE)
+def traffic(settings: "Settings", json: options.Json = False) -> None:
+    """List what has left this edge and what came, by day and kind: requests, texts, bytes of bodies.
+
+    `texts` left the edge: summaries, released passages, and questions with their options.
+
+    \b
+    Example:
+      drag-graph edge traffic --json
+    """
+    from drag_graph.edge.traffic import Traffic
+
+    from . import render
+
+    rows = [asdict(row) for row in Traffic(settings.traffic_path).rows()]
+    if json:
+        names = ("requests", "texts", "bytes_out", "bytes_in")
+        render.document({"days": rows, "totals": {name: sum(row[name] for row in rows) for name in names}})
+    elif rows:
+        render.table(tuple(rows[0]), (list(row.values()) for row in rows))
+    else:
+        render.write("Nothing has left this edge.")
 
 
 @app.command()

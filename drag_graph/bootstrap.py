@@ -20,6 +20,7 @@ from drag_graph.factories import (
     FILES,
     file_teacher,
     make_batch_teacher,
+    make_cloud_client,
     make_embedder,
     make_student,
     make_teacher,
@@ -38,6 +39,7 @@ from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from drag_graph.cloud.service import Cloud
+    from drag_graph.edge.serve import Communities, EdgeService
     from drag_graph.engines.ray import RayDistillation
     from drag_graph.privacy.gate import PrivacyGate
     from drag_graph.teachers.batch.teacher import BatchTeacher
@@ -307,6 +309,28 @@ def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStor
     from drag_graph.stores.ladybug.store import LadybugStore
 
     return LadybugStore(path, namespace=settings.namespace, read_only=read_only, timeout=settings.store_timeout)
+
+
+@contextmanager
+def open_edge(settings: Settings, communities: "Communities") -> Iterator["EdgeService"]:
+    """Lend the service of the edge that these settings make. What leaves passes the privacy gate, `standard` by default."""
+    from drag_graph.edge.release import Release
+    from drag_graph.edge.serve import EdgeService, Knowledge
+    from drag_graph.edge.traffic import Traffic
+
+    settings = settings.model_copy(update={"privacy": settings.privacy or "standard"})
+    with opened_gate(settings) as gate, make_cloud_client(settings, gate) as client:
+        knowledge = Knowledge(
+            settings,
+            lambda: open_store(settings, create=False, read_only=True),
+            make_embedder(settings, gate.outgoing if gate else unchecked),
+            communities,
+        )
+        release = Release(settings.release, settings.never_leave, gate.generalise if gate else None)
+        try:
+            yield EdgeService(client, knowledge, release, Traffic(settings.traffic_path))
+        finally:
+            knowledge.close()
 
 
 def open_ledger(settings: Settings, *, read_only: bool = False) -> Ledger:

@@ -17,6 +17,7 @@ from drag_graph.providers.away import Check, unchecked
 from drag_graph.settings import Privacy, Settings
 
 if TYPE_CHECKING:
+    from drag_graph.edge.client import CloudClient
     from drag_graph.privacy.gate import PrivacyGate
     from drag_graph.privacy.vault import Vault
     from drag_graph.teachers.batch.teacher import BatchTeacher
@@ -137,6 +138,29 @@ def opened_vault(settings: Settings) -> Iterator["Vault"]:
         yield vault
     finally:
         vault.close()
+
+
+def make_cloud_client(settings: Settings, gate: "PrivacyGate | None") -> "CloudClient":
+    """Return this edge's connection to its cloud (docs/edges.md); nothing is sent before its first use. Close it after use.
+
+    `gate` looks at every text that leaves; without one nothing is looked at. Raises ConfigurationError where this is no edge.
+    """
+    from drag_graph.edge.client import CloudClient
+    from drag_graph.edge.folder import edge_token
+    from drag_graph.edge.traffic import Traffic
+
+    if not (settings.cloud and settings.edge_name):
+        hint = "Run `drag-graph edge init --cloud ADDRESS --name NAME` in the folder of the edge."
+        raise ConfigurationError("this folder is no edge of a cloud", hint=hint)
+    return CloudClient(
+        settings.cloud,
+        settings.edge_name,
+        settings.cloud_token.get_secret_value() or edge_token(settings.edge_token_path),
+        ca=settings.cloud_ca,
+        insecure=settings.insecure,
+        check=(lambda _texts: None) if gate is None else gate.let_out,
+        traffic=Traffic(settings.traffic_path),
+    )
 
 
 def check_serving() -> None:

@@ -2,21 +2,10 @@
 
 from datetime import UTC, datetime
 
-from pydantic import TypeAdapter, ValidationError
-
 from drag_graph.errors import ConfigurationError
 from drag_graph.ports.registry import RegisteredEdge, edge_id
 from drag_graph.ports.store import GraphStore
-from drag_graph.ports.wire import Name, new_token, token_hash
-
-
-def check_name(name: str) -> None:
-    """Raise ConfigurationError for what is no name of an edge."""
-    try:
-        TypeAdapter(Name).validate_python(name)
-    except ValidationError:
-        hint = "Use up to 64 letters, digits, points, dashes and underscores, a letter or digit first."
-        raise ConfigurationError(f"{name!r} is no name of an edge", hint=hint) from None
+from drag_graph.ports.wire import check_name, new_token, token_hash
 
 
 def add_edge(store: GraphStore, name: str) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 from drag_graph.errors import Interrupted
 from drag_graph.ports.models import Teacher, TeacherReply, TeacherRequest
 
+GRACE = 1.0
+"""Seconds that a service has to end what it is at."""
+
 
 class Interruption:
     """Whether the user wants the run to end. Thread-safe."""
@@ -96,6 +99,33 @@ def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         put_back()
+
+
+def in_background(work: Callable[[threading.Event], None]) -> None:
+    """Do work in a thread until it ends, or Ctrl-C or SIGTERM sets the event that it is given; raise what it raises.
+
+    What waits for a network then is not waited for.
+    """
+    stop, ended, failure = threading.Event(), threading.Event(), list[BaseException]()
+
+    def run() -> None:
+        try:
+            work(stop)
+        except BaseException as error:  # noqa: BLE001 - raised in the main thread
+            failure.append(error)
+        ended.set()
+
+    def end() -> None:
+        stop.set()
+        ended.set()
+
+    with on_end(end):
+        thread = threading.Thread(target=run, name="service", daemon=True)
+        thread.start()
+        ended.wait()
+        thread.join(GRACE)
+    if failure:
+        raise failure[0]
 
 
 @contextmanager

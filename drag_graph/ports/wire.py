@@ -10,7 +10,7 @@ import secrets
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
@@ -230,6 +230,15 @@ def token_hash(token: str) -> str:
 def proof_of(token_sha256: str, name: str, nonce: str) -> str:
     """Return what only one who knows the token, or its hash, can say to a nonce."""
     return hmac.new(bytes.fromhex(token_sha256), f"drag-graph cloud {name} {nonce}".encode(), hashlib.sha256).hexdigest()
+
+
+def check_name(name: str) -> None:
+    """Raise ConfigurationError for what is no name of an edge."""
+    try:
+        TypeAdapter(Name).validate_python(name)
+    except ValidationError:
+        hint = "Use up to 64 letters, digits, points, dashes and underscores, a letter or digit first."
+        raise ConfigurationError(f"{name!r} is no name of an edge", hint=hint) from None
 
 
 def require_safe(address: str, *, insecure: bool) -> None:

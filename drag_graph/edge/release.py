@@ -1,0 +1,157 @@
+"""What leaves an edge: summaries, and the passages that its settings release, each after the privacy gate. Nothing else.
+
+Of a source that never leaves nothing does: no passage, and no summary of a community that has anything of it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from drag_graph.ask.find import Found
+from drag_graph.ask.lines import Candidate
+from drag_graph.errors import Withheld
+from drag_graph.model import Document, Evidence, Subgraph
+from drag_graph.paging import pages
+from drag_graph.ports.store import GraphStore, source_ids
+from drag_graph.ports.wire import (
+    LONGEST_PASSAGE,
+    LONGEST_SUMMARY,
+    MOST_PASSAGES,
+    MOST_SUMMARIES,
+    DocumentSpan,
+    EdgeReply,
+    ReleasedPassage,
+)
+
+NO_PASSAGES = "it releases no passages"
+PAGE = 50
+"""Sources that are read in one round trip."""
+Generalise = Callable[[str], str]
+"""Returns a text as it may leave: private details generalised. Raises Withheld."""
+
+
+class SharedCommunity(Protocol):
+    """A part of an edge's graph, and what it is about."""
+
+    @property
+    def id(self) -> str:
+        """It stays the same while the community changes."""
+
+    @property
+    def name(self) -> str:
+        """A title."""
+
+    @property
+    def summary(self) -> str:
+        """Some sentences; empty where there is none yet."""
+
+    @property
+    def entities(self) -> Sequence[str]:
+        """The ids of its members."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummariesToShare:
+    """The texts that leave, by key, and how many communities keep theirs."""
+
+    texts: dict[str, str]
+    withheld: int = 0
+
+
+class Release:
+    """What one edge's settings let out. `generalise` is the privacy gate's part; None where there is no gate."""
+
+    def __init__(self, release: str, never_leave: Collection[str], generalise: Generalise | None) -> None:
+        self.has_passages = release == "passages"
+        self._never = tuple(never_leave)
+        self._generalise = generalise
+        self._seen: dict[str, str | None] = {}
+        """What became of summaries in the gate, so that each passes it once."""
+
+    def never_leaves(self, source: Subgraph) -> bool:
+        """Whether nothing of a source may leave: its id, name, place or question is named."""
+        uri = source.document.uri if source.document else ""
+        names = (source.source_id, source.title, uri, uri.rpartition("/")[2])
+        return any(fnmatchcase(name, pattern) for name in names if name for pattern in self._never)
+
+    def summaries(self, communities: Iterable[SharedCommunity], store: GraphStore) -> SummariesToShare:
+        """Return the summaries that may leave."""
+        kept_back = self._entities_that_stay(store)
+        texts: dict[str, str] = {}
+        withheld = 0
+        for community in communities:
+            if not community.summary:
+                continue
+            text = None if not kept_back.isdisjoint(community.entities) else self._summary(community)
+            if text is None or len(texts) >= MOST_SUMMARIES:
+                withheld += 1
+            else:
+                texts[community.id] = text
+        self._seen = {text: found for text, found in self._seen.items() if found in texts.values()}
+        return SummariesToShare(texts, withheld)
+
+    def _summary(self, community: SharedCommunity) -> str | None:
+        text = f"{community.name}\n{community.summary}".strip()[:LONGEST_SUMMARY]
+        if text not in self._seen:
+            self._seen[text] = self._let_out(text)
+        return self._seen[text]
+
+    def _entities_that_stay(self, store: GraphStore) -> set[str]:
+        if not self._never:
+            return set()
+        graphs = (graph for ids in pages(source_ids(store), PAGE) for graph in store.read(ids))
+        return {entity.id for graph in graphs if self.never_leaves(graph) for entity in graph.entities}
+
+    def reply(self, found: Found) -> EdgeReply:
+        """Return what may leave of the lines that were found for a question, the best first."""
+        if not self.has_passages:
+            return EdgeReply(withheld=len(found.candidates), problem=NO_PASSAGES)
+        sources = {graph.source_id: graph for graph in found.subgraphs}
+        ranked = sorted(found.candidates, key=lambda item: (-(item.score or 0.0), item.rank))
+        passages = tuple(self._released(ranked, sources))
+        return EdgeReply(passages=passages[:MOST_PASSAGES], withheld=len(ranked) - len(passages))
+
+    def _released(self, candidates: Sequence[Candidate], sources: dict[str, Subgraph]) -> Iterator[ReleasedPassage]:
+        for item in candidates[:MOST_PASSAGES]:
+            source = sources.get(item.source_id)
+            if source is None or self.never_leaves(source) or len(item.text) > LONGEST_PASSAGE:
+                continue
+            text, document = self._let_out(item.text), _span(item, source)
+            name = document and self._let_out(document.name)
+            if text is None or (document and name is None):
+                continue
+            if document and name is not None:
+                document = document.model_copy(update={"name": name})
+            changed = text != item.text
+            yield ReleasedPassage(kind=item.kind, ref=item.ref, text=text, document=document, generalised=changed)
+
+    def _let_out(self, text: str) -> str | None:
+        """Return a text as it may leave, None where it may not."""
+        if self._generalise is None:
+            return text
+        try:
+            return self._generalise(text)[:LONGEST_PASSAGE]
+        except Withheld:
+            return None
+
+
+def _span(item: Candidate, source: Subgraph) -> DocumentSpan | None:
+    """Return where in its document a line is from: an edge of the graph names the first evidence behind it."""
+    document = source.document
+    if document is None:
+        return None
+    evidence = _evidence_of(item, source)
+    start, end = (evidence.start, evidence.end) if evidence is not None else (0, 0)
+    return DocumentSpan(id=document.id, name=_short_name(document), start=start, end=end)
+
+
+def _evidence_of(item: Candidate, source: Subgraph) -> Evidence | None:
+    wanted = {item.ref}
+    if item.kind == "edge":
+        wanted = {id_ for edge in source.usable_edges if edge.id == item.ref for id_ in edge.evidence_ids[:1]}
+    return next((one for one in source.evidence if one.id in wanted), None)
+
+
+def _short_name(document: Document) -> str:
+    return document.name[-200:]

@@ -1,0 +1,145 @@
+"""The edge as a process: it tells the cloud its summaries, waits for questions, and sends what its settings release."""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from drag_graph import log
+from drag_graph.ask.find import Finder
+from drag_graph.edge.client import CloudClient
+from drag_graph.edge.release import NO_PASSAGES, Release, SharedCommunity
+from drag_graph.edge.traffic import Traffic
+from drag_graph.errors import CloudRefused, CloudUnavailable, DragGraphError, StoreError, StoreUnavailable, Withheld
+from drag_graph.inputs import make_query
+from drag_graph.ports.models import Embedder
+from drag_graph.ports.store import GraphStore
+from drag_graph.ports.wire import EdgeReply, EdgeWork
+from drag_graph.settings import Settings
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 60.0
+"""Seconds before the cloud is tried again; they double, and are spread at random, so that not all edges come back at once."""
+SYNC_EVERY = 30.0
+"""Seconds between two looks at whether the summaries have changed."""
+POLL = 25.0
+_Found = TypeVar("_Found")
+Communities = Callable[[GraphStore], Iterable[SharedCommunity]]
+
+
+class Knowledge:
+    """What an edge knows: its store, opened for reading, and opened again when another process has written to it."""
+
+    def __init__(
+        self, settings: Settings, open_: Callable[[], GraphStore], embedder: Embedder, communities: Communities
+    ) -> None:
+        self.settings = settings
+        self.embedder = embedder
+        self._open = open_
+        self._communities = communities
+        self._store: GraphStore | None = None
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def look(self, work: Callable[[GraphStore], _Found]) -> _Found:
+        """Return what `work` finds in the store as it is now. Raises StoreError."""
+        was_open = self._store is not None
+        try:
+            return work(self._opened())
+        except StoreUnavailable:
+            self.close()
+            if not was_open:
+                raise
+            return work(self._opened())
+
+    def communities(self, store: GraphStore) -> list[SharedCommunity]:
+        """Return the communities of the store."""
+        return list(self._communities(store))
+
+    def _opened(self) -> GraphStore:
+        if self._store is None:
+            store = self._open()
+            if store.embedder() is not None:
+                store.embedder((self.embedder.name, self.embedder.dimension))
+            self._store = store
+        return self._store
+
+
+class EdgeService:
+    """Serves one edge. `run` returns when `stop` is set, or raises what no waiting mends."""
+
+    def __init__(self, client: CloudClient, knowledge: Knowledge, release: Release, traffic: Traffic) -> None:
+        self._client = client
+        self._knowledge = knowledge
+        self._release = release
+        self._traffic = traffic
+        self._told: dict[str, str] | None = None
+        """The summaries that the cloud has by now; None where that is not known."""
+        self._told_at = 0.0
+
+    def run(self, stop: threading.Event) -> None:
+        """Serve. Raises CloudRefused where the cloud does not know this edge, and StoreError where the store cannot be used."""
+        pause = FIRST_PAUSE
+        while not stop.is_set():
+            try:
+                self._client.connect()
+                self._told = None
+                self._sync()
+                log.event("connected", level=logging.WARNING, cloud=self._client.address, summaries=len(self._told or ()))
+                pause = FIRST_PAUSE
+                while not stop.is_set():
+                    self._sync()
+                    work = self._client.work(POLL)
+                    if work is not None:
+                        self._answer(work)
+            except (CloudUnavailable, StoreUnavailable) as error:
+                seconds = round(pause * random.uniform(0.5, 1.0), 2)  # noqa: S311 - no secret
+                log.event("waiting", level=logging.WARNING, reason=str(error), seconds=seconds)
+                stop.wait(seconds)
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _sync(self) -> None:
+        """Tell the cloud what has changed."""
+        if self._told is not None and time.monotonic() - self._told_at < SYNC_EVERY:
+            return
+        shared = self._knowledge.look(lambda store: self._release.summaries(self._knowledge.communities(store), store))
+        if shared.texts != self._told:
+            sent, dropped = self._client.sync(shared.texts)
+            self._traffic.note_sync(summaries=len(shared.texts), withheld=shared.withheld, sent=sent, withdrawn=dropped)
+            log.event("summaries", number=len(shared.texts), withheld=shared.withheld, sent=sent, withdrawn=dropped)
+        self._told, self._told_at = shared.texts, time.monotonic()
+
+    def _answer(self, work: EdgeWork) -> None:
+        """Find lines for a question of the cloud, and send what may leave of them."""
+        began = time.monotonic()
+        reply = self._reply_to(work)
+        try:
+            taken = self._client.reply(work.id, reply)
+        except Withheld:
+            reply = EdgeReply(withheld=len(reply.passages) + reply.withheld, problem="its privacy gate let nothing out")
+            taken = self._client.reply(work.id, reply)
+        except CloudRefused as error:
+            log.event("reply refused", level=logging.WARNING, reason=str(error))
+            return
+        duration = round(1000 * (time.monotonic() - began))
+        log.event("answered", passages=len(reply.passages), withheld=reply.withheld, taken=taken, duration_ms=duration)
+
+    def _reply_to(self, work: EdgeWork) -> EdgeReply:
+        if not self._release.has_passages:
+            return EdgeReply(problem=NO_PASSAGES)
+        settings, embedder = self._knowledge.settings, self._knowledge.embedder
+        try:
+            query = make_query(work.question, list(work.options) or None, namespace=settings.namespace)
+            found = self._knowledge.look(lambda store: Finder(settings, store, embedder).search(query))
+        except StoreError as error:
+            log.event("store", level=logging.WARNING, reason=str(error))
+            return EdgeReply(problem="its store is away")
+        except DragGraphError as error:  # its text could say what is stored here
+            return EdgeReply(problem=f"it failed ({type(error).__name__})")
+        return self._release.reply(found)

@@ -1,0 +1,343 @@
+"""An edge's service against a real cloud: what leaves, what does not, and what it counts."""
+
+import contextlib
+import re
+import ssl
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+from drag_graph.cloud.board import WorkBoard
+from drag_graph.cloud.edges import add_edge, remove_edge
+from drag_graph.cloud.question import CloudAsker
+from drag_graph.cloud.serve import ServiceAddress, served
+from drag_graph.cloud.service import Cloud
+from drag_graph.edge.client import CloudClient
+from drag_graph.edge.folder import edge_token, keep_token, set_settings
+from drag_graph.edge.release import NO_PASSAGES, Release
+from drag_graph.edge.serve import EdgeService, Knowledge
+from drag_graph.edge.traffic import Traffic
+from drag_graph.embedders.lexical import LexicalEmbedder
+from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError
+from drag_graph.identity import document_id
+from drag_graph.model import Aggregation, Document
+from drag_graph.ports import wire
+from drag_graph.privacy.gate import PrivacyGate
+from drag_graph.privacy.guarded import GuardedRewriter
+from drag_graph.settings import Settings
+from drag_graph.students.nearest import NearestStudent
+from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.dict_store import DictStore
+from drag_graph.testing.rewriting import ToldRewriter
+
+EMBEDDER = LexicalEmbedder()
+ASKED = "How fast does the ice of glaciers flow?"
+FLOWS = "The ice of glaciers flows some metres a day."
+SECRET = "The ice of glaciers flows fast, says canary-4711."
+MAIL = "Ask jane.roe@example.org how the ice of glaciers flows."
+
+
+@dataclass(frozen=True)
+class Community:
+    id: str
+    name: str
+    summary: str
+    entities: tuple[str, ...] = ()
+
+
+def document(name, text, namespace="default"):
+    """A document subgraph of one passage, whose vector is the passage's, so that a question finds it."""
+    graph = make_subgraph(name, namespace=namespace, triples=[("ice", "flows", f"valley of {name}", 0.9, 0)], evidence=[text])
+    return graph.model_copy(update={"embedding": tuple(float(x) for x in EMBEDDER.embed([text])[0])})
+
+
+class Folder:
+    """An edge's folder: a store, settings, and what it has counted."""
+
+    def __init__(self, path, address, token, *, name="alps", gate=None, **settings):
+        self.settings = Settings(embedder="lexical", store=str(path / "graph.lbug"), **settings)
+        self.store = DictStore()
+        self.store.migrate()
+        self.store.embedder((EMBEDDER.name, EMBEDDER.dimension))
+        self.communities = []
+        self.traffic = Traffic(self.settings.traffic_path)
+        check = (lambda _texts: None) if gate is None else gate.let_out
+        self.client = CloudClient(address, name, token, check=check, traffic=self.traffic)
+        self.release = Release(self.settings.release, self.settings.never_leave, gate.generalise if gate else None)
+
+    def service(self):
+        knowledge = Knowledge(self.settings, lambda: self.store, EMBEDDER, lambda _store: self.communities)
+        return EdgeService(self.client, knowledge, self.release, self.traffic)
+
+    @contextlib.contextmanager
+    def serving(self):
+        """Serve in a thread."""
+        stop, failures = threading.Event(), []
+
+        def run():
+            try:
+                self.service().run(stop)
+            except CloudRefused as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        yield failures
+        stop.set()
+
+    def tell(self, *documents):
+        """Store documents, each with a community of its own."""
+        self.store.save(documents, Aggregation())
+        self.communities += [
+            Community(graph.source_id, graph.title, graph.evidence[0].text, tuple(entity.id for entity in graph.entities))
+            for graph in documents
+        ]
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    settings = Settings(embedder="lexical", asked_seconds=3.0)
+    store, board = DictStore(), WorkBoard()
+    store.migrate()
+    return Cloud(store, EMBEDDER, CloudAsker(settings, store.registry, EMBEDDER, NearestStudent(EMBEDDER), board), board)
+
+
+@pytest.fixture(scope="module")
+def address(cloud, tmp_path_factory):
+    with served(cloud, ServiceAddress("127.0.0.1", 0), tmp_path_factory.mktemp("cloud") / "operator") as address:
+        yield address
+
+
+@pytest.fixture
+def folder(cloud, address, tmp_path):
+    """Make an edge's folder, known to the cloud."""
+    made = []
+
+    def make(name="alps", **settings):
+        (tmp_path / name).mkdir()
+        made.append(Folder(tmp_path / name, address, add_edge(cloud.store, name), name=name, **settings))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.client.close()
+    for edge in cloud.store.registry.edges():
+        cloud.store.registry.withdraw(edge.id)
+        cloud.board.forget(edge.id)
+
+
+def until(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to this"
+        time.sleep(0.02)
+
+
+def online(cloud, name="alps"):
+    return lambda: {one["name"]: one["online"] for one in cloud.listing()}[name]
+
+
+def gate(**told):
+    return PrivacyGate(GuardedRewriter(ToldRewriter(told)))
+
+
+def test_an_edge_answers_what_the_cloud_asks(cloud, folder):
+    alps, asker = folder(release="passages"), folder("asker")
+    alps.tell(document("alps", FLOWS))
+    with alps.serving():
+        until(online(cloud))
+        answer = asker.client.ask(ASKED)
+    assert {(line.edge, line.kind) for line in answer.lines} >= {("alps", "evidence")}
+    assert FLOWS in {line.text for line in answer.lines}
+    assert answer.missing == ()
+    evidence = {item.id for graph in alps.store.read([alps.communities[0].id]) for item in graph.evidence}
+    assert evidence & {line.ref for line in answer.lines}, "the edge can find its own line again"
+
+
+def test_a_summary_that_leaves_is_sent_once(cloud, folder):
+    alps = folder()
+    alps.tell(document("alps", FLOWS), document("bakery", "Bread is baked in an oven."))
+    with alps.serving():
+        until(online(cloud))
+    assert [one.summaries for one in cloud.store.registry.edges()] == [2]
+    del alps.communities[0]
+    service = alps.service()
+    service._sync()
+    assert [one.summaries for one in cloud.store.registry.edges()] == [1]
+    by_kind = {row.kind: row for row in alps.traffic.rows()}
+    assert (by_kind["summaries"].texts, by_kind["summaries"].requests) == (2, 1)
+    assert by_kind["sync"].requests == 2
+    assert by_kind["summaries"].bytes_out > sum(len(one.summary) for one in alps.communities)
+    assert alps.traffic.last_sync()["summaries"] == 1
+    alps.client.withdraw()
+    assert [one.summaries for one in cloud.store.registry.edges()] == [0]
+
+
+def test_nothing_is_released_unless_that_is_said(cloud, folder):
+    alps, asker = folder(), folder("asker")
+    alps.tell(document("alps", FLOWS))
+    with alps.serving():
+        until(online(cloud))
+        answer = asker.client.ask(ASKED)
+    assert answer.lines == ()
+    assert [one.reason for one in answer.missing] == [NO_PASSAGES]
+    assert "passages" in {row.kind for row in alps.traffic.rows()}
+    assert sum(row.texts for row in alps.traffic.rows() if row.kind == "passages") == 0
+
+
+def test_what_never_leaves_does_not_leave_in_passages_summaries_or_names(cloud, folder, monkeypatch):
+    sent = []
+    stream = httpx.Client.stream
+    monkeypatch.setattr(
+        httpx.Client, "stream", lambda self, *args, **more: sent.append(more["content"]) or stream(self, *args, **more)
+    )
+    alps, asker = folder(release="passages", never_leave=("*canary*",)), folder("asker")
+    kept_back = document("canary: what the ice of glaciers does", SECRET)
+    alps.tell(document("alps", FLOWS), kept_back)
+    with alps.serving():
+        until(online(cloud))
+        answer = asker.client.ask(ASKED)
+    assert {line.edge for line in answer.lines} == {"alps"}
+    (asked,) = answer.asked
+    assert asked.withheld >= 1
+    assert len(sent) > 4
+    assert not [body for body in sent if re.search(rb"canary|4711", body)]
+    assert [one.summaries for one in cloud.store.registry.edges() if one.name == "alps"] == [1]
+
+
+def test_what_leaves_is_generalised_first(cloud, folder):
+    alps, asker = folder(release="passages", gate=gate(Zermatt=("PLACE", "a village"))), folder("asker")
+    alps.tell(document("Zermatt", f"{FLOWS} So in Zermatt. {MAIL}"))
+    with alps.serving():
+        until(online(cloud))
+        answer = asker.client.ask(ASKED)
+    said = answer.model_dump_json() + "".join(hit.text for hit in cloud.store.registry.nearest(EMBEDDER.embed([ASKED])[0], 9))
+    assert "So in a village" in said
+    assert "Zermatt" not in said
+    assert "jane.roe" not in said
+    assert all(line.generalised for line in answer.lines if "village" in line.text)
+
+
+def test_a_passage_that_the_gate_cannot_let_out_stays(cloud, folder):
+    class Failing(ToldRewriter):
+        def rewrite(self, question, options):
+            if "glaciers" in question:
+                raise ValueError("a detector broke")
+            return super().rewrite(question, options)
+
+    alps, asker = folder(release="passages", gate=PrivacyGate(GuardedRewriter(Failing()))), folder("asker")
+    alps.tell(document("alps", FLOWS))
+    alps.communities.append(Community("c", "Ice", "Ice flows."))
+    with alps.serving():
+        until(online(cloud))
+        answer = asker.client.ask(ASKED)
+    assert FLOWS not in {line.text for line in answer.lines}
+    assert answer.asked[0].withheld >= 1
+
+
+def test_a_question_with_private_details_does_not_leave(folder):
+    asker = folder("asker", gate=gate())
+    with pytest.raises(Exception, match="EMAIL"):
+        asker.client.ask(MAIL)
+    assert not [row for row in asker.traffic.rows() if row.kind == "question"]
+
+
+def test_a_cloud_that_does_not_know_the_edge_never_sees_its_token(cloud, address, folder, tmp_path):
+    stranger = Folder(tmp_path, address, "not the token", name="stranger")
+    with pytest.raises(CloudRefused, match="does not know the edge 'stranger' by its token"):
+        stranger.client.ask(ASKED)
+    assert [row.kind for row in stranger.traffic.rows()] == ["hello"]
+    alps = folder()
+    with alps.serving() as failures:
+        until(online(cloud))
+        remove_edge(cloud.store, "alps")
+        cloud.board.forget(next(iter(cloud.board._places)))
+        until(lambda: failures or alps.client.close() is None and False, 0.1) if failures else None
+    with pytest.raises(CloudRefused, match="does not know the edge 'alps'"):
+        alps.client.connect()
+        alps.client.ask(ASKED)
+
+
+@pytest.mark.parametrize("said", [b"", b"<html>Log in to the hotel's network</html>", b'{"proof": "short", "version": 1}'])
+def test_what_is_no_cloud_is_waited_for(tmp_path, said):
+    import http.server
+
+    class Other(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_args):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        edge = Folder(tmp_path, f"http://127.0.0.1:{server.server_address[1]}", "token")
+        with pytest.raises(CloudUnavailable):
+            edge.client.ask(ASKED)
+        server.shutdown()
+        edge.client.close()
+
+
+def test_a_network_takes_tls_or_the_word_for_it(tmp_path):
+    with pytest.raises(ConfigurationError, match="could be read on the way"):
+        Folder(tmp_path, "http://cloud.example.org", "token")
+    wire.require_safe("http://cloud.example.org", insecure=True)
+    wire.require_safe("https://cloud.example.org", insecure=False)
+    with pytest.raises(ConfigurationError, match="could be read on the way"):
+        wire.require_safe("http://127.0.0.1.example.org", insecure=False)
+
+
+def test_tls_by_a_certificate_of_ones_own(cloud, tmp_path):
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    make += ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(make, check=True, capture_output=True)
+    settings = Settings(embedder="lexical")
+    board = WorkBoard()
+    asker = CloudAsker(settings, cloud.store.registry, EMBEDDER, NearestStudent(EMBEDDER), board)
+    place = ServiceAddress("127.0.0.1", 0, certificate=cert, key=key)
+    token = add_edge(cloud.store, "tls")
+    with served(Cloud(cloud.store, EMBEDDER, asker, board), place, tmp_path / "operator") as address:
+        assert address.startswith("https://")
+        known = CloudClient(address, "tls", token, ca=str(cert), check=lambda _: None, traffic=Traffic(tmp_path / "traffic"))
+        with known:
+            known.connect()
+        unknown = CloudClient(address, "tls", token, check=lambda _: None, traffic=Traffic(tmp_path / "traffic"))
+        with unknown, pytest.raises(CloudUnavailable, match=r"(?i)certificate"):
+            unknown.connect()
+    remove_edge(cloud.store, "tls")
+    with pytest.raises(ConfigurationError, match="cannot be used"):
+        CloudClient(address, "tls", token, ca=str(key), check=lambda _: None, traffic=Traffic(tmp_path / "traffic"))
+    assert ssl.OPENSSL_VERSION
+
+
+def test_the_token_is_its_owners(tmp_path):
+    path = tmp_path / "edge-token"
+    with pytest.raises(ConfigurationError, match="is not in"):
+        edge_token(path)
+    keep_token(path, "abc")
+    assert edge_token(path) == "abc"
+    path.chmod(0o640)
+    with pytest.raises(ConfigurationError, match="others may read"):
+        edge_token(path)
+
+
+def test_settings_are_put_into_a_file_that_keeps_the_rest(tmp_path):
+    path = tmp_path / "drag-graph.toml"
+    set_settings(path, {"cloud": "http://127.0.0.1:1", "insecure": False})
+    path.write_text(f"# ours\nstudent = 'x'\n{path.read_text(encoding='utf-8')}", encoding="utf-8")
+    set_settings(path, {"cloud": 'a"b\\1', "never_leave": ("*.pdf", "ü")})
+    text = path.read_text(encoding="utf-8")
+    assert text == '# ours\nstudent = \'x\'\ncloud = "a\\"b\\\\1"\ninsecure = false\nnever_leave = ["*.pdf", "ü"]\n'
+    path.write_text('release = [\n"a",\n]\n', encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="cannot be changed"):
+        set_settings(path, {"release": "passages"})
+    assert path.read_text(encoding="utf-8") == 'release = [\n"a",\n]\n'
