@@ -92,7 +92,7 @@ def serve(settings: "Settings") -> None:
     from drag_graph.bootstrap import open_edge
     from drag_graph.concurrency.interruption import in_background
 
-    with open_edge(settings, lambda store: store.communities.read()) as service:
+    with open_edge(settings) as service:
         in_background(service.run)
 
 

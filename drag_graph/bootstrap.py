@@ -39,7 +39,7 @@ from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
     from drag_graph.cloud.service import Cloud
-    from drag_graph.edge.serve import Communities, EdgeService
+    from drag_graph.edge.serve import EdgeService
     from drag_graph.engines.ray import RayDistillation
     from drag_graph.privacy.gate import PrivacyGate
     from drag_graph.teachers.batch.teacher import BatchTeacher
@@ -312,10 +312,10 @@ def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStor
 
 
 @contextmanager
-def open_edge(settings: Settings, communities: "Communities") -> Iterator["EdgeService"]:
+def open_edge(settings: Settings) -> Iterator["EdgeService"]:
     """Lend the service of the edge that these settings make. What leaves passes the privacy gate, `standard` by default."""
     from drag_graph.edge.release import Release
-    from drag_graph.edge.serve import EdgeService, Knowledge
+    from drag_graph.edge.serve import EdgeService, Knowledge, stored_communities
     from drag_graph.edge.traffic import Traffic
 
     settings = settings.model_copy(update={"privacy": settings.privacy or "standard"})
@@ -324,7 +324,7 @@ def open_edge(settings: Settings, communities: "Communities") -> Iterator["EdgeS
             settings,
             lambda: open_store(settings, create=False, read_only=True),
             make_embedder(settings, gate.outgoing if gate else unchecked),
-            communities,
+            stored_communities,
         )
         release = Release(settings.release, settings.never_leave, gate.generalise if gate else None)
         try:

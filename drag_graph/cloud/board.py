@@ -70,7 +70,7 @@ class WorkBoard:
         place.polls += 1
         try:
             until = time.monotonic() + seconds
-            while not (gone.done() or self._is_closed):
+            while not (gone.done() or self._is_closed) and self._places.get(edge_id) is place:
                 place.news.clear()
                 if task := next(iter(place.tasks.values()), None):
                     return task.work.model_copy(update={"seconds": round(max(0.0, task.until - time.monotonic()), 3)})
@@ -97,8 +97,9 @@ class WorkBoard:
             task.outcome.set_result(outcome)
 
     def forget(self, edge_id: str) -> None:
-        """Give up all that an edge was asked for: it was withdrawn."""
+        """Give up all that an edge was asked for, and its poll: it was withdrawn."""
         if place := self._places.pop(edge_id, None):
+            place.news.set()
             for task in list(place.tasks.values()):
                 if not task.outcome.done():
                     task.outcome.set_result("it was withdrawn")

@@ -32,6 +32,7 @@ READING_TIME = 30.0
 TOUCHED_EVERY = 30.0
 """Seconds between two notes in the store that an edge was heard of."""
 NOT_YOURS = "no such work: it was answered, it is over, or it is not yours"
+NO_TELEMETRY: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 STRANGER = "the cloud does not know this edge, or its token is another"
 Caller = Callable[[Request], Awaitable[RegisteredEdge]]
 _Body = TypeVar("_Body", bound=BaseModel)
@@ -181,7 +182,7 @@ def operator_app(cloud: Cloud, token: str) -> FastAPI:
 
 
 def _app() -> FastAPI:
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=NO_TELEMETRY)
 
     async def failed(_request: Request, error: Exception) -> Response:
         status = 503 if isinstance(error, StoreError) and error.retryable else 409

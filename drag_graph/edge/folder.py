@@ -43,7 +43,7 @@ def set_settings(path: Path, values: Mapping[str, Any]) -> None:
     """
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     try:
-        wanted = {**tomllib.loads(before), **values}
+        wanted = {**tomllib.loads(before), **{name: _plain(value) for name, value in values.items()}}
         text = before
         for name, value in values.items():
             line = f"{name} = {_toml(value)}"
@@ -90,4 +90,8 @@ def begin_edge(settings: Settings, given: Mapping[str, Any], token: str) -> None
 
 def _toml(value: Any) -> str:
     """Return a value as TOML writes it, which for these kinds is as JSON does."""
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    return json.dumps(_plain(value), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -4,9 +4,12 @@ Of a source that never leaves nothing does: no passage, and no summary of a comm
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Protocol
+
+from pydantic import ValidationError
 
 from drag_graph.ask.find import Found
 from drag_graph.ask.lines import Candidate
@@ -124,7 +127,8 @@ class Release:
             if document and name is not None:
                 document = document.model_copy(update={"name": name})
             changed = text != item.text
-            yield ReleasedPassage(kind=item.kind, ref=item.ref, text=text, document=document, generalised=changed)
+            with suppress(ValidationError):  # what is of no form of the protocol stays here
+                yield ReleasedPassage(kind=item.kind, ref=item.ref, text=text, document=document, generalised=changed)
 
     def _let_out(self, text: str) -> str | None:
         """Return a text as it may leave, None where it may not."""

@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from drag_graph import log
 from drag_graph.ask.find import Finder
@@ -16,7 +16,7 @@ from drag_graph.errors import CloudRefused, CloudUnavailable, DragGraphError, St
 from drag_graph.inputs import make_query
 from drag_graph.ports.models import Embedder
 from drag_graph.ports.store import GraphStore
-from drag_graph.ports.wire import EdgeReply, EdgeWork
+from drag_graph.ports.wire import LONGEST_POLL, EdgeReply, EdgeWork
 from drag_graph.settings import Settings
 
 FIRST_PAUSE = 0.5
@@ -24,9 +24,19 @@ LONGEST_PAUSE = 60.0
 """Seconds before the cloud is tried again; they double, and are spread at random, so that not all edges come back at once."""
 SYNC_EVERY = 30.0
 """Seconds between two looks at whether the summaries have changed."""
-POLL = 25.0
 _Found = TypeVar("_Found")
 Communities = Callable[[GraphStore], Iterable[SharedCommunity]]
+
+
+@runtime_checkable
+class _HasCommunities(Protocol):
+    @property
+    def communities(self) -> Any: ...
+
+
+def stored_communities(store: GraphStore) -> Iterable[SharedCommunity]:
+    """Return the communities that are stored."""
+    return list(store.communities.read()) if isinstance(store, _HasCommunities) else []
 
 
 class Knowledge:
@@ -74,11 +84,20 @@ class Knowledge:
 class EdgeService:
     """Serves one edge. `run` returns when `stop` is set, or raises what no waiting mends."""
 
-    def __init__(self, client: CloudClient, knowledge: Knowledge, release: Release, traffic: Traffic) -> None:
+    def __init__(
+        self,
+        client: CloudClient,
+        knowledge: Knowledge,
+        release: Release,
+        traffic: Traffic,
+        *,
+        poll_seconds: float = LONGEST_POLL,
+    ) -> None:
         self._client = client
         self._knowledge = knowledge
         self._release = release
         self._traffic = traffic
+        self._poll_seconds = poll_seconds
         self._told: dict[str, str] | None = None
         """The summaries that the cloud has by now; None where that is not known."""
         self._told_at = 0.0
@@ -95,7 +114,7 @@ class EdgeService:
                 pause = FIRST_PAUSE
                 while not stop.is_set():
                     self._sync()
-                    work = self._client.work(POLL)
+                    work = self._client.work(self._poll_seconds)
                     if work is not None:
                         self._answer(work)
             except (CloudUnavailable, StoreUnavailable) as error:

@@ -34,6 +34,8 @@ LARGEST_REPLY = 4096 * KIB
 """Bytes of anything that the cloud says."""
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[\w.:-]+$")]
+Ref = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+"""Of an edge of a graph, whose id is made of those of its ends and, by strategy, a predicate."""
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(pattern=r"^[\w][\w.-]{0,63}$")]
 """Of an edge: it stands in tables, in answers and in file names."""
@@ -124,7 +126,7 @@ class ReleasedPassage(Body):
     """
 
     kind: LineKind
-    ref: Key
+    ref: Ref
     text: PassageText
     document: DocumentSpan | None = None
     generalised: bool = False
