@@ -1,7 +1,7 @@
 """`drag-graph ingest`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,9 @@ def ingest(
     no_compact: Annotated[
         bool, typer.Option("--no-compact", help="With --sync: leave the deleted text in an embedded store's file (faster).")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be read, and calls, tokens and price; ask nobody.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Read in documents: PDF, Word, HTML, Markdown, text and e-mail, each as a graph that `ask` finds lines in.
@@ -36,14 +39,14 @@ def ingest(
     \b
     Examples:
       drag-graph ingest papers/ notes.md
-      drag-graph ingest papers/ --sync
+      drag-graph ingest papers/ --sync --dry-run
       drag-graph ingest papers/ --extractor gguf:qwen2.5-1.5b-instruct-q4_k_m.gguf
       drag-graph ingest papers/ --extractor gpt-4o-mini --budget-usd 2
     """
     from drag_graph.bootstrap import open_session
     from drag_graph.documents.files import files_in, roots_of
     from drag_graph.errors import ConfigurationError
-    from drag_graph.ingestion import for_documents, make_ingester
+    from drag_graph.ingestion import for_documents, foreseen, make_ingester
 
     from . import progress
     from .distill import end
@@ -53,12 +56,33 @@ def ingest(
     if sync and not number:  # the place of a disk that is not there looks like this
         said = f"{' and '.join(map(str, paths))} holds no document"
         raise ConfigurationError(said, hint="To erase all that is stored of it: drag-graph db erase --query-id ID.")
+    if dry_run:
+        _print_foreseen(foreseen(settings, list(files_in(roots, settings.own_files)), roots if sync else ()), as_json=json)
+        return
     with open_session(settings) as session:
         with progress.progress(number, quiet=json, priced=bool(settings.teacher), what="documents") as shown:
             ingester = make_ingester(session, " ".join(map(str, roots)), compacts=not no_compact, on_result=shown)
             report = ingester.run(files_in(roots, settings.own_files), roots if sync else ())
         _print(report, as_json=json)
     end(report)
+
+
+def _print_foreseen(document: dict[str, Any], *, as_json: bool) -> None:
+    from . import render
+
+    if as_json:
+        render.document(document)
+        return
+    for item in document["documents"]:
+        if item["error"]:
+            typer.echo(f"{item['name']} {item['status']}: {item['error']}", err=True)
+    totals = document["totals"]
+    sizes = ("added", "changed", "unchanged", "removed", "failed", "chunks", "evidence")
+    asked = ("calls", "cached_calls", "tokens_in", "tokens_out", "price_usd") if totals["calls"] else ()
+    shown = {name: totals[name] for name in (*sizes, *asked)}
+    if asked and not totals["price_known"]:
+        shown["price_usd"] = "unknown"
+    render.fields({**shown, **({"caution": document["caution"]} if "caution" in document else {})}, as_json=False)
 
 
 def _print(report: "IngestReport", *, as_json: bool) -> None:

@@ -2,13 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-from drag_graph.bootstrap import Session
+from drag_graph.bootstrap import Session, known_to_estimate, open_store
 from drag_graph.concurrency.interruption import Interruption
+from drag_graph.distil.estimate import Replay
+from drag_graph.documents.estimate import foresee
+from drag_graph.documents.files import SourceFile
 from drag_graph.documents.read import DocumentReader, PassagePrivacy
-from drag_graph.documents.run import Ingester
+from drag_graph.documents.run import Ingester, documents_gone
 from drag_graph.errors import ConfigurationError
-from drag_graph.factories import embedder_is_here, teacher_is_here
+from drag_graph.factories import embedder_is_here, make_pricing, teacher_is_here
 from drag_graph.paging import pages
 from drag_graph.ports.models import Teacher
 from drag_graph.ports.runs import start_run
@@ -67,6 +72,22 @@ def make_reader(session: Session, extractor: Teacher | None) -> DocumentReader:
         session.fingerprint,
     )
     return DocumentReader(settings, session.embedder, extractor, privacy)
+
+
+def foreseen(settings: Settings, files: Sequence[SourceFile], sync: Sequence[Path]) -> dict[str, Any]:
+    """Return what `ingest` would do with these files, as its document. Nothing is made, nothing is written, nobody is asked."""
+    model = settings.teacher
+    with known_to_estimate(settings) as (known, caution):
+        extractor = Replay(model, known.fingerprint, known.tape) if model else None
+        look = None if teacher_is_here(settings) else lambda _texts: ()
+        reader = DocumentReader(settings, known.embedder, extractor, PassagePrivacy(look, None, known.privacy))
+        pricing = make_pricing(settings) if model else None
+        report, cost = foresee(files, settings.namespace, reader, known, model=model, pricing=pricing)
+    if sync and (settings.uses_neo4j or Path(settings.store).expanduser().exists()):
+        with open_store(settings, create=False, read_only=True) as store:
+            report.count_removed(documents_gone(store, {item.id for item in report.documents}, sync))
+    found = report.document()
+    return {**found, "totals": {**found["totals"], **cost}, "dry_run": True, **({"caution": caution} if caution else {})}
 
 
 def _erase(session: Session, ids: Sequence[str], *, compacts: bool) -> None:

@@ -86,7 +86,7 @@ class _Missing(DragGraphError):  # noqa: N818 - reads as what happened
         self.stage = stage
 
 
-class _Replay:
+class Replay:
     """A teacher that says what is recorded and stops at what is not."""
 
     is_model = True
@@ -112,7 +112,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
     tape answers; they are no part of `calls`. `price_known` is false where the model has no price in LiteLLM's map; the price
     is then given as 0.
     """
-    teacher = _Replay(settings.teacher, known.fingerprint, known.tape)
+    teacher = Replay(settings.teacher, known.fingerprint, known.tape)
     distillation = Distillation(settings, known.embedder, teacher, known.privacy)
     counting = _Counting(settings, pricing, known)
     totals = Counter(dict.fromkeys(_TOTALS, 0))

@@ -119,7 +119,7 @@ class DocumentReader:
         evidence = found.evidence
         self._check_embedding([chunk.text for chunk in found.chunks])
         extraction, calls = self._triples(document, found, usage)
-        graph = canonical.build(document, extraction.triples, self._embedder.embed, self._thresholds())
+        graph = canonical.build(document, extraction.triples, self._embedder.embed, self._thresholds(), ranks=False)
         subgraph = Subgraph(
             source=document,
             settings_hash=self.settings_hash(document.sha256),

@@ -8,7 +8,7 @@ became ready meanwhile is saved in one transaction, so what was reported is stor
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -23,7 +23,7 @@ from drag_graph.concurrency.interruption import Interruption, interrupted, on_ct
 from drag_graph.concurrency.threads import Workers, long_turns
 from drag_graph.distil.query import Usage
 from drag_graph.documents.files import SourceFile, lies_in
-from drag_graph.documents.loaders import load
+from drag_graph.documents.loaders import LoadedFile, load
 from drag_graph.documents.read import DocumentReader
 from drag_graph.errors import DocumentUnusable, DragGraphError, StoreError, SubgraphRefused, Withheld
 from drag_graph.identity import document_id
@@ -79,6 +79,11 @@ class IngestReport:
         self.documents.append(result)
         for name in ("calls", "cached_calls", "cost_usd", "tokens_in", "tokens_out"):
             setattr(self.usage, name, getattr(self.usage, name) + getattr(result.usage, name))
+
+    def count_removed(self, gone: Iterable[Document]) -> None:
+        """Keep that documents were erased."""
+        for document in gone:
+            self.count(DocumentResult(document.id, document.name, "removed", place=len(self.documents)))
 
     @property
     def exit_code(self) -> int:
@@ -220,7 +225,7 @@ class Ingester:
         hashes: dict[str, str] = {}
         jobs = [_Job(next(self._places), file, document_id(self._store.namespace, file.uri)) for file in window]
         if not self._stop.is_set():
-            wanted = {job.id: self._wanted(job.file) for job in jobs}
+            wanted = {job.id: wanted_hash(self._reader, job.file) for job in jobs}
             hashes = settings_hashes(self._store, [job.id for job in jobs])
             same = sorted(id_ for id_, hash_ in hashes.items() if hash_ == wanted[id_])
             stored = {graph.source_id: graph for graph in self._store.read(same)} if same else {}
@@ -232,14 +237,6 @@ class Ingester:
             else:
                 workers.submit(partial(self._one_into, done, job))
         return len(jobs)
-
-    def _wanted(self, file: SourceFile) -> str:
-        """Return the settings hash that the file's document should have; '' where it cannot be read: that is said later."""
-        try:
-            with file.path.open("rb") as content:
-                return self._reader.settings_hash(hashlib.file_digest(content, "sha256").hexdigest())
-        except OSError:
-            return ""
 
     def _one_into(self, done: "_Done", job: _Job) -> None:
         try:
@@ -255,15 +252,7 @@ class Ingester:
         try:
             with log.timed("ingest", job.id):
                 loaded = load(job.file.path)
-                document = Document(
-                    id=job.id,
-                    namespace=self._store.namespace,
-                    name=job.file.name,
-                    uri=job.file.uri,
-                    sha256=loaded.sha256,
-                    media_type=loaded.media_type,
-                    modified_at=loaded.modified_at,
-                )
+                document = document_of(job.file, job.id, self._store.namespace, loaded)
                 subgraph, vectors = self._reader.read(document, loaded.text, usage)
                 outcome = self._saves(_Saving(subgraph, vectors))
         except (DocumentUnusable, SubgraphRefused, Withheld) as error:
@@ -286,16 +275,10 @@ class Ingester:
 
     def _remove_gone(self, seen: set[str], roots: Sequence[Path]) -> None:
         """Erase the stored documents of these files and folders that are not `seen`."""
-        others = (item.id for item in iter_sources(self._store) if item.is_document and item.id not in seen)
-        gone: list[Document] = []
-        for some in pages(others, READ_AT_ONCE):
-            found = (graph.document for graph in self._store.read(some))
-            gone += [document for document in found if document is not None and lies_in(document.uri, roots)]
+        gone = documents_gone(self._store, seen, roots)
         if gone:
             self._erase([document.id for document in gone])
-        for document in gone:
-            self._report.count(DocumentResult(document.id, document.name, "removed", place=len(self._report.documents)))
-            self._on_result(self._report.usage.cost_usd)
+        self._report.count_removed(gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +286,31 @@ class _Left:
     """A file that was left because the run ended, with what was paid for it until then."""
 
     usage: Usage
+
+
+def wanted_hash(reader: DocumentReader, file: SourceFile) -> str:
+    """Return the settings hash that a file's document should have; '' where it cannot be read: that is said later."""
+    try:
+        with file.path.open("rb") as content:
+            return reader.settings_hash(hashlib.file_digest(content, "sha256").hexdigest())
+    except OSError:
+        return ""
+
+
+def document_of(file: SourceFile, id_: str, namespace: str, loaded: LoadedFile) -> Document:
+    """Return the document of a file that was loaded."""
+    facts = {"sha256": loaded.sha256, "media_type": loaded.media_type, "modified_at": loaded.modified_at}
+    return Document(id=id_, namespace=namespace, name=file.name, uri=file.uri, **facts)
+
+
+def documents_gone(store: GraphStore, seen: Collection[str], roots: Sequence[Path]) -> list[Document]:
+    """Return the stored documents of these files and folders whose ids are not `seen`."""
+    others = (item.id for item in iter_sources(store) if item.is_document and item.id not in seen)
+    gone: list[Document] = []
+    for some in pages(others, READ_AT_ONCE):
+        found = (graph.document for graph in store.read(some))
+        gone += [document for document in found if document is not None and lies_in(document.uri, roots)]
+    return gone
 
 
 def _counted(job: _Job, status: Status, subgraph: Subgraph, usage: Usage) -> DocumentResult:

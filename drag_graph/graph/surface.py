@@ -174,12 +174,17 @@ def acronym_aside(text: str) -> tuple[str, str] | None:
     return None
 
 
+def is_acronym(name: str) -> bool:
+    """Whether a name is written as an acronym is."""
+    return _ACRONYM.match(name) is not None
+
+
 def abbreviates(short: str, long: str) -> bool:
     """Whether `short` is an acronym of `long`: each word of `long` gives its first letter, in order, and none is left over.
 
     A letter may also come from inside a word when the acronym has three letters or more ("DNA", "ATP").
     """
-    if not _ACRONYM.match(short):
+    if not is_acronym(short):
         return False
     letters = re.sub(r"[^a-z0-9]", "", fold(short.removesuffix("s") if short[:-1].isupper() else short))
     words = [fold(word) for word in tokens(long)]

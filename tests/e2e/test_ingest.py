@@ -45,7 +45,11 @@ def erased(cli, store, folder):
 
 
 def statuses(done):
-    return {item["name"]: item["status"] for item in done.json["documents"]}
+    return statuses_of(done.json)
+
+
+def statuses_of(document):
+    return {item["name"]: item["status"] for item in document["documents"]}
 
 
 def test_a_folder_is_read_asked_audited_and_kept_in_step(cli, store, folder, erased):
@@ -121,6 +125,43 @@ def test_sync_takes_only_what_lies_under_the_paths_and_never_all_of_an_empty_fol
     refused = cli("ingest", other, "--sync", "--store", store)
     assert (refused.code, "holds no document" in refused.err) == (2, True)
     assert cli("ingest", tmp_path / "gone", "--sync", "--store", store).code == 2
+
+
+def test_a_dry_run_says_what_would_be_and_writes_nothing(cli, tmp_path, folder):
+    store = tmp_path / "graph.lbug"
+    flags = ("ingest", folder, "--store", store, "--json")
+    foreseen = cli(*flags, "--dry-run").json
+    assert (set(statuses_of(foreseen).values()), store.exists()) == ({"added"}, False)
+    done = cli(*flags).json
+    for name in ("documents", "added", "chunks", "evidence"):
+        assert foreseen["totals"][name] == done["totals"][name]
+    (folder / "moon.md").unlink()
+    (folder / "rust.txt").write_text("Acid causes the rust of iron.")
+    before = cli("export", "--store", store).out
+    again = cli(*flags, "--sync", "--dry-run").json
+    assert {name: status for name, status in statuses_of(again).items() if status != "unchanged"} == {
+        "rust.txt": "changed",
+        "moon.md": "removed",
+    }
+    assert cli("export", "--store", store).out == before
+    priced = cli(*flags, "--dry-run", "--extractor", "gpt-4o-mini").json["totals"]
+    assert (priced["calls"], priced["price_known"]) == (5, True)
+    assert priced["price_usd"] > 0
+
+
+def test_shown_linked_and_erased_like_a_question(cli, tmp_path, folder):
+    store = ("--store", tmp_path / "graph.lbug")
+    assert cli("ingest", folder, *store).code == 0
+    listed = cli("show", "--json", *store).json
+    assert {item["kind"] for item in listed} == {"document"}
+    rust = next(item["id"] for item in listed if item["name"] == "rust.txt")
+    assert "rust of iron" in cli("show", rust[:8], "--format", "text", *store).out
+    assert cli("link", "--json", *store).json["vectors"]["evidence"] == 0, "the vectors were saved with the documents"
+    assert "Salt" in cli("ask", "What speeds the rust of iron?", "--json", *store).out
+    assert cli("ask", "--query-id", rust[:8], *store).code == 3, "a document is no question"
+    assert cli("db", "erase", "--query-id", rust[:8], "--yes", *store).code == 0
+    assert "rust of iron" not in cli("export", *store).out
+    assert cli("db", "verify", *store).code == 0
 
 
 KILLED = "import sys; from drag_graph.__main__ import main; sys.argv = ['drag-graph', *sys.argv[1:]]; main()"

@@ -35,18 +35,21 @@ class CanonicalGraph:
     discarded: tuple[str, ...] = ()
 
 
-def build(source: Source, raw: Sequence[RawTriple], embed: Embed, thresholds: Thresholds) -> CanonicalGraph:
+def build(
+    source: Source, raw: Sequence[RawTriple], embed: Embed, thresholds: Thresholds, *, ranks: bool = True
+) -> CanonicalGraph:
     """Return the canonical graph of one source.
 
     The triples' ids, and with them the graph, do not depend on the order of `raw` beyond the order within one evidence, which
-    decides what a pronoun stands for. `embed` is called at most once.
+    decides what a pronoun stands for. `embed` is called at most once. Without
+    `ranks`, nothing is compared with the title, and `nearness` is empty.
     """
     resolved, discarded = resolve_references(raw)
     if not resolved:
         return CanonicalGraph(discarded=tuple(discarded))
     names = sorted({name for triple in resolved for name in (triple.subject, triple.object)})
     predicates = sorted({triple.predicate for triple in resolved})
-    sentences = sorted({_sentence(triple) for triple in resolved})
+    sentences = sorted({_sentence(triple) for triple in resolved}) if ranks else []
     texts = [source.title, *names, *(predicate_text(text, thresholds.frame) for text in predicates), *sentences]
     vectors = embed(texts)
     first, second = 1 + len(names), 1 + len(names) + len(predicates)
@@ -65,7 +68,8 @@ def build(source: Source, raw: Sequence[RawTriple], embed: Embed, thresholds: Th
             discarded.append(f'"{_sentence(one)}": repeats a triple of the same evidence')
             triple = max(found[triple.id], triple, key=lambda item: item.confidence)
         found[triple.id] = triple
-        nearness[triple.id] = max(near[_sentence(one)], nearness.get(triple.id, -1.0))
+        if ranks:
+            nearness[triple.id] = max(near[_sentence(one)], nearness.get(triple.id, -1.0))
     triples = with_opposition(sorted(found.values(), key=lambda triple: triple.id))
     used = {id_ for triple in triples for id_ in (triple.subject_id, triple.object_id)}
     entities = {entity.id: entity for entity in entity_of.values() if entity.id in used}

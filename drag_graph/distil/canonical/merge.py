@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from drag_graph.graph.inflection import noun
-from drag_graph.graph.surface import abbreviates, acronym_aside, entity_key, fold, predicate_key, spaced, tokens
+from drag_graph.graph.surface import abbreviates, acronym_aside, entity_key, fold, is_acronym, predicate_key, spaced, tokens
 from drag_graph.graph.vetoes import entities_differ, predicates_differ
 from drag_graph.ports.vectors import Vectors
 
@@ -131,7 +131,7 @@ def _join_by_key(keys: Sequence[frozenset[str]], groups: _Groups) -> None:
 def _join_acronyms(names: Sequence[str], groups: _Groups) -> None:
     """Join an acronym with the long name that it stands for, where the long ones are all one entity."""
     for position, short in enumerate(names):
-        if len(tokens(short)) != 1:
+        if not is_acronym(short) or len(tokens(short)) != 1:
             continue
         long = [other for other, name in enumerate(names) if other != position and abbreviates(short, name)]
         if long and len({groups.find(other) for other in long}) == 1:

@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+
 from drag_graph.errors import StoreLocked
 from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.ladybug.access import LadybugAccess
@@ -43,7 +45,7 @@ class LadybugConcepts(SharedConcepts):
 
     @staticmethod
     def sent_vector(vector: Sequence[float]) -> str:
-        return f"[{','.join(repr(float(number)) for number in vector)}]"
+        return str(np.asarray(vector, dtype=float).tolist())
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         return self._index("similar").nearest(vectors, k, floor=floor)
