@@ -13,7 +13,7 @@ from drag_graph.ask.answer import is_correct, make_answer, no_answer
 from drag_graph.ask.asked import AnswersReport, Asked
 from drag_graph.ask.audit import NO_FILTER, snapshot
 from drag_graph.ask.find import Finder, Found
-from drag_graph.ask.lines import block, select_lines, selections
+from drag_graph.ask.lines import Candidate, block, select_lines, selections
 from drag_graph.ask.prompt import assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.identity import sha256_of
@@ -208,8 +208,9 @@ class Asker:
         disguise = self._gate.disguise(query, question.given) if self._gate is not None else None
         known = disguise if self._on_this_machine else None
         mode = self._settings.mode if found.how != "nothing" else "none"
+        candidates, private = self._let_out(found)
         chosen = select_lines(
-            found.candidates,
+            candidates,
             count_tokens=self._student.count_tokens,
             token_budget=self._settings.token_budget,
             max_lines=self._settings.max_lines,
@@ -245,11 +246,25 @@ class Asker:
         if self._gate is not None:  # right answers in words are compared with what was said, and stored nowhere
             correct = is_correct(question.given or query, said.text, said.label)
             answer = answer.model_copy(update={"correct": correct, "gold": answer.gold if query.options else None})
-        dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *found.dropped)
+        dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *private, *found.dropped)
         # Only lines that the context window had no room for change what the selection has counted.
         context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
         asked = Asked(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
         return replace(asked, prompt_hash=sha256_of([assembly.prompt.text]), disguise=disguise)
+
+    def _let_out(self, found: Found) -> tuple[Sequence[Candidate], list[tuple[str, str]]]:
+        """Return the lines that the student may see, and (text, reason) of the others.
+
+        One that is not on this machine sees no line of a document in which the gate finds something private.
+        """
+        documents = {graph.source_id for graph in found.subgraphs if graph.document}
+        own = [item for item in found.candidates if item.source_id in documents]
+        if self._gate is None or self._on_this_machine or not own:
+            return found.candidates, []
+        findings = self._gate.found_in([item.text for item in own], from_user=True)
+        private = {item.ref for item, seen in zip(own, findings, strict=True) if seen}
+        left = [item for item in found.candidates if item.ref not in private]
+        return left, [(item.text, "private") for item in own if item.ref in private]
 
     def _keep(self, asked: list[Asked]) -> list[Asked]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""

@@ -179,6 +179,12 @@ def is_acronym(name: str) -> bool:
     return _ACRONYM.match(name) is not None
 
 
+def acronym_words(long: str) -> list[str]:
+    """Return the words of a name that give their first letter to its acronym."""
+    words = [fold(word) for word in tokens(long)]
+    return [word for word in words if word not in ARTICLES and word not in {"of", "and", "for", "in"}] or words
+
+
 def abbreviates(short: str, long: str) -> bool:
     """Whether `short` is an acronym of `long`: each word of `long` gives its first letter, in order, and none is left over.
 
@@ -187,8 +193,7 @@ def abbreviates(short: str, long: str) -> bool:
     if not is_acronym(short):
         return False
     letters = re.sub(r"[^a-z0-9]", "", fold(short.removesuffix("s") if short[:-1].isupper() else short))
-    words = [fold(word) for word in tokens(long)]
-    words = [word for word in words if word not in ARTICLES and word not in {"of", "and", "for", "in"}] or words
+    words = acronym_words(long)
     if len(letters) < 2 or len(words) < 2:  # noqa: PLR2004
         return False
     if letters == "".join(word[0] for word in words):

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from drag_graph.inputs import InputLine
 from drag_graph.model import Answer, Line, Query
+from drag_graph.ports.privacy import Finding
 
 WITHHELD = "(withheld)"
 """What stands for a text that may be kept nowhere."""
@@ -43,6 +44,9 @@ class Gate(Protocol):
 
     def asked(self, query: Query) -> Query:
         """Return the question as it may be asked, and keep the original. Raises Withheld."""
+
+    def found_in(self, texts: Sequence[str], *, from_user: bool) -> Sequence[Sequence[Finding]]:
+        """Return what is private in texts; in those that are not from the user, only what has a telling form."""
 
     def admit(self, lines: Iterable[InputLine]) -> Iterator[InputLine]:
         """Yield the lines with their questions as they may be asked; where one may not, with `withheld` and nothing of it."""

@@ -169,3 +169,17 @@ def test_what_is_private_stays_here(tmp_path, folder, server, away):
     assert told.usage.notes == ["chunk 0 was read by the rules: privacy: it holds something of type PERSON"]
     assert any(PERSON in triple.subject for triple in found["told.txt"].triples), "here it is read as it is"
     assert {call.model for call in found["told.txt"].calls} == {"patterns/2"}
+
+
+def test_a_student_that_is_away_sees_no_private_line_of_a_document(tmp_path, folder, server, away):
+    (folder / "told.txt").write_text(f"{PERSON} visits the clinic of the town.\n\nThe clinic of the town has nurses at night.")
+    ingested(tmp_path, folder, server, model="patterns")
+    given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
+    with open_session(Settings(**given, student_base_url=away), asks=True) as session:
+        asked = session.asker().ask_text("Who visits the clinic of the town?")
+    assert "nurses" in json.dumps([line.text for line in asked.answer.lines])
+    assert PERSON not in json.dumps([request.body for request in server.requests])
+    assert "private" in {reason for _, reason in asked.dropped}
+    with open_session(Settings(**given | {"student": "nearest"}, privacy="standard"), asks=True) as session:
+        here = session.asker().ask_text("Who visits the clinic of the town?")
+    assert PERSON in json.dumps([line.text for line in here.answer.lines]), "one on this machine sees all"

@@ -10,7 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from drag_graph.graph.inflection import noun
-from drag_graph.graph.surface import abbreviates, acronym_aside, entity_key, fold, is_acronym, predicate_key, spaced, tokens
+from drag_graph.graph.surface import (
+    abbreviates,
+    acronym_aside,
+    acronym_words,
+    entity_key,
+    fold,
+    is_acronym,
+    predicate_key,
+    spaced,
+    tokens,
+)
 from drag_graph.graph.vetoes import entities_differ, predicates_differ
 from drag_graph.ports.vectors import Vectors
 
@@ -130,10 +140,14 @@ def _join_by_key(keys: Sequence[frozenset[str]], groups: _Groups) -> None:
 
 def _join_acronyms(names: Sequence[str], groups: _Groups) -> None:
     """Join an acronym with the long name that it stands for, where the long ones are all one entity."""
+    by_initial: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        by_initial.setdefault("".join(acronym_words(name)[:1])[:1], []).append(position)
     for position, short in enumerate(names):
         if not is_acronym(short) or len(tokens(short)) != 1:
             continue
-        long = [other for other, name in enumerate(names) if other != position and abbreviates(short, name)]
+        alike = by_initial.get(fold(short)[:1], ())
+        long = [other for other in alike if other != position and abbreviates(short, names[other])]
         if long and len({groups.find(other) for other in long}) == 1:
             groups.join(position, long[0])
 
