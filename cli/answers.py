@@ -1,5 +1,6 @@
 """`drag-graph ask | answers | audit | show`."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,8 +12,10 @@ from .output import STANDARD, Force, written
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from drag_graph.ask.ask import Asker
     from drag_graph.ask.asked import Asked
     from drag_graph.bootstrap import Session
+    from drag_graph.edge.asking import EdgeAsker
     from drag_graph.inputs import InputLine
     from drag_graph.settings import Settings
 
@@ -45,6 +48,7 @@ def ask(
     explain: Annotated[bool, typer.Option("--explain", help="Print the prompt's lines and the options' scores.")] = False,
     no_keep: NoKeep = False,
     distil_missing: DistilMissing = False,
+    local: Annotated[bool, typer.Option("--local", help="At an edge: do not ask the cloud.", rich_help_panel="Edge")] = False,
     reidentify: Annotated[
         bool, typer.Option("--reidentify", help="Show names that the privacy gate took out.", rich_help_panel="Privacy")
     ] = False,
@@ -55,7 +59,8 @@ def ask(
     """Answer a question from what is stored, with the student, and keep the answer for the audit.
 
     The same question again uses its own subgraph; a new one the best lines of all subgraphs together (`--explain` says why
-    each). Where nothing relevant is stored, the student answers from what it knows, and the answer says so; with
+    each). At an edge (`drag-graph edge init`), the cloud is asked where the local answer is not sure. Where nothing relevant is
+    stored, the student answers from what it knows, and the answer says so; with
     `--distil-missing` the teacher is asked first. With `--no-keep` nothing is stored; `-o FILE` then takes the answer with all
     that its audit needs, for `drag-graph audit FILE`.
 
@@ -77,18 +82,22 @@ def ask(
         _check_missing(settings, query_id, no_keep=no_keep)
     lines = list(questions_of(file, settings)) if file is not None else []
     query = question_of(text, option or [], settings) if text is not None else None
+    at_edge = bool(settings.cloud) and not local and query_id is None
+    if at_edge:  # the cloud passes questions on to other edges
+        settings = settings.model_copy(update={"privacy": settings.privacy or "standard"})
     opened = open_session(settings, create=distil_missing, read_only=no_keep, asks=True)
-    with opened as session, written(output, settings, force=force):
+    with opened as session, written(output, settings, force=force), ExitStack() as stack:
         asker = session.asker(keep=not no_keep)
         missing = asker.missing([InputLine(1, query)] if query else lines) if distil_missing else []
         failed = _distil(session, missing, file, text, quiet=json) if missing else 0
+        asking = _at_edge(session, asker, stack) if at_edge else asker
         if file is not None:
             with progress.progress(len(lines), quiet=json) as shown:
-                report = asker.ask_all(lines, on_answer=shown)
+                report = asking.ask_all(lines, on_answer=shown)
             _write(output, session, report.answers, at_hand=report.stopped is None)
             report.answers = [one.reidentified() for one in report.answers] if reidentify else report.answers
         else:
-            asked = asker.ask(query) if query else asker.ask_stored(query_id or "", asked_as(settings, query_id or ""))
+            asked = asking.ask(query) if query else asker.ask_stored(query_id or "", asked_as(settings, query_id or ""))
             _write(output, session, [asked])
             asked = asked.reidentified() if reidentify else asked
     if output not in {None, STANDARD}:
@@ -99,6 +108,15 @@ def ask(
         raise report.stopped
     code = report.exit_code if file is not None else 0 if asked.answer.text.strip() else 1
     raise typer.Exit(code or min(failed, 1))
+
+
+def _at_edge(session: "Session", asker: "Asker", stack: ExitStack) -> "EdgeAsker":
+    """Return the asking that goes to the cloud with what the asker is not sure of."""
+    from drag_graph.edge.asking import EdgeAsker
+    from drag_graph.factories import make_cloud_client
+
+    client = stack.enter_context(make_cloud_client(session.settings, session.gate))
+    return EdgeAsker(asker, session.embedder, client, session.settings.candidates, session.settings.agreement)
 
 
 def _write(output: Path | None, session: "Session", asked: "Sequence[Asked]", *, at_hand: bool = True) -> None:

@@ -149,7 +149,10 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
     out.print(f"[bold]{escape(_labelled(given.label, given.text))}[/bold]")
     out.print(f"confidence {given.confidence:.2f}, mode {given.mode}, student {escape(given.student)}")
     for line in given.lines:
-        out.print(f"  {line.n}. {escape(line.text)}", soft_wrap=True)
+        edge = f" [dim]({escape(str(asked.elsewhere[line.n]['edge']))})[/dim]" if line.n in asked.elsewhere else ""
+        out.print(f"  {line.n}. {escape(line.text)}{edge}", soft_wrap=True)
+    for said in _of_edge(asked.edge):
+        out.print(f"[yellow]{escape(said)}.[/yellow]", soft_wrap=True)
     for item in asked.disguise.generalised() if asked.disguise and asked.is_reidentified else ():
         out.print(f"  {escape(item['replacement'])}: {escape(item['original'])} ({item['type']})", soft_wrap=True)
     if explain:
@@ -160,6 +163,16 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
         out.print(f"Trace it back: [bold]drag-graph audit {asked.kept_as[:SHORT]}[/bold]")
     elif asked.not_kept:
         out.print(f"[yellow]Not kept: {asked.not_kept}.[/yellow]")
+
+
+def _of_edge(told: "Mapping[str, Any]") -> "Iterator[str]":
+    """Yield what to say of an answer at an edge."""
+    if told and not told["sure"]:
+        yield f"Not sure locally: {told['why']}"
+    if told.get("problem"):
+        yield f"The cloud did not help: {told['problem']}"
+    for one in told.get("missing", ()):
+        yield f"Missing from {one['edge']}: {one['reason']}"
 
 
 def _labelled(label: str | None, text: str) -> str:

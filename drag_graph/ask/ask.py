@@ -98,6 +98,10 @@ class Asker:
         """Store an answer of `several`; return it with what became of it."""
         return self._keep([asked])[0]
 
+    def failed(self, query: Query, problem: str) -> Asked:
+        """Return the answer of a question on which the student, or the privacy gate, has failed."""
+        return self._failed(self._entered(query), problem)
+
     def ask_text(self, text: str, options: Sequence[str] = ()) -> Asked:
         """Ask a question as `ask`. Raises QueryInvalid, too, when it is none."""
         return self.ask(

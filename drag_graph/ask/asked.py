@@ -35,6 +35,10 @@ class Asked:
     disguise: Disguise | None = None
     """What was generalised for the question."""
     is_reidentified: bool = False
+    edge: Mapping[str, Any] = field(default_factory=dict)
+    """At an edge of a cloud: whether the local answer was sure, and what the cloud said (docs/edges.md)."""
+    elsewhere: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    """Of lines that other edges released, by number: the edge and, if there is one, the document."""
 
     @property
     def kept_as(self) -> str | None:
@@ -90,6 +94,7 @@ class Asked:
             {
                 **line.model_dump(include={"n", "kind", "text", "ref"}),
                 **({"document": places[line.n]} if line.n in places else {}),
+                **self.elsewhere.get(line.n, {}),
                 **(self._why(line) if explain else {}),
             }
             for line in given.lines
@@ -114,6 +119,7 @@ class Asked:
             "prompt_tokens": given.prompt_tokens,
             "latency_ms": given.latency_ms,
             **({"reason": self.reason} if self.reason else {}),
+            **({"edge": self.edge} if self.edge else {}),
             **({"generalised": self.disguise.generalised()} if self.disguise and self.is_reidentified else {}),
             **(extra if explain else {}),
         }

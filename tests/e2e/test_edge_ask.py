@@ -1,0 +1,132 @@
+"""`drag-graph ask` in the folder of an edge: its own answer where that is sure, else the cloud's."""
+
+import json
+import threading
+
+import pytest
+
+from drag_graph.cloud.board import WorkBoard
+from drag_graph.cloud.edges import add_edge
+from drag_graph.cloud.question import CloudAsker
+from drag_graph.cloud.serve import ServiceAddress, served
+from drag_graph.cloud.service import Cloud
+from drag_graph.edge.client import CloudClient
+from drag_graph.edge.release import Release
+from drag_graph.edge.serve import EdgeService, Knowledge
+from drag_graph.edge.traffic import Traffic
+from drag_graph.embedders.lexical import LexicalEmbedder
+from drag_graph.model import Aggregation
+from drag_graph.settings import Settings
+from drag_graph.students.nearest import NearestStudent
+from drag_graph.testing.builders import make_subgraph
+from drag_graph.testing.dict_store import DictStore
+
+EMBEDDER = LexicalEmbedder()
+FLOWS = "The ice of glaciers flows some metres a day."
+OWN = {
+    "question": "What do bees make?",
+    "options": ["silk", "honey"],
+    "answer": 1,
+    "evidence": ["Bees make honey from nectar."],
+}
+ASKED = "How fast does the ice of glaciers flow?"
+
+
+class OneCommunity:
+    id, name, summary = "glaciers", "Glaciers", "The ice of glaciers: how it flows."
+    entities = ()
+
+
+@pytest.fixture
+def cloud(tmp_path):
+    """A real cloud that listens on the loopback, and the tokens of its edges `alps` and `here`."""
+    store, board = DictStore(), WorkBoard()
+    store.migrate()
+    settings = Settings(embedder="lexical", asked_seconds=5.0)
+    cloud = Cloud(store, EMBEDDER, CloudAsker(settings, store.registry, EMBEDDER, NearestStudent(EMBEDDER), board), board)
+    tokens = {name: add_edge(store, name) for name in ("alps", "here")}
+    with served(cloud, ServiceAddress("127.0.0.1", 0), tmp_path / "operator") as address:
+        yield address, tokens
+
+
+@pytest.fixture
+def alps(cloud, tmp_path):
+    """Another edge, that knows of glaciers and releases passages."""
+    address, tokens = cloud
+    store, stop, ready = DictStore(), threading.Event(), threading.Event()
+    store.migrate()
+    store.embedder((EMBEDDER.name, EMBEDDER.dimension))
+    vector = [float(x) for x in EMBEDDER.embed([FLOWS])[0]]
+    store.save([make_subgraph("alps", evidence=[FLOWS], triples=(), dropped=(), embedding=vector)], Aggregation())
+    traffic, settings = Traffic(tmp_path / "alps.traffic"), Settings(embedder="lexical", mode="evidence")
+    knowledge = Knowledge(settings, lambda: store, EMBEDDER, lambda _store: [OneCommunity()])
+
+    def serve():
+        with CloudClient(address, "alps", tokens["alps"], check=lambda _texts: None, traffic=traffic) as client:
+            client.connect()
+            ready.set()
+            EdgeService(client, knowledge, Release("passages", (), None), traffic, poll_seconds=0.3).run(stop)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    assert ready.wait(20)
+    yield
+    stop.set()
+    thread.join(20)
+
+
+@pytest.fixture
+def here(cli, cloud, tmp_path, monkeypatch):
+    """The asking edge's folder: it knows of bees alone."""
+    address, tokens = cloud
+    monkeypatch.setenv("DRAG_GRAPH_CLOUD_TOKEN", tokens["here"])
+    monkeypatch.setenv("DRAG_GRAPH_STORE", str(tmp_path / "graph.lbug"))
+    file = tmp_path / "own.jsonl"
+    file.write_text(json.dumps(OWN) + "\n", encoding="utf-8")
+    assert cli("distill", file, "--teacher", f"curated:{file}").code == 0
+    done = cli("edge", "init", "--cloud", address, "--name", "here")
+    assert done.code == 0, done.err
+
+    def asks(*args):
+        return cli("ask", *args, "--mode", "evidence")
+
+    return asks
+
+
+def test_what_is_sure_is_answered_here_and_what_is_not_by_the_cloud(here, alps, cli):
+    local = here(OWN["question"], "--option", "silk", "--option", "honey", "--json").json
+    assert (local["answer"], local["edge"]["sure"], local["edge"]["asked_cloud"]) == ("honey", True, False)
+    assert local["answer_id"]
+    said = here(ASKED, "--json").json
+    assert said["answer"] == FLOWS
+    assert said["student"] == "nearest at the cloud"
+    assert [(line["text"], line["edge"]) for line in said["lines"]] == [(FLOWS, "alps")]
+    assert (said["edge"]["sure"], said["edge"]["asked_cloud"], said["answer_id"]) == (False, True, None)
+    assert [one["edge"] for one in said["edge"]["asked"]] == ["alps"]
+    shown = here(ASKED).out
+    assert FLOWS in shown
+    assert "(alps)" in shown
+    assert "Not sure locally" in shown
+    kinds = {row["kind"]: row["texts"] for row in cli("edge", "traffic", "--json").json["days"]}
+    assert kinds["question"] == 2, "the sure question has not left"
+
+
+def test_a_file_is_asked_and_local_asks_nobody(here, alps, tmp_path, cli):
+    path = tmp_path / "asked.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in ({"question": ASKED}, OWN, {"none": 1})), encoding="utf-8")
+    done = here("--file", path, "--json")
+    assert done.code == 1
+    assert [one["edge"]["asked_cloud"] for one in done.json["answers"]] == [True, False]
+    assert done.json["rejected"]
+    before = cli("edge", "traffic", "--json").json["totals"]["requests"]
+    assert "edge" not in here(ASKED, "--local", "--json").json
+    assert cli("edge", "traffic", "--json").json["totals"]["requests"] == before
+
+
+def test_where_the_cloud_is_away_the_local_answer_says_so(here, cloud, monkeypatch):
+    monkeypatch.setenv("DRAG_GRAPH_CLOUD", "http://127.0.0.1:9")
+    done = here(ASKED, "--json")
+    assert "does not answer" in done.json["edge"]["problem"]
+    assert done.json["edge"]["asked_cloud"] is False
+    assert done.code == 0
+    assert "The cloud did not help" in here(ASKED).out
