@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import socket
 import ssl
 import subprocess
 import threading
@@ -23,6 +24,7 @@ from drag_graph.edge.serve import EdgeService, Knowledge
 from drag_graph.edge.traffic import Traffic
 from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError
+from drag_graph.log import fields_of
 from drag_graph.model import Aggregation
 from drag_graph.ports import wire
 from drag_graph.privacy.gate import PrivacyGate
@@ -115,9 +117,9 @@ def folder(cloud, address, tmp_path):
     """Make an edge's folder, known to the cloud."""
     made = []
 
-    def make(name="alps", **settings):
+    def make(name="alps", network=address, **settings):
         (tmp_path / name).mkdir()
-        made.append(Folder(tmp_path / name, address, add_edge(cloud.store, name), name=name, **settings))
+        made.append(Folder(tmp_path / name, network, add_edge(cloud.store, name), name=name, **settings))
         return made[-1]
 
     yield make
@@ -337,3 +339,99 @@ def test_settings_are_put_into_a_file_that_keeps_the_rest(tmp_path):
     with pytest.raises(ConfigurationError, match="cannot be changed"):
         set_settings(path, {"release": "passages"})
     assert path.read_text(encoding="utf-8") == 'release = [\n"a",\n]\n'
+
+
+class Proxy:
+    """A network between edges and the cloud: it delays every piece, and cuts connections as `cuts` says."""
+
+    def __init__(self, address, *, delay=0.0, cuts=lambda _number: None):
+        self._target = httpx.URL(address)
+        self._delay, self._cuts = delay, cuts
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._open = set()
+        self.connections = 0
+        self.address = f"http://127.0.0.1:{self._server.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._server.accept()
+                far = socket.create_connection((self._target.host, self._target.port))
+                self.connections += 1
+                pair, left = (near, far), [self._cuts(self.connections)]
+                self._open.update(pair)
+                for one, other in (pair, pair[::-1]):
+                    threading.Thread(target=self._pass, args=(one, other, left), daemon=True).start()
+
+    def _pass(self, one, other, left):
+        """Pass on pieces until one side ends, or, where there is a limit, so many bytes have gone through."""
+        with contextlib.suppress(OSError):
+            while piece := one.recv(4096):
+                time.sleep(self._delay)
+                if left[0] is not None and (left := [left[0] - len(piece)])[0] < 0:
+                    break
+                other.sendall(piece)
+        self.cut(one, other)
+
+    def cut(self, *sockets):
+        for one in sockets or tuple(self._open):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+            self._open.discard(one)
+
+    def close(self):
+        self._server.close()
+        self.cut()
+
+
+@pytest.fixture
+def proxy(address):
+    with contextlib.ExitStack() as opened:
+
+        def make(**faults):
+            one = Proxy(address, **faults)
+            opened.callback(one.close)
+            return one
+
+        yield make
+
+
+def test_over_a_network_that_delays_and_drops_every_question_ends(cloud, folder, proxy, monkeypatch):
+    monkeypatch.setattr("drag_graph.edge.serve.FIRST_PAUSE", 0.05)
+    bad = proxy(delay=0.01, cuts=lambda number: None if number % 3 == 0 else 1500 * number)
+    alps, asker = folder(release="passages", network=bad.address), folder("asker")
+    alps.tell(document("alps", FLOWS))
+    with alps.serving():
+        until(online(cloud))
+        answers = []
+        for turn in range(6):
+            if turn == 3:
+                bad.cut()
+            answers.append(asker.client.ask(ASKED))
+        until(online(cloud))
+        answers.append(asker.client.ask(ASKED))
+    for answer in answers:
+        assert {line.edge for line in answer.lines} == {"alps"} or {one.edge for one in answer.missing} == {"alps"}
+    assert [answer for answer in answers if answer.lines], "some came through"
+    assert bad.connections > 1
+    assert len([row for row in alps.traffic.rows() if row.kind == "summaries"]) == 1
+    assert [one.summaries for one in cloud.store.registry.edges() if one.name == "alps"] == [1]
+
+
+def test_an_edge_waits_for_its_cloud_with_growing_pauses(folder, proxy, caplog):
+    away = proxy()
+    away.close()
+    alps = folder(network=away.address)
+    stop = threading.Event()
+    thread = threading.Thread(target=alps.service().run, args=[stop])
+    with caplog.at_level("WARNING", "drag_graph"):
+        thread.start()
+        until(lambda: len(caplog.records) >= 3)
+        stop.set()
+        thread.join(10)
+    pauses = [fields_of(record)["seconds"] for record in caplog.records[:3]]
+    assert pauses == sorted(pauses)
+    assert 0.25 <= pauses[0] <= 0.5
+    assert 1.0 <= pauses[2] <= 2.0
