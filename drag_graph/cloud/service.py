@@ -6,6 +6,7 @@ at a time writes to an embedded store, and that is this one.
 
 import asyncio
 import hmac
+import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,7 +22,7 @@ from drag_graph import log
 from drag_graph.cloud.board import EdgeTask, WorkBoard
 from drag_graph.cloud.edges import add_edge, remove_edge
 from drag_graph.cloud.question import CloudAsker
-from drag_graph.errors import DragGraphError, StoreError
+from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.ports import wire
 from drag_graph.ports.models import Embedder
 from drag_graph.ports.registry import RegisteredEdge, SharedSummary, edge_id
@@ -185,9 +186,10 @@ def _app() -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=NO_TELEMETRY)
 
     async def failed(_request: Request, error: Exception) -> Response:
-        status = 503 if isinstance(error, StoreError) and error.retryable else 409
-        hint = error.hint if isinstance(error, DragGraphError) else ""
-        return JSONResponse({"detail": str(error), "hint": hint}, status)
+        if isinstance(error, ConfigurationError):
+            return JSONResponse({"detail": str(error), "hint": error.hint}, 409)
+        log.event("failed", level=logging.WARNING, reason=type(error).__name__)
+        return JSONResponse({"detail": "the cloud's own store or embedder fails"}, 503)
 
     app.add_exception_handler(DragGraphError, failed)
     return app

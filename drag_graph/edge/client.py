@@ -159,10 +159,10 @@ class CloudClient:
                 raise CloudRefused(f"{self.address} does not know the edge {self.name!r} any more", hint=_UNKNOWN)
             case 409 if reply.request.url.path.startswith("/v1/work/"):
                 raise _Over(detail)
-            case status if status >= 500 or status == 408:  # noqa: PLR2004 - of HTTP: its own fault, or too slow
-                raise CloudUnavailable(f"{self.address} cannot serve now: {detail or status}")
-            case status:
-                raise CloudRefused(f"{self.address} refused what this edge sent ({status}): {detail}")
+            case 413 | 422:
+                raise CloudRefused(f"{self.address} refused what this edge sent: {detail}")
+            case status:  # of the cloud, or of whatever stands before it
+                raise CloudUnavailable(f"{self.address} cannot serve now: {detail or status}", hint=_GONE)
 
     def _said(self, form: type[_Said], content: bytes) -> _Said:
         try:

@@ -50,23 +50,32 @@ class Knowledge:
         self._open = open_
         self._communities = communities
         self._store: GraphStore | None = None
+        self._reading = threading.Lock()
 
     def close(self) -> None:
-        """Close the store."""
+        """Close the store, unless another thread still reads it."""
+        if self._reading.acquire(blocking=False):
+            try:
+                self._forget()
+            finally:
+                self._reading.release()
+
+    def _forget(self) -> None:
         if self._store is not None:
             self._store.close()
             self._store = None
 
     def look(self, work: Callable[[GraphStore], _Found]) -> _Found:
         """Return what `work` finds in the store as it is now. Raises StoreError."""
-        was_open = self._store is not None
-        try:
-            return work(self._opened())
-        except StoreUnavailable:
-            self.close()
-            if not was_open:
-                raise
-            return work(self._opened())
+        with self._reading:
+            was_open = self._store is not None
+            try:
+                return work(self._opened())
+            except StoreUnavailable:
+                self._forget()
+                if not was_open:
+                    raise
+                return work(self._opened())
 
     def communities(self, store: GraphStore) -> list[SharedCommunity]:
         """Return the communities of the store."""

@@ -87,7 +87,7 @@ class Folder:
             thread.start()
             yield
             stop.set()
-        thread.join(10)
+            thread.join(10)
 
     def tell(self, *documents):
         """Store documents, each with a community of its own."""
