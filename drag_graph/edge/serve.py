@@ -137,6 +137,8 @@ class EdgeService:
         if self._told is not None and time.monotonic() - self._told_at < SYNC_EVERY:
             return
         shared = self._knowledge.look(lambda store: self._release.summaries(self._knowledge.communities(store), store))
+        if not shared.texts:
+            log.event("nothing to tell the cloud: run drag-graph communities", level=logging.WARNING, withheld=shared.withheld)
         if shared.texts != self._told:
             sent, dropped = self._client.sync(shared.texts)
             self._traffic.note_sync(summaries=len(shared.texts), withheld=shared.withheld, sent=sent, withdrawn=dropped)
