@@ -128,13 +128,18 @@ class CausalStudent:
 
     def _write(self, prompt: Prompt) -> StudentReply:
         text, form = self._rendered(prompt)
-        said, log_probabilities = self._model.write(self._with_room(text, form), self._max_new_tokens)
-        said = without_reasoning(said).split(_NEXT_SECTION)[0].strip()
+        written, log_probabilities = self._model.write(self._with_room(text, form), self._max_new_tokens)
+        answer = without_reasoning(written).strip()
+        thoughts = written.rstrip().removesuffix(answer).rstrip(" ")  # a word's token has the space before it
+        said = answer.split(_NEXT_SECTION)[0].strip()
         if form == "text":  # a model that only continues texts goes on with a question of its own
             said = said.partition("\n")[0].strip()
         if not said:
             raise MalformedReply(f"the student {self.name!r} answered nothing")
-        counted = log_probabilities[: len(self._model.tokens(said, "part"))]  # of what is answered, not of what came after
+        first = len(self._model.tokens(thoughts, "part")) if thoughts else 0
+        counted = log_probabilities[first:][
+            : len(self._model.tokens(said, "part"))
+        ]  # of what is answered, not of what came after
         confidence = float(np.clip(np.exp(np.mean(counted)), 0.0, 1.0)) if counted else UNMEASURED
         return StudentReply(said, None, confidence)
 

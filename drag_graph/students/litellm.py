@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any
 
 from drag_graph.errors import ConfigurationError, MalformedReply, RefusedReply, ReplyError, TruncatedReply
@@ -37,8 +38,8 @@ class LiteLLMStudent:
     there is none, it asks once more for the letter only; where there still is none, the label is None.
 
     Confidence, in [0, 1]. With log-probabilities: the probability of the chosen letter, renormalised over the options' letters
-    where the server listed them all; for an open question the geometric mean of the tokens' probabilities. Without: 0.5, which
-    says only that nothing was measured. Without a label where one was asked for: 0.
+    where the server listed them all; for an open question the geometric mean of the probabilities of the answer's tokens. Without:
+    0.5, which says only that nothing was measured. Without a label where one was asked for: 0.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class LiteLLMStudent:
             return self._choice(prompt, messages, completion)
         text = without_reasoning(completion.text).strip()
         if text:
-            return StudentReply(text=text, label=None, confidence=_mean_probability(_tokens(completion.logprobs)))
+            return StudentReply(text=text, label=None, confidence=_mean_probability(_tokens(completion.logprobs), text))
         if completion.finish_reason == "length":
             raise TruncatedReply(f"the student {self._model!r} was cut off before its answer", raw=completion.text)
         raise MalformedReply(f"the student {self._model!r} answered nothing", raw=completion.text)
@@ -197,6 +198,15 @@ def _tokens(logprobs: Any) -> list[Mapping[str, Any]]:
     return [token for token in content or [] if isinstance(token, Mapping)]
 
 
-def _mean_probability(tokens: Sequence[Mapping[str, Any]]) -> float:
-    values = [min(0.0, float(token["logprob"])) for token in tokens if token.get("logprob") is not None]
+def _mean_probability(tokens: Sequence[Mapping[str, Any]], said: str) -> float:
+    """Return the geometric mean of the probabilities of the tokens that spell `said`, thoughts apart; else UNMEASURED."""
+    spelt = [bytes(token["bytes"]) if token.get("bytes") else str(token["token"]).encode() for token in tokens]
+    ends = list(accumulate(map(len, spelt)))
+    begin = b"".join(spelt).rfind(said.encode())
+    end = begin + len(said.encode())
+    values = [
+        min(0.0, float(token["logprob"]))
+        for token, piece, stop in zip(tokens, spelt, ends, strict=True)
+        if begin >= 0 and begin < stop and stop - len(piece) < end
+    ]
     return math.exp(math.fsum(values) / len(values)) if values else UNMEASURED

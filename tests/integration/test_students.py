@@ -202,8 +202,8 @@ def test_the_student_sees_the_prompt_and_is_asked_at_temperature_0(server, remot
 
 
 def test_an_open_question_is_answered_without_thoughts(server, remote):
-    tokens = [told(("Water", 0.25)), told((" boils", 1.0))]
-    server.script("student", Say("<think>hm</think>Water boils", logprobs={"content": tokens}))
+    tokens = [*(told((text, 0.9)) for text in ("<think>", "hm", "</think>")), told(("Water", 0.25)), told((" boils", 1.0))]
+    server.script("student", Say("<think>hm</think>Water boils", logprobs={"content": [*tokens, told(("<end>", 0.9))]}))
     reply = remote.answer(make_prompt(remote, options=()))
     assert reply.text == "Water boils"
     assert reply.confidence == pytest.approx(0.5)

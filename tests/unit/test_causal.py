@@ -34,6 +34,20 @@ def test_the_confidence_is_of_what_is_answered():
     assert reply.confidence == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ("<think> sure sure </think> In Paris", 0.1),
+        ("<think> In Paris </think> In Paris", 0.1),
+        (" In <think> hm hm </think> Paris", UNMEASURED),  # which tokens are the answer's is not known
+    ],
+)
+def test_the_confidence_is_not_of_the_thoughts(text, confidence):
+    reply = answer(text, [math.log(0.99)] * 4 + [math.log(0.1)] * 2)
+    assert reply.text.split() == ["In", "Paris"]
+    assert reply.confidence == pytest.approx(confidence)
+
+
 def test_without_probabilities_nothing_is_measured():
     assert answer("In Paris", []).confidence == UNMEASURED
 
