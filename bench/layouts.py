@@ -91,7 +91,10 @@ def asked(records: Sequence[Record], layouts: Sequence[str]) -> Iterator[tuple[s
 
 
 def sums_of(model: GgufModel, record: Record, text: str, *, bare: bool) -> list[float]:
-    """Return the log-probability of each option after a text, through the chat template where the model has one."""
+    """Return the log-probability of each option after a text, through the chat template where the model has one.
+
+    The bare trigger is never in the template, as in the product (docs/students.md).
+    """
     form: Form = "text"
     if model.follows_instructions and not bare:
         text, form = model.chat(Prompt(record.question, record.options, (), text, 0)), "chat"

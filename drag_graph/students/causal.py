@@ -115,7 +115,11 @@ class CausalStudent:
         return StudentReply(prompt.options[best], labels[best], float(probabilities[best]), tuple(map(float, probabilities)))
 
     def _log_likelihoods_unaided(self, trigger: str, said: tuple[str, ...]) -> list[float]:
-        """All options at once: where they begin to differ from the mere trigger depends on all of them."""
+        """All options at once: where they begin to differ from the mere trigger depends on all of them.
+
+        No chat template is around the trigger, and a space before the option: there is none before a reply to a chat, so that
+        its tokens may be others. It is a prior of plain text then (docs/students.md); the published figures are with it.
+        """
         return log_likelihoods(self._model, trigger, [f" {one.strip()}" for one in said], "text")
 
     def _named(self, prompt: Prompt) -> StudentReply:
