@@ -192,26 +192,22 @@ def make_teacher(
     from drag_graph.ledger.budget import Budget
     from drag_graph.ledger.prices import unpriced
     from drag_graph.providers.client import GGUF, price_of
+    from drag_graph.teachers import teacher_server
     from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 
     if settings.budget_usd is not None and price_of(settings.teacher, 0, 0) is None:
         raise unpriced(settings.teacher)
-    name, server = settings.teacher, None
+    name = settings.teacher
     if name.startswith(GGUF):
-        from drag_graph.providers.gguf import chat_server
+        from drag_graph.providers.gguf import recorded_name
 
-        name, server = chat_server(name.removeprefix(GGUF), settings.teacher_timeout)
+        name = recorded_name(name.removeprefix(GGUF))
     return LiteLLMTeacher(
         name,
-        base_url=settings.teacher_base_url,
-        api_key=settings.teacher_api_key.get_secret_value(),
-        server=server,
+        server=replace(teacher_server(settings, privacy), sleep=interruption.sleep),
         tape=ledger.tape,
         budget=Budget(settings.budget_usd, ledger.account(run.job)),
-        timeout=settings.teacher_timeout,
-        sleep=interruption.sleep,
         check=interruption.check,
-        privacy=privacy,
     )
 
 

@@ -7,12 +7,14 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
+from drag_graph import teachers
 from drag_graph.errors import DragGraphError, MissingExtra, ModelError, ModelUnavailable
 from drag_graph.evaluation.baselines import cut, subgraph_of
 from drag_graph.evaluation.tasks import TaskItem
@@ -20,7 +22,7 @@ from drag_graph.files import write_lines
 from drag_graph.model import Subgraph
 from drag_graph.ports.models import Embedder
 from drag_graph.providers.away import Check
-from drag_graph.providers.client import GGUF, Server, complete
+from drag_graph.providers.client import Server, complete
 from drag_graph.settings import Settings, prepare_libraries
 
 HINT = "pip install 'drag-graph[rivals]' (in a checkout: pip install '.[rivals]')"
@@ -31,14 +33,9 @@ TOKENIZER = "gpt-4"
 _TAKEN = {"calls": 0, "tokens_in": 0, "tokens_out": 0, "seconds": 0.0}
 
 
-def teacher_server(settings: Settings, privacy: Check | None = None) -> Server:
-    """Return how the teacher that the settings name is reached, where it is a model; `privacy` looks at what leaves."""
-    if settings.teacher.startswith(GGUF):
-        from drag_graph.providers.gguf import chat_server
-
-        return chat_server(settings.teacher.removeprefix(GGUF), settings.teacher_timeout)[1]
-    key = settings.teacher_api_key.get_secret_value()
-    return Server(settings.teacher, settings.teacher_base_url, key, timeout=settings.teacher_timeout, privacy=privacy)
+def teacher_server(settings: Settings, privacy: Check | None = None) -> Callable[[], Server]:
+    """Return what tells how the teacher is reached now: a file in this process gives way to the student's and comes back."""
+    return partial(teachers.teacher_server, settings, privacy)
 
 
 class LightRag:
@@ -47,7 +44,9 @@ class LightRag:
     `took` is what indexing and asking have taken so far; it is kept beside the index.
     """
 
-    def __init__(self, folder: Path, texts: Sequence[str], server: Server, embedder: Embedder, number: int) -> None:
+    def __init__(
+        self, folder: Path, texts: Sequence[str], server: Callable[[], Server], embedder: Embedder, number: int
+    ) -> None:
         if find_spec("lightrag") is None:
             raise MissingExtra("the baseline lightrag needs lightrag-hku", hint=HINT)
         self._folder, self._texts, self._number = folder, texts, number
@@ -108,6 +107,7 @@ class LightRag:
         return list(dict.fromkeys(filter(None, by_turns)))[: self._number]
 
     def _made(self) -> Any:
+        server = self._server()
         prepare_libraries()
         import litellm.litellm_core_utils.default_encoding  # noqa: F401 - it says where its own tokenizer's file is
         from lightrag import LightRAG, __version__
@@ -129,15 +129,15 @@ class LightRag:
         return LightRAG(
             working_dir=str(self._folder),
             llm_model_func=say,
-            llm_model_name=self._server.model,
-            default_llm_timeout=round(self._server.timeout),
+            llm_model_name=server.model,
+            default_llm_timeout=round(server.timeout),
             embedding_func=EmbeddingFunc(embedding_dim=self._embedder.dimension, func=embed),
             tiktoken_model_name=TOKENIZER,
         )
 
     async def _say(self, messages: Sequence[dict[str, str]]) -> str:
         try:
-            reply = await asyncio.to_thread(complete, self._server, messages, max_tokens=MAX_TOKENS)
+            reply = await asyncio.to_thread(complete, self._server(), messages, max_tokens=MAX_TOKENS)
         except DragGraphError as error:
             self._fault = error
             raise

@@ -162,16 +162,19 @@ def _load(path: Path, context_window: int, api_key: str) -> Any:
         context_window = smaller
 
 
-def chat_server(name: str, timeout: float) -> tuple[str, Server]:
-    """Load the model of a GGUF file; return what its calls are recorded under, and how LiteLLM reaches it.
+def chat_server(name: str, timeout: float) -> Server:
+    """Return how LiteLLM reaches the model of a GGUF file, which is loaded; only until another one is."""
+    loaded = LlamaServer.of(check_file(name).resolve())
+    return Server("openai/local", f"{loaded.address}/v1", loaded.api_key, timeout=max(timeout, _TIMEOUT))
 
-    It is recorded under the file's name and the beginning of its SHA-256, as another file of that name is another model.
+
+def recorded_name(name: str) -> str:
+    """Return what the calls of a GGUF file are recorded under: its name and the beginning of its SHA-256.
+
+    Another file of that name is another model.
     """
     path = check_file(name).resolve()
-    digest = sha256_of_file(path)
-    loaded = LlamaServer.of(path)
-    server = Server("openai/local", f"{loaded.address}/v1", loaded.api_key, timeout=max(timeout, _TIMEOUT))
-    return f"{GGUF}{path.name}#{digest[:12]}", server
+    return f"{GGUF}{path.name}#{sha256_of_file(path)[:12]}"
 
 
 def check_file(name: str) -> Path:

@@ -38,8 +38,8 @@ class LiteLLMStudent:
     there is none, it asks once more for the letter only; where there still is none, the label is None.
 
     Confidence, in [0, 1]. With log-probabilities: the probability of the chosen letter, renormalised over the options' letters
-    where the server listed them all; for an open question the geometric mean of the probabilities of the answer's tokens. Without:
-    0.5, which says only that nothing was measured. Without a label where one was asked for: 0.
+    where the server listed them all; for an open question the geometric mean of the probabilities of the answer's tokens.
+    Without: 0.5, which says only that nothing was measured. Without a label where one was asked for: 0.
     """
 
     def __init__(

@@ -395,7 +395,7 @@ def test_a_models_file_is_read_again_only_where_it_changed(tmp_path, monkeypatch
 def test_without_its_package_a_rival_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr(lightrag, "find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match="lightrag-hku") as caught:
-        lightrag.LightRag(tmp_path, ["Water boils."], Server("scripted"), LexicalEmbedder(), 10)
+        lightrag.LightRag(tmp_path, ["Water boils."], lambda: Server("scripted"), LexicalEmbedder(), 10)
     assert "drag-graph[rivals]" in caught.value.hint
 
 

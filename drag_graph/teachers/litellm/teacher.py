@@ -28,7 +28,7 @@ from drag_graph.ports.models import TeacherReply, TeacherRequest
 from drag_graph.ports.replies import Reply
 from drag_graph.providers import client as litellm_client
 from drag_graph.providers.away import Check, is_local
-from drag_graph.providers.client import Completion, Server
+from drag_graph.providers.client import GGUF, Completion, Server
 from drag_graph.providers.errors import RequestRejected
 from drag_graph.teachers.replies.replies import CutOff, Refused, Unreadable, fit, join, read, read_whole_entries
 
@@ -74,8 +74,8 @@ class LiteLLMTeacher:
         privacy: Check | None = None,
     ) -> None:
         self._model = model
-        self._bounded = server is not None or is_local(model, base_url)
         self._server = server or Server(model, base_url, api_key, timeout=timeout, sleep=sleep, privacy=privacy)
+        self._bounded = model.startswith(GGUF) or is_local(self._server.model, self._server.base_url)
         self._tape = tape
         self._budget = budget or Budget()
         self._max_tokens = max_tokens
