@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,41 +12,53 @@ from drag_graph.evaluation.outcome import Record, by_mode, read_about, read_reco
 from drag_graph.files import write_lines
 from drag_graph.identity import sha256_of
 from drag_graph.model import LABELS, Line
-from drag_graph.ports.models import PLAIN
+from drag_graph.ports.models import PLAIN, Layout
+
+SCORINGS = ("option-text", "option-text-norm")
+HINT = f"Take an outcome of --scoring {' or '.join(SCORINGS)}, whose items have options."
 
 
 def write_tasks(outcome: Path, folder: Path) -> dict[str, int]:
     """Write a task of the harness for each mode of an outcome into `folder`; return by its name how many items it leaves out.
 
-    Its `acc` is what `--scoring option-text` gives, its `acc_norm` what `option-text-norm` gives. Raises InputError where the
-    outcome's students were not asked so: the harness would ask something else. It leaves out the items that failed.
+    Its `acc` is what `--scoring option-text` gives, its `acc_norm` what `option-text-norm` gives. Raises InputError, and writes
+    nothing, where the outcome's student was asked in another way: the harness would ask something else. It leaves out the items
+    that failed.
     """
-    left_out = {}
-    modes = by_mode(read_records(outcome))
-    name = read_about(outcome)["task"]
-    for mode, records in modes.items():
+    about = read_about(outcome)
+    if about["scoring"] not in SCORINGS:
+        raise InputError(f"{outcome} is of --scoring {about['scoring']}", hint=HINT)
+    layout = replace(PLAIN, best_last=about["settings"]["line_order"] == "best-last")
+    tasks, left_out = {}, {}
+    for mode, records in by_mode(read_records(outcome)).items():
         asked = [record for record in records if not record.error]
         if mode == "teacher" or not asked:  # the teacher was asked in its own way
             continue
-        task = f"drag_graph_{name}_{mode}"
-        items = (folder / f"{task}.jsonl").resolve()
-        write_lines(items, (json.dumps(_document(record), ensure_ascii=False) for record in asked))
-        write_lines(folder / f"{task}.yaml", [json.dumps(_configuration(task, items), indent=2)])  # JSON is YAML, too
+        task = f"drag_graph_{about['task']}_{mode}"
+        tasks[task] = [_document(record, layout) for record in asked]
         left_out[task] = len(records) - len(asked)
+    for task, documents in tasks.items():
+        items = (folder / f"{task}.jsonl").resolve()
+        write_lines(items, (json.dumps(document, ensure_ascii=False) for document in documents))
+        write_lines(folder / f"{task}.yaml", [json.dumps(_configuration(task, items), indent=2)])  # JSON is YAML, too
     return left_out
 
 
-def _document(record: Record) -> dict[str, Any]:
-    lines = [
-        Line(n=n, kind="evidence", text=text, ref=record.id, source_id=record.id) for n, text in enumerate(record.lines, 1)
-    ]
-    prompt = render(record.question, record.options, lines, PLAIN)
-    if not record.options or sha256_of([prompt]) != record.prompt_hash:
-        message = f"{record.id[:12]} was not asked for the likelihood of its options' texts"
-        raise InputError(
-            message, hint="Take an outcome of --scoring option-text or option-text-norm, whose items have options."
-        )
+def _document(record: Record, layout: Layout) -> dict[str, Any]:
+    prompts = (_prompt(record, edges_from, layout) for edges_from in range(len(record.lines), -1, -1))
+    prompt = next((prompt for prompt in prompts if sha256_of([prompt]) == record.prompt_hash), None)
+    if not record.options or prompt is None:
+        raise InputError(f"{record.id[:12]} was not asked for the likelihood of its options' texts", hint=HINT)
     return {"id": record.id, "prompt": prompt, "options": record.options, "gold": LABELS.index(record.gold)}
+
+
+def _prompt(record: Record, edges_from: int, layout: Layout) -> str:
+    """Return the prompt if the lines from a place on are edges: `best-last` turns evidence and edges round apart."""
+    lines = [
+        Line(n=n, kind="evidence" if n <= edges_from else "edge", text=text, ref=record.id, source_id=record.id)
+        for n, text in enumerate(record.lines, start=1)
+    ]
+    return render(record.question, record.options, lines, layout)
 
 
 def _configuration(task: str, items: Path) -> dict[str, Any]:

@@ -329,6 +329,41 @@ def test_an_unknown_task_is_an_error_that_names_the_known_ones(tmp_path):
 # -- outcomes
 
 
+def write_about(folder, scoring, line_order="best-first"):
+    about = {"task": "wet", "scoring": scoring, "settings": {"line_order": line_order}}
+    write_lines(folder / ABOUT, [json.dumps(about)])
+
+
+@pytest.mark.parametrize(
+    ("line_order", "facts"), [("best-first", "- one\n- two\n- three\n- four"), ("best-last", "- two\n- one\n- four\n- three")]
+)
+def test_a_task_of_the_harness_has_the_lines_in_the_order_of_the_outcome(tmp_path, line_order, facts):
+    prompt = f"Facts:\n{facts}\n\nQuestion: Is it wet?\nAnswer:"
+    lines = ("one", "two", "three", "four")  # two of evidence, two edges
+    asked = replace(
+        record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=lines, prompt_hash=sha256_of([prompt])
+    )
+    write_lines(tmp_path / ITEMS, [json.dumps(asked.document())])
+    write_about(tmp_path, "option-text-norm", line_order)
+    write_tasks(tmp_path, tmp_path / "tasks")
+    assert json.loads((tmp_path / "tasks" / "drag_graph_wet_graph.jsonl").read_text())["prompt"] == prompt
+
+
+@pytest.mark.parametrize(("scoring", "last"), [("option-text-mutual-info", True), ("option-text", False)])
+def test_no_task_of_the_harness_is_written_where_one_cannot_be(tmp_path, scoring, last):
+    prompt = "Question: Is it wet?\nAnswer:"
+    asked = replace(
+        record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=(), prompt_hash=sha256_of([prompt])
+    )
+    other = replace(asked, mode="evidence", prompt_hash=asked.prompt_hash if last else "another")
+    write_lines(tmp_path / ITEMS, (json.dumps(one.document()) for one in (asked, other)))
+    write_about(tmp_path, scoring)
+    with pytest.raises(InputError) as caught:
+        write_tasks(tmp_path, tmp_path / "tasks")
+    assert "option-text-norm" in caught.value.hint
+    assert not (tmp_path / "tasks").exists()
+
+
 def test_a_task_of_the_harness_leaves_out_what_failed(tmp_path):
     prompt = "Question: Is it wet?\nAnswer:"
     asked = replace(
@@ -336,7 +371,7 @@ def test_a_task_of_the_harness_leaves_out_what_failed(tmp_path):
     )
     records = [asked, replace(asked, id="b", error="the model said nothing", prompt_hash="", correct=False)]
     write_lines(tmp_path / ITEMS, (json.dumps(one.document()) for one in records))
-    write_lines(tmp_path / ABOUT, ['{"task": "wet"}'])
+    write_about(tmp_path, "option-text")
     assert write_tasks(tmp_path, tmp_path / "tasks") == {"drag_graph_wet_graph": 1}
     [row] = [json.loads(line) for line in (tmp_path / "tasks" / "drag_graph_wet_graph.jsonl").read_text().splitlines()]
     assert (row["prompt"], row["gold"]) == (prompt, 0)
