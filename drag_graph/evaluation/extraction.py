@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from drag_graph.evaluation.metrics import words_f1
+
 Triple = tuple[str, str, str]
 Matching = Literal["strict", "pair", "pair_undirected", "soft", "soft_undirected"]
 MATCHINGS: tuple[Matching, ...] = ("strict", "pair", "pair_undirected", "soft", "soft_undirected")
@@ -100,15 +102,8 @@ def normalise(text: str) -> str:
     return words
 
 
-def token_f1(left: str, right: str) -> float:
-    """F1 of the words of two normalised phrases as bags, in [0, 1]."""
-    ours, theirs = Counter(left.split()), Counter(right.split())
-    common = sum((ours & theirs).values())
-    return 2 * common / (ours.total() + theirs.total()) if common else 0.0
-
-
 def _soft(one: Triple, other: Triple) -> float:
-    subject, thing = token_f1(one[0], other[0]), token_f1(one[2], other[2])
+    subject, thing = words_f1(one[0], other[0]), words_f1(one[2], other[2])
     return subject + thing if min(subject, thing) >= SOFT_THRESHOLD else 0.0
 
 

@@ -11,12 +11,13 @@ from drag_graph.ask.answer import plain_answer
 
 
 def token_f1(text: str, golds: Iterable[str]) -> float:
-    """Return the harmonic mean of precision and recall of an answer's words, in [0, 1], for the right text that fits best."""
-    said = Counter(plain_answer(text).split())
-    return max((_overlap(said, Counter(plain_answer(gold).split())) for gold in golds), default=0.0)
+    """Return the F1 of an answer's words for the right text that fits best, in [0, 1]."""
+    return max((words_f1(plain_answer(text), plain_answer(gold)) for gold in golds), default=0.0)
 
 
-def _overlap(said: Counter[str], gold: Counter[str]) -> float:
+def words_f1(one: str, other: str) -> float:
+    """Return the harmonic mean of precision and recall of the words of two texts, compared as they are, in [0, 1]."""
+    said, gold = Counter(one.split()), Counter(other.split())
     shared = (said & gold).total()
     return 2 * shared / (said.total() + gold.total()) if shared else float(said == gold)
 
