@@ -5,7 +5,7 @@ r"""How a student by likelihood is best asked: the same items and lines in many 
     python bench/layouts.py A --model gemma.gguf -o sums.jsonl
 
 The lines are those of the outcome A, whoever its student was. What the model finds likely is kept in the file, a row an item
-and layout, so that a run that was interrupted goes on; the table is of what is there.
+and layout, so that a run that was interrupted goes on; the table is of what is there of this model.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import numpy as np
 from drag_graph.ask.prompt import render
 from drag_graph.evaluation.outcome import Record, read_records
 from drag_graph.evaluation.statistics import paired_difference
-from drag_graph.model import LABELS, Line
+from drag_graph.model import LABELS, Line, labelled
 from drag_graph.ports.models import PLAIN, Prompt
 from drag_graph.students.causal import Form, log_likelihoods
 from drag_graph.students.gguf import GgufModel
@@ -56,7 +56,7 @@ def paragraph(record: Record, texts: Sequence[str]) -> str:
 
 
 def options_first(record: Record, texts: Sequence[str]) -> str:
-    listed = "\n".join(f"{label}. {option}" for label, option in zip(LABELS, record.options, strict=False))
+    listed = "\n".join(labelled(record.options))
     return f"Options:\n{listed}\n\n{plain(record, texts)}"
 
 
@@ -112,11 +112,12 @@ SCORINGS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def read_rows(path: Path) -> Found:
-    """Return the rows of a file of sums, by layout and item."""
+def read_rows(path: Path, model: str) -> Found:
+    """Return the rows of a model in a file of sums, by layout and item."""
     found: Found = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in map(json.loads, path.read_text(encoding="utf-8").splitlines() if path.exists() else ()):
+        if row["model"] != model:
+            continue
         found.setdefault(row["layout"], {})[row["id"]] = row
     return found
 
@@ -201,28 +202,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("outcome", type=Path)
     parser.add_argument("--model", required=True)
-    parser.add_argument(
-        "--layouts", default=",".join(LAYOUTS).replace(", ", ";"), help="names, by commas; ; stands for a comma"
-    )
+    parser.add_argument("--layouts", default=",".join(LAYOUTS), help="names, by commas")
     parser.add_argument("--limit", type=int, default=None, help="items of each mode")
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     layouts = given.layouts.split(",")
     records = read_records(given.outcome)
     ids = list(dict.fromkeys(record.id for record in records))[: given.limit]
-    done = set()
-    if given.output.exists():
-        done = {(row["id"], row["layout"]) for row in map(json.loads, given.output.read_text(encoding="utf-8").splitlines())}
     model = GgufModel(given.model)
+    done = read_rows(given.output, model.name)
     with given.output.open("a", encoding="utf-8") as file:
         for name, record, text in asked([record for record in records if record.id in set(ids)], layouts):
-            if (record.id, name) not in done:
+            if record.id not in done.get(name, {}):
                 sums = sums_of(model, record, text, bare=name == "bare")
                 gold, lengths = LABELS.index(record.gold), [len(option) for option in record.options]
-                row = {"id": record.id, "layout": name, "sums": sums, "gold": gold, "lengths": lengths}
+                row = {"model": model.name, "id": record.id, "layout": name, "sums": sums, "gold": gold, "lengths": lengths}
                 file.write(json.dumps(row) + "\n")
                 file.flush()
-    found = read_rows(given.output)
+    found = read_rows(given.output, model.name)
     print(f"{table(found)}\n\n{combinations(found)}")
 
 
