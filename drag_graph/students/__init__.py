@@ -23,10 +23,14 @@ def make_student(settings: Settings, embedder: Embedder, privacy: Check | None =
 
     `privacy` looks at what leaves this machine; without one, nothing does.
 
-    Loads no model and makes no call. Raises ConfigurationError for no name, MissingExtra where a package is not installed.
+    Loads no model and makes no call. Raises ConfigurationError for no name or a scoring that the student does not have,
+    MissingExtra where a package is not installed.
     """
     chosen = settings.student.strip()
     if chosen == NEAREST:
+        if settings.scoring != "auto":
+            message = f"--scoring {settings.scoring} is for language models, and the student is {NEAREST}"
+            raise ConfigurationError(message, hint="Leave it out, or choose another --student.")
         return NearestStudent(embedder)
     if chosen.startswith(IN_PROCESS):
         return CausalStudent(causal_model(chosen, settings), scoring=settings.scoring)

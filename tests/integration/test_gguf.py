@@ -156,6 +156,8 @@ def test_settings_choose_it(plain, tmp_path):
         make_student(load_settings({"student": "gguf:"}), embedder=None)
     with pytest.raises(ConfigurationError, match="behind an API"):
         make_student(load_settings({"student": "ollama/x", "scoring": "option-text"}), embedder=None)
+    with pytest.raises(ConfigurationError, match="--scoring letter is for language models"):
+        make_student(load_settings({"student": "nearest", "scoring": "letter"}), embedder=None)
 
 
 def test_it_loads_beside_an_open_embedded_store(plain, tmp_path):
