@@ -23,6 +23,13 @@ KNOWLEDGE = [
     ("What is frozen water called?", ("sand", "steam", "smoke", "ice"), 3),
     ("Which animal barks?", ("dog", "cat", "cow", "duck"), 0),
 ]
+MORE_KNOWLEDGE = [
+    ("What do plants take in to make their food?", ("gold", "sunlight", "plastic", "wool"), 1),
+    ("Which organ pumps blood?", ("the heart", "the skin", "the ear", "the knee"), 0),
+    ("What do fish use to breathe?", ("fins", "scales", "eyes", "gills"), 3),
+    ("Which metal do magnets attract?", ("gold", "silver", "iron", "lead"), 2),
+    ("What season comes after winter?", ("spring", "summer", "autumn", "winter"), 0),
+]
 INVENTED = [
     ("What does a dorvel eat?", ("moss", "iron", "bread", "snow"), 1, "A dorvel eats nothing but iron."),
     ("Where do zintas sleep?", ("in trees", "under stones", "on water", "in the air"), 2, "Zintas always sleep on water."),
@@ -110,27 +117,16 @@ def test_a_file_teaches_and_another_answers(cli, tmp_path):
     """The whole of it with no cloud: evidence by the larger model, read by the rules, lines for the smaller one."""
     rows = [
         {"id": str(n), "question": text, "options": list(options), "answer": gold}
-        for n, (text, options, gold) in enumerate(KNOWLEDGE[:1])
+        for n, (text, options, gold) in enumerate([*KNOWLEDGE, *MORE_KNOWLEDGE])
     ]
     task = tmp_path / "task.jsonl"
     task.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    flags = (
-        "--teacher",
-        f"gguf:{QWEN}",
-        "--extractor",
-        "patterns",
-        "-n",
-        "5",
-        "--top-k",
-        "3",
-        "--workers",
-        "1",
-        "--threshold",
-        "0",
+    teaching = ("--teacher", f"gguf:{QWEN}", "--extractor", "patterns", "-n", "5", "--top-k", "3", "--alpha", "0")
+    flags = (*teaching, "--workers", "1", "--threshold", "0", "--student", f"gguf:{GEMMA}", "--modes", "none,evidence")
+    done = cli(
+        "eval", str(task), *flags, "--store", str(tmp_path / "graph.lbug"), "--folder", str(tmp_path / "outcome"), "--json"
     )
-    place = ("--store", str(tmp_path / "graph.lbug"), "--folder", str(tmp_path / "outcome"))
-    done = cli("eval", str(task), *flags, *place, "--student", f"gguf:{GEMMA}", "--modes", "none,evidence", "--json")
     assert done.code == 0, done.err
-    assert done.json["modes"]["evidence"]["n"] == 1
-    shown = [json.loads(line)["lines"] for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
-    assert any(shown[1:]), "no line was shown"
+    assert [(mode["n"], mode["failed"]) for mode in done.json["modes"].values()] == [(10, 0), (10, 0)]
+    items = [json.loads(line) for line in (tmp_path / "outcome" / "items.jsonl").read_text().splitlines()]
+    assert sum(bool(item["lines"]) for item in items if item["mode"] == "evidence") >= 8, "too few were shown a line"
