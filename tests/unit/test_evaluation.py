@@ -294,7 +294,7 @@ def test_rows_that_cannot_be_asked_are_named_and_left_out(tmp_path, caplog, monk
     path.write_text(f'nonsense\n{good}\n\n{{"question": "Q?"}}\n{bare}\n')
     found = read_task(str(path), namespace="n", evidence="facts")
     assert [item.query.text for item in found.items] == ["Is it wet?"]
-    assert found.left_out == {"unusable": 2, "without_evidence": 1}
+    assert found.left_out == {"unusable": 2, "without_evidence": 1, "repeated": 0}
     # Where pytest listens at two loggers, it hears each record twice.
     named = [log.fields_of(record) for record in dict.fromkeys(caplog.records)]
     assert [(fields.get("task"), fields.get("line")) for fields in named] == [(str(path), 1), (str(path), 4), (str(path), None)]
