@@ -15,6 +15,7 @@ from drag_graph.errors import DragGraphError
 from . import cloud, db, edge, evaluate, graph, privacy, runs, tape
 from .aggregate import aggregate
 from .answers import answers, ask, audit, show
+from .communities import communities
 from .config import config
 from .distill import distill
 from .evaluate_table import table
@@ -53,7 +54,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for command in (distill, ingest, refresh, link, ask, answers, audit, show, aggregate, export):
+for command in (distill, ingest, refresh, link, communities, ask, answers, audit, show, aggregate, export):
     app.command()(command)
 app.command("import")(import_)
 evaluate.app.command()(table)

@@ -255,7 +255,8 @@ def erase(
                 what, scopes = _scopes(settings, graph, *wanted)
                 if dry_run:
                     document["would_erase"] = total(preview(graph, scopes))
-                    del document["would_erase"]["Concept"]  # whether anything else refers to one is not looked for
+                    for name in ("Concept", "Community"):  # what else rests on one is not looked for
+                        del document["would_erase"][name]
                 elif scopes:
                     _confirm(f"Erase {what} from {graph.location}?")
         if not dry_run:

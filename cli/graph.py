@@ -7,9 +7,6 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from drag_graph.manage.statistics import Group
     from drag_graph.settings import Settings
 
 app = typer.Typer(
@@ -102,45 +99,22 @@ def components(settings: "Settings", limit: Limit = 10, form: Format = "table", 
 
     Example: drag-graph graph components --format html -o components.html
     """
-    from drag_graph.manage.statistics import components as grouping
-
-    _print_groups("Connected components", grouping, settings, limit, "json" if json else form)
-
-
-@app.command()
-@options.with_settings(*options.STORE, to_file=True)
-def communities(settings: "Settings", limit: Limit = 10, form: Format = "table", json: options.Json = False) -> None:
-    """List groups with more simple edges inside than to the outside (Leiden algorithm), largest first.
-
-    Example: drag-graph graph communities --json
-    """
-    from drag_graph.manage.statistics import communities as grouping
-
-    _print_groups("Communities", grouping, settings, limit, "json" if json else form)
-
-
-def _print_groups(
-    title: str,
-    grouping: "Callable[[Iterable[tuple[str, str, float]]], list[Group]]",
-    settings: "Settings",
-    limit: int,
-    form: str,
-) -> None:
-    """Print the largest groups."""
     from drag_graph.bootstrap import open_store
+    from drag_graph.manage.statistics import components as grouped
     from drag_graph.manage.statistics import links, names_of
     from drag_graph.report.groups_page import groups_page, shown_groups
 
     from . import render
 
     with open_store(settings, create=False, read_only=True) as graph:
-        found = grouping(links(graph.linked_edges()))
-        shown = shown_groups(found[:limit]) if form == "html" else found[:limit]
+        found = grouped(links(graph.linked_edges()))
+        shown = shown_groups(found[:limit]) if form == "html" and not json else found[:limit]
         names = names_of(graph.linked_edges(), {id_ for group in shown for id_ in group.members})
-        if form == "html":
-            render.write(groups_page(f"{title} of {graph.location}", shown, links(graph.linked_edges()), names))
+        if form == "html" and not json:
+            title = f"Connected components of {graph.location}"
+            render.write(groups_page(title, shown, links(graph.linked_edges()), names))
             return
-    if form == "json":
+    if json or form == "json":
         groups = [
             {"members": [{"id": id_, "name": names.get(id_, id_)} for id_ in group.members], "edges": group.edges}
             for group in shown
@@ -151,4 +125,4 @@ def _print_groups(
     for group in shown:
         listed = ", ".join(names.get(id_, id_) for id_ in group.members[:LISTED])
         rows.append((len(group.members), group.edges, listed + (", …" if len(group.members) > LISTED else "")))
-    render.table(("things", "edges", "which"), rows, wrapped="which", title=f"{title}: {len(found)}")
+    render.table(("things", "edges", "which"), rows, wrapped="which", title=f"Connected components: {len(found)}")

@@ -23,6 +23,7 @@ PANELS = {
     ),
     "Graph": ("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),
     "Documents": ("document_extractor", "chunk_size"),
+    "Communities": ("summariser", "summariser_base_url", "community_resolution", "community_min_size"),
     "Student": (
         *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order"),
         *("brief", "token_budget", "relevance"),
@@ -41,6 +42,8 @@ NAMES = {
     "asked_summaries": ("--summaries",),
     "asked_edges": ("--edges",),
     "asked_seconds": ("--deadline",),
+    "community_resolution": ("--resolution",),
+    "community_min_size": ("--min-size",),
     "rank_relations": ("--rank-relations/--no-rank-relations",),
 }
 """The names of a flag that is not just called as its setting is."""

@@ -20,7 +20,7 @@ Scoring = Literal["auto", "letter", "option-text", "option-text-norm", "option-t
 GraphKind = Literal["simple", "multigraph", "evidence_only"]
 Strategy = Literal["pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]
-Stage = Literal["evidence", "scores", "triples", "relations", "statements", "rewrite"]
+Stage = Literal["evidence", "scores", "triples", "relations", "statements", "summary", "rewrite"]
 LineKind = Literal["evidence", "edge"]
 
 Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]

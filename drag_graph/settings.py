@@ -175,6 +175,13 @@ class Settings(BaseSettings):
     asked_edges: PositiveInt = Field(2, description="Edges that are asked (k).")
     asked_seconds: Annotated[float, Field(gt=0, le=600)] = Field(10.0, description="Seconds that edges have to answer.")
 
+    # Communities
+    summariser: Place = Field("rules", min_length=1, description="rules, a LiteLLM model, gguf:FILE, or tape:FILE.")
+    summariser_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
+    summariser_api_key: SecretStr = SecretStr("")
+    community_resolution: Annotated[float, Field(gt=0)] = Field(1.0, description="Higher: more and smaller communities.")
+    community_min_size: PositiveInt = Field(5, description="Things that a community has at least, where it has neighbours.")
+
     # Logs
     log_json: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "warning"

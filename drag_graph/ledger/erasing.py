@@ -25,7 +25,10 @@ FROM known LEFT JOIN results ON results.id = source_id LEFT JOIN runs ON runs.id
 WHERE namespace = ? OR namespace IS NULL GROUP BY source_id ORDER BY source_id
 """
 _EXCHANGES = "SELECT exchange_id FROM asked WHERE source_id = ?"
-_ALONE = "SELECT 1 FROM asked WHERE exchange_id = ? LIMIT 1"
+_OTHERS = """
+SELECT 1 FROM asked JOIN exchanges ON exchanges.id = exchange_id WHERE exchange_id = ? AND stage <> 'summary' LIMIT 1
+"""
+"""Who else has asked the same. A summary shows what several sources say, and goes with any of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ def erase(database: Database, source_ids: Collection[str], namespace: str, *, ke
             exchanges = rows.execute(_EXCHANGES, (source_id,)).fetchall()
             rows.execute("DELETE FROM asked WHERE source_id = ?", (source_id,))
             for exchange in exchanges:
-                if rows.execute(_ALONE, exchange).fetchone() is None:
+                if rows.execute(_OTHERS, exchange).fetchone() is None:
+                    rows.execute("DELETE FROM asked WHERE exchange_id = ?", exchange)
                     rows.execute("DELETE FROM exchanges WHERE id = ?", exchange)
                     rows.execute("DELETE FROM calls WHERE exchange_id = ?", exchange)
                     replies += 1

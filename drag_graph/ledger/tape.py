@@ -145,7 +145,7 @@ class Tape:
         if reply is not None and not known and not self._database.read_only:
             with self._database.writing() as rows:
                 if rows.execute("SELECT 1 FROM exchanges WHERE id = ?", exchange[:1]).fetchone():
-                    rows.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (request.source.id, exchange[0]))
+                    _note_asked(rows, request, exchange[0])
         return reply
 
     def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
@@ -166,7 +166,7 @@ class Tape:
                 if exchange and earlier
                 else self._add(rows, model, request, facts, attempts, reply=dumped(document))
             )
-            rows.execute("INSERT OR IGNORE INTO asked VALUES (?, ?)", (request.source.id, id_))
+            _note_asked(rows, request, id_)
         return earlier or reply
 
     def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
@@ -174,7 +174,7 @@ class Tape:
         facts = [attempt.facts(model) for attempt in attempts]
         with self._database.writing() as rows:
             id_ = self._add(rows, model, request, facts, attempts, error=whole(str(error)))
-            rows.execute("INSERT INTO asked VALUES (?, ?)", (request.source.id, id_))
+            _note_asked(rows, request, id_)
 
     def quarantined(self, source_id: str = "") -> Iterator[dict[str, str]]:
         """Yield the unusable replies (to one source's requests), oldest first; `raw` is the model's last words."""
@@ -200,14 +200,14 @@ class Tape:
     def _exchange(
         self, rows: sqlite3.Connection, model: str, request: TeacherRequest
     ) -> tuple[tuple[int, str, list[Any]] | None, bool]:
-        """Return the id, the reply and the calls of the recorded exchange, and whether it is known to be this query's."""
+        """Return the id, the reply and the calls of the recorded exchange, and whether it is known to be this request's."""
         key = request_key(model, request)
         found = rows.execute("SELECT id, reply FROM exchanges WHERE key = ? AND reply IS NOT NULL", (key,)).fetchone()
         if found is None:
             return None, False
         calls = rows.execute(f"SELECT {FACTS} FROM calls WHERE exchange_id = ? ORDER BY n", found[:1]).fetchall()  # noqa: S608
-        known = rows.execute("SELECT 1 FROM asked WHERE source_id = ? AND exchange_id = ?", (request.source.id, found[0]))
-        return (*found, calls), known.fetchone() is not None
+        known = {row[0] for row in rows.execute("SELECT source_id FROM asked WHERE exchange_id = ?", found[:1])}
+        return (*found, calls), known.issuperset(_sources(request))
 
     def _reply(self, model: str, request: TeacherRequest, document: str, calls: Sequence[Any]) -> TeacherReply | None:
         try:
@@ -246,6 +246,15 @@ def add_exchange(
         statement = f"INSERT INTO calls (exchange_id, n, {FACTS}, sent, raw) VALUES ({', '.join('?' * len(values))})"  # noqa: S608
         rows.execute(statement, values)
     return int(id_ or 0)
+
+
+def _sources(request: TeacherRequest) -> tuple[str, ...]:
+    return request.sources or (request.source.id,)
+
+
+def _note_asked(rows: sqlite3.Connection, request: TeacherRequest, exchange_id: int) -> None:
+    pairs = [(source_id, exchange_id) for source_id in _sources(request)]
+    rows.executemany("INSERT OR IGNORE INTO asked VALUES (?, ?)", pairs)
 
 
 def _forget(rows: sqlite3.Connection, exchange_id: int) -> None:

@@ -25,7 +25,7 @@ TRIES = 10
 """How often a subgraph that somebody else writes to is read again."""
 CONDITIONS = {"domain": "domain", "model": "model", "input_id": "input_id", "created-before": "created_before"}
 """What `--where` knows: its name there, and the field of a `ErasureFilter`."""
-COUNTED = ("Query", "Document", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Concept")
+COUNTED = ("Query", "Document", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Concept", "Community")
 """What is counted besides answers."""
 
 

@@ -5,19 +5,15 @@ nothing was linked, an entity. A store gives the simple edges between them (`Gra
 out here.
 """
 
-import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drag_graph.graph.vetoes import predicates_contradict
-from drag_graph.ports.store import LinkedEdge
-
-if TYPE_CHECKING:
-    import igraph
+from drag_graph.ports.edges import LinkedEdge
 
 Pair = tuple[str, str]
 Link = tuple[str, str, float]
@@ -26,10 +22,11 @@ Link = tuple[str, str, float]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Things that hang together, by id, and how many simple edges they have among themselves."""
+    """Things that hang together, by id, how many simple edges they have among themselves, and what they are called."""
 
     members: tuple[str, ...]
     edges: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,35 +120,13 @@ def links(edges: Iterable[LinkedEdge]) -> Iterator[Link]:
 
 def components(edges: Iterable[Link]) -> list[Group]:
     """Return the connected components, largest first, then by their first id."""
-    return _groups(edges, lambda graph: graph.connected_components(mode="weak").membership)
-
-
-def communities(edges: Iterable[Link]) -> list[Group]:
-    """Return communities by the Leiden algorithm on modularity, weighed by confidence, largest first; the same each time."""
-    return _groups(edges, _leiden)
-
-
-def _leiden(graph: "igraph.Graph") -> list[int]:
-    import igraph
-
-    igraph.set_random_number_generator(random.Random(0))  # noqa: S311 - repeatable, not secret
-    try:
-        found = graph.simplify(combine_edges="sum").community_leiden("modularity", weights="weight", n_iterations=-1)
-    finally:
-        igraph.set_random_number_generator(random)
-    return list(found.membership)
-
-
-def _groups(edges: Iterable[Link], parting: Callable[["igraph.Graph"], list[int]]) -> list[Group]:
-    """Return the parts that `parting` (a graph to the number of each vertex's part) makes of the things."""
     import igraph
 
     rows = sorted(edges)
     things = sorted({end for source, target, _ in rows for end in (source, target)})
     place = {thing: number for number, thing in enumerate(things)}
     ends = [(place[source], place[target]) for source, target, _ in rows]
-    graph = igraph.Graph(n=len(things), edges=ends, edge_attrs={"weight": [weight for *_, weight in rows]})
-    part = parting(graph) if things else []
+    part = igraph.Graph(n=len(things), edges=ends).connected_components(mode="weak").membership
     inside = Counter(part[source] for source, target in ends if part[source] == part[target])
     members: dict[int, list[str]] = defaultdict(list)
     for thing, number in zip(things, part, strict=True):

@@ -21,14 +21,15 @@ CHECKS = {
     "verify_answers": ("dangling-answer", "the answer rests on a source that is not stored"),
     "verify_sizes": ("size", "the source does not say rightly which teacher calls, or how many parts, it has"),
     "verify_concepts": ("concept", "no entity refers to the concept, or not as many as it says"),
+    "verify_communities": ("community", "no entity is in the community"),
     "verify_vectors": ("vector", "the vector of the {0} is all zeros, so that nothing near it finds it"),
     "verify_duplicates": ("duplicate", "the id is there more than once ({0})"),
 }
 """By statement: the name of the check, and what a row (an id, and for some a label or type) means."""
 COUNTED = (
-    *("Query", "Evidence", "Entity", "TeacherCall", "Chunk", "Document", "Concept", "Answer"),
+    *("Query", "Evidence", "Entity", "TeacherCall", "Chunk", "Document", "Concept", "Community", "Answer"),
     *("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "FROM_CHUNK", "HAS_CHUNK", "TRIPLE", "RELATED", "REFERS_TO", "SAME_AS"),
-    *("ANSWERS", "USED"),
+    *("IN_COMMUNITY", "ANSWERS", "USED"),
 )
 """The labels and relationship types of docs/design.md, section 3; an engine may leave out what is not there."""
 

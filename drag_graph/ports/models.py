@@ -45,6 +45,8 @@ class TeacherRequest:
     count: int = 0
     texts: tuple[str, ...] = ()
     """The evidence texts that the indices of the reply refer to (for teachers that are no models)."""
+    sources: tuple[str, ...] = ()
+    """The ids of the sources whose text is shown, where it is not the query's: the recorded reply goes with any of them."""
     edition: str = ""
     """Tells a request from the same one asked for an earlier edition of the subgraph (docs/adr/0010). It is never sent."""
 

@@ -43,7 +43,7 @@ def _list(items: Schema) -> Schema:
 
 
 _STRING: Schema = {"type": "string"}
-_LONGEST = {"text": 240, "statement": 240, "subject": 80, "predicate": 60, "object": 80}
+_LONGEST = {"text": 240, "statement": 240, "subject": 80, "predicate": 60, "object": 80, "name": 80, "summary": 1000}
 """Characters of a string, by the key that it stands under, where a schema is bounded."""
 _MOST_POSITIONS = 3
 """Evidence that one triple names, where a schema is bounded."""
@@ -141,6 +141,13 @@ class StatementItem(Item):
 
     pair: Index
     statement: Words
+
+
+class SummaryItem(Item):
+    """What a part of the graph is about: a title and a few sentences."""
+
+    name: Words
+    summary: Words
 
 
 class Reply(BaseModel):
@@ -249,6 +256,15 @@ class StatementsReply(Reply):
     statements: tuple[StatementItem, ...]
 
 
+class SummariesReply(Reply):
+    """`{"summaries": [{"name", "summary"}]}`."""
+
+    schema_name = "summaries"
+    item_type = SummaryItem
+    json_schema = _object(summaries=_list(_object(name=_STRING, summary=_STRING)))
+    summaries: tuple[SummaryItem, ...]
+
+
 REPLIES: dict[str, type[Reply]] = {
-    reply.schema_name: reply for reply in (EvidenceReply, ScoresReply, TriplesReply, StatementsReply)
+    reply.schema_name: reply for reply in (EvidenceReply, ScoresReply, TriplesReply, StatementsReply, SummariesReply)
 }

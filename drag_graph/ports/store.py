@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports.edges import LinkedEdge
 from drag_graph.ports.search import GraphSearch
 
 if TYPE_CHECKING:
+    from drag_graph.ports.communities import CommunityStore
     from drag_graph.ports.concepts import ConceptStore
     from drag_graph.ports.registry import EdgeRegistry
 
@@ -78,26 +80,6 @@ class Erased:
     answer_ids: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedEdge:
-    """A simple edge between things: an end is a cluster of concepts, else a concept, else (not linked) the entity itself.
-
-    The names are those of the entities at its ends.
-    """
-
-    id: str
-    source_id: str
-    source: str
-    source_name: str
-    target: str
-    target_name: str
-    statement: str
-    predicates: tuple[str, ...]
-    confidence: float
-    support: int
-    contradicts: tuple[str, ...] = ()
-
-
 class GraphStore(Protocol):
     """The graph of one namespace, in Neo4j or embedded. A context manager; methods are thread-safe.
 
@@ -116,6 +98,10 @@ class GraphStore(Protocol):
     @property
     def concepts(self) -> "ConceptStore":
         """What joins the queries of the namespace."""
+
+    @property
+    def communities(self) -> "CommunityStore":
+        """The parts of the whole graph, and what they are about."""
 
     @property
     def search(self) -> GraphSearch:
@@ -214,8 +200,8 @@ class GraphStore(Protocol):
 
         `before` is as `read` gave it; where something else is stored by now, nothing is written, and None is returned. The
         simple edges are made by `after.aggregation`. Answers to it that name any of the ids `gone` go, and concepts (with their
-        judgements) that no entity refers to any more. What stays keeps its vectors and concepts. Only concepts
-        are counted.
+        judgements) that no entity refers to any more. What stays keeps its vectors and concepts. Only concepts,
+        and communities that lose their summaries, are counted.
         """
 
     def linked_edges(self) -> Iterator[LinkedEdge]:

@@ -1,6 +1,7 @@
-"""`graph components|communities --format html`: the largest groups as a picture in one file that opens offline (ADR 5)."""
+"""`graph components` and `communities` with `--format html`: the largest groups as a picture that opens offline (ADR 5)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from drag_graph.manage.statistics import Group
 from drag_graph.report.graph_page import picture_page, require_viz
@@ -17,7 +18,7 @@ def shown_groups(groups: Sequence[Group]) -> list[Group]:
     for group in groups:
         if len(group.members) > room and shown:
             break
-        shown.append(Group(group.members[:room], group.edges))
+        shown.append(replace(group, members=group.members[:room]))
         room -= len(shown[-1].members)
     return shown
 
@@ -37,7 +38,7 @@ def groups_page(title: str, groups: Sequence[Group], edges: Iterable[tuple[str, 
             caption=names.get(thing, thing),
             size=18,
             color=_COLOURS[number % len(_COLOURS)],
-            properties={"name": names.get(thing, thing), "group": number + 1},
+            properties={"name": names.get(thing, thing), "group": groups[number].name or number + 1},
         )
         for thing, number in group_of.items()
     ]

@@ -20,7 +20,7 @@ class DictSearch:
         with self._lend() as content:
             graphs = list(content.subgraphs.values())
         near = [
-            Hit(one.source_id, _cosine(vector, one.embedding), one.query.text)
+            Hit(one.source_id, cosine(vector, one.embedding), one.query.text)
             for one in graphs
             if one.document is None and any(vector) and len(one.embedding) == len(vector)
         ]
@@ -35,6 +35,7 @@ class DictSearch:
         return assemble_expansion(graphs, ways, seeds)
 
 
-def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
+def cosine(left: Sequence[float], right: Sequence[float]) -> float:
+    """Return the cosine of two vectors; 0 where one is all zeros."""
     norm = float(np.linalg.norm(left) * np.linalg.norm(right))
     return float(np.dot(left, right)) / norm if norm else 0.0

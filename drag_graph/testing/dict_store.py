@@ -15,10 +15,10 @@ from drag_graph.graph.proof import proof_of
 from drag_graph.manage.erase import counts_gone, names_any
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.checks import COUNTED, added, check, check_answers, check_embedder, dropped, outcome_of, problem
+from drag_graph.ports.edges import LinkedEdge
 from drag_graph.ports.store import (
     ALL_SOURCES,
     Erased,
-    LinkedEdge,
     Migration,
     Problem,
     Replace,
@@ -29,6 +29,7 @@ from drag_graph.ports.store import (
 from drag_graph.stores.shared import migrate
 from drag_graph.stores.shared.records import answer_records, subgraph_records
 from drag_graph.testing.builders import expected
+from drag_graph.testing.dict_communities import DictCommunities, Members, linked_edge, things_of
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written
 from drag_graph.testing.dict_registry import DictRegistry, Edges
 from drag_graph.testing.dict_search import DictSearch
@@ -46,6 +47,7 @@ class Content:
     embedder: tuple[str, int] | None = None
     links: Links = field(default_factory=Links)
     edges: Edges = field(default_factory=Edges)
+    members: Members = field(default_factory=Members)
 
 
 @dataclass
@@ -77,6 +79,10 @@ class DictStore:
     @property
     def concepts(self) -> DictConcepts:
         return DictConcepts(self._namespace, self.content)
+
+    @property
+    def communities(self) -> DictCommunities:
+        return DictCommunities(self._namespace, self.content)
 
     @property
     def search(self) -> DictSearch:
@@ -149,6 +155,7 @@ class DictStore:
             content.subgraphs[subgraph.source_id] = expected(subgraph, aggregation)
             content.links.linked.discard(subgraph.source_id)
             if there:
+                content.members.open(there, content)
                 gone = {item.id for item in there.entities} | {item.id for item in there.evidence}
                 content.links.forget(there, gone, written(content), keeps_orphans=True)
             content.aggregations[subgraph.source_id] = aggregation
@@ -212,7 +219,8 @@ class DictStore:
             answers = frozenset(item.id for item in content.answers.values() if ids & set(item.source_ids))
             for id_ in answers:
                 del content.answers[id_]
-            return Erased({**counts, "Concept": before - len(content.links.concepts)}, answers)
+            opened = {id_ for graph in going for id_ in content.members.open(graph, content)}
+            return Erased({**counts, "Concept": before - len(content.links.concepts), "Community": len(opened)}, answers)
 
     def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
         check([after], self._namespace)
@@ -225,30 +233,18 @@ class DictStore:
             left = {item.id for part in (after.entities, after.evidence) for item in part}
             lost = {item.id for part in (before.entities, before.evidence) for item in part} - left
             content.links.forget(before, lost, written(content))
+            opened = content.members.open(before, content)
             resting = [item for item in content.answers.values() if id_ in item.source_ids]
             answers = frozenset(item.id for item in resting if names_any(item, gone))
             for answer_id in answers:
                 del content.answers[answer_id]
-            return Erased({"Concept": concepts - len(content.links.concepts)}, answers)
+            return Erased({"Concept": concepts - len(content.links.concepts), "Community": len(opened)}, answers)
 
     def linked_edges(self) -> Iterator[LinkedEdge]:
         with self.content() as content:
-            graphs, links = list(content.subgraphs.values()), content.links
-            thing = {id_: links.concepts[concept].cluster or concept for id_, concept in links.refers.items()}
+            graphs, thing = list(content.subgraphs.values()), things_of(content)
         for edge in (edge for graph in graphs for edge in graph.edges):
-            yield LinkedEdge(
-                edge.id,
-                edge.source_id,
-                thing.get(edge.subject_id, edge.subject_id),
-                edge.subject,
-                thing.get(edge.object_id, edge.object_id),
-                edge.object,
-                edge.statement,
-                edge.predicates,
-                edge.confidence,
-                edge.support,
-                edge.contradicts,
-            )
+            yield linked_edge(edge, thing)
 
     def verify(self) -> list[Problem]:
         with self.content() as content:
@@ -282,6 +278,7 @@ class DictStore:
             answered = [id_ for id_ in answer.source_ids if id_ in queries]
             yield from answer_records(answer, answered, [id_ for id_ in used if id_ in evidence])
         yield from self.concepts.records()
+        yield from self.communities.records()
 
     def _history(self) -> list[Migration]:
         if not self._open:

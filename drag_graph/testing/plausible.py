@@ -64,6 +64,12 @@ def statements(prompt: str) -> dict[str, Any]:
     return {"statements": [{"pair": i, "statement": text} for i, text in _lines(prompt)]}
 
 
+def summaries(prompt: str) -> dict[str, Any]:
+    """Return a title and a sentence of the key words of the prompt's numbered lines."""
+    words = _keywords(" ".join(text for _, text in _lines(prompt)))
+    return {"summaries": [{"name": f"All about {words[0]}", "summary": f"What is known of {', '.join(words[:12])}."}]}
+
+
 def rewrite(prompt: str) -> dict[str, Any]:
     """Return the prompt's question as it is."""
     questions = _QUESTION.findall(prompt)
@@ -75,6 +81,7 @@ DEFAULTS: dict[str, Callable[[str], dict[str, Any]]] = {
     "scores": scores,
     "triples": triples,
     "statements": statements,
+    "summaries": summaries,
     "rewrite": rewrite,
 }
 

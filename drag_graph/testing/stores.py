@@ -13,6 +13,7 @@ A test module makes a subclass and provides three fixtures:
 from drag_graph.testing.contract.aggregating import AggregationContract
 from drag_graph.testing.contract.answering import AnswerContract
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, OpenStore, Tamper
+from drag_graph.testing.contract.communities import CommunityContract
 from drag_graph.testing.contract.documents import DocumentContract, SecondTeacherContract
 from drag_graph.testing.contract.erasing import ErasingContract
 from drag_graph.testing.contract.exchanging import ExchangeContract
@@ -30,6 +31,7 @@ __all__ = ["FLAWS", "HISTORY_FLAWS", "GraphStoreContract", "OpenStore", "Tamper"
 class GraphStoreContract(
     ConceptContract,
     BesideContract,
+    CommunityContract,
     SavingContract,
     AggregationContract,
     AnswerContract,

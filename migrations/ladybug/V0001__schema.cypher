@@ -66,5 +66,12 @@ CREATE NODE TABLE Summary (
 );
 CREATE REL TABLE HAS_SUMMARY (FROM Edge TO Summary, namespace STRING);
 
+// Parts of the whole graph, and what they are about (docs/communities.md).
+CREATE NODE TABLE Community (
+  id STRING PRIMARY KEY, namespace STRING, level INT64, name STRING, summary STRING, summariser STRING, member_hash STRING,
+  things INT64, edges INT64, sources INT64, embedding DOUBLE[]
+);
+CREATE REL TABLE IN_COMMUNITY (FROM Entity TO Community, namespace STRING);
+
 CREATE NODE TABLE Migration (version INT64 PRIMARY KEY, name STRING, checksum STRING, applied_at STRING);
 CREATE NODE TABLE StoreInfo (key STRING PRIMARY KEY, namespace STRING, embedder STRING, dimension INT64);

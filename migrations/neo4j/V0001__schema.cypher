@@ -55,3 +55,10 @@ CREATE INDEX summary_namespace IF NOT EXISTS FOR (n:Summary) ON (n.namespace, n.
 // Not quantised: summaries are few, and a missed neighbour asks the wrong edge.
 CREATE VECTOR INDEX summary_embedding IF NOT EXISTS FOR (n:Summary) ON (n.embedding)
 OPTIONS {indexConfig: {`vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}};
+
+// Parts of the whole graph, and what they are about (docs/communities.md). All of a namespace are gone through in the order of
+// their ids.
+CREATE CONSTRAINT community_id IF NOT EXISTS FOR (n:Community) REQUIRE n.id IS UNIQUE;
+CREATE INDEX community_namespace IF NOT EXISTS FOR (n:Community) ON (n.namespace, n.id);
+CREATE VECTOR INDEX community_embedding IF NOT EXISTS FOR (n:Community) ON (n.embedding)
+OPTIONS {indexConfig: {`vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}};

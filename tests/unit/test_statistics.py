@@ -4,8 +4,8 @@ import igraph  # noqa: F401 - so that no example is timed with the import in it
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.manage.statistics import communities, components, contradictions, names_of, shared, statistics
-from drag_graph.ports.store import LinkedEdge
+from drag_graph.manage.statistics import components, contradictions, names_of, shared, statistics
+from drag_graph.ports.edges import LinkedEdge
 
 EDGES = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh"), st.floats(0.1, 1.0)), max_size=15)
 
@@ -27,25 +27,6 @@ def test_components_are_the_closure_of_the_edges_in_any_order(edges, seed):
     shuffled = edges.copy()
     random.Random(seed).shuffle(shuffled)
     assert components(shuffled) == groups
-
-
-@given(edges=EDGES)
-def test_communities_part_the_components(edges):
-    inside = {frozenset(group.members) for group in components(edges)}
-    found = communities(edges)
-    members = [member for group in found for member in group.members]
-    assert sorted(members) == sorted(member for group in inside for member in group)
-    assert all(any(set(group.members) <= whole for whole in inside) for group in found)
-    assert communities(edges) == found
-
-
-def test_two_dense_groups_with_one_thin_bridge_are_two_communities():
-    names = "abcd", "wxyz"
-    edges = [(one, other, 0.9) for group in names for one in group for other in group if one < other]
-    found = communities([*edges, ("d", "w", 0.2)])
-    assert [group.members for group in found] == [tuple("abcd"), tuple("wxyz")]
-    assert [group.edges for group in found] == [6, 6]
-    assert len(components([*edges, ("d", "w", 0.2)])) == 1
 
 
 def test_only_predicates_that_exclude_each_other_contradict():

@@ -22,6 +22,9 @@ UNION ALL
 MATCH (n:Concept) WHERE n.namespace = $namespace
 RETURN 'Concept' AS name, count(*) AS number
 UNION ALL
+MATCH (n:Community) WHERE n.namespace = $namespace
+RETURN 'Community' AS name, count(*) AS number
+UNION ALL
 MATCH (n:Answer) WHERE n.namespace = $namespace
 RETURN 'Answer' AS name, count(*) AS number
 UNION ALL
@@ -51,6 +54,9 @@ RETURN 'REFERS_TO' AS name, count(*) AS number
 UNION ALL
 MATCH ()-[r:SAME_AS]->() WHERE r.namespace = $namespace
 RETURN 'SAME_AS' AS name, count(*) AS number
+UNION ALL
+MATCH ()-[r:IN_COMMUNITY]->() WHERE r.namespace = $namespace
+RETURN 'IN_COMMUNITY' AS name, count(*) AS number
 UNION ALL
 MATCH ()-[r:ANSWERS]->() WHERE r.namespace = $namespace
 RETURN 'ANSWERS' AS name, count(*) AS number

@@ -36,6 +36,11 @@ USING INDEX SEEK n:Concept(namespace, cluster)
 WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
 WITH count(n) AS number RETURN 'Concept' AS name, number
 UNION ALL
+MATCH (n:Community)
+USING INDEX SEEK n:Community(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
+WITH count(n) AS number RETURN 'Community' AS name, number
+UNION ALL
 MATCH (n:Answer)
 USING INDEX SEEK n:Answer(namespace, id)
 WHERE n.namespace = $namespace AND n.id IS NOT NULL
@@ -85,6 +90,11 @@ MATCH (n:Concept)-[r:SAME_AS]->()
 USING INDEX SEEK n:Concept(namespace, cluster)
 WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
 WITH count(r) AS number RETURN 'SAME_AS' AS name, number
+UNION ALL
+MATCH (n:Community)<-[r:IN_COMMUNITY]-()
+USING INDEX SEEK n:Community(namespace, id)
+WHERE n.namespace = $namespace AND n.id IS NOT NULL
+WITH count(r) AS number RETURN 'IN_COMMUNITY' AS name, number
 UNION ALL
 MATCH (n:Answer)-[r:ANSWERS]->()
 USING INDEX SEEK n:Answer(namespace, id)

@@ -1,7 +1,7 @@
 // what: reads the simple edges of a page of queries between things: an entity's cluster, else its concept, else the entity itself
 // parameters: namespace, after, limit
 // returns: one row a query, by id: id, edges (maps: id, source_id, source, source_name, target, target_name, statement,
-//     predicates, confidence, support, contradicts)
+//     predicates, confidence, support, contradicts, source_entity, target_entity)
 MATCH (q:Source)
 USING INDEX SEEK q:Source(namespace, id)
 WHERE q.namespace = $namespace AND q.id > $after
@@ -20,7 +20,7 @@ CALL (q) {
     source: CASE WHEN a IS NULL THEN s.id WHEN coalesce(a.cluster, '') = '' THEN a.id ELSE a.cluster END, source_name: coalesce(s.name, ''),
     target: CASE WHEN b IS NULL THEN o.id WHEN coalesce(b.cluster, '') = '' THEN b.id ELSE b.cluster END, target_name: coalesce(o.name, ''),
     statement: r.statement, predicates: r.predicates, confidence: r.confidence, support: r.support,
-    contradicts: coalesce(r.contradicts, [])
+    contradicts: coalesce(r.contradicts, []), source_entity: s.id, target_entity: o.id
   }) AS edges
 }
 RETURN q.id AS id, edges

@@ -33,6 +33,11 @@ UNION ALL
   WHERE n.namespace = $namespace AND n.cluster IS NOT NULL
   RETURN n.id AS id, 'Concept' AS name
 UNION ALL
+  MATCH (n:Community)
+  USING INDEX SEEK n:Community(namespace, id)
+  WHERE n.namespace = $namespace AND n.id IS NOT NULL
+  RETURN n.id AS id, 'Community' AS name
+UNION ALL
   MATCH (n:Answer)
   USING INDEX SEEK n:Answer(namespace, id)
   WHERE n.namespace = $namespace AND n.id IS NOT NULL

@@ -21,3 +21,10 @@ WHERE
   n.namespace = $namespace AND n.cluster IS NOT NULL AND size(n.embedding) > 0 AND all(x IN n.embedding WHERE x = 0.0)
   AND n.name =~ '(?s).*[\\p{L}\\p{N}].*'
 RETURN n.id AS id, 'concept' AS label
+UNION ALL
+MATCH (n:Community)
+USING INDEX SEEK n:Community(namespace, id)
+WHERE
+  n.namespace = $namespace AND n.id IS NOT NULL AND size(n.embedding) > 0 AND all(x IN n.embedding WHERE x = 0.0)
+  AND n.summary =~ '(?s).*[\\p{L}\\p{N}].*'
+RETURN n.id AS id, 'summary' AS label

@@ -21,10 +21,12 @@ IDS_AT_ONCE = 32
 """As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""
 READ_BY_IDS = 8
 """One vector of so many may have changed for it to be read by its id, which takes six times as long as reading it among all."""
+_CANDIDATES = ("queries", "evidence", "similar")
 _VECTORS = {
     "queries": "search_candidates_query_vectors",
     "evidence": "search_candidates_evidence_vectors",
     "similar": "search_candidates_concept_vectors",
+    "communities": "search_candidates_community_vectors",
 }
 
 
@@ -36,7 +38,7 @@ class LadybugSearch:
         self._indexes: dict[str, VectorIndex] = {}
 
     def index(self, kind: str) -> VectorIndex:
-        """Return the vectors of the `queries`, the `evidence` or the `similar` concepts as they are now."""
+        """Return the vectors of the `queries`, the `evidence`, the `similar` concepts or the `communities` as they are now."""
         engine, index = self._access.ready(), self._indexes.get(kind)
         # The version is taken before the vectors, so that a write in between only makes the next call read again.
         version = engine.version
@@ -62,7 +64,7 @@ class LadybugSearch:
 
     def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
         rows = np.asarray([vector], dtype=np.float32)
-        pairs = {kind: self.index(kind).nearest(rows, k)[0] if any(vector) else [] for kind in _VECTORS}
+        pairs = {kind: self.index(kind).nearest(rows, k)[0] if any(vector) else [] for kind in _CANDIDATES}
         ids = concept_ids(self._access.namespace, keys)
         with self._access.reading() as session:
             own = session.run("read_sources", namespace=self._access.namespace, ids=[source_id])

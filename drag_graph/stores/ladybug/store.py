@@ -7,6 +7,7 @@ from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports import checks
 from drag_graph.stores.ladybug import write
 from drag_graph.stores.ladybug.access import LadybugAccess
+from drag_graph.stores.ladybug.communities import LadybugCommunities
 from drag_graph.stores.ladybug.concepts import LadybugConcepts
 from drag_graph.stores.ladybug.engine import READ_PATIENCE, LadybugTransaction, Row
 from drag_graph.stores.ladybug.read import read_subgraphs
@@ -47,6 +48,10 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
         if self._registry is None:
             self._registry = LadybugRegistry(self)
         return self._registry
+
+    @property
+    def communities(self) -> LadybugCommunities:
+        return LadybugCommunities(self, self.search.index)
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         if not source_ids:

@@ -8,6 +8,7 @@ from drag_graph.paging import pages
 from drag_graph.stores.ladybug import rows
 from drag_graph.stores.ladybug.engine import LadybugTransaction, Row
 from drag_graph.stores.shared.aggregation import aggregation_text
+from drag_graph.stores.shared.communities import open_communities, rejoin_communities
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.rows import evidence_again
 
@@ -27,9 +28,11 @@ def write_subgraphs(
     """Write subgraphs by source id, in the place of those that are `replaced`, with their simple edges."""
     answers = {id_: session.run("relink_answers", source_id=id_) for id_ in replaced}
     touched = touched_concepts(session.run, namespace, list(replaced))
+    members = open_communities(session.run, namespace, list(replaced))
     erase_parts(session, namespace, replaced)
     recount_concepts(session.run, namespace, touched)
     write_rows(session, namespace, rows.subgraph_rows(wanted.values()))
+    rejoin_communities(session.run, namespace, members, ROWS_AT_ONCE)
     for id_, found in answers.items():
         again = {item.id for item in wanted[id_].evidence}
         sources = [{"answer_id": row["id"], "id": id_} for row in found]

@@ -12,16 +12,19 @@ from drag_graph.ports import checks
 from drag_graph.ports.store import Replace, SaveOutcome
 from drag_graph.stores.neo4j import rows
 from drag_graph.stores.neo4j.access import Neo4jAccess
+from drag_graph.stores.neo4j.communities import Neo4jCommunities
 from drag_graph.stores.neo4j.concepts import Neo4jConcepts
 from drag_graph.stores.neo4j.connection import IdTaken, Work
 from drag_graph.stores.neo4j.registry import Neo4jRegistry
 from drag_graph.stores.neo4j.search import Neo4jSearch
+from drag_graph.stores.shared.communities import open_communities, rejoin_communities
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.store import LAST, SharedStore
 from drag_graph.stores.shared.transaction import Row
 
 SUBGRAPHS_A_STATEMENT = 50
 IDS_A_STATEMENT = 500
+MEMBERS_A_STATEMENT = 1000
 ROWS_A_PAGE = 100
 SAVE_TRIES = 10
 """How often a save is tried where others write the same sources meanwhile."""
@@ -41,6 +44,10 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
     @property
     def concepts(self) -> Neo4jConcepts:
         return Neo4jConcepts(self)
+
+    @property
+    def communities(self) -> Neo4jCommunities:
+        return Neo4jCommunities(self)
 
     @property
     def search(self) -> Neo4jSearch:
@@ -134,6 +141,7 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
 
     def _write(self, session: Work, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation) -> None:
         names, old = {"namespace": self._namespace}, sorted(replaced)
+        members = open_communities(session.run, self._namespace, old)
         if old:
             touched = touched_concepts(session.run, self._namespace, old)
             session.run("erase_subgraphs", **names, source_ids=old)
@@ -141,6 +149,7 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         for ids in pages(sorted(wanted), SUBGRAPHS_A_STATEMENT):
             written = [rows.subgraph_row(wanted[id_], new=id_ not in old) for id_ in ids]
             session.run("save_subgraphs", **names, subgraphs=written)
+        rejoin_communities(session.run, self._namespace, members, MEMBERS_A_STATEMENT)
         self._aggregate(session, wanted, aggregation)
         if old:
             session.run("relink_answers", **names, source_ids=old)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from drag_graph.model import Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.store import Erased
+from drag_graph.stores.shared.communities import open_communities, remove_empty_communities
 from drag_graph.stores.shared.concepts import abandoned_concepts, remove_orphan_concepts, touched_concepts
 from drag_graph.stores.shared.transaction import Run
 
@@ -14,12 +15,15 @@ VECTORS_AT_ONCE = 100
 def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], parts: Callable[[], Mapping[str, int]]) -> Erased:
     """Erase sources with all that hangs on them, the answers that rest on them, and concepts that are left without an entity.
 
+    Communities lose the summaries that rested on them; they are counted, and go where they are left without an entity.
     `parts` erases the nodes and relationships of the sources, and returns how many, by label and type.
     """
     answers = _erase_answers(run, namespace, list(_resting(run, namespace, source_ids)))
     touched = touched_concepts(run, namespace, source_ids)
+    opened = {row["community"] for row in open_communities(run, namespace, source_ids)}
     counts = dict(parts())
-    return Erased({**counts, "Concept": _remove_concepts(run, namespace, touched)}, answers)
+    remove_empty_communities(run, namespace, opened)
+    return Erased({**counts, "Concept": _remove_concepts(run, namespace, touched), "Community": len(opened)}, answers)
 
 
 def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[str], write: Callable[[], None]) -> Erased:
@@ -35,6 +39,7 @@ def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[
     touched = touched_concepts(run, namespace, source_ids)
     linked = run("concepts_of_sources", namespace=namespace, source_ids=source_ids)
     vectors = run("evidence_vectors", namespace=namespace, ids=[item.id for item in after.evidence])
+    opened = {row["community"] for row in open_communities(run, namespace, source_ids)}
     write()
     left = {item.id for item in after.entities}
     links = [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in left]
@@ -42,7 +47,7 @@ def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[
         run("link_entities", namespace=namespace, rows=links)
     for some in pages(vectors, VECTORS_AT_ONCE):
         run("save_evidence_vectors", namespace=namespace, rows=some)
-    return Erased({"Concept": _remove_concepts(run, namespace, touched)}, answers)
+    return Erased({"Concept": _remove_concepts(run, namespace, touched), "Community": len(opened)}, answers)
 
 
 def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:

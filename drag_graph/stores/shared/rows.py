@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import Answer, Document, Query, Subgraph
-from drag_graph.ports.store import LinkedEdge
+from drag_graph.ports.edges import LinkedEdge
 from drag_graph.stores.shared.aggregation import aggregation_of
 from drag_graph.stores.shared.transaction import Row
 

@@ -7,11 +7,11 @@ from typing import Any, Generic, cast
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports import checks
+from drag_graph.ports.edges import LinkedEdge
 from drag_graph.ports.store import (
     ALL_SOURCES,
     Erased,
     GraphStore,
-    LinkedEdge,
     Problem,
     Replace,
     SaveOutcome,
@@ -19,6 +19,7 @@ from drag_graph.ports.store import (
     StoredSource,
     source_ids,
 )
+from drag_graph.stores.shared.communities import SharedCommunities
 from drag_graph.stores.shared.concepts import SharedConcepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
 from drag_graph.stores.shared.records import answer_records, link, subgraph_records
@@ -32,7 +33,8 @@ LAST = "\uffff"
 MENDING = {
     "orphan": ("mend_orphans_entities", "mend_orphans_evidence", "mend_orphans_calls"),
     "dangling-answer": ("mend_answers",),
-    "vector": ("mend_vectors_evidence", "mend_vectors_concepts"),
+    "vector": ("mend_vectors_evidence", "mend_vectors_concepts", "mend_vectors_communities"),
+    "community": ("remove_empty_communities",),
 }
 """By check: what removes its things, each statement those of the ids that it knows."""
 
@@ -60,6 +62,11 @@ class SharedStore(ABC, Generic[EngineTransaction]):
     @property
     @abstractmethod
     def registry(self) -> SharedRegistry:
+        """See GraphStore."""
+
+    @property
+    @abstractmethod
+    def communities(self) -> SharedCommunities:
         """See GraphStore."""
 
     @abstractmethod
@@ -270,6 +277,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
         for row in self._links():
             yield link(row["type"], row["source"], row["target"], self._namespace)
         yield from self.concepts.records(vectors=vectors)
+        yield from self.communities.records(vectors=vectors)
 
 
 def _bounds(prefix: str, after: str = "") -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from drag_graph.manage.statistics import communities, components, links, names_of, shared, statistics
+from drag_graph.manage.statistics import components, links, names_of, shared, statistics
 from drag_graph.model import Aggregation
 from drag_graph.ports.store import GraphStore
 from drag_graph.testing.builders import make_subgraph, random_subgraphs
@@ -68,4 +68,3 @@ class StatisticsContract(Contract):
         assert [group.edges for group in found] == [4, 1, 1]
         names = names_of(store.linked_edges(), found[0].members)
         assert sorted(names.values()) == ["n0", "n1", "n2", "n3"]
-        assert [group.members for group in communities(edges)] == [group.members for group in found]

@@ -1,0 +1,1 @@
+"""Communities: what the things of the whole graph are about, part by part (docs/communities.md)."""

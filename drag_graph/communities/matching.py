@@ -1,0 +1,55 @@
+"""Which community of a new partition is which stored one: ids stay where most members stay (docs/adr/0039-communities.md)."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+from drag_graph.communities.partition import Part
+from drag_graph.identity import content_id
+from drag_graph.ports.communities import Community, CommunityChanges
+
+
+def ids_of(parts: Sequence[Part], stored: Iterable[Community], namespace: str) -> list[str]:
+    """Return the id of each part.
+
+    It is that of the stored community of which more than half of the entities are in it; of several such, of the one with most
+    entities in it, then of the smallest id. A part without one gets the hash of its entities: the same members, the same id.
+    """
+    sizes: dict[str, int] = {}
+    community_of: dict[str, str] = {}
+    for item in stored:
+        sizes[item.id] = len(item.entities)
+        community_of.update(dict.fromkeys(item.entities, item.id))
+    kept: list[str | None] = []
+    for part in parts:
+        shared = Counter(community_of[entity] for entity in part.entities if entity in community_of)
+        most = [id_ for id_, number in shared.items() if 2 * number > sizes[id_]]
+        kept.append(min(most, key=lambda id_: (-shared[id_], id_), default=None))
+    taken = {id_ for id_ in kept if id_ is not None}
+    return [id_ or _fresh(part, taken, namespace) for id_, part in zip(kept, parts, strict=True)]
+
+
+def _fresh(part: Part, taken: set[str], namespace: str) -> str:
+    """Return an id that no part has: one may keep the id of members that it has not any more."""
+    entities = sorted(part.entities)
+    ids = (content_id(namespace, "community", *entities, *([str(n)] if n else [])) for n in count())
+    id_ = next(id_ for id_ in ids if id_ not in taken)
+    taken.add(id_)
+    return id_
+
+
+def changes_of(wanted: Sequence[Community], stored: Sequence[Community]) -> CommunityChanges:
+    """Return what makes the stored communities into those that are wanted; nothing where they are the same."""
+    before = {item.id: item for item in stored}
+    was_in = {entity: item.id for item in stored for entity in item.entities}
+    is_in = {entity: item.id for item in wanted for entity in item.entities}
+    return CommunityChanges(
+        communities=[item for item in wanted if item.id not in before or _counted(item) != _counted(before[item.id])],
+        left=sorted(entity for entity, id_ in was_in.items() if is_in.get(entity) != id_),
+        joined=sorted((entity, id_) for entity, id_ in is_in.items() if was_in.get(entity) != id_),
+        gone=sorted(before.keys() - {item.id for item in wanted}),
+    )
+
+
+def _counted(item: Community) -> tuple[str, int, int, int]:
+    return item.member_hash, item.things, item.edges, item.sources
