@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-from drag_graph.communities.partition import Part
+from drag_graph.communities.partition import GraphPart
 from drag_graph.identity import content_id
 from drag_graph.ports.communities import Community, CommunityChanges
 
 
-def ids_of(parts: Sequence[Part], stored: Iterable[Community], namespace: str) -> list[str]:
+def ids_of(parts: Sequence[GraphPart], stored: Iterable[Community], namespace: str) -> list[str]:
     """Return the id of each part.
 
     It is that of the stored community of which more than half of the entities are in it; of several such, of the one with most
@@ -29,7 +29,7 @@ def ids_of(parts: Sequence[Part], stored: Iterable[Community], namespace: str) -
     return [id_ or _fresh(part, taken, namespace) for id_, part in zip(kept, parts, strict=True)]
 
 
-def _fresh(part: Part, taken: set[str], namespace: str) -> str:
+def _fresh(part: GraphPart, taken: set[str], namespace: str) -> str:
     """Return an id that no part has: one may keep the id of members that it has not any more."""
     entities = sorted(part.entities)
     ids = (content_id(namespace, "community", *entities, *([str(n)] if n else [])) for n in count())

@@ -18,7 +18,7 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GraphPart:
     """Things that belong together: their entities, and how many things, edges among them and sources of these there are.
 
     `content` is the hash of the entities and of what the edges among them say.
@@ -53,7 +53,7 @@ class WholeGraph:
         return graph
 
 
-def partition(graph: WholeGraph, *, resolution: float, min_size: int) -> list[Part]:
+def partition(graph: WholeGraph, *, resolution: float, min_size: int) -> list[GraphPart]:
     """Return the communities, largest first; the same for the same graph.
 
     Those of fewer than `min_size` things are merged into others (see `_merged`).
@@ -74,11 +74,11 @@ def partition(graph: WholeGraph, *, resolution: float, min_size: int) -> list[Pa
     return sorted(made, key=lambda item: (-len(item.things), min(item.things)))
 
 
-def _part(graph: WholeGraph, things: Sequence[str], edges: Sequence[int]) -> Part:
+def _part(graph: WholeGraph, things: Sequence[str], edges: Sequence[int]) -> GraphPart:
     entities = frozenset(entity for thing in things for entity in graph.entities[thing])
     rows = [graph.rows[number] for number in edges]
     content = sha256_of([sorted(entities), sorted(row[4] for row in rows)])
-    return Part(entities, frozenset(things), len(rows), len({row[3] for row in rows}), content)
+    return GraphPart(entities, frozenset(things), len(rows), len({row[3] for row in rows}), content)
 
 
 def _leiden(size: int, ends: Sequence[tuple[int, int]], weights: Sequence[float], resolution: float) -> list[int]:

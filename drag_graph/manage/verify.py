@@ -36,6 +36,7 @@ CURES = {
 REMOVED = {
     "orphan": f"removed, as no stored source is linked to them; if they were of one that is stored, {ANEW}",
     "dangling-answer": "answers removed, as what they rest on is not stored",
+    "community": "communities removed, as nothing is in them",
 }
 
 
@@ -158,7 +159,11 @@ def _vectors(
         why |= dict.fromkeys({*ids} - {*questions}, f"of evidence and concepts, left as they are: {_sentences(error)}")
     if number:
         _recheck_sources(store)
-        yield Repair("vector", number, "of evidence and concepts, removed: `drag-graph link` makes them again")
+        yield Repair(
+            "vector",
+            number,
+            "of evidence, concepts and summaries, removed: `drag-graph link` and `communities` make them again",
+        )
     number = 0
     try:
         if questions:

@@ -216,8 +216,8 @@ class GraphStore(Protocol):
     def mend(self, check: str, ids: Sequence[str]) -> int:
         """Remove what `verify` names so, as far as it is (still) wrong, in one transaction; return how many.
 
-        `orphan`: entities, evidence and calls. `dangling-answer`: answers. `vector`: those of evidence and concepts that are
-        all zeros; the clusters of such concepts are open then.
+        `orphan`: entities, evidence and calls. `dangling-answer`: answers. `vector`: those of evidence, concepts and
+        summaries that are all zeros; the clusters of such concepts are open then. `community`: those that no entity is in.
         """
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:

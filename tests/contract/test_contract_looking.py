@@ -5,7 +5,8 @@ import secrets
 import pytest
 from tampering import statement
 
-from drag_graph.manage.statistics import communities, components, links, names_of, shared, statistics
+from drag_graph.communities.partition import WholeGraph, partition
+from drag_graph.manage.statistics import components, links, names_of, shared, statistics
 from drag_graph.model import Aggregation
 from drag_graph.ports.concepts import Changes, Concept
 from drag_graph.stores.ladybug.store import LadybugStore
@@ -73,9 +74,8 @@ def test_what_two_queries_say_of_one_thing_contradicts(store):
     (group,) = components(links(store.linked_edges()))
     assert {"concept-aspirin", "concept-bleeding", "concept-leeches"} < set(group.members)
     assert group.edges == sum(map(len, CLAIMS.values()))
-    assert sorted(member for part in communities(links(store.linked_edges())) for member in part.members) == sorted(
-        group.members
-    )
+    parts = partition(WholeGraph.of(store.linked_edges()), resolution=1.0, min_size=1)
+    assert sorted(thing for part in parts for thing in part.things) == sorted(group.members), "of things, not of entities"
 
 
 def top(store):

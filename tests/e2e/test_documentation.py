@@ -16,6 +16,7 @@ COMMANDS = [
     "ingest",
     "refresh",
     "link",
+    "communities",
     "ask",
     "answers",
     "audit",

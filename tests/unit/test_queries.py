@@ -16,6 +16,7 @@ ENGINES_OWN = {
         "lock_migrations",
         "lock_migrations_schema",
         "lock_sources",
+        "nearest_communities",
         "nearest_concepts",
         "nearest_concepts_exact",
         "ping",

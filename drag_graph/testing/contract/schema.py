@@ -14,5 +14,5 @@ EDGES = {
 }
 LINKS = ("HAS_EVIDENCE", "MENTIONS", "GENERATED_BY", "ANSWERS", "USED")
 
-LABELS = (*NODES, "Chunk", "Document", "Concept")
-TYPES = (*EDGES, *LINKS, "FROM_CHUNK", "HAS_CHUNK", "REFERS_TO", "SAME_AS")
+LABELS = (*NODES, "Chunk", "Document", "Concept", "Community")
+TYPES = (*EDGES, *LINKS, "FROM_CHUNK", "HAS_CHUNK", "REFERS_TO", "SAME_AS", "IN_COMMUNITY")
