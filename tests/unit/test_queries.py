@@ -13,12 +13,15 @@ ENGINES_OWN = {
     "neo4j": {
         "await_indexes",
         "link_lease",
+        "lock_edge",
         "lock_migrations",
         "lock_migrations_schema",
         "lock_sources",
         "nearest_communities",
         "nearest_concepts",
         "nearest_concepts_exact",
+        "nearest_summaries",
+        "nearest_summaries_exact",
         "ping",
     },
     # Its Cypher cannot make edges between collected nodes. A file that keeps what was deleted is made anew.
@@ -27,8 +30,11 @@ ENGINES_OWN = {
         "compact_nodes",
         "compact_relationships",
         "mark_graphs",
+        "read_summaries",
+        "read_summary_vectors",
         "save_edges",
         "show_tables",
+        "summary_vectors",
     },
 }
 
