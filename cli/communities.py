@@ -50,7 +50,8 @@ def communities(
     from drag_graph.bootstrap import open_session, open_store
     from drag_graph.communities.estimate import foresee
     from drag_graph.errors import ConfigurationError
-    from drag_graph.factories import make_pricing, summarising
+    from drag_graph.factories import make_pricing
+    from drag_graph.partitioning import for_communities, make_communities
 
     from . import progress, render
     from .distill import end
@@ -62,16 +63,16 @@ def communities(
         with open_store(settings, create=False, read_only=True) as store:
             _print(store, limit, form)
         return
-    with open_session(summarising(settings), create=False, read_only=bool(find) or dry_run) as session:
+    with open_session(for_communities(settings), create=False, read_only=bool(find) or dry_run) as session:
         if find.strip():
             _print_found(session.store, session.embedder.embed([find])[0].tolist(), limit, form)
         elif dry_run:
-            plan = session.communities(is_dry=True).plan()
+            plan = make_communities(session, is_dry=True).plan()
             edges, pricing = session.store.linked_edges(), make_pricing(session.settings) if session.settings.teacher else None
             foreseen = foresee(plan, edges, session.store.namespace, session.settings.teacher, pricing)
             render.estimate(foreseen, as_json=form == "json")
         else:
-            run = session.communities()
+            run = make_communities(session)
             with progress.progress(None, quiet=form != "table") as shown:
                 report = run.run(on_summary=shown)
             _print(session.store, limit, form, report)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from drag_graph.ask.ask import Asker
-from drag_graph.communities.run import CommunityRun
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
 from drag_graph.distil.batch import Rounds
 from drag_graph.distil.estimate import Known
@@ -22,12 +21,10 @@ from drag_graph.factories import (
     file_teacher,
     make_batch_teacher,
     make_cloud_client,
-    make_communities,
     make_embedder,
     make_student,
     make_teacher,
     opened_gate,
-    opened_summariser,
     privacy_level,
     student_is_here,
 )
@@ -127,14 +124,6 @@ class Session:
         """The store's address, by which runs on it know each other."""
         return self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve())
 
-    def _started(self, kind: str, source: str, teacher: str) -> Run:
-        names = {"namespace": self.settings.namespace, "store": self.place, "plan": self.settings.plan}
-        return start_run(kind=kind, source=source, teacher=teacher, **names)
-
-    def _check_embedder(self) -> None:
-        if self.store.embedder() is not None:
-            self.store.embedder((self.embedder.name, self.embedder.dimension))
-
     def _distiller(
         self,
         kind: str,
@@ -148,7 +137,14 @@ class Session:
         """Return a run and the teacher that is asked in it, None where others ask."""
         if self.gate is not None and kind != KIND:  # it may be a question, or the name of a file
             source = self.gate.mark(source)
-        run = self._started(kind, source, self.settings.teacher if teacher is None else teacher.name)
+        run = start_run(
+            kind=kind,
+            namespace=self.settings.namespace,
+            store=self.place,
+            source=source,
+            teacher=self.settings.teacher if teacher is None else teacher.name,
+            plan=self.settings.plan,
+        )
         self.store.embedder((self.embedder.name, self.embedder.dimension))
         if self.settings.engine == "ray":
             distils, interruption = self._on_ray(run, by_others=teacher is not None or make is not None)
@@ -202,7 +198,8 @@ class Session:
 
         Raises StoreUnfit when another embedder filled the store.
         """
-        self._check_embedder()
+        if self.store.embedder() is not None:
+            self.store.embedder((self.embedder.name, self.embedder.dimension))
         return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, on_progress)
 
     def cloud(self) -> "Cloud":
@@ -215,17 +212,6 @@ class Session:
         board = WorkBoard()
         asker = CloudAsker(self.settings, self.store.registry, self.embedder, self.student(), board)
         return Cloud(self.store, self.embedder, asker, board)
-
-    def communities(self, *, is_dry: bool = False) -> CommunityRun:
-        """Return the run that finds the communities of the namespace; the session is one of `factories.summarising` settings.
-
-        One that `is_dry` is there for its plan: no ledger is made for it. Raises StoreUnfit as `linker`.
-        """
-        self._check_embedder()
-        run, interruption = self._started("communities", "all", self.settings.teacher), Interruption()
-        ledger = self._opened.enter_context(Ledger()) if is_dry or not self.settings.teacher else self.ledger
-        made = opened_summariser(self.settings, run, interruption, ledger, self.way_out)
-        return make_communities(self.settings, self.store, self.embedder, self._opened.enter_context(made), interruption)
 
     def student(self) -> Student:
         """Return the student that the settings name."""
@@ -249,7 +235,8 @@ class Session:
         A student `on_this_machine` is asked originals; by default that is so where the settings' student is.
         Raises StoreUnfit when another embedder filled the store, or answers are to be kept where only reading is allowed.
         """
-        self._check_embedder()
+        if self.store.embedder() is not None:
+            self.store.embedder((self.embedder.name, self.embedder.dimension))
         if student is None:
             student = self.student()
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings

@@ -7,15 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from drag_graph.communities.run import CommunityRun
-from drag_graph.communities.summarise import RULES, ModelSummariser, RuleSummariser, Summariser
-from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
+from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distil.estimate import Pricing
 from drag_graph.errors import ConfigurationError, MissingExtra
 from drag_graph.ledger import Ledger
 from drag_graph.ports.models import Embedder, Student, Teacher
 from drag_graph.ports.runs import RecordedQuery, Run
-from drag_graph.ports.store import GraphStore
 from drag_graph.providers.away import Check, unchecked
 from drag_graph.settings import Privacy, Settings
 
@@ -211,49 +208,6 @@ def make_teacher(
         tape=ledger.tape,
         budget=Budget(settings.budget_usd, ledger.account(run.job)),
         check=interruption.check,
-    )
-
-
-def summarising(settings: Settings) -> Settings:
-    """Return the settings with the summariser as their teacher: no teacher where communities are summarised by rules.
-
-    Raises ConfigurationError for what cannot summarise.
-    """
-    chosen = settings.summariser.strip()
-    if chosen.startswith("curated:"):
-        raise ConfigurationError("a curated file has no summaries", hint="Give --summariser rules, or a model.")
-    names = ("base_url", "api_key")
-    reached = {f"teacher_{name}": getattr(settings, f"summariser_{name}") for name in names}
-    return settings.model_copy(update={"teacher": "" if chosen == RULES else chosen, **reached})
-
-
-@contextmanager
-def opened_summariser(
-    settings: Settings, run: Run, interruption: Interruption, ledger: Ledger, privacy: Check | None = None
-) -> Iterator[Summariser]:
-    """Lend what summarises communities under settings that `summarising` gave. `privacy` as for `make_embedder`."""
-    if not settings.teacher:
-        yield RuleSummariser()
-        return
-    teacher = make_teacher(settings, run, interruption, ledger, privacy)
-    try:
-        yield ModelSummariser(InterruptibleTeacher(teacher, interruption), settings.namespace)
-    finally:
-        teacher.close()
-
-
-def make_communities(
-    settings: Settings, store: GraphStore, embedder: Embedder, summariser: Summariser, interruption: Interruption
-) -> CommunityRun:
-    """Return the run that finds the communities of a store under the settings."""
-    return CommunityRun(
-        store,
-        embedder,
-        summariser,
-        resolution=settings.community_resolution,
-        min_size=settings.community_min_size,
-        workers=settings.workers,
-        interruption=interruption,
     )
 
 
