@@ -148,9 +148,11 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
     out, given = console(), asked.answer
     out.print(f"[bold]{escape(_labelled(given.label, given.text))}[/bold]")
     out.print(f"confidence {given.confidence:.2f}, mode {given.mode}, student {escape(given.student)}")
+    documents = asked.documents
     for line in given.lines:
+        place = f" [dim]({escape(documents[line.n]['name'])})[/dim]" if line.n in documents else ""
         edge = f" [dim]({escape(str(asked.elsewhere[line.n]['edge']))})[/dim]" if line.n in asked.elsewhere else ""
-        out.print(f"  {line.n}. {escape(line.text)}{edge}", soft_wrap=True)
+        out.print(f"  {line.n}. {escape(line.text)}{place}{edge}", soft_wrap=True)
     for said in _of_edge(asked.edge):
         out.print(f"[yellow]{escape(said)}.[/yellow]", soft_wrap=True)
     for item in asked.disguise.generalised() if asked.disguise and asked.is_reidentified else ():

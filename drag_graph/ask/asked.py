@@ -77,6 +77,12 @@ class Asked:
             return self
         return replace(self, answer=self.disguise.restored_answer(self.answer), is_reidentified=True)
 
+    @property
+    def documents(self) -> dict[int, dict[str, Any]]:
+        """The passages of documents that lines rest on, by the line's number."""
+        lines = self.answer.snapshot.get("lines", ())
+        return {line["n"]: place for line in lines if (place := document_of(line))}
+
     def document(self, *, explain: bool = False) -> dict[str, Any]:
         """Return the `ask --json` document; `explain` adds scores, probabilities and what was dropped.
 
@@ -89,7 +95,7 @@ class Asked:
         where what was used was erased or replaced meanwhile, or the answer was not to be kept; then `not_kept` says so.
         """
         given = self.answer
-        places = {line["n"]: place for line in given.snapshot.get("lines", ()) if (place := document_of(line))}
+        places = self.documents
         lines = [
             {
                 **line.model_dump(include={"n", "kind", "text", "ref"}),

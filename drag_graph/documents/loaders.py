@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from drag_graph.errors import DocumentUnusable, MissingExtra
+from drag_graph.errors import DocumentUnusable
 
 VERSION = "loaders/1"
 LARGEST = 200_000_000
@@ -73,7 +73,7 @@ class LoadedFile:
 
 
 def load(path: Path) -> LoadedFile:
-    """Return what is in a file. Raises DocumentUnusable, in words, and MissingExtra where a package is not installed."""
+    """Return what is in a file. Raises DocumentUnusable, in words."""
     media_type = MEDIA_TYPES.get(path.suffix.lower())
     if media_type is None:
         raise DocumentUnusable(f"files that end in {path.suffix or 'nothing'!r} are not read", hint=f"Give {KINDS}.")
@@ -172,7 +172,7 @@ def _parsed(parser: Any, content: bytes) -> str:
 
 
 def _imported(module: str, package: str) -> Any:
-    """Return a module that reads files with the help of a package. Raises MissingExtra where one of them is not installed.
+    """Return a module that reads files with the help of a package. Raises DocumentUnusable where one is not installed.
 
     They warn of their own end when they are imported, and of what they mend in a file; nobody can do anything about either.
     """
@@ -180,8 +180,7 @@ def _imported(module: str, package: str) -> Any:
         if module not in sys.modules:
             missing = [name for name in (module.partition(".")[0], package) if find_spec(name) is None]
             if missing:
-                hint = "pip install 'drag-graph[ingest]' (in a checkout: pip install '.[ingest]')"
-                raise MissingExtra(f"this kind of file needs {missing[0]}, which is not installed", hint=hint)
+                raise DocumentUnusable(f"it needs {missing[0]}, which is not installed: pip install 'drag-graph[ingest]'")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 import_module(module)

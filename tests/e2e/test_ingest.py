@@ -71,6 +71,7 @@ def test_a_folder_is_read_asked_audited_and_kept_in_step(cli, store, folder, era
         place = line["document"]
         assert (place["id"], place["name"]) == (moon["id"], "moon.md")
         assert text[place["start"] : place["end"]] == "The gravity of the Moon causes the tides of the oceans."
+    assert "The gravity of the Moon causes the tides of the oceans. (moon.md)" in cli("ask", QUESTION, "--store", store).out
     audit = cli("audit", answer["answer_id"], "--store", store)
     assert "moon.md, characters 12-67, chunk 1" in " ".join(audit.out.split())
     assert cli("db", "verify", "--store", store).code == 0

@@ -7,6 +7,7 @@ import warnings
 import document_files as made
 import pytest
 
+from drag_graph.documents import loaders
 from drag_graph.documents.files import SourceFile, files_in, lies_in, roots_of
 from drag_graph.documents.loaders import load
 from drag_graph.errors import DocumentUnusable, InputError
@@ -60,6 +61,16 @@ def test_what_cannot_be_read_is_said_in_words(tmp_path, name):
     with warnings.catch_warnings(), pytest.raises(DocumentUnusable, match=said) as caught:
         load(tmp_path / name)
     assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_package_that_is_not_installed_is_the_trouble_of_its_files_alone(tmp_path, monkeypatch):
+    monkeypatch.delitem(sys.modules, "docx2txt", raising=False)
+    monkeypatch.setattr(loaders, "find_spec", lambda name: None if name == "docx2txt" else name)
+    (tmp_path / "a.docx").write_bytes(made.word(FACT))
+    (tmp_path / "a.txt").write_text(FACT)
+    with pytest.raises(DocumentUnusable, match=r"it needs docx2txt.*drag-graph\[ingest\]"):
+        load(tmp_path / "a.docx")
+    assert load(tmp_path / "a.txt").text == FACT
 
 
 def test_a_folder_gives_its_documents_in_order_and_each_once(tmp_path):
