@@ -258,6 +258,10 @@ class Ingester:
         except (DocumentUnusable, SubgraphRefused, Withheld) as error:
             log.event("failed", query=job.id, reason=type(error).__name__)
             return DocumentResult(job.id, job.file.name, "failed", error=error.message, usage=usage, place=job.place)
+        except MemoryError:
+            return DocumentResult(
+                job.id, job.file.name, "failed", error="it does not fit into memory", usage=usage, place=job.place
+            )
         except DragGraphError as error:
             self._fatal.append(error)
             self._stop.set()  # before another worker begins what would end the same way
