@@ -30,8 +30,8 @@ from drag_graph.errors import DocumentUnusable
 VERSION = "loaders/1"
 LARGEST = 200_000_000
 """Bytes of a file that is read."""
-LONGEST = 20_000_000
-"""Characters of a text that is read in: some thousand pages."""
+LONGEST = 2_000_000
+"""Characters of a text that is read in, some seven hundred pages: each name is compared with all others of its document."""
 MEDIA_TYPES = {
     ".pdf": "application/pdf",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
