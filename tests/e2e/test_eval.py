@@ -227,7 +227,7 @@ def test_it_is_compared_with_naive_retrieval_and_with_the_teacher_itself(evaluat
     flags = ("--documents", str(tmp_path / "library"), "--max-lines", "1", "--modes", "none,evidence,bm25,cosine,teacher")
     with ScriptedServer() as server:
         server.always("student", lambda _: Say("The answer is (B)."))
-        done = evaluate(*flags, "--scoring", "option-text", "--teacher", "scripted", "--teacher-base-url", server.url)
+        done = evaluate(*flags, "--teacher", "scripted", "--teacher-base-url", server.url)
     assert done.code == 0, done.err
     assert done.json["modes"]["evidence"]["correct"] == done.json["modes"]["bm25"]["correct"] == 4
     assert done.json["modes"]["teacher"]["letters"] == {"A": [0, 2], "B": [4, 2]}
