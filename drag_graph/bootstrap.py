@@ -326,7 +326,7 @@ def open_edge(settings: Settings) -> Iterator["EdgeService"]:
             make_embedder(settings, gate.outgoing if gate else unchecked),
             stored_communities,
         )
-        release = Release(settings.release, settings.never_leave, gate.generalise if gate else None)
+        release = Release(settings.release, settings.never_leave, gate.generalised_passage if gate else None)
         try:
             yield EdgeService(client, knowledge, release, Traffic(settings.traffic_path))
         finally:

@@ -62,7 +62,7 @@ class PrivacyGate:
         found = [original for original in originals if original.findings and wanted in (None, original.texts)]
         if not found:
             return None
-        return Reidentification(asked.id, found[0].question, found[0].options, found[0].findings, self.generalise)
+        return Reidentification(asked.id, found[0].question, found[0].options, found[0].findings, self._generalised)
 
     def facts(self, disguise: Disguise | None) -> dict[str, Any]:
         """Return what an audit says of the gate: the level, the detectors, and how much was generalised by which."""
@@ -70,8 +70,13 @@ class PrivacyGate:
         rows = [{"type": type_, "detector": detector, "number": number} for (type_, detector), number in sorted(counts.items())]
         return {"filter": self._level, "detectors": self.fingerprint, "generalised": rows}
 
-    def generalise(self, text: str) -> str:
-        """Return a text with its private details generalised. Raises Withheld."""
+    def generalised_passage(self, text: str) -> str:
+        """Return a text of a document as it may leave: persons go, what is about the world stays. Raises Withheld."""
+        found = self._detectors.rewrite(text, ("-",)).question  # with options, as what has none is a person's own question
+        self.let_out([found])
+        return found
+
+    def _generalised(self, text: str) -> str:
         found = self._detectors.rewrite(text, ()).question
         self.outgoing.check([found])
         return found

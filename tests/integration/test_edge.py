@@ -72,7 +72,7 @@ class Folder:
         check = (lambda _texts: None) if gate is None else gate.let_out
         self.connected = lambda: CloudClient(address, name, token, check=check, traffic=self.traffic)
         self.client = self.connected()
-        self.release = Release(self.settings.release, self.settings.never_leave, gate.generalise if gate else None)
+        self.release = Release(self.settings.release, self.settings.never_leave, gate.generalised_passage if gate else None)
 
     def service(self, client=None):
         knowledge = Knowledge(self.settings, lambda: self.store, EMBEDDER, lambda _store: self.communities)

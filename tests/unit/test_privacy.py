@@ -9,6 +9,8 @@ import pytest
 from drag_graph.errors import MissingExtra
 from drag_graph.ports.privacy import texts_by_field
 from drag_graph.privacy import rewrite
+from drag_graph.privacy.gate import PrivacyGate
+from drag_graph.privacy.guarded import GuardedRewriter
 from drag_graph.privacy.rewrite import local_rewriter
 
 OPTIONS = ["Mitosis", "Meiosis", "Osmosis", "Diffusion"]
@@ -209,3 +211,12 @@ def test_what_stays_is_told_with_its_reason(standard):
 
 def test_an_age_goes_in_strict(strict):
     assert ("AGE", "54") in found(strict, "A 54-year-old man has chest pain. What is the most likely diagnosis?")
+
+
+def test_of_a_passage_that_leaves_persons_go_and_the_world_stays(standard):
+    gate = PrivacyGate(GuardedRewriter(standard))
+    world = "Glaciers of the Alps: Louis Agassiz studied how the ice flows."
+    assert gate.generalised_passage(world) == world
+    said = gate.generalised_passage("Li Hua asked Wolfgang Schulz by wolfgang@example.org how the ice of the Alps flows.")
+    assert "how the ice of the Alps flows" in said
+    assert not [name for name in ("Li Hua", "Schulz", "example.org") if name in said]
