@@ -218,5 +218,5 @@ def test_of_a_passage_that_leaves_persons_go_and_the_world_stays(standard):
     world = "Glaciers of the Alps: Louis Agassiz studied how the ice flows."
     assert gate.generalised_passage(world) == world
     said = gate.generalised_passage("Li Hua asked Wolfgang Schulz by wolfgang@example.org how the ice of the Alps flows.")
-    assert "how the ice of the Alps flows" in said
+    assert said.startswith("Person A asked Person B by an e-mail address how the ice of")
     assert not [name for name in ("Li Hua", "Schulz", "example.org") if name in said]
