@@ -315,7 +315,7 @@ def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStor
 def open_edge(settings: Settings) -> Iterator["EdgeService"]:
     """Lend the service of the edge that these settings make. What leaves passes the privacy gate, `standard` by default."""
     from drag_graph.edge.release import Release
-    from drag_graph.edge.serve import EdgeService, Knowledge, stored_communities
+    from drag_graph.edge.serve import EdgeService, Knowledge
     from drag_graph.edge.traffic import Traffic
 
     settings = settings.model_copy(update={"privacy": settings.privacy or "standard"})
@@ -324,7 +324,6 @@ def open_edge(settings: Settings) -> Iterator["EdgeService"]:
             settings,
             lambda: open_store(settings, create=False, read_only=True),
             make_embedder(settings, gate.outgoing if gate else unchecked),
-            stored_communities,
         )
         release = Release(settings.release, settings.never_leave, gate.generalised_passage if gate else None)
         try:

@@ -3,11 +3,10 @@
 Of a source that never leaves nothing does: no passage, and no summary of a community that has anything of it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Protocol
 
 from pydantic import ValidationError
 
@@ -16,6 +15,7 @@ from drag_graph.ask.lines import Candidate
 from drag_graph.errors import Withheld
 from drag_graph.model import Document, Evidence, Subgraph
 from drag_graph.paging import pages
+from drag_graph.ports.communities import Community
 from drag_graph.ports.store import GraphStore, source_ids
 from drag_graph.ports.wire import (
     LONGEST_PASSAGE,
@@ -32,26 +32,6 @@ PAGE = 50
 """Sources that are read in one round trip."""
 Generalise = Callable[[str], str]
 """Returns a text as it may leave: private details generalised. Raises Withheld."""
-
-
-class SharedCommunity(Protocol):
-    """A part of an edge's graph, and what it is about."""
-
-    @property
-    def id(self) -> str:
-        """It stays the same while the community changes."""
-
-    @property
-    def name(self) -> str:
-        """A title."""
-
-    @property
-    def summary(self) -> str:
-        """Some sentences; empty where there is none yet."""
-
-    @property
-    def entities(self) -> Sequence[str]:
-        """The ids of its members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +58,12 @@ class Release:
         names = (source.source_id, source.title, uri, uri.rpartition("/")[2])
         return any(fnmatchcase(name, pattern) for name in names if name for pattern in self._never)
 
-    def summaries(self, communities: Iterable[SharedCommunity], store: GraphStore) -> SummariesToShare:
-        """Return the summaries that may leave."""
+    def summaries(self, store: GraphStore) -> SummariesToShare:
+        """Return the summaries of the stored communities that may leave."""
         kept_back = self._entities_that_stay(store)
         texts: dict[str, str] = {}
         withheld = 0
-        for community in communities:
+        for community in store.communities.read():
             if not community.summary:
                 continue
             text = None if not kept_back.isdisjoint(community.entities) else self._summary(community)
@@ -94,7 +74,7 @@ class Release:
         self._seen = {text: found for text, found in self._seen.items() if found in texts.values()}
         return SummariesToShare(texts, withheld)
 
-    def _summary(self, community: SharedCommunity) -> str | None:
+    def _summary(self, community: Community) -> str | None:
         text = f"{community.name}\n{community.summary}".strip()[:LONGEST_SUMMARY]
         if text not in self._seen:
             self._seen[text] = self._let_out(text)

@@ -4,13 +4,13 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable
+from typing import TypeVar
 
 from drag_graph import log
 from drag_graph.ask.find import Finder
 from drag_graph.edge.client import CloudClient
-from drag_graph.edge.release import NO_PASSAGES, Release, SharedCommunity
+from drag_graph.edge.release import NO_PASSAGES, Release
 from drag_graph.edge.traffic import Traffic
 from drag_graph.errors import CloudRefused, CloudUnavailable, DragGraphError, StoreError, StoreUnavailable, Withheld
 from drag_graph.inputs import make_query
@@ -25,30 +25,15 @@ LONGEST_PAUSE = 60.0
 SYNC_EVERY = 30.0
 """Seconds between two looks at whether the summaries have changed."""
 _Found = TypeVar("_Found")
-Communities = Callable[[GraphStore], Iterable[SharedCommunity]]
-
-
-@runtime_checkable
-class _HasCommunities(Protocol):
-    @property
-    def communities(self) -> Any: ...
-
-
-def stored_communities(store: GraphStore) -> Iterable[SharedCommunity]:
-    """Return the communities that are stored."""
-    return list(store.communities.read()) if isinstance(store, _HasCommunities) else []
 
 
 class Knowledge:
     """What an edge knows: its store, opened for reading, and opened again when another process has written to it."""
 
-    def __init__(
-        self, settings: Settings, open_: Callable[[], GraphStore], embedder: Embedder, communities: Communities
-    ) -> None:
+    def __init__(self, settings: Settings, open_: Callable[[], GraphStore], embedder: Embedder) -> None:
         self.settings = settings
         self.embedder = embedder
         self._open = open_
-        self._communities = communities
         self._store: GraphStore | None = None
         self._reading = threading.Lock()
 
@@ -76,10 +61,6 @@ class Knowledge:
                 if not was_open:
                     raise
                 return work(self._opened())
-
-    def communities(self, store: GraphStore) -> list[SharedCommunity]:
-        """Return the communities of the store."""
-        return list(self._communities(store))
 
     def _opened(self) -> GraphStore:
         if self._store is None:
@@ -136,7 +117,7 @@ class EdgeService:
         """Tell the cloud what has changed."""
         if self._told is not None and time.monotonic() - self._told_at < SYNC_EVERY:
             return
-        shared = self._knowledge.look(lambda store: self._release.summaries(self._knowledge.communities(store), store))
+        shared = self._knowledge.look(self._release.summaries)
         if not shared.texts:
             log.event("nothing to tell the cloud: run drag-graph communities", level=logging.WARNING, withheld=shared.withheld)
         if shared.texts != self._told:

@@ -7,7 +7,6 @@ import ssl
 import subprocess
 import threading
 import time
-from dataclasses import dataclass
 
 import httpx
 import pytest
@@ -27,6 +26,7 @@ from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError
 from drag_graph.log import fields_of
 from drag_graph.model import Aggregation
 from drag_graph.ports import wire
+from drag_graph.ports.communities import Community, CommunityChanges
 from drag_graph.privacy.gate import PrivacyGate
 from drag_graph.privacy.guarded import GuardedRewriter
 from drag_graph.settings import Settings
@@ -40,14 +40,6 @@ ASKED = "How fast does the ice of glaciers flow?"
 FLOWS = "The ice of glaciers flows some metres a day."
 SECRET = "The ice of glaciers flows fast, says canary-4711."
 MAIL = "Ask jane.roe@example.org how the ice of glaciers flows."
-
-
-@dataclass(frozen=True)
-class Community:
-    id: str
-    name: str
-    summary: str
-    entities: tuple[str, ...] = ()
 
 
 def document(name, text, namespace="default"):
@@ -67,7 +59,6 @@ class Folder:
         self.store = DictStore()
         self.store.migrate()
         self.store.embedder((EMBEDDER.name, EMBEDDER.dimension))
-        self.communities = []
         self.traffic = Traffic(self.settings.traffic_path)
         check = (lambda _texts: None) if gate is None else gate.let_out
         self.connected = lambda: CloudClient(address, name, token, check=check, traffic=self.traffic)
@@ -75,7 +66,7 @@ class Folder:
         self.release = Release(self.settings.release, self.settings.never_leave, gate.generalised_passage if gate else None)
 
     def service(self, client=None):
-        knowledge = Knowledge(self.settings, lambda: self.store, EMBEDDER, lambda _store: self.communities)
+        knowledge = Knowledge(self.settings, lambda: self.store, EMBEDDER)
         return EdgeService(client or self.client, knowledge, self.release, self.traffic, poll_seconds=0.5)
 
     @contextlib.contextmanager
@@ -92,10 +83,18 @@ class Folder:
     def tell(self, *documents):
         """Store documents, each with a community of its own."""
         self.store.save(documents, Aggregation())
-        self.communities += [
-            Community(graph.source_id, graph.title, graph.evidence[0].text, tuple(entity.id for entity in graph.entities))
-            for graph in documents
-        ]
+        for graph in documents:
+            self.describe(graph.source_id, graph.title, graph.evidence[0].text, [entity.id for entity in graph.entities])
+
+    def describe(self, id_, name, summary, entities):
+        """Store a community with its summary."""
+        made = Community(id_, "hash", name, summary, "rules")
+        self.store.communities.write(CommunityChanges([made], joined=[(entity, id_) for entity in entities]))
+        assert self.store.communities.summarise([made]) == 1
+
+    def drop(self, id_):
+        (going,) = [one for one in self.store.communities.read() if one.id == id_]
+        self.store.communities.write(CommunityChanges(left=going.entities, gone=[id_]))
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +153,8 @@ def test_an_edge_answers_what_the_cloud_asks(cloud, folder):
     assert {(line.edge, line.kind) for line in answer.lines} >= {("alps", "evidence")}
     assert FLOWS in {line.text for line in answer.lines}
     assert answer.missing == ()
-    evidence = {item.id for graph in alps.store.read([alps.communities[0].id]) for item in graph.evidence}
+    (stored,) = alps.store.read([document("alps", FLOWS).source_id])
+    evidence = {item.id for item in stored.evidence}
     assert evidence & {line.ref for line in answer.lines}, "the edge can find its own line again"
 
 
@@ -164,14 +164,14 @@ def test_a_summary_that_leaves_is_sent_once(cloud, folder):
     with alps.serving():
         until(online(cloud))
     assert [one.summaries for one in cloud.store.registry.edges()] == [2]
-    del alps.communities[0]
+    alps.drop(document("alps", FLOWS).source_id)
     service = alps.service()
     service._sync()
     assert [one.summaries for one in cloud.store.registry.edges()] == [1]
     by_kind = {row.kind: row for row in alps.traffic.rows()}
     assert (by_kind["summaries"].texts, by_kind["summaries"].requests) == (2, 1)
     assert by_kind["sync"].requests == 2
-    assert by_kind["summaries"].bytes_out > sum(len(one.summary) for one in alps.communities)
+    assert by_kind["summaries"].bytes_out > len(FLOWS)
     assert alps.traffic.last_sync()["summaries"] == 1
     alps.client.withdraw()
     assert [one.summaries for one in cloud.store.registry.edges()] == [0]
@@ -231,7 +231,8 @@ def test_a_passage_that_the_gate_cannot_let_out_stays(cloud, folder):
 
     alps, asker = folder(release="passages", gate=PrivacyGate(GuardedRewriter(Failing()))), folder("asker")
     alps.tell(document("alps", FLOWS))
-    alps.communities.append(Community("c", "Ice", "Ice flows."))
+    ice = make_subgraph("ice", triples=[("ice", "flows", "away", 0.9, 0)], evidence=["Ice flows."], dropped=())
+    alps.tell(ice)
     with alps.serving():
         until(online(cloud))
         answer = asker.client.ask(ASKED)
