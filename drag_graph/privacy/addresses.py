@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import regex
 
+from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.public import folded, words
 from drag_graph.privacy.spans import Span
 
@@ -25,7 +26,7 @@ _INNER = (
 )
 _NUMBER = r"\d{1,5}(?:\s?[A-Za-z](?!\p{L}))?(?:[-/]\d{1,4})?"
 _UNIT = r"(?:\s*,?\s*(?:apt|apartment|suite|ste|unit|flat|floor|room|no|#)\.?\s?#?\w{1,6})"
-STREET = regex.compile(
+STREET = Pattern(
     rf"(?:{_NUMBER}\s+)?(?:{_NUMBER},?\s+)(?:{_WORD}\s+(?:{_INNER}\s+)*){{1,4}}(?!(?:CT|DR|PL|AV|LN|SQ|MS)\b)(?i:{_SUFFIX})\b(?:(?<=\s(?:St|Rd|Av|Ave|Dr|Ln|Blvd|Ct|Pl|Sq|Hwy|Pkwy|Cir))\.)?(?:\s(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\b)?(?i:{_UNIT}{{0,2}})"
     rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}[\s-]+(?:{_INNER}\s+)*){{0,3}}\p{{Lu}}[\p{{L}}\p{{M}}-]*(?i:{_ENDING})\s+{_NUMBER}\b\.?(?i:{_UNIT}{{0,2}})"
     rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}\s+){{1,3}}(?i:utca|u\.|út|tér|körút|tee|puiestee|sk\.|gatvė|iela|{_ENDING})\s+{_NUMBER}\.?(?i:{_UNIT}{{0,2}})"
@@ -34,23 +35,23 @@ STREET = regex.compile(
     rf"|{_NUMBER},?\s+(?:{_WORD}\s+){{1,4}}(?:{_NUMBER}\s+)?(?i:(?:apt|apartment|suite)\.?\s\w{{1,6}})"
     rf"|(?i:\bP\.?\s?O\.?\s?Box\s+\d+|\bPSC\s+\d+,?\s+Box\s+\d+(?:\s+(?-i:[AF]PO)\s+[A-Z]{{2}}\s+\d{{5}})?)"
 )
-_CUE = regex.compile(
+_CUE = Pattern(
     r"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|stay(?:s|ed|ing)?|dwell(?:s|ing)?|located|house|home|offices? (?:are|is) located|stationed|moved)\s+(?:at|on|in|to)\s+(?:number\s+)?"
     r"|\baddress(?:es)?\b(?:\s+(?:of|in|for)\s+[^:,.]{1,40}?)?(?:\s+is|\s+are|\s+was|\s*:|\s*\?\s*it(?:['’]s| is)(?: in)?|[^.\n]{0,40}?(?:here (?:they are|it is)):?|[^?\n]{0,60}\?)\s*(?:at\s+|now\s+)*"
     r"|\b(?:sent?|return(?:ed)?|deliver(?:ed|y)?|ship(?:ped)?|mail(?:ed)?|post(?:ed)?|taxi|drive|driven|come|came|arrived?|meet(?: you| me| us)?|bus drops you off|station is|enter|refers)\s+(?:it\s+|them\s+|this\s+)?(?:to|at|on)\s+"
     r"|\bUser:\s*|\bit['’]s in\s+|(?<=\d), and\s+)(?=[\p{Lu}\p{N}])"
 )
-_BLOCK = regex.compile(
+_BLOCK = Pattern(
     rf"(?:(?:(?i:(?:apt|apartment|suite|ste|flat|unit|box|ul|u|nan|street|utca|st|rd|av)\b|c/)\.?|{_WORD}|{_INNER}|№)(?:\s*,\s*|\s*\n\s*|\s+|(?=\.\s+(?i:suite|apt|flat))\.\s+|/\s*)?)+"
 )
-_LINE = regex.compile(r"[^\n]+")
-_FIRST_NUMBER = regex.compile(r"(?<![\p{L}\p{N}.,:/$€£#-])\d{1,6}(?=[A-Za-z]?,?\s+[\p{Lu}\d])")
-_MONTH = regex.compile(r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
-_AT = regex.compile(
+_LINE = Pattern(r"[^\n]+")
+_FIRST_NUMBER = Pattern(r"(?<![\p{L}\p{N}.,:/$€£#-])\d{1,6}(?=[A-Za-z]?,?\s+[\p{Lu}\d])")
+_MONTH = Pattern(r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
+_AT = Pattern(
     r"(?i:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|stay(?:s|ed|ing)?)\s+(?:at|on)\s+)"
     r"(?P<address>(?=[^.?!,;:\n]{0,50}(?<!\w)\d)(?=[^.?!,;:\n]{0,50}\p{Lu}\p{L})[^,.?!;:\n]{3,60})"
 )
-_TAIL = regex.compile(
+_TAIL = Pattern(
     r"(?:(?:\s*,\s*|[ >]*\n[ >\n]*|\s+(?=(?i:apt|suite)\b))"
     r"(?:(?i:apt|apartment|suite|unit|flat)\.?\s\w+|nan\b|(?:\p{Lu}{2,3}\s)?\d[\d-]{2,8}\d"
     rf"|{_WORD}(?:[\s-](?:{_INNER}\s)?{_WORD}){{0,3}}(?:\s\d[\d-]{{2,8}}\d)?)(?=[\s,.!?;)]|$)){{1,6}}"

@@ -7,6 +7,7 @@ from drag_graph.ports.privacy import Finding, Kept
 from drag_graph.privacy import addresses, labelled
 from drag_graph.privacy.generalise import Replacements, replacements_in
 from drag_graph.privacy.passage import Passage, joined
+from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.people import People
 from drag_graph.privacy.personal import Personal
 from drag_graph.privacy.spans import Generalised, Span, settled
@@ -16,6 +17,10 @@ LOOKS = 3
 """How often a text is looked at, with what was found before replaced."""
 _NUMBERS = frozenset({"DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"})
 """What a model sees that is no name."""
+
+
+_LONG_WORD = Pattern(r"\S{500,}")
+"""What is no name. The model's tokenizer takes time by the square of its length, and lets nobody else work meanwhile."""
 
 
 class Detectors:
@@ -71,7 +76,7 @@ class Detectors:
             return ()
         return tuple(
             Span(entity.start_char, entity.end_char, entity.label_, "spacy")
-            for entity in self._model(text).ents
+            for entity in self._model(_LONG_WORD.sub(lambda word: " " * len(word[0]), text)).ents
             if entity.label_ not in _NUMBERS
         )
 

@@ -5,6 +5,7 @@ from string import ascii_uppercase
 
 import regex
 
+from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.public import cities, countries, folded
 from drag_graph.privacy.spans import Span
 
@@ -39,9 +40,9 @@ _WORDS = {
     "DATE_OF_BIRTH": "a date of birth",
     "AGE": "an age",
 }
-_DETERMINER = regex.compile(r"(?i)\b(?:an?|the|my|your|his|her|its|our|their|this|that|one)\s+$")
+_DETERMINER = Pattern(r"(?i)\b(?:an?|the|my|your|his|her|its|our|their|this|that|one)\s+$")
 _NUMBERED = "|".join(sorted((word.split(" ", 1)[1] for word in _WORDS.values()), key=len, reverse=True))
-_OURS = regex.compile(
+_OURS = Pattern(
     rf"\bPerson [A-Z]{{1,2}}\b|\b(?:an? )?(?:{_NUMBERED})(?: \d{{1,2}}(?![\w-]))?\b|\ba (?:city|country|place) in (?:the )?\p{{Lu}}\p{{L}}+(?: (?:and |of )?\p{{Lu}}\p{{L}}+){{0,3}}(?: \d+)?"
     r"|\b(?:a )?date in the \d{3}0s(?: \d+)?\b|\b\d0 to \d{1,2}9\b|\bunder 10\b|\bover 89\b"
 )

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-import regex
-
+from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.spans import Span
 
 _LINK = r"(?:\s*\(?\s*(?:number|numbers|no\b\.?|nr\b\.?|num\b\.?|id|ids|card|code|details?|ending in|ending with))*\)?\s*(?:(?:is|was|are|to|reads?|as|like|of|under|:|=|#|-)\s*){0,3}[\"'“‘«(]{0,2}"
@@ -38,35 +37,33 @@ _STRONG = frozenset(
     }
 )
 _CODE = r"(?:\p{Lu}{2,5}:\s?)?(?=[^\s,;]*\d)#?\*?[\p{L}\p{N}][\p{L}\p{N}*]*(?:[-/.][\p{L}\p{N}*]+)*(?: (?=[\p{Lu}\d]*\d)[\p{Lu}\d]{2,}(?:-[\p{Lu}\d]+)*){0,6}"
-_NUMBERED = [(kind, regex.compile(rf"(?i:\b(?:{label})(?:['’]s)?{_LINK})(?P<code>{_CODE})")) for kind, label in _LABELS.items()]
+_NUMBERED = [(kind, Pattern(rf"(?i:\b(?:{label})(?:['’]s)?{_LINK})(?P<code>{_CODE})")) for kind, label in _LABELS.items()]
 _MIN_LENGTH = {"POSTCODE": 4, "BANK_ACCOUNT": 3, "PHONE": 7}
 """How many letters and digits a code has at least; 5 where not said."""
 
-_PASSWORD = regex.compile(
+_PASSWORD = Pattern(
     r"(?i:\b(?:password|passwort|passcode|passphrase|pass phrase|pwd|passwd|pin code|secret key|api key|access token|secret)s?"
     r"(?:\s+(?:attempt|string|for (?:it|this|that|the \w+|my \w+)|hint))*\s*(?:(?:is|was|are|to|revealed|set|reads|of|:|=|,)\s*){1,3}[\"'“‘«]{0,2}"
     r"|\b(?:password|passcode|passphrase|pwd)s?\s+(?=[\"'“‘(]*[^\s]*[\d!@#$%^&*]))[\"'“‘«(]{0,2}(?P<code>[^\s\"'”’»,;]{3,}[^\s\"'”’»,;.)?!]|[^\s\"'”’»,;]{4,}(?=['\"’”]))"
 )
-_SECRET_LOOKS = regex.compile(r"\d|[!@#$%^&*_+=~]|\p{Ll}\p{Lu}")
-_USER = regex.compile(
+_SECRET_LOOKS = Pattern(r"\d|[!@#$%^&*_+=~]|\p{Ll}\p{Lu}")
+_USER = Pattern(
     r"(?i:\b(?:user ?name|user[ -]?id|login(?: name)?|log-in|screen ?name|nick ?name|nick|handle|gamer ?tag|account name|user|username)\b"
     r"(?:\s+(?:on|in|at|for)\s+(?:\w+\s){0,2}\w+)?\s*(?:(?:is|was|are|as|called|named|reads|:|=|,)\s*){1,3}(?:for\s+)?[\"'“‘«]{0,2}"
     r"|\bI\s+(?:\w+\s+)?(?:log|sign|post|play) (?:in |on )?as\s+[\"'“‘]?|\b(?:log(?:ged)? in as|signed in as|known online as|posting as|user|username|userid|login for)\s+[\"'“‘«]{0,2}(?=\S*[\d_.'’\"”]))"
     r"(?P<code>@?[\p{L}\p{N}][\p{L}\p{N}._-]{2,}[\p{L}\p{N}])"
 )
-_QUOTED_USER = regex.compile(
-    r"(?i:\b(?:login|log-in|user ?name|user)\b[^\n]{0,60}?\bwas)\s+[\"'“‘](?P<code>[^\s\"'”’]{3,})[\"'”’]"
-)
-_HANDLE = regex.compile(r"(?<![\w@.])@(?P<code>[A-Za-z][A-Za-z0-9_.]{2,30}[A-Za-z0-9_])\b")
-_NOT_A_USER = regex.compile(
+_QUOTED_USER = Pattern(r"(?i:\b(?:login|log-in|user ?name|user)\b[^\n]{0,60}?\bwas)\s+[\"'“‘](?P<code>[^\s\"'”’]{3,})[\"'”’]")
+_HANDLE = Pattern(r"(?<![\w@.])@(?P<code>[A-Za-z][A-Za-z0-9_.]{2,30}[A-Za-z0-9_])\b")
+_NOT_A_USER = Pattern(
     r"(?i)^(?:the|a|an|not|in|on|at|and|or|asked|required|prompted|able|interface|input|experience|authentication|then|that|this|used|allowed|known|given|defined|always|never|only|also|called)$"
 )
-_UK_POSTCODE = regex.compile(r"\b[A-Z]{1,2}\d[A-Z\d]?\s\d[ABD-HJLNP-UW-Z]{2}\b")
-_CA_POSTCODE = regex.compile(r"\b[ABCEGHJ-NPRSTVXY]\d[A-Z]\s\d[A-Z]\d\b")
-_PLATE = regex.compile(
+_UK_POSTCODE = Pattern(r"\b[A-Z]{1,2}\d[A-Z\d]?\s\d[ABD-HJLNP-UW-Z]{2}\b")
+_CA_POSTCODE = Pattern(r"\b[ABCEGHJ-NPRSTVXY]\d[A-Z]\s\d[A-Z]\d\b")
+_PLATE = Pattern(
     r"\b(?:[A-Z]{2}\d{2}\s[A-Z]{3}|[A-ZÄÖÜ]{1,3}-[A-Z]{1,2}\s?\d{2,4}|[A-Z]{3}[-\s]\d{3,4}|\d{1,4}-[A-Z]{2,3}-\d{2,3}|[A-Z]{2}-\d{3}-[A-Z]{2})\b"
 )
-_CAR = regex.compile(
+_CAR = Pattern(
     r"(?i)\b(?:plates?|licen[cs]e plate|number plate|registration|registered|my car|his car|her car|vehicle|parked|drives?|reg)\b"
 )
 

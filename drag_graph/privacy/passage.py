@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-import regex
-
 from drag_graph.ports.privacy import Finding, Kept, texts_by_field
+from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.spans import Span
 
-_BORDER = regex.compile(
+_BORDER = Pattern(
     r"(?<![\s.]\p{L})(?<!\b(?:Dr|Mr|Ms|Mrs|St|Prof|Sr|Jr|No|Nr|Apt|Av|Ave|Rd|ul|u|Str|str|vs|Inc|Ltd|Co|Corp))[.?!]+[\"'”’)]*\s+|:\s|;\s|\n|[()|]|\s(?=Please\b|My\b|Asked by\b)"
 )
-FIRST_PERSON = regex.compile(r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Ww]e['’]re|[Oo]ur|us)\b(?!\.)")
+FIRST_PERSON = Pattern(r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Ww]e['’]re|[Oo]ur|us)\b(?!\.)")
 _Item = TypeVar("_Item", Finding, Kept)
 
 

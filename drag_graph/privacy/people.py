@@ -6,6 +6,7 @@ import regex
 
 from drag_graph.ports.privacy import Kept
 from drag_graph.privacy.passage import Passage
+from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.public import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
 from drag_graph.privacy.spans import Span
 
@@ -19,14 +20,14 @@ _KIN = (
     r"nephew|niece|cousin|boyfriend|girlfriend|partner|fiancée?|friend|boss|manager|colleague|coworker|co-worker|neighbou?r|landlord|"
     r"roommate|flatmate|doctor|dentist|therapist|teacher|tutor|lawyer|client|patient|student|employee|assistant|guardian)"
 )
-_INTRODUCED = regex.compile(
+_INTRODUCED = Pattern(
     r"(?:(?i:\b(?:my|full|maiden|legal|real|given|family|account|user|patient(?:['’]s)?)\s+(?:full |maiden |first |last )?name"
     r"(?:\s+(?:on|in|of|for)\s+[\w\s]{1,30}?)?(?:\s+(?:is|was|reads)|\s*:)|\bname\s*:|\b(?:asked|posted|submitted|signed) by\s*:?|\bcall(?:s|ed)? me"
     r"|\bsigned,?|\bsincerely,|\bregards,|\byours,|\bcheers,|\bthanks,|\bthis is|\bI am|\bI['’]m|\bI,"
     rf"|\b(?:my|our)\s+(?:\w+\s+)?{_KIN},?))\s+(?:{_TITLE})?(?P<name>{NAME})"
 )
 """The asker's own words: whoever is named so is a person of the question."""
-_MENTIONED = regex.compile(
+_MENTIONED = Pattern(
     r"(?:(?i:\b(?:her|his|their|whose|the)\s+(?:full |maiden |first |last )?name\s+(?:is|was)|\bname\s+is|\b(?:directed|written|sent|reported|filed|prepared|requested) by\s*:?"
     r"|\bdear|\bhi|\bhello|\bhey|\bcalled|\bnamed|\bhere is|\bon behalf of|\bbelong(?:s|ing) to|\bissued to|\bregistered (?:to|under)|\bin the name of|\baccount (?:holder|of)|\bcare of|\bc/o"
     r"|\battn:?|\bcontact|\bask for|\bspeak (?:to|with)|\b(?:correct|change) it to"
@@ -34,67 +35,67 @@ _MENTIONED = regex.compile(
     rf"\s+(?:{_TITLE})?(?P<name>{NAME})"
 )
 """Words that name somebody, perhaps a figure of an exam: a single name is not enough there."""
-_LOWER_INTRODUCED = regex.compile(
+_LOWER_INTRODUCED = Pattern(
     rf"(?i:\bmy (?:full )?name is|\bfollow up with|\bthis is my (?:friend|colleague))\s+(?P<name>{_ANY_CASE})"
 )
-_LOWER_REST = regex.compile(r"(?i)\s+(?:and|in|from|at|is|was|but|who|i|with|please|on|can|could)\b.*", regex.DOTALL)
-_WITH_AGE = regex.compile(
+_LOWER_REST = Pattern(r"(?i)\s+(?:and|in|from|at|is|was|but|who|i|with|please|on|can|could)\b.*", regex.DOTALL)
+_WITH_AGE = Pattern(
     rf"(?P<name>{NAME})\s*(?:,\s*(?:an?\s+)?|\(\s*|\s+is\s+(?:an?\s+)?|\s+aged?\s+)(?:aged?\s+)?\d{{1,3}}(?=\)|\s*[-–]?\s*(?:years?|yrs?|y/?o|months?)\b|,)"
 )
-_AGE_BEFORE = regex.compile(
+_AGE_BEFORE = Pattern(
     rf"(?i:\b\d{{1,3}}[-\s]year[-\s]olds?\s+(?:(?!(?:from|of|in|at|near|to)\b)\w+\s+){{0,3}}?)(?:named\s+|called\s+)?(?P<name>{NAME})"
 )
-_OWNED = regex.compile(
+_OWNED = Pattern(
     rf"(?P<name>{NAME})['’]s\s+(?i:(?:\w+\s+)?(?:ssn|social security|passport|driver|licen[cs]e|account|e-?mail|phone|address|aadhaa?r|pan|salary|password|medical|credit|bank|insurance|employee|case file|tax|birthday|date of birth|diagnosis|kid|wife|husband|son|daughter|mother|father))\b"
 )
-_LIVES = regex.compile(
+_LIVES = Pattern(
     rf"(?P<name>{NAME})\s+(?i:(?:currently |now )?(?:lives|resides|works|is from|is (?:living|staying|based)|was born|moved|born))\b|(?P<name>{NAME}),\s+(?i:born)\b|(?P<name>{NAME})\s+here[,.]"
 )
-_TITLED = regex.compile(rf"\b{_TITLE}(?P<name>{NAME})")
-_FULL_WITH_INITIAL = regex.compile(
+_TITLED = Pattern(rf"\b{_TITLE}(?P<name>{NAME})")
+_FULL_WITH_INITIAL = Pattern(
     rf"\b(?P<name>(?![AI][^\S\n]){_PART}(?:[^\S\n]\p{{Lu}}\.?){{1,2}}[^\S\n](?:{_PARTICLE}[^\S\n]+)?\p{{Lu}}\p{{Ll}}[\p{{L}}\p{{M}}'’-]+)"
 )
-_FULL = regex.compile(rf"(?<![\p{{L}}\p{{N}}])(?P<name>{_PART}[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART})(?![\p{{L}}\p{{N}}@])")
-_SPEAKER = regex.compile(rf"(?m)^(?P<name>{_PART}(?:\s{_PART})?):\s(?=\S)")
-_ADDRESSED = regex.compile(
+_FULL = Pattern(rf"(?<![\p{{L}}\p{{N}}])(?P<name>{_PART}[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART})(?![\p{{L}}\p{{N}}@])")
+_SPEAKER = Pattern(rf"(?m)^(?P<name>{_PART}(?:\s{_PART})?):\s(?=\S)")
+_ADDRESSED = Pattern(
     rf"(?:^|[.?!]\s+|,\s*)(?P<name>{_PART}),\s+(?i:can|could|would|will|please|do)\b|,\s(?P<name>{_PART})[!?](?=\s|$)"
 )
-_FOREIGN = regex.compile(
+_FOREIGN = Pattern(
     r"(?P<name>(?:[\p{Cyrillic}\p{Hebrew}\p{Arabic}\p{Armenian}\p{Georgian}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Thai}\p{M}]{2,}|\p{Greek}{3,})(?:[\s-](?:[\p{Cyrillic}\p{Hebrew}\p{Arabic}\p{Armenian}\p{Georgian}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Thai}\p{M}]{2,}|\p{Greek}{3,})){0,3}|[\p{Han}]{2,6}(?:[\s·・][\p{Han}]{1,4})?|[\p{Hiragana}\p{Katakana}・ー]{2,12}(?:\s[\p{Hiragana}\p{Katakana}]{2,8})?|\p{Hangul}{2,4}(?:\s\p{Hangul}{1,3})?)"
 )
-_IS_NAME_OF_THING = regex.compile(
+_IS_NAME_OF_THING = Pattern(
     r"(?i)^\s*(?:street|st|road|avenue|university|college|school|hospital|inc|ltd|corp|company|bank|group|orchestra|country club)\b"
 )
 _TIES = (
     (_INTRODUCED, "introduced"), (_LOWER_INTRODUCED, "introduced"), (_MENTIONED, "mentioned"), (_WITH_AGE, "with an age"),
     (_AGE_BEFORE, "with an age"), (_OWNED, "owner"), (_LIVES, "resident"),
 )  # fmt: skip
-_LIST = regex.compile(
+_LIST = Pattern(
     rf"(?P<first>{_PART}(?:[^\S\n]{_PART})?)(?:(?:,[^\S\n](?:and[^\S\n])?|[^\S\n](?:and|&)[^\S\n])(?P<next>{_PART}(?:[^\S\n]{_PART})?))+"
 )
-_HEADLINE = regex.compile(rf"(?:\A|\n)[>\s]*(?P<name>{_PART}(?:[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART}){{1,3}})[^\S\n]*(?=\n)")
+_HEADLINE = Pattern(rf"(?:\A|\n)[>\s]*(?P<name>{_PART}(?:[^\S\n](?:{_PARTICLE}[^\S\n])?{_PART}){{1,3}})[^\S\n]*(?=\n)")
 _LONG_LIST = 3
-_REPORTING = regex.compile(
+_REPORTING = Pattern(
     rf"(?:\b(?:said|says|replied|shouted|whispered)\s+(?:to\s+)?(?P<name>{NAME})|(?P<name>{NAME}),?\s+(?:said|says|replied|told|lives|works))\b"
 )
-_SUBJECT = regex.compile(
+_SUBJECT = Pattern(
     rf"(?:^|[.?!\n]\s+)(?P<name>{_PART}(?:\s{_PART})?)\s(?=(?:is|was|has|had|began|started|lives|works|wants|went|said)\b)"
 )
-_PRONOUN = regex.compile(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]er|[Hh]is)\b")
-_CITED = regex.compile(
+_PRONOUN = Pattern(r"\b(?:[Hh]e|[Ss]he|[Hh]im|[Hh]er|[Hh]is)\b")
+_CITED = Pattern(
     r"(?i)^(?:['’]s\s+(?:\w+\s+)?(?:argument|view|views|theory|account|article|study|studies|work|book|novel|poem|play|essay|paper|claim|concept|idea|"
     r"notion|definition|analysis|research|experiment|painting|symphony|opera|film|song)\b|,?\s+(?:argue|claim|suggest|propose|believe|maintain|define|coin|"
     r"studied|conducted|theorize|theorise|hypothesize|discover|invent|wrote|painted|composed|developed|formulated|criticize|criticise|contend|hold)\p{L}*\b|\s+\((?:1[0-9]|20)\d\d)"
     r"|,\s+[^\n]{0,160}\b1[0-9]\d\d\b"
 )
 """What follows the name of an author, of whom a question asks what is published."""
-_CITED_BEFORE = regex.compile(
+_CITED_BEFORE = Pattern(
     r"(?:[Aa]ccording to(?: \p{L}+){0,4}|\b(?:philosopher|composition|poem|novel|play|epic|book|painting|film|author|poet|composer))\s$"
 )
-_SENTENCE_END = regex.compile(r"\n|(?<=\p{L}{2})[.?!]\s")
-_REST_OF_WORD = regex.compile(r"[\p{L}\p{M}]+|-\p{L}[\p{L}\p{M}]*")
-_AGE_AFTER = regex.compile(r"(?i)\s*\(?\d{1,3}\s*[-–]?\s*(?:years?|yrs?|y/?o)\b")
-_EDGE = regex.compile(rf"^(?i:{_TITLE.replace(chr(92) + 'b', '')})|['’]s?$|[\s,.]+$")
+_SENTENCE_END = Pattern(r"\n|(?<=\p{L}{2})[.?!]\s")
+_REST_OF_WORD = Pattern(r"[\p{L}\p{M}]+|-\p{L}[\p{L}\p{M}]*")
+_AGE_AFTER = Pattern(r"(?i)\s*\(?\d{1,3}\s*[-–]?\s*(?:years?|yrs?|y/?o)\b")
+_EDGE = Pattern(rf"^(?i:{_TITLE.replace(chr(92) + 'b', '')})|['’]s?$|[\s,.]+$")
 
 
 SHORTEST = 2
@@ -221,7 +222,7 @@ def _is_name(name: str) -> bool:
     return may_be_a_name(name) and plain not in words() and plain not in countries() and not _NATION.fullmatch(plain)
 
 
-_NATION = regex.compile(
+_NATION = Pattern(
     r"(?:\w+(?:ish|ese|ian|ean|ans?|i)|german|french|dutch|greek|swiss|czech|thai|welsh|irish|catholic|christian|muslim|jewish|hindu|buddhist|sorry|glad|ceo|cfo|cto|hr|it|md|phd)"
 )
 

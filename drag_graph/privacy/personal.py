@@ -6,6 +6,7 @@ import regex
 
 from drag_graph.ports.privacy import Kept
 from drag_graph.privacy.passage import FIRST_PERSON, Passage
+from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.public import folded, is_place, jobs, words
 from drag_graph.privacy.spans import Span
 
@@ -14,21 +15,21 @@ DATE = (
     rf"(?:\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}(?:[T\s]\d{{2}}:\d{{2}}(?::\d{{2}})?)?|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH},?\s+\d{{4}}"
     rf"|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}|\d{{1,2}}[\s-]{_MONTH}[\s-]\d{{2,4}})"
 )
-_BORN = regex.compile(
+_BORN = Pattern(
     rf"(?i)\b(?:born(?: on| in)?|birth ?date|date of birth|d\.?o\.?b\.?|birthday|birth)(?:[^\d\n]{{0,25}}?)(?P<date>{DATE}|(?<=born in\s|born\s)\d{{4}}\b)"
 )
-_DATE = regex.compile(rf"(?i)(?<![\w./-]){DATE}(?![\w/-])")
-_YEAR = regex.compile(r"(?<![\w.,$€£-])(?:1[5-9]|20)\d\d(?![\w%-]|[.,]\d)")
-_AGE = regex.compile(
+_DATE = Pattern(rf"(?i)(?<![\w./-]){DATE}(?![\w/-])")
+_YEAR = Pattern(r"(?<![\w.,$€£-])(?:1[5-9]|20)\d\d(?![\w%-]|[.,]\d)")
+_AGE = Pattern(
     r"(?i)\b(?P<age>\d{1,3})(?=[\s-]*(?:years?|yrs?)[\s-]*(?:old|of age)?\b|\s*y/?o\b)|\b(?:aged?|turn(?:ed|s|ing)?|age of|age is|age:)\s+(?P<age>\d{1,3})\b(?!\s*(?:%|percent|kg|mg|km|miles|dollars))|(?<=,\s)(?P<age>\d{2})(?=,\s+(?:from|of|a|an|who|living|lives)\b)"
 )
-_WORK = regex.compile(
+_WORK = Pattern(
     r"(?i:\b(?:works?|working|worked|employed|job|position|internship|interned|hired|a year|spent \w+ years?)\s+(?:for|at|by|with)\s+(?:the\s+)?)(?P<org>{ORG})".replace(
         "{ORG}",
         r"[\p{Lu}\d](?:[\p{L}\p{N}&'’-]|\.(?=\p{L}))*(?:(?:,?[^\S\n](?:of|and|&|for|the)[^\S\n]|,?[^\S\n])[\p{Lu}\d&](?:[\p{L}\p{N}&'’-]|\.(?=\p{L}))*){0,5}",
     )
 )
-_FIRM = regex.compile(
+_FIRM = Pattern(
     r"(?:\p{Lu}[\p{L}\p{M}\p{N}&'’-]*[^\S\n]+(?:(?:&|and|of)[^\S\n]+)?){1,4}(?:GmbH|Ltd|Limited|Inc|LLC|LLP|PLC|Corp|Corporation|AG|SA|SpA|BV|AB|Oy|Co)\b\.?"
 )
 _GAP = r"[^\S\n]"
@@ -37,29 +38,29 @@ _CAPITALS = (
     rf"(?:(?:St|Ste|Mt|Ft)\.{_GAP})?{_CAPITAL}(?:(?:,?{_GAP}(?:of|and|&|for|the|de|la|del|di|am|an|der|upon|on|sur){_GAP}|{_GAP}"
     rf"|,{_GAP}(?=(?:Inc|Ltd|LLC|Co|Corp|GmbH)\b))[\p{{Lu}}\d&](?:[\p{{L}}\p{{M}}\p{{N}}&'’-]|\.(?=\p{{L}}))*){{0,5}}"
 )
-_FROM = regex.compile(
+_FROM = Pattern(
     rf"(?i:\bfrom|\bat|\bof|\bin|\bnear|\bto|\baround|\bvia)\s+(?:the\s+)?(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"
 )
-_AFTER_STREET = regex.compile(
+_AFTER_STREET = Pattern(
     rf"^(?P<sep>,[^\S\n]+(?:in\s+)?|[^\S\n]+in\s+)(?P<place>(?:\d{{4,6}}\s+)?{_CAPITALS}(?:,\s+{_CAPITALS})?)"
 )
-_LIVING = regex.compile(
+_LIVING = Pattern(
     rf"(?i:\b(?:writing|calling|posting|liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing)|based|born|raised|grew up|moved(?: here)?|stay(?:s|ed|ing)?|settled|located|home ?town|home city|i['’]m|i am|travel(?:l?ing|s)?|visit(?:ing)?|com(?:e|es|ing)|fly(?:ing)?|here|support\s+\w+)(?:\s+back)?(?:\s+(?:in|at|to|from|near|outside|around|is))+\s+(?:the\s+)?(?:city of\s+|town of\s+|village of\s+)?|\bhome ?(?:town|city)(?: is|:)?\s+)"
     rf"(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"
 )
 _JOB_WORD = r"[\p{L}][\p{L}'’/&-]*"
-_JOB = regex.compile(
+_JOB = Pattern(
     rf"(?i:\b(?:as an?|i am an?|i['’]m an?|i work as an?|works? as an?|working as an?|worked as an?|employed as an?|job:?(?: is)?(?: an?)?|occupation:?(?: is)?|profession:?(?: is)?|my job is(?: an?)?)\s+)(?P<job>{_JOB_WORD}(?:,?[^\S\n](?:and[^\S\n])?{_JOB_WORD}){{0,4}})"
 )
-_APPOSED = regex.compile(
+_APPOSED = Pattern(
     rf"^(?:,|\s*\n+|\s+\()\s*(?:(?:an?|the|our|their)\s+)?(?P<job>{_JOB_WORD}(?:,?[^\S\n](?:and[^\S\n])?{_JOB_WORD}){{0,4}})"
 )
-_EMPLOYED = regex.compile(r"^,\s+(?:an?\s+|the\s+)?(?P<job>\p{L}[^,.()\n\d]{2,45}?)\s+(?:at|for|with)\s+(?=[\p{Lu}\d])")
-_NAMED_JOB = regex.compile(rf"(?i:\bas an?\s+)(?P<job>{_JOB_WORD}(?:\s{_JOB_WORD}){{0,4}}?)\s+(?:named|called)\s+(?=\p{{Lu}})")
-_JOB_ENDING = regex.compile(
+_EMPLOYED = Pattern(r"^,\s+(?:an?\s+|the\s+)?(?P<job>\p{L}[^,.()\n\d]{2,45}?)\s+(?:at|for|with)\s+(?=[\p{Lu}\d])")
+_NAMED_JOB = Pattern(rf"(?i:\bas an?\s+)(?P<job>{_JOB_WORD}(?:\s{_JOB_WORD}){{0,4}}?)\s+(?:named|called)\s+(?=\p{{Lu}})")
+_JOB_ENDING = Pattern(
     r"(?:ologist|ographer|ician|urist|chemist|stylist|worker|maker|keeper|smith|monger|wright|(?:sales|crafts|police|business)\w+|staff|faculty)$"
 )
-_BEFORE = regex.compile(rf"(?P<job>(?:{_JOB_WORD}\s){{0,3}}{_JOB_WORD})\s+(?:named\s+|called\s+)?$")
+_BEFORE = Pattern(rf"(?P<job>(?:{_JOB_WORD}\s){{0,3}}{_JOB_WORD})\s+(?:named\s+|called\s+)?$")
 
 
 class Personal:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import regex
 
+from drag_graph.privacy.patterns import Pattern
+
 DATA = Path(__file__).parent / "data"
-EPONYM = regex.compile(
+EPONYM = Pattern(
     r"(?:['’]s?)?(?:[-–\s]+(?:\p{Lu}[\p{L}-]+[-–\s]+)?)(?:disease|syndrome|sign|test|law|laws|theorem|theory|principle|equation|constant|effect|model|"
     r"rule|index|scale|score|method|reaction|operation|procedure|fracture|palsy|tumou?r|lymphoma|sarcoma|carcinoma|cell|cells|"
     r"body|bodies|duct|tube|tubes|canal|node|nodes|ligament|triangle|space|pouch|line|lines|point|maneuver|manoeuvre|reflex|phenomenon|"
@@ -20,11 +22,11 @@ EPONYM = regex.compile(
     flags=regex.IGNORECASE,
 )
 """What makes the surname before it the name of a thing, as in "Parkinson's disease"."""
-THING = regex.compile(
+THING = Pattern(
     r"(?i)(?:['’]s?)?\s(?:disease|syndrome|sign|law|theorem|equation|effect|belts?|model|theory|paradox|principle|hypothesis|concept)\b"
 )
 """What makes even a full name the name of a thing."""
-NOT_A_NAME = regex.compile(
+NOT_A_NAME = Pattern(
     r"(?i)\b\p{L}{3,}(?:tion|sion|ness|ase|ases|itis|osis|oses|emia|aemia|oma|omas|pathy|plasia|trophy|mycin|cillin|azole|idine|"
     r"olol|pril|statin|phylline|coccus|cocci|bacter|bacteria|viridae|virus|idae|aceae|phyta|mycetes|ism|istic|ology|graphy|metry|"
     r"scopy|ectomy|otomy|ostomy|uria|algia|rrhea|rrhoea|philia|phobia|genesis|lysis|tensin|kinin|globulin|amine|oxide|chloride|"
@@ -32,8 +34,8 @@ NOT_A_NAME = regex.compile(
 )
 LONGEST_NAME = 60
 LONGEST_ABBREVIATION = 5
-_ABBREVIATION = regex.compile(r"(?:\p{Lu}\p{Ll}?\p{Lu}|\p{Lu}\p{Ll}\p{Ll}?\p{Lu}|\p{Ll}+\p{Lu})\p{L}?$")
-_INITIAL = regex.compile(r"\p{Lu}\.?$")
+_ABBREVIATION = Pattern(r"(?:\p{Lu}\p{Ll}?\p{Lu}|\p{Lu}\p{Ll}\p{Ll}?\p{Lu}|\p{Ll}+\p{Lu})\p{L}?$")
+_INITIAL = Pattern(r"\p{Lu}\.?$")
 
 
 def folded(text: str) -> str:

@@ -22,13 +22,14 @@ from presidio_analyzer.predefined_recognizers import (
     SgFinRecognizer,
 )
 
+from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.spans import Span
 
-_compile = partial(regex.compile, flags=regex.IGNORECASE)
+_compile = partial(Pattern, flags=regex.IGNORECASE)
 EMAIL = _compile(
     r"(?<![\w.+-])[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]{0,63}[\p{L}\p{N}_+-]@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62})?\.)+\p{L}{2,24}\b"
 )
-PHONE = regex.compile(
+PHONE = Pattern(
     r"(?<![\w.+/-])(?<!\d,)(?:"
     r"\+\d{1,3}(?:[\s./-]?\(?\d{1,6}\)?){2,7}"  # +45 12 34 56 78
     r"|00\d{1,3}[\s.-](?:\(?\d{1,6}\)?[\s./-]?){2,6}\d"
@@ -37,26 +38,26 @@ PHONE = regex.compile(
     r"|0\d{2,4}[\s-]\d{3,4}[\s-]\d{3,4}"
     r")(?![\w/]|[.,]\d|-\w*\d)"
 )
-LOOSE_PHONE = regex.compile(r"(?<![\p{L}\p{N}.,$€£-])\(?\d{2,5}\)?(?:[ -]\d{2,5}){1,4}(?![\p{L}\p{N}:-]|[.,]\d|\s?%)")
-NO_PHONE = regex.compile(r"\d{4}-\d\d-\d\d|(?:1\d|20)\d\d[ -](?:1\d|20)\d\d|\d{5}-\d{3,4}")
+LOOSE_PHONE = Pattern(r"(?<![\p{L}\p{N}.,$€£-])\(?\d{2,5}\)?(?:[ -]\d{2,5}){1,4}(?![\p{L}\p{N}:-]|[.,]\d|\s?%)")
+NO_PHONE = Pattern(r"\d{4}-\d\d-\d\d|(?:1\d|20)\d\d[ -](?:1\d|20)\d\d|\d{5}-\d{3,4}")
 DIGITS_OF_A_PHONE = range(7, 17)
-SECRET = regex.compile(
+SECRET = Pattern(
     r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_\w{40,}|\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{20,}"
     r"|\bxox[abprs]-[A-Za-z0-9-]{10,}|\bAIza[0-9A-Za-z_-]{35}\b|\bhf_[A-Za-z0-9]{30,}|\bglpat-[\w-]{20,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{5,}|-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----)?"
 )
-SSN = regex.compile(r"(?<![\w-])(?!000|666)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
-NINO = regex.compile(r"\b(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z](?:\s?\d{2}){3}\s?[A-D]\b")
+SSN = Pattern(r"(?<![\w-])(?!000|666)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
+NINO = Pattern(r"\b(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z](?:\s?\d{2}){3}\s?[A-D]\b")
 URL = _compile(r"\bhttps?://[^\s<>\"'()]+|\bwww\.[\w-]+(?:\.[\w-]+)+(?:/[^\s<>\"'()]*)?")
 COORDINATES = _compile(
     r"(?<![\w.])[-+]?\d{1,2}\.\d{3,}°?\s*[NS]?\s*[,;/]\s*[-+]?\d{1,3}\.\d{3,}°?\s*[EW]?(?![\w.]*\d)"
     r"|\d{1,3}°\s?\d{1,2}['′]\s?(?:\d{1,2}(?:\.\d+)?[\"″]\s?)?[NS]\W{0,3}\d{1,3}°\s?\d{1,2}['′]\s?(?:\d{1,2}(?:\.\d+)?[\"″]\s?)?[EW]\b"
 )
-CARD = regex.compile(r"(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){8,15}(?![\w-]|\.\d)")
-IPV4 = regex.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
-IPV6 = regex.compile(r"(?<![\w:])(?:[0-9A-Fa-f]{1,4}:|:){2,7}[0-9A-Fa-f:]*[0-9A-Fa-f](?![\w:])")
-MAC = regex.compile(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
-VIN = regex.compile(r"\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-HJ-NPR-Z0-9]{9}[A-HJ-NPR-Z0-9]{2}\d{6}\b")
+CARD = Pattern(r"(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){8,15}(?![\w-]|\.\d)")
+IPV4 = Pattern(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
+IPV6 = Pattern(r"(?<![\w:])(?:[0-9A-Fa-f]{1,4}:|:){2,7}[0-9A-Fa-f:]*[0-9A-Fa-f](?![\w:])")
+MAC = Pattern(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
+VIN = Pattern(r"\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-HJ-NPR-Z0-9]{9}[A-HJ-NPR-Z0-9]{2}\d{6}\b")
 
 _PLAIN = (
     (EMAIL, "EMAIL"),
@@ -66,7 +67,7 @@ _PLAIN = (
     (NINO, "NATIONAL_ID"),
     (MAC, "MAC_ADDRESS"),
 )
-_MANY_DIGITS = regex.compile(r"\d(?:[\s.-]?[\dA-Z]){7,}|\b[13][1-9A-HJ-NP-Za-km-z]{25,}|\bbc1\w{11,}")
+_MANY_DIGITS = Pattern(r"\d(?:[\s.-]?[\dA-Z]){7,}|\b[13][1-9A-HJ-NP-Za-km-z]{25,}|\bbc1\w{11,}")
 
 
 class StructuredDetector:

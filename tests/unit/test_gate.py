@@ -4,6 +4,8 @@ import base64
 import json
 import threading
 import time
+from importlib import import_module
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -14,6 +16,7 @@ from drag_graph.ports.gate import WITHHELD
 from drag_graph.ports.privacy import Finding, Kept, Rewritten
 from drag_graph.privacy.gate import PrivacyGate
 from drag_graph.privacy.guarded import GuardedRewriter
+from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.preview import entries, totals
 from drag_graph.providers.away import is_local
 from drag_graph.providers.client import Server, complete
@@ -154,6 +157,41 @@ def test_a_detector_that_hangs_holds_nobody_up():
     with pytest.raises(Withheld, match="in time"):
         gate.outgoing({"input": ["text"]})
     assert time.monotonic() - began < 5
+
+
+ENDLESS = Pattern(r"^(?:a|aa|(?:aaa)+)*\bq", limit=0.8)
+"""Takes longer than anybody waits, with every letter."""
+ENDLESS_TEXT = "a" * 60 + "cq"
+
+
+def test_a_pattern_that_never_ends_holds_nobody_up_and_gives_up_itself():
+    rewriter = ToldRewriter(TOLD)
+    gate = gate_of(rewriter, deadline=0.2)
+    sound, ended = rewriter.rewrite, threading.Event()
+
+    def endless(question, options):
+        try:
+            ENDLESS.search(ENDLESS_TEXT)
+        except TimeoutError:
+            ended.set()
+            raise
+        return sound(question, options)
+
+    rewriter.rewrite = endless
+    with pytest.raises(Withheld, match="in time"):
+        gate.asked(the_query())
+    assert not ended.is_set()
+    rewriter.rewrite = sound
+    assert gate.asked(the_query()).options[1] == "the aunt of Person A", "others are held up"
+    assert ended.wait(10)
+
+
+def test_every_pattern_of_a_rule_gives_up_in_time():
+    for name in ("addresses", "detect", "generalise", "labelled", "passage", "people", "personal", "public", "structured"):
+        source = Path(import_module(f"drag_graph.privacy.{name}").__file__).read_text(encoding="utf-8")
+        assert "Pattern(" in source
+        assert "regex.compile" not in source
+        assert "re.compile" not in source
 
 
 ENCODINGS = {

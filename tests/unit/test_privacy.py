@@ -209,6 +209,18 @@ def test_what_stays_is_told_with_its_reason(standard):
     assert [(item.type, item.why) for item in kept] == [("PERSON", "the person is known to the public")]
 
 
+def test_a_word_without_an_end_is_not_shown_to_the_model(standard, monkeypatch):
+    """Its tokenizer takes 30 s for 20,000 characters, in which nobody else gets to work: no deadline would hold."""
+    seen = []
+    detectors = standard._detectors
+    model = detectors._model
+    monkeypatch.setattr(detectors, "_model", lambda text: seen.append(text) or model(text))
+    question = "'s" * 300 + " My colleague Oddvar Kvisle asks why."
+    assert found(standard, question, ()) == {("PERSON", "Oddvar Kvisle")}
+    assert [len(text) for text in seen[:1]] == [len(question)]
+    assert max(len(word) for text in seen for word in text.split()) < 500
+
+
 def test_an_age_goes_in_strict(strict):
     assert ("AGE", "54") in found(strict, "A 54-year-old man has chest pain. What is the most likely diagnosis?")
 
