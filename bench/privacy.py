@@ -2,12 +2,16 @@
 
     python bench/privacy.py --data FOLDER [--set NAME ...] [--level standard|strict] [--half dev|held-out|all] [--limit N]
     python bench/privacy.py --data FOLDER --injected FILE    (what bench/inject.py writes)
+    python bench/privacy.py --data FOLDER --model FILE.gguf --minutes 15    (the paper's way alone, on pii_mmlu_constructed)
 
 FOLDER holds the sets with marked spans (pii_mmlu_constructed, pii_presidio_synth, pii_nannigalaxy, pii_wnut17_ner) and clean
 questions with options (mmlu, arc_challenge, medmcqa, medqa_us). A span counts as covered where findings cover all its letters
 and digits and no replacement repeats it (but for a number: 59 becomes "50 to 59"). Precision is the share of findings that
 touch a marked span. Beside it stands Presidio with the same model of spaCy, out of the box, dates and nationalities not
 counted (`--no-baseline` leaves it out). Intervals are Wilson's, 95 %.
+
+`--model` asks a model that follows instructions to write each question anew without private details, and does nothing else.
+There a span counts as gone where its words are not in the rewriting.
 
 A row is of the development half where the last bit of the SHA-256 of its id is 0: rules were chosen on that half alone.
 """
@@ -16,6 +20,7 @@ import argparse
 import hashlib
 import importlib.util
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -104,11 +109,15 @@ def recall(name: str, rows: list[dict[str, Any]], find: Finder) -> None:
         for span in row["pii_spans"]:
             total[span["type"]] += 1
             covered[span["type"]] += is_covered(span, row["question"], cuts)
+    by_kind(name, total, covered)
+    print(f"| {name} | precision of findings | {findings} | {share(right, findings)} |")
+
+
+def by_kind(name: str, total: Counter[str], part_of: Counter[str]) -> None:
     groups = [("all", lambda _: True), *GROUPS.get(name, []), *((kind, kind.__eq__) for kind, _ in total.most_common())]
     for group, belongs in groups:
-        part, whole = (sum(count for kind, count in some.items() if belongs(kind)) for some in (covered, total))
+        part, whole = (sum(count for kind, count in some.items() if belongs(kind)) for some in (part_of, total))
         print(f"| {name} | {group} | {whole} | {share(part, whole)} |")
-    print(f"| {name} | precision of findings | {findings} | {share(right, findings)} |")
 
 
 def unchanged(name: str, rows: list[dict[str, Any]], find: Finder) -> None:
@@ -130,6 +139,49 @@ def costs(rewriter: Rewriter, rows: list[dict[str, Any]]) -> None:
     print(f"| processor time | ms a KB of checked text | {len(text) // 1024} | {1000 * a_kb:.2f} |")
 
 
+PAPER = (
+    "Rewrite the question so that it has no personal information: no names, places of living, employers, jobs, ages, dates of "
+    "birth, addresses, telephone numbers, e-mail addresses, user names or other identifiers of a person. Keep everything else, "
+    "so that the question has the same answer. Reply with the rewritten question alone."
+)
+
+
+def by_model_alone(rows: list[dict[str, Any]], model: str, minutes: float) -> None:
+    """Print how many of the marked spans are gone from what the model makes of the questions."""
+    from drag_graph.providers.client import complete
+    from drag_graph.providers.gguf import chat_server
+
+    name, server = chat_server(model, 600.0)
+    total: Counter[str] = Counter()
+    gone: Counter[str] = Counter()
+    kept = words = asked = 0
+    began = time.monotonic()
+    for row in rows:
+        if time.monotonic() - began > 60 * minutes:
+            break
+        messages = [{"role": "system", "content": PAPER}, {"role": "user", "content": row["question"]}]
+        text = complete(server, messages, temperature=0, max_tokens=400).text.casefold()
+        asked += 1
+        for span in row["pii_spans"]:
+            total[span["type"]] += 1
+            gone[span["type"]] += row["question"][span["start"] : span["end"]].casefold() not in text
+        clean = set(re.findall(r"\w+", without(row).casefold()))
+        words += len(clean)
+        kept += len(clean & set(re.findall(r"\w+", text)))
+    print(f"\n{name} alone, asked to rewrite; questions: {asked}\n\n| set | what | n | % |\n|---|---|---|---|")
+    by_kind("pii_mmlu_constructed", total, gone)
+    print(f"| pii_mmlu_constructed | other words of the question that are kept | {words} | {share(kept, words)} |")
+    print(f"| | seconds a question | {asked} | {(time.monotonic() - began) / max(asked, 1):.1f} |")
+
+
+def without(row: dict[str, Any]) -> str:
+    """Return a question without its marked spans."""
+    text = row["question"]
+    for span in sorted(row["pii_spans"], key=lambda span: -span["start"]):
+        text = text[: span["start"]] + text[span["end"] :]
+    return str(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
@@ -139,7 +191,12 @@ def main() -> None:
     parser.add_argument("--half", choices=["dev", "held-out", "all"], default="all")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--no-baseline", action="store_true")
+    parser.add_argument("--model")
+    parser.add_argument("--minutes", type=float, default=15.0)
     given = parser.parse_args()
+    if given.model:
+        by_model_alone(read(given.data / "pii_mmlu_constructed.jsonl", given.half, given.limit), given.model, given.minutes)
+        return
     rewriter = local_rewriter(given.level)
     finders = {rewriter.version: ours(rewriter)}
     if not given.no_baseline:
