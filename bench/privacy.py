@@ -149,9 +149,9 @@ PAPER = (
 def by_model_alone(rows: list[dict[str, Any]], model: str, minutes: float) -> None:
     """Print how many of the marked spans are gone from what the model makes of the questions."""
     from drag_graph.providers.client import complete
-    from drag_graph.providers.gguf import chat_server
+    from drag_graph.providers.gguf import chat_server, recorded_name
 
-    name, server = chat_server(model, 600.0)
+    name, server = recorded_name(model), chat_server(model, 600.0)
     total: Counter[str] = Counter()
     gone: Counter[str] = Counter()
     kept = words = asked = 0

@@ -36,7 +36,7 @@ AuditFormat = Annotated[Literal["table", "json", "prov", "html"], typer.Option("
 ShowFormat = Annotated[Literal["table", "text", "json", "html"], typer.Option("--format", "-f", help="The form.")]
 
 
-@options.with_settings(*options.PANELS["Student"], "privacy", *options.PANELS["Store"], *TEACHER)
+@options.with_settings(*options.PANELS["Student"], *options.PANELS["Privacy"], *options.PANELS["Store"], *TEACHER)
 def ask(
     settings: "Settings",
     text: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,

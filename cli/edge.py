@@ -150,7 +150,7 @@ def traffic(settings: "Settings", json: options.Json = False) -> None:
 
 
 @app.command()
-@options.with_settings(*options.PANELS["Student"], "candidates", "privacy", *options.PANELS["Store"])
+@options.with_settings(*options.PANELS["Student"], "candidates", *options.PANELS["Privacy"], *options.PANELS["Store"])
 def calibrate(
     settings: "Settings",
     questions: Annotated[Path, typer.Argument(help="Questions with their right answers, as `distill` reads them.")],

@@ -16,7 +16,7 @@ from .output import OUTPUT_PANEL, Force, Output, written
 
 PANELS = {
     "Store": ("store", "namespace", "embedder"),
-    "Privacy": ("privacy",),
+    "Privacy": ("privacy", "rewriter", "rewriter_base_url"),
     "Teacher": (
         *("teacher", "teacher_base_url", "plan", "number_of_evidence", "blind", "extractor", "workers"),
         *("engine", "ray_address", "ray_processes", "budget_usd", "ledger"),
@@ -48,7 +48,7 @@ NAMES = {
 }
 """The names of a flag that is not just called as its setting is."""
 STORE = ("store", "namespace")
-DISTILLING = (*PANELS["Teacher"], "privacy", *PANELS["Graph"], *PANELS["Store"])
+DISTILLING = (*PANELS["Teacher"], *PANELS["Privacy"], *PANELS["Graph"], *PANELS["Store"])
 INGESTING = (
     *("document_extractor", "chunk_size", "teacher_base_url", "workers", "budget_usd", "ledger", "privacy"),
     *("strategy", "merge", "threshold"),

@@ -17,7 +17,7 @@ Level = Annotated[Literal["standard", "strict"], typer.Option("--level", help="W
 
 
 @app.command()
-@options.with_settings("namespace", "domain", to_file=True)
+@options.with_settings("namespace", "domain", "rewriter", "rewriter_base_url", to_file=True)
 def check(
     settings: "Settings",
     file: Annotated[Path, typer.Argument(help="Questions, as `distill` reads them; - is standard input.", show_default=False)],
@@ -35,6 +35,7 @@ def check(
       drag-graph privacy check questions.jsonl
       drag-graph privacy check questions.jsonl --level strict --why --page -o check.html
     """
+    from drag_graph.factories import make_reworder
     from drag_graph.privacy.opening import open_gate
     from drag_graph.privacy.preview import entries, totals
 
@@ -42,7 +43,7 @@ def check(
     from .distill import questions_of
 
     lines = list(questions_of(file, settings))
-    gate = open_gate(level)
+    gate = open_gate(level, reworder=make_reworder(settings))
     assert gate is not None
     found = list(entries(gate, lines, why=why))
     bad = [line for line in lines if line.query is None]

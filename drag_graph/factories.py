@@ -19,6 +19,7 @@ from drag_graph.settings import Privacy, Settings
 if TYPE_CHECKING:
     from drag_graph.edge.client import CloudClient
     from drag_graph.privacy.gate import PrivacyGate
+    from drag_graph.privacy.reworder import Reworder
     from drag_graph.privacy.vault import Vault
     from drag_graph.teachers.batch.teacher import BatchTeacher
     from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
@@ -97,12 +98,42 @@ def opened_gate(settings: Settings, *, keep: bool = True) -> Iterator["PrivacyGa
     """
     from drag_graph.privacy.opening import open_gate
 
-    gate = open_gate(settings.privacy or "off", settings.vault_path, keep=keep)
+    level = settings.privacy or "off"
+    reworder = make_reworder(settings) if level != "off" else None
+    gate = open_gate(level, settings.vault_path, keep=keep, reworder=reworder)
     try:
         yield gate
     finally:
         if gate is not None:
             gate.close()
+
+
+def make_reworder(settings: Settings) -> "Reworder | None":
+    """Return the model that words generalised questions anew, None where none is set.
+
+    Raises ConfigurationError where it is not on this machine.
+    """
+    from drag_graph import embedders
+    from drag_graph.privacy.reworder import Reworder
+    from drag_graph.providers.away import is_local
+    from drag_graph.providers.client import GGUF, Server
+
+    name = settings.rewriter.strip()
+    if not name:
+        return None
+    embedder = embedders.make_embedder(settings) if embedders.is_here(settings) else embedders.LexicalEmbedder()
+    if name.startswith(GGUF):
+        from drag_graph.providers.gguf import chat_server, recorded_name
+
+        file = name.removeprefix(GGUF)
+        return Reworder(recorded_name(file), lambda: chat_server(file, settings.teacher_timeout), embedder)
+    if not is_local(name, settings.rewriter_base_url):
+        hint = "Give gguf:FILE, ollama/NAME, or --rewriter-base-url with an address of this machine, such as http://127.0.0.1:8080/v1."
+        raise ConfigurationError(
+            f"the rewriter {name!r} is not on this machine: it would be sent what must not leave", hint=hint
+        )
+    server = Server(name, settings.rewriter_base_url, timeout=settings.teacher_timeout)
+    return Reworder(name, lambda: server, embedder)
 
 
 def asked_as(settings: Settings, input_id: str) -> frozenset[str]:

@@ -93,6 +93,11 @@ class Settings(BaseSettings):
         None, description="What is generalised first; by default standard where a model is not on this machine."
     )
 
+    rewriter: Place = Field(
+        "", description="A model of this machine that words generalised questions anew: gguf:FILE, ollama/NAME, or a name."
+    )
+    rewriter_base_url: BaseUrl = Field("", description="The rewriter's OpenAI-compatible server, on this machine.")
+
     # The embedder
     embedder: Place = Field("auto", description="auto, lexical, minilm, a folder, or a LiteLLM name.")
     embedder_base_url: BaseUrl = ""

@@ -19,6 +19,7 @@ from drag_graph.ports.privacy import Finding, Kept, Rewritten, texts_by_field
 from drag_graph.privacy.disguise import Reidentification
 from drag_graph.privacy.guarded import GuardedRewriter
 from drag_graph.privacy.outgoing import Outgoing, words_of
+from drag_graph.privacy.reworder import Reworder
 from drag_graph.privacy.vault import Original, Vault
 
 
@@ -31,6 +32,8 @@ class Admission:
     findings: tuple[Finding, ...] = ()
     kept: tuple[Kept, ...] = ()
     why: str = ""
+    call: str = ""
+    """What the vault keeps the call of a `Reworder` under."""
 
 
 class PrivacyGate:
@@ -40,9 +43,16 @@ class PrivacyGate:
     """
 
     def __init__(
-        self, detectors: GuardedRewriter, level: str = "standard", vault: Vault | None = None, *, keeps: bool = True
+        self,
+        detectors: GuardedRewriter,
+        level: str = "standard",
+        vault: Vault | None = None,
+        *,
+        keeps: bool = True,
+        reworder: Reworder | None = None,
     ) -> None:
         self._detectors = detectors
+        self._reworder = reworder
         self._keeps = keeps and vault is not None
         self._level = level
         self._vault = vault
@@ -52,8 +62,8 @@ class PrivacyGate:
 
     @property
     def fingerprint(self) -> str:
-        """The level and the detectors with their versions."""
-        return self._detectors.version
+        """The level, the detectors with their versions, and the model that words questions anew, if there is one."""
+        return self._detectors.version + (f"; reworded by {self._reworder.version}" if self._reworder else "")
 
     def disguise(self, asked: Query, given: Query | None = None) -> Disguise | None:
         """Return what was generalised for this question, as it was given now or first; None where nothing was."""
@@ -105,16 +115,32 @@ class PrivacyGate:
     def pass_through(self, query: Query) -> Admission:
         """Rewrite a question, and look at what came out as at what leaves."""
         try:
-            found = self._detectors.rewrite(query.text, query.options)
+            found, call = self._reworded(query.text, self._detectors.rewrite(query.text, query.options))
         except Withheld as error:
             return Admission(query, None, why=str(error))
-        told = Admission(query, None, found.findings, found.kept)
+        told = Admission(query, None, found.findings, found.kept, call=call)
         try:
             asked = _asked(query, found)
             self._check(query, found)
         except Withheld as error:
             return replace(told, why=str(error))
         return replace(told, asked=asked)
+
+    def _reworded(self, question: str, found: Rewritten) -> tuple[Rewritten, str]:
+        """Return the rewriting in the words of a model where these may be used, and what its call is kept under."""
+        if self._reworder is None:
+            return found, ""
+        call, mark, made = self._reworder.call(found.question), "", None
+        if self._vault is not None and self._keeps:
+            mark, made = self._vault.recorded(call)
+        if made is None:
+            made = self._reworder.ask(call, found.question)
+            if made is not None and mark and self._vault is not None:
+                self._vault.record(mark, made)
+        better = self._reworder.used(question, found, made["reply"]) if made else None
+        if better is None or self._detectors.rewrite(better.question, better.options).findings:
+            return found, mark
+        return better, mark
 
     def asked(self, query: Query) -> Query:
         """Return the question as it may be asked, and keep the original. Raises Withheld, and StoreUnfit for the vault."""
@@ -133,11 +159,12 @@ class PrivacyGate:
             kept=admission.kept,
             own_id=query.input_id,
             metadata=json.dumps(query.metadata, ensure_ascii=False),
+            call=admission.call,
         )
         if (
             self._vault is not None
             and self._keeps
-            and (admission.findings or admission.kept or query.input_id or query.metadata)
+            and (admission.findings or admission.kept or query.input_id or query.metadata or admission.call)
         ):
             self._vault.keep(admission.asked.id, query.namespace, original, self._level)
         return admission.asked

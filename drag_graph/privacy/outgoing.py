@@ -17,7 +17,7 @@ from drag_graph.errors import Withheld
 from drag_graph.ports.privacy import Finding, Kept
 from drag_graph.privacy.guarded import GuardedRewriter
 
-GENERAL = frozenset({"PLACE", "ORGANIZATION", "JOB", "DATE", "AGE"})
+GENERAL = frozenset({"PLACE", "ORGANIZATION", "JOB", "DATE", "AGE", "DETAIL"})
 """Types whose words are in texts about anything. They are looked for with the words beside them only."""
 LONG_WORD = 6
 """Letters from which a word of a name is looked for by itself: shorter ones (May, Will, Rose) are words of other texts."""

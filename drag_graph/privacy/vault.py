@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -27,6 +27,7 @@ BUSY_SECONDS = 30.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS originals (n INTEGER PRIMARY KEY, id TEXT NOT NULL, namespace TEXT NOT NULL, own_id_mark TEXT NOT NULL,
     fingerprint TEXT NOT NULL, content BLOB NOT NULL, UNIQUE (id, fingerprint));
+CREATE TABLE IF NOT EXISTS calls (mark TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -42,6 +43,8 @@ class Original:
     own_id: str = ""
     metadata: str = "{}"
     """A JSON document."""
+    call: str = ""
+    """What the call of the model that words questions anew is kept under, if one was asked."""
 
     @property
     def texts(self) -> dict[str, str]:
@@ -118,24 +121,41 @@ class Vault:
         """Return what was kept after the entry of this number (0: all), each with its number."""
         return self._read("WHERE n > ? ORDER BY n", (number,))
 
-    def erase(self, asked_ids: Collection[str]) -> int:
-        """Erase what was asked as these; return how much that was."""
+    def recorded(self, call: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+        """Return what this call of a model of this machine is kept under, and the call with its reply if it is kept."""
+        mark = self.mark(json.dumps(call, sort_keys=True))
         with self._rows() as rows:
+            found = rows.execute("SELECT content FROM calls WHERE mark = ?", (mark,)).fetchone()
+        return mark, json.loads(self._opened(found[0])) if found else None
+
+    def record(self, mark: str, call: Mapping[str, Any]) -> None:
+        """Keep a call with its reply."""
+        with self._rows() as rows:
+            content = self._fernet.encrypt(json.dumps(call).encode())
+            rows.execute("INSERT OR REPLACE INTO calls VALUES (?, ?)", (mark, content))
+
+    def erase(self, asked_ids: Collection[str]) -> int:
+        """Erase what was asked as these, with the calls about it; return how much that was."""
+        calls = {original.call for id_ in asked_ids for original in self.originals(id_)}
+        with self._rows() as rows:
+            rows.executemany("DELETE FROM calls WHERE mark = ?", [(call,) for call in calls])
             return sum(rows.execute("DELETE FROM originals WHERE id = ?", (id_,)).rowcount for id_ in asked_ids)
 
     def _read(self, where: str, values: Sequence[object]) -> list[tuple[int, Original]]:
-        from cryptography.fernet import InvalidToken
-
         if self._connection is None:
             return []
         with self._rows() as rows:
             found = rows.execute(f"SELECT n, content FROM originals {where}", values).fetchall()  # noqa: S608 - fixed words
+        return [(n, _original(json.loads(self._opened(content)))) for n, content in found]
+
+    def _opened(self, content: bytes) -> bytes:
+        from cryptography.fernet import InvalidToken
+
         try:
-            return [(n, _original(json.loads(self._fernet.decrypt(content)))) for n, content in found]
-        except (InvalidToken, ValueError, TypeError, KeyError):
-            raise StoreUnfit(
-                f"the vault {self.path} is not of its key", hint="Put the key back that it was made with."
-            ) from None
+            return self._fernet.decrypt(content)
+        except InvalidToken:
+            hint = "Put the key back that it was made with."
+            raise StoreUnfit(f"the vault {self.path} is not of its key", hint=hint) from None
 
     @contextmanager
     def _rows(self) -> Iterator[sqlite3.Connection]:
