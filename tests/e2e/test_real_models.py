@@ -5,9 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from drag_graph.factories import make_reworder
+from drag_graph.inputs import make_query
+from drag_graph.privacy.gate import PrivacyGate
+from drag_graph.privacy.guarded import GuardedRewriter
+from drag_graph.privacy.vault import Vault
 from drag_graph.providers.gguf import LlamaServer
+from drag_graph.settings import Settings
 from drag_graph.students.causal import CausalStudent
 from drag_graph.students.gguf import GgufModel
+from drag_graph.testing.rewriting import ToldRewriter
 from drag_graph.testing.students import StudentContract, make_prompt
 
 MODELS = Path("~/.cache/drag-graph/models").expanduser()
@@ -111,6 +118,24 @@ def test_likelihoods_are_those_of_transformers_with_the_same_weights():
     assert same >= 19
     assert sorted(differences)[10] < 0.5, differences
     assert max(differences) < 2.0, differences
+
+
+def test_a_real_rewriter_keeps_to_the_schema_and_makes_nothing_worse(tmp_path):
+    """Whether it finds anything is its own affair (docs/privacy.md); its words are used only where they pass the checks."""
+    told = ToldRewriter({"Zorblax Quenneville": ("PERSON", "Person A")})
+    reworder = make_reworder(Settings(rewriter=f"gguf:{QWEN}", embedder="minilm"))
+    asked = "Person A of Mistlethorpe measured 12.5 volts on the cell; which metal did Volta use?"
+    made = reworder.ask(reworder.call(asked), asked)
+    reply = json.loads(made["reply"])
+    assert set(reply) == {"question", "replacements"}
+    assert "12.5" in reply["question"]
+    gate = PrivacyGate(GuardedRewriter(told), vault=Vault(tmp_path / "x.vault"), reworder=reworder)
+    query = make_query(asked.replace("Person A", "Zorblax Quenneville"))
+    first = gate.asked(query)
+    assert "Quenneville" not in first.text
+    assert "12.5" in first.text
+    reworder.ask = lambda *_: pytest.fail("asked again")
+    assert gate.asked(query) == first
 
 
 def test_a_file_teaches_and_another_answers(cli, tmp_path):
