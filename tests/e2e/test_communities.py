@@ -157,3 +157,28 @@ def test_an_empty_store_has_none(cli, store, tmp_path):
         file.write('{"end": "drag-graph subgraphs", "subgraphs": 0}\n')
     assert cli("import", empty, "--store", store).code == 0
     assert "There are no communities" in cli("communities", "--store", store).out
+
+
+@pytest.mark.parametrize("store", ["embedded"], indirect=True)
+def test_documents_keep_their_communities_while_they_change_and_take_them_along(cli, store, tmp_path, monkeypatch):
+    monkeypatch.setenv("DRAG_GRAPH_STORE", str(store))
+    texts = {
+        "a.md": "Aspirin inhibits an enzyme. The enzyme produces prostaglandins. Aspirin reduces fever.\n",
+        "b.md": "The lazarus beetle eats moss. The lazarus beetle lives on Mount Obscure.\n",
+    }
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    assert cli("ingest", folder).code == 0
+    first = cli("communities", "--min-size", "2", "--json").json
+    (folder / "a.md").write_text(texts["a.md"].replace("reduces fever", "treats headaches"), encoding="utf-8")
+    assert cli("ingest", folder).code == 0
+    second = cli("communities", "--min-size", "2", "--json").json
+    assert (second["totals"]["made"], second["totals"]["summarised"]) == (0, 1)
+    assert {item["id"] for item in second["communities"]} == {item["id"] for item in first["communities"]}
+    (folder / "b.md").unlink()
+    assert cli("ingest", folder, "--sync").code == 0
+    (left,) = cli("communities", "--show", "--json").json["communities"]
+    assert "headaches" in left["summary"]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and BEETLE.encode() in path.read_bytes()]
