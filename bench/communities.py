@@ -1,6 +1,7 @@
 """Measure `drag-graph communities` on a generated graph: partition, storing, a second run, and calls after one source changed.
 
     python bench/communities.py [--sources 2000] [--edges 50] [--topics 200] [--store FILE|bolt://…] [--min-size 5]
+    python bench/communities.py --partition-only     # without a store: the partition, and what one edge less changes
 
 Each source has so many simple edges among things of a topic, one in ten to a thing of another topic; sources share their
 things by concepts, as after `link`. Summaries are by a stub that counts whom it is asked about, vectors by `lexical`. Neo4j's
@@ -11,11 +12,12 @@ import argparse
 import random
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from drag_graph.bootstrap import open_store
+from drag_graph.communities.matching import ids_of
 from drag_graph.communities.partition import WholeGraph, partition
 from drag_graph.communities.run import CommunityRun
 from drag_graph.communities.summarise import Summary
@@ -93,7 +95,11 @@ def main() -> None:
     parser.add_argument("--topics", type=int, default=200)
     parser.add_argument("--min-size", type=int, default=5)
     parser.add_argument("--store", default="")
+    parser.add_argument("--partition-only", action="store_true")
     arguments = parser.parse_args()
+    if arguments.partition_only:
+        measure_partition(arguments)
+        return
     with tempfile.TemporaryDirectory() as folder:
         place = arguments.store or str(Path(folder) / "graph.lbug")
         settings = load_settings({"store": place, "namespace": f"bench-{time.time_ns()}" if "://" in place else "default"})
@@ -138,6 +144,37 @@ def measure(store: GraphStore, arguments: argparse.Namespace) -> None:
     clock.told("100 searches")
     store.erase([graph.source_id for graph in graphs[:50]])
     clock.told("erasing 50 sources")
+
+
+def edges_of(arguments: argparse.Namespace) -> Iterator[LinkedEdge]:
+    """Yield the simple edges of all sources between things, as a store gives them after `link`."""
+    for number in range(arguments.sources):
+        graph = source(number, arguments.edges, arguments.topics, "default")
+        for item in graph.triples:
+            ends = (item.subject, item.subject, item.object, item.object)
+            said = (f"{item.subject} affects {item.object}", ("affects",), item.confidence, 1, ())
+            yield LinkedEdge(item.id, graph.source_id, *ends, *said, item.subject_id, item.object_id)
+
+
+def measure_partition(arguments: argparse.Namespace) -> None:
+    import igraph  # noqa: F401 - so that loading it is not measured
+
+    edges = list(edges_of(arguments))
+    clock, min_size = Clock(), arguments.min_size
+    whole = WholeGraph.of(edges)
+    clock.told(f"taking up {len(edges):,} edges")
+    parts = partition(whole, resolution=1.0, min_size=min_size)
+    clock.told(f"Leiden and merging: {len(parts)} communities of {len(whole.entities):,} things")
+    stored = [
+        Community(id_, part.content, entities=tuple(part.entities))
+        for id_, part in zip(ids_of(parts, [], "default"), parts, strict=True)
+    ]
+    hashes = {item.id: item.member_hash for item in stored}
+    for number in (7, len(edges) // 2, len(edges) - 7):
+        after = partition(WholeGraph.of(edges[:number] + edges[number + 1 :]), resolution=1.0, min_size=min_size)
+        now = dict(zip(ids_of(after, stored, "default"), after, strict=True))
+        anew = sum(hashes.get(id_) != part.content for id_, part in now.items())
+        clock.told(f"one edge less: {anew} of {len(after)} to be summarised, {len(now.keys() - hashes.keys())} new ids")
 
 
 def make_changed(graph: Subgraph) -> Subgraph:

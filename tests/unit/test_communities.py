@@ -15,7 +15,7 @@ from drag_graph.communities.run import CommunityRun
 from drag_graph.communities.summarise import LONGEST_SUMMARY, MOST_EDGES, RuleSummariser, Summary, cut, request
 from drag_graph.distil.query import Usage
 from drag_graph.embedders.lexical import LexicalEmbedder
-from drag_graph.errors import BudgetReached, Interrupted, MalformedReply
+from drag_graph.errors import BudgetReached, Interrupted, MalformedReply, Withheld
 from drag_graph.model import Aggregation
 from drag_graph.ports.communities import Community
 from drag_graph.ports.edges import LinkedEdge
@@ -231,8 +231,11 @@ def test_another_summariser_makes_all_summaries_again(store):
     assert {item.summariser for item in store.communities.read()} == {"counting/1"}
 
 
-def test_an_unusable_reply_costs_no_other_its_summary_and_is_asked_again(store):
-    counting = Counting(errors={1: MalformedReply("no JSON")})
+@pytest.mark.parametrize(
+    "error", [MalformedReply("no JSON"), Withheld("it holds a name")], ids=lambda error: type(error).__name__
+)
+def test_a_reply_that_fails_costs_no_other_its_summary_and_is_asked_again(store, error):
+    counting = Counting(errors={1: error})
     report = run_of(store, counting).run()
     assert (report.summarised, report.by_rules, report.exit_code) == (3, 1, 1)
     assert Counter(item.summariser for item in report.communities) == {"counting/1": 2, RuleSummariser().name: 1}
@@ -247,6 +250,19 @@ def test_what_ends_a_run_leaves_what_is_done_and_the_next_goes_on(store, error):
     assert (report.stopped, report.exit_code, report.summarised, report.left_open) == (error, error.exit_code, 1, 2)
     assert run_of(store, counting).run().summarised == 2
     assert len(counting.asked) == 4
+
+
+def test_a_summary_that_must_not_go_to_the_embedder_is_left_out_and_the_others_are_not(store):
+    class Gated(LexicalEmbedder):
+        def embed(self, texts):
+            if any("lead" in text for text in texts):
+                raise Withheld("it holds a name")
+            return super().embed(texts)
+
+    run = CommunityRun(store, Gated(), RuleSummariser(), resolution=1.0, min_size=1)
+    report = run.run()
+    assert (report.summarised, report.left_open, report.exit_code) == (2, 1, 1)
+    assert "left without a summary: privacy" in report.usage.notes[0]
 
 
 def test_what_is_erased_while_a_model_writes_is_in_no_summary(store):
