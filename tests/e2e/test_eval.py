@@ -239,6 +239,15 @@ def test_it_is_compared_with_naive_retrieval_and_with_the_teacher_itself(evaluat
         assert shown["teacher", question] == []
 
 
+def test_the_teacher_is_asked_in_its_own_way_whatever_scoring_the_student_has(evaluate, tmp_path):
+    student = ("--student", f"gguf:{write_tiny_gguf(tmp_path / 'tiny.gguf')}", "--scoring", "option-text")
+    with ScriptedServer() as server:
+        server.always("student", lambda _: Say("The answer is (B)."))
+        done = evaluate("--modes", "teacher", *student, "--teacher", "scripted", "--teacher-base-url", server.url)
+    assert done.code == 0, done.err
+    assert done.json["modes"]["teacher"]["letters"] == {"A": [0, 2], "B": [4, 2]}
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
