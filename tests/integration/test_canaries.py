@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import socket
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -402,3 +403,25 @@ def test_a_line_is_found_and_erased_by_its_own_id_which_the_vault_alone_knows(wo
 def vault_of(work):
     (path,) = work.rglob("*.vault")
     return Vault(path)
+
+
+ALONE = ("unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable)
+"""Run Python in a network namespace of its own: there the loopback, and so the server, is the only way out for any code."""
+REACH = "import socket; socket.create_connection(('192.0.2.1', 443), 5)"
+
+
+@pytest.mark.slow
+def test_where_the_recording_server_is_the_only_way_out_a_distillation_goes_through():
+    """In the other tests Python's sockets are watched; here the kernel has no other network, for libraries in C neither."""
+    try:
+        here = subprocess.run([*ALONE, "-c", "print('alone')"], capture_output=True, text=True, timeout=60, check=False)
+    except FileNotFoundError as error:
+        pytest.skip(f"no network namespace: {error}")
+    if here.stdout.strip() != "alone":
+        pytest.skip(f"this machine gives no network namespace: {here.stderr.strip()}")
+    reached = subprocess.run([*ALONE, "-c", REACH], capture_output=True, text=True, timeout=60, check=False)
+    assert "Network is unreachable" in reached.stderr
+    test = f"{__file__}::{test_a_distillation_knows_only_the_asked_text.__name__}"
+    run = [*ALONE, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", test]
+    found = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+    assert (found.returncode, "1 passed" in found.stdout) == (0, True), found.stdout

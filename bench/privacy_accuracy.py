@@ -1,0 +1,62 @@
+"""What the privacy gate costs in right answers: the student `nearest`, asked what leaves the gate against what was given.
+
+    python bench/privacy_accuracy.py --data FOLDER [--limit N] [--seed 7]
+
+FOLDER holds mmlu, arc_challenge and entailmentbank_arc (ARC with facts that people wrote, shown as lines). Clean questions, and
+the same with private details put in by bench/inject.py. The embedder is MiniLM, the level `standard`. Differences are of pairs,
+in points, with 95 % intervals (bootstrap).
+"""
+
+import argparse
+import json
+import random
+from pathlib import Path
+
+from inject import injected
+
+from drag_graph.embedders import MINILM, LocalEmbedder
+from drag_graph.evaluation.statistics import paired_difference
+from drag_graph.model import Line
+from drag_graph.ports.models import Prompt
+from drag_graph.privacy.rewrite import local_rewriter
+from drag_graph.students.nearest import NearestStudent
+
+SETS = ("mmlu", "arc_challenge", "entailmentbank_arc")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--seed", type=int, default=7)
+    given = parser.parse_args()
+    student, rewriter, draw = NearestStudent(LocalEmbedder(MINILM)), local_rewriter("standard"), random.Random(given.seed)
+
+    def is_right(question: str, options: list[str], row: dict[str, object]) -> bool:
+        facts = row.get("evidence") if row["dataset"] == "entailmentbank_arc" else None
+        texts = facts if isinstance(facts, list) else []
+        lines = tuple(Line(n=n, kind="evidence", text=text, ref=str(n), source_id="q") for n, text in enumerate(texts, 1))
+        said = student.answer(Prompt(question, tuple(options), lines, "", 0)).label
+        return said is not None and ord(said) - ord("A") == row["answer"]
+
+    print("| set | questions | n | changed | off | on | on less off |\n|---|---|---|---|---|---|---|")
+    for name in SETS:
+        rows = [json.loads(line) for line in (given.data / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+        rows = [row for row in rows if isinstance(row["answer"], int)][: given.limit]
+        for kind in ("clean", "injected"):
+            off, on, changed = [], [], 0
+            for number, row in enumerate(rows):
+                question = str(injected(row, number, draw)["question"] if kind == "injected" else row["question"])
+                options = list(map(str, row["options"]))
+                found = rewriter.rewrite(question, options)
+                changed += bool(found.findings)
+                off.append(is_right(question, options, row))
+                on.append(is_right(found.question, list(found.options), row) if found.findings else off[-1])
+            low, mean, high = paired_difference(on, off)
+            shares = [f"{100 * sum(some) / len(rows):.1f}" for some in (off, on)]
+            difference = f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+            print(f"| {name} | {kind} | {len(rows)} | {changed} | {shares[0]} | {shares[1]} | {difference} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
