@@ -95,8 +95,11 @@ class SharedConcepts(ABC):
 
     def save_vectors(self, run: Run, evidence: Mapping[str, Sequence[float]]) -> None:
         """Write vectors of evidence, by its id, in the transaction of `run`, which says that it changes them."""
-        rows = [{"id": id_, "vector": self.sent_vector(vector)} for id_, vector in sorted(evidence.items())]
-        self._each(run, "save_evidence_vectors", rows, self.evidence_at_once)
+        by_length: dict[int, list[Row]] = {}
+        for id_, vector in sorted(evidence.items()):
+            by_length.setdefault(len(vector), []).append({"id": id_, "vector": self.sent_vector(vector)})
+        for rows in by_length.values():  # of several lengths in one statement, ladybug 0.22 fills up the shorter ones
+            self._each(run, "save_evidence_vectors", rows, self.evidence_at_once)
 
     def _link(self, run: Run, changes: Changes) -> Written:
         ids = [item.id for item in changes.concepts]
