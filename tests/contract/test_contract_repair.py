@@ -130,7 +130,7 @@ def test_orphans_are_removed_and_only_they_and_their_query_is_to_be_distilled_ag
         assert store.counts() == {name: 0 if name in gone else number for name, number in counts.items()}
     with open_session(settings) as session:
         lines = list(read_queries(EXAMPLES / "questions.jsonl", namespace=settings.namespace))[:3]
-        session.distiller("examples", replaces=True).run(lines)
+        session.distiller("examples", replace="always").run(lines)
     assert wrong(settings) == []
     assert _timeless(state(settings)) == _timeless(before)
 
