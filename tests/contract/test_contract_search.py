@@ -481,6 +481,13 @@ class TestLadybugSearch(SearchContract):
         assert store.ready().version == version
 
 
+ASKING = ("search_candidates", "search_candidates_exact", "search_expand", "save_answers")
+COMMUNITIES = (
+    *("all_communities", "community_edges", "join_communities", "leave_communities", "nearest_communities"),
+    *("open_communities", "read_communities", "remove_empty_communities", "save_communities", "summarise_communities"),
+)
+
+
 @pytest.mark.neo4j
 class TestNeo4jSearch(SearchContract):
     @pytest.fixture
@@ -501,8 +508,8 @@ class TestNeo4jSearch(SearchContract):
 
         return execute_
 
-    @pytest.mark.parametrize("name", ["search_candidates", "search_candidates_exact", "search_expand", "save_answers"])
-    def test_no_statement_of_asking_scans(self, store, driver, name):
+    @pytest.mark.parametrize("name", [*ASKING, *COMMUNITIES])
+    def test_no_statement_of_asking_or_of_communities_scans(self, store, driver, name):
         """Every node and relationship is found by an index, whatever the store has grown to."""
         statement_ = load(name, "neo4j")
         plan = driver.execute_query(f"EXPLAIN {statement_.text}", dict.fromkeys(statement_.parameters)).summary.plan
