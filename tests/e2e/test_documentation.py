@@ -26,6 +26,7 @@ COMMANDS = [
     "config",
     "eval run",
     "eval compare",
+    "eval picture",
     "edge init",
     "edge serve",
     "edge status",
