@@ -338,7 +338,7 @@ def test_what_was_confirmed_is_erased(cli, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     done = cli("db", "erase", "--query-id", query["id"][:6], "--store", "g.lbug", "--json")
     assert (done.code, done.json["source_id"], done.json["erased"]["Query"]) == (0, query["id"], 1)
-    assert f"Erase query {query['id']} from g.lbug?" in done.err
+    assert f"Erase query or document {query['id']} from g.lbug?" in done.err
     assert cli("show", "--store", "g.lbug", "--json").json == []
 
 

@@ -16,6 +16,7 @@ from drag_graph.edge.serve import EdgeService, Knowledge
 from drag_graph.edge.traffic import Traffic
 from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.model import Aggregation
+from drag_graph.ports.communities import Community, CommunityChanges
 from drag_graph.settings import Settings
 from drag_graph.students.nearest import NearestStudent
 from drag_graph.testing.builders import make_subgraph
@@ -30,11 +31,6 @@ OWN = {
     "evidence": ["Bees make honey from nectar."],
 }
 ASKED = "How fast does the ice of glaciers flow?"
-
-
-class OneCommunity:
-    id, name, summary = "glaciers", "Glaciers", "The ice of glaciers: how it flows."
-    entities = ()
 
 
 @pytest.fixture
@@ -57,9 +53,15 @@ def alps(cloud, tmp_path):
     store.migrate()
     store.embedder((EMBEDDER.name, EMBEDDER.dimension))
     vector = [float(x) for x in EMBEDDER.embed([FLOWS])[0]]
-    store.save([make_subgraph("alps", evidence=[FLOWS], triples=(), dropped=(), embedding=vector)], Aggregation())
+    triples = [("ice", "flows", "valley", 0.9, 0)]
+    graph = make_subgraph("alps", evidence=[FLOWS], triples=triples, dropped=(), embedding=vector)
+    store.save([graph], Aggregation())
     traffic, settings = Traffic(tmp_path / "alps.traffic"), Settings(embedder="lexical", mode="evidence")
-    knowledge = Knowledge(settings, lambda: store, EMBEDDER, lambda _store: [OneCommunity()])
+    made = Community("glaciers", "hash", "Glaciers", "The ice of glaciers: how it flows.", "rules")
+    members = [(entity.id, made.id) for entity in graph.entities]
+    store.communities.write(CommunityChanges([made], joined=members))
+    assert store.communities.summarise([made]) == 1
+    knowledge = Knowledge(settings, lambda: store, EMBEDDER)
 
     def serve():
         with CloudClient(address, "alps", tokens["alps"], check=lambda _texts: None, traffic=traffic) as client:

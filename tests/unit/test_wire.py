@@ -12,6 +12,7 @@ EXAMPLES = {
     "scores": {"scores": [{"index": 0, "score": 10}]},
     "triples": {"triples": [{**TRIPLE, "subject_type": "person", "object_type": "other"}]},
     "statements": {"statements": [{"pair": 0, "statement": "s"}]},
+    "summaries": {"summaries": [{"name": "n", "summary": "s"}]},
 }
 
 
@@ -42,8 +43,8 @@ def test_a_bounded_schema_is_the_same_shape_with_an_end(name):
     assert "maxItems" not in json.dumps(plain)
 
 
-def test_there_are_exactly_the_four_shapes():
-    assert set(REPLIES) == {"evidence", "scores", "triples", "statements"}
+def test_there_are_exactly_the_five_shapes():
+    assert set(REPLIES) == {"evidence", "scores", "triples", "statements", "summaries"}
 
 
 @pytest.mark.parametrize("document", [None, 1, "text", {}, {"evidence": {}}, {"evidence": "text"}, {"facts": []}])

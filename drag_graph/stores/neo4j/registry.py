@@ -22,6 +22,6 @@ class Neo4jRegistry(SharedRegistry):
             return []
         candidates = max(LEAST_CANDIDATES, 4 * k)
         (found,) = self._read("nearest_summaries", vector=numbers, candidates=candidates, k=k)
-        if found["seen"] >= candidates and len(found["hits"]) < k:  # other namespaces may have hidden some of this one
+        if len(found["hits"]) < k:  # other namespaces may have hidden some of this one, or it has no more
             (found,) = self._read("nearest_summaries_exact", vector=numbers, k=k)
         return [hit_of(row, row["score"]) for row in found["hits"]]
