@@ -421,6 +421,7 @@ def test_what_cannot_be_done_on_a_cluster_is_refused_in_words(tmp_path, flags, k
         session.distiller("the test")
 
 
+@pytest.mark.long
 def test_workers_get_asked_texts_alone_and_what_leaves_them_is_checked_where_the_originals_are(tmp_path, two_nodes):
     def evidence_of(request):
         told = "Write to the curator at kvisle@fjordpost.example." if "violins" in request.prompt else "Ice cuts rock."
