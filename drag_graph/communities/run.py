@@ -142,7 +142,7 @@ class CommunityRun:
     ) -> None:
         done: SimpleQueue[_Done | BaseException] = SimpleQueue()
         for item in some:
-            workers.submit(partial(self._one_into, done, item.id))
+            workers.submit_into(done, partial(self._one, item.id))
         told: list[tuple[Community, Summary]] = []
         for _ in some:
             result = done.get()
@@ -175,12 +175,6 @@ class CommunityRun:
         report.usage.notes += result.usage.notes
         report.by_rules += len(result.usage.notes)
         report.stopped = report.stopped or result.stopped
-
-    def _one_into(self, done: "SimpleQueue[_Done | BaseException]", community_id: str) -> None:
-        try:
-            done.put(self._one(community_id))
-        except BaseException as fault:  # noqa: BLE001 - raised again in the thread that waits for the result
-            done.put(fault)
 
     def _one(self, community_id: str) -> "_Done":
         """Summarise one community as it is stored now (in a worker)."""

@@ -193,7 +193,7 @@ class Distiller:
             elif query.id in settled:
                 done.put(replace(settled[query.id], line=entry.line))
             else:
-                workers.submit(partial(self._one_into, done, entry))
+                workers.submit_into(done, partial(self._one, entry))
         return len(entries)
 
     def _settled(self, entries: list[Entry], report: RunReport) -> dict[str, QueryResult]:
@@ -231,12 +231,6 @@ class Distiller:
         if other:
             aggregate_anew(self._store, sorted(other), lambda subgraph: other[subgraph.query.id])
         return {id_: _made_anew(read[id_].aggregation, chosen) for id_, chosen in other.items()}
-
-    def _one_into(self, done: "_Done", entry: Entry) -> None:
-        try:
-            done.put(self._one(entry))
-        except BaseException as fault:  # noqa: BLE001 - raised again in the thread that waits for the result
-            done.put(fault)
 
     def _one(self, entry: Entry) -> QueryResult:
         """Distil one query (in a worker). What ends the run is kept in `_fatal`, and the query is pending."""

@@ -235,14 +235,8 @@ class Ingester:
             if job.id in stored:
                 done.put(_counted(job, "unchanged", stored[job.id], Usage()))
             else:
-                workers.submit(partial(self._one_into, done, job))
+                workers.submit_into(done, partial(self._one, job))
         return len(jobs)
-
-    def _one_into(self, done: "_Done", job: _Job) -> None:
-        try:
-            done.put(self._one(job))
-        except BaseException as fault:  # noqa: BLE001 - raised again in the thread that waits for the result
-            done.put(fault)
 
     def _one(self, job: _Job) -> "DocumentResult | _Left":
         """Read one file (in a worker). What ends the run is kept in `_fatal`, and the file is left."""
