@@ -170,8 +170,7 @@ class CommunityRun:
         ]
 
     def _book(self, result: "_Done", report: CommunityReport) -> None:
-        for name in ("calls", "cached_calls", "cost_usd", "tokens_in", "tokens_out"):
-            setattr(report.usage, name, getattr(report.usage, name) + getattr(result.usage, name))
+        report.usage.add(result.usage)
         report.usage.notes += result.usage.notes
         report.by_rules += len(result.usage.notes)
         report.stopped = report.stopped or result.stopped

@@ -38,6 +38,14 @@ class Usage:
     notes: list[str] = field(default_factory=list)
     """A sentence for each thing that was left out or done in another way than asked."""
 
+    def add(self, other: "Usage") -> None:
+        """Count what another one took, without its notes."""
+        self.calls += other.calls
+        self.cached_calls += other.cached_calls
+        self.cost_usd += other.cost_usd
+        self.tokens_in += other.tokens_in
+        self.tokens_out += other.tokens_out
+
     def book(self, reply: TeacherReply) -> None:
         """Count one reply."""
         if reply.cached:

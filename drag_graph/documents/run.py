@@ -77,8 +77,7 @@ class IngestReport:
     def count(self, result: DocumentResult) -> None:
         """Keep a result."""
         self.documents.append(result)
-        for name in ("calls", "cached_calls", "cost_usd", "tokens_in", "tokens_out"):
-            setattr(self.usage, name, getattr(self.usage, name) + getattr(result.usage, name))
+        self.usage.add(result.usage)
 
     def count_removed(self, gone: Iterable[Document]) -> None:
         """Keep that documents were erased."""
@@ -208,8 +207,7 @@ class Ingester:
                 self._on_result(self._report.usage.cost_usd)
             elif item is not None:
                 self._report.pending += 1
-                self._report.usage.cost_usd += item.usage.cost_usd
-                self._report.usage.calls += item.usage.calls
+                self._report.usage.add(item.usage)
         if self._fatal:
             self._end(self._fatal[0])
         return sum(item is not None for item in items)
