@@ -121,7 +121,7 @@ class Asker:
                 report.rejected += [(line.number, line.problem) for line in batch if line.query is None]
                 self._ask_batch([self._entered(line.query) for line in batch if line.query is not None], report, on_answer)
         except KeyboardInterrupt:
-            report.stopped = _interrupted()
+            report.stopped = interrupted()
         return report
 
     def missing(self, lines: Iterable[InputLine]) -> list[InputLine]:
@@ -159,7 +159,7 @@ class Asker:
         except (ModelError, StoreError) as error:
             report.stopped = error
         except KeyboardInterrupt:
-            report.stopped = _interrupted()
+            report.stopped = interrupted()
         report.answers = self._kept(asked, report) if own else [replace(one, not_kept=UNKEPT) for one in asked]
         return report
 
@@ -303,7 +303,8 @@ def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
     return [graph for graph in found.subgraphs if graph.source_id in shown] or found.subgraphs[:1]
 
 
-def _interrupted() -> Interrupted:
+def interrupted() -> Interrupted:
+    """Return what ends the asking of a file at Ctrl-C."""
     return Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
 
 

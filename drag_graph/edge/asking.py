@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from drag_graph.ask.answer import is_correct
-from drag_graph.ask.ask import Asker
+from drag_graph.ask.ask import Asker, interrupted
 from drag_graph.ask.asked import AnswersReport, Asked
 from drag_graph.edge.certainty import Verdict
 from drag_graph.edge.client import CloudClient
 from drag_graph.edge.local import verdict_on
-from drag_graph.errors import CloudError, Interrupted, ModelError, ReplyError, StoreError, Withheld
+from drag_graph.errors import CloudError, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.inputs import InputLine
 from drag_graph.model import Line, Query
 from drag_graph.ports.models import Embedder
@@ -62,7 +62,7 @@ class EdgeAsker:
         except (ModelError, StoreError) as error:
             report.stopped = error
         except KeyboardInterrupt:
-            report.stopped = Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
+            report.stopped = interrupted()
         return report
 
 

@@ -5,6 +5,8 @@ No I/O of its own: the asking and the embedder come in.
 
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
 from drag_graph.ask.ask import Asker
 from drag_graph.ask.asked import Asked
 from drag_graph.edge.calibration import Judged
@@ -20,6 +22,8 @@ def verdict_on(answers: Sequence[Asked], embedder: Embedder, threshold: float) -
         LocalAnswer("" if one.is_unaided or not one.is_answered else one.answer.text, one.answer.label, one.probabilities)
         for one in answers
     ]
+    if all(one.label or one.probabilities for one in said):  # their words are not compared
+        return judge(said, np.zeros((len(said), 1), np.float32), threshold)
     return judge(said, embedder.embed([one.text or "-" for one in said]), threshold)
 
 
