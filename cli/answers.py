@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -219,9 +219,12 @@ def audit(
     answer_id: Annotated[str, typer.Argument(help="The answer's id, its beginning, its question's input id, or a file.")],
     answer: Annotated[str | None, typer.Option("--answer", help="Which answer of the file; its id, or how it begins.")] = None,
     format: AuditFormat = "table",  # noqa: A002
+    local: Annotated[bool, typer.Option("--local", help="At an edge: do not ask other edges.", rich_help_panel="Edge")] = False,
     json: options.Json = False,
 ) -> None:
     """Walk back from an answer: shown line, edge, triples, evidence, teacher call.
+
+    Where other edges of a cloud have released lines, each is asked by way of the cloud what is behind its own.
 
     \b
     Examples:
@@ -241,10 +244,22 @@ def audit(
     else:
         with open_store(settings, create=False, read_only=True) as graph:
             document = audit_document(graph, answer_id, asked_as(settings, answer_id))
+    if settings.cloud and not local:
+        _ask_edges(settings, document)
     if not any(seen["messages"] for seen in document["privacy"].get("teacher_saw", ())):  # else the file has it
         with recorded_requests(settings) as sent:
             document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
     render_audit.audit(document, "json" if json else format)
+
+
+def _ask_edges(settings: "Settings", document: dict[str, Any]) -> None:
+    """Let the edges that lines are from say what is behind them."""
+    from drag_graph.edge.auditing import ask_edges, lines_elsewhere
+    from drag_graph.factories import make_cloud_client
+
+    if lines_elsewhere(document):
+        with make_cloud_client(settings, None) as client:  # ids leave, and no text
+            ask_edges(document, client)
 
 
 @options.with_settings(*options.STORE, to_file=True)

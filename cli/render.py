@@ -151,10 +151,9 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
     documents = asked.documents
     for line in given.lines:
         place = f" [dim]({escape(documents[line.n]['name'])})[/dim]" if line.n in documents else ""
-        edge = f" [dim]({escape(str(asked.elsewhere[line.n]['edge']))})[/dim]" if line.n in asked.elsewhere else ""
+        edge = f" [dim]({escape(line.edge)})[/dim]" if line.edge else ""
         out.print(f"  {line.n}. {escape(line.text)}{place}{edge}", soft_wrap=True)
-    for said in _of_edge(asked.edge):
-        out.print(f"[yellow]{escape(said)}.[/yellow]", soft_wrap=True)
+    of_edge(out, asked.edge)
     for item in asked.disguise.generalised() if asked.disguise and asked.is_reidentified else ():
         out.print(f"  {escape(item['replacement'])}: {escape(item['original'])} ({item['type']})", soft_wrap=True)
     if explain:
@@ -167,14 +166,13 @@ def answer(asked: "Asked", *, as_json: bool, explain: bool) -> None:
         out.print(f"[yellow]Not kept: {asked.not_kept}.[/yellow]")
 
 
-def _of_edge(told: "Mapping[str, Any]") -> "Iterator[str]":
-    """Yield what to say of an answer at an edge."""
-    if told and not told["sure"]:
-        yield f"Not sure locally: {told['why']}"
-    if told.get("problem"):
-        yield f"The cloud did not help: {told['problem']}"
-    for one in told.get("missing", ()):
-        yield f"Missing from {one['edge']}: {one['reason']}"
+def of_edge(out: Console, told: "Mapping[str, Any]") -> None:
+    """Print what is to say of an answer at an edge."""
+    said = [f"Not sure locally: {told['why']}"] if told and not told["sure"] else []
+    said += [f"The cloud did not help: {told['problem']}"] if told.get("problem") else []
+    said += [f"Missing from {one['edge']}: {one['reason']}" for one in told.get("missing", ())]
+    for one in said:
+        out.print(f"[yellow]{escape(one)}.[/yellow]", soft_wrap=True)
 
 
 def _labelled(label: str | None, text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.tree import Tree
 
-from .render import SHORT, console, escape, write
+from .render import SHORT, console, escape, of_edge, write
 
 
 def audit(values: dict[str, Any], form: str) -> None:
@@ -25,6 +25,7 @@ def audit(values: dict[str, Any], form: str) -> None:
 
 def _tree(values: dict[str, Any]) -> None:
     from drag_graph.report.audit_page import filter_in_words
+    from drag_graph.report.auditing import said_elsewhere
 
     out = console()
     label = f"{values['label']}. " if values["label"] else ""
@@ -32,6 +33,10 @@ def _tree(values: dict[str, Any]) -> None:
     for line in values["lines"]:
         gone = "" if line["live"] is not False else " [red](gone from the graph, or not by these calls any more)[/red]"
         branch = tree.add(f"{line['n']}. {escape(line['text'])}{gone}")
+        if "elsewhere" in line:
+            for said in said_elsewhere(line["elsewhere"]):
+                branch.add(escape(said))
+            continue
         if line["kind"] == "evidence":
             branch.add(f"evidence [dim]{_proof(line['evidence'], line['calls'])}[/dim]")
         if line["edge"] and line["edge"].get("contradicts"):
@@ -48,6 +53,7 @@ def _tree(values: dict[str, Any]) -> None:
     out.print(tree)
     out.print(f"student {escape(values['student'])}, mode {values['mode']}, confidence {values['confidence']:.2f}")
     privacy = escape(filter_in_words(values["privacy"]))
+    of_edge(out, values.get("cloud", {}))
     out.print(f"teacher calls {len(values['calls'])}, cost ${values['cost_usd']:.4f}, privacy filter {privacy}")
 
 

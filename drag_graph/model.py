@@ -1,8 +1,7 @@
 """The domain model (docs/design.md, sections 2 and 3): frozen, validated values without any I/O.
 
-Ids are content hashes (`drag_graph.identity`). Confidences, cosines and scores are floats; a confidence lies in [0, 1], a
-cosine in [-1, 1], a teacher's relevance score in [1, 10]. Times are UTC ISO 8601 strings with seconds, costs are US dollars,
-latencies are whole milliseconds.
+Ids are content hashes (`drag_graph.identity`). A confidence lies in [0, 1], a cosine in [-1, 1], a teacher's relevance score
+in [1, 10]. Times are UTC ISO 8601 strings with seconds, costs are US dollars, latencies are whole milliseconds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,7 +37,6 @@ ENTITY_TYPES = (
 )  # fmt: skip
 """What a teacher may call an entity; whatever else it says is `other`."""
 FRAMINGS: tuple[Framing, ...] = ("definitional", "contrastive", "causal", "procedural", "exemplar")
-MODES: tuple[Mode, ...] = ("none", "evidence", "graph", "combined")
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_NAMESPACE = "default"
 ALL_EDGES = 1_000_000
@@ -372,6 +370,8 @@ class Line(Value):
     ref: Text
     source_id: str
     score: float = 0.0
+    edge: str = ""
+    """The edge of a cloud that has released it, by its own ids; '' for a line of the store itself (docs/edges.md)."""
 
 
 class Answer(Value):

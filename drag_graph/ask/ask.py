@@ -230,12 +230,13 @@ class Asker:
             ),
         )
         said = self._student.answer(assembly.prompt)
+        privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
         if found.how == "nothing" and not said.text:
             empty = no_answer(query, student=self._student.name, created_at=_now())
+            empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
             return Asked(empty, input_id=_own_id(question), how=found.how)
         prompt, reply = _disguised(known, query, chosen.lines, assembly.prompt, said)
         shown = _shown_of(found, prompt.lines)
-        privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
         answer = make_answer(
             query,
             reply,
@@ -272,7 +273,7 @@ class Asker:
 
     def _keep(self, asked: list[Asked]) -> list[Asked]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""
-        kept = [one.answer for one in asked if one.answer.source_ids and not one.problem]
+        kept = [one.answer for one in asked if one.rests_on_something and not one.problem]
         ids = {answer.id for answer in kept}
         gone = (self._store.save_answers(kept) if kept else frozenset()) if self._keeps else ids
         why = GONE if self._keeps else UNKEPT

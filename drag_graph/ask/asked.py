@@ -37,13 +37,16 @@ class Asked:
     is_reidentified: bool = False
     edge: Mapping[str, Any] = field(default_factory=dict)
     """At an edge of a cloud: whether the local answer was sure, and what the cloud said (docs/edges.md)."""
-    elsewhere: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    """Of lines that other edges released, by number: the edge and, if there is one, the document."""
 
     @property
     def kept_as(self) -> str | None:
         """The id that the answer is stored under, or None where it was not kept."""
-        return self.answer.id if self.answer.source_ids and not self.not_kept else None
+        return self.answer.id if self.rests_on_something and not self.not_kept else None
+
+    @property
+    def rests_on_something(self) -> bool:
+        """Whether there is something to audit: what is stored, or lines that other edges of a cloud have released."""
+        return bool(self.answer.source_ids or self.answer.lines)
 
     @property
     def is_answered(self) -> bool:
@@ -90,6 +93,7 @@ class Asked:
         `hop`, `confidence` and `support` say what it is made of (docs/asking.md).
 
         A line that rests on a document has its `document`: id, name, and the characters from `start` up to `end` of its text.
+        One that another edge of a cloud has released names that `edge`.
 
         `answer_id` is null where nothing stored was used: such an answer is not kept, for there is nothing to audit. So it is
         where what was used was erased or replaced meanwhile, or the answer was not to be kept; then `not_kept` says so.
@@ -100,7 +104,7 @@ class Asked:
             {
                 **line.model_dump(include={"n", "kind", "text", "ref"}),
                 **({"document": places[line.n]} if line.n in places else {}),
-                **self.elsewhere.get(line.n, {}),
+                **({"edge": line.edge} if line.edge else {}),
                 **(self._why(line) if explain else {}),
             }
             for line in given.lines

@@ -1,6 +1,7 @@
 """The audit: from an answer back to its lines, edges, evidence and teacher calls (docs/design.md, sections 2 and 6).
 
-`snapshot` is taken when the answer is given and stored with it, so that a later refresh never falsifies an old audit.
+`snapshot` is taken when the answer is given and stored with it, so that a later refresh never falsifies an old audit. A line
+that another edge of a cloud has released has what that edge said under `elsewhere` (`drag_graph.edge.asking`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -114,6 +115,9 @@ def _evidence(evidence: Evidence, subgraph: Subgraph) -> dict[str, Any]:
 
 def document_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the passage that a line of a snapshot rests on, if it is one of a document; of an edge, its best triple's."""
+    if "elsewhere" in line:
+        place: dict[str, Any] | None = line["elsewhere"]["document"]
+        return place
     evidence = line["evidence"] if "evidence" in line else line["triples"][0]["evidence"]
     found: dict[str, Any] | None = evidence.get("document")
     return found

@@ -11,23 +11,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from drag_graph.ports.wire import EdgeReply, EdgeWork
+from drag_graph.ports.wire import EdgeOrigins, EdgeReply, EdgeWork, LineRef
 
 BETWEEN_POLLS = 10.0
 """Seconds after which an edge that polls no more is away. It does not poll while it looks for passages."""
 MOST_OPEN = 64
 """Questions that wait for one edge at the same time."""
+AWAY = "it is not connected"
+BUSY = "too many questions wait for it"
+LATE = "it did not answer in time"
+WITHDRAWN = "it was withdrawn"
+Outcome = EdgeReply | EdgeOrigins | str
+"""What an edge said, or the reason why there is nothing."""
 
 
 @dataclass(slots=True)
 class EdgeTask:
-    """A question to an edge. `outcome` becomes its passages, or the reason why there are none."""
+    """A question to an edge, or lines to audit."""
 
     edge_id: str
     work: EdgeWork
     until: float
-    began: float
-    outcome: "asyncio.Future[EdgeReply | str]"
+    outcome: "asyncio.Future[Outcome]"
 
 
 @dataclass(slots=True)
@@ -52,17 +57,26 @@ class WorkBoard:
         place = self._places.get(edge_id)
         return place is not None and (place.polls > 0 or time.monotonic() - place.polled_at < BETWEEN_POLLS)
 
-    def give(self, edge_id: str, question: str, options: Sequence[str], seconds: float) -> EdgeTask | None:
-        """Ask an edge; None where too much waits for it already."""
+    async def ask(
+        self, edge_id: str, seconds: float, question: str = "", options: Sequence[str] = (), lines: Sequence[LineRef] = ()
+    ) -> Outcome:
+        """Ask an edge for passages, or for what is behind lines; return what it says in so many seconds."""
+        if not self.is_online(edge_id):
+            return AWAY
         place = self._places.setdefault(edge_id, _Place())
         if len(place.tasks) >= MOST_OPEN:
-            return None
-        now = time.monotonic()
-        work = EdgeWork(id=secrets.token_urlsafe(24), question=question, options=tuple(options), seconds=seconds)
-        task = EdgeTask(edge_id, work, now + seconds, now, asyncio.get_running_loop().create_future())
-        place.tasks[work.id] = task
+            return BUSY
+        id_ = secrets.token_urlsafe(24)
+        work = EdgeWork(id=id_, question=question, options=tuple(options), lines=tuple(lines), seconds=seconds)
+        task = EdgeTask(edge_id, work, time.monotonic() + seconds, asyncio.get_running_loop().create_future())
+        place.tasks[id_] = task
         place.news.set()
-        return task
+        try:
+            return await asyncio.wait_for(task.outcome, seconds)
+        except TimeoutError:
+            return LATE
+        finally:
+            self.finish(task, LATE)
 
     async def next(self, edge_id: str, seconds: float, gone: "asyncio.Future[Any]") -> EdgeWork | None:
         """Return the edge's oldest open work, or None after so many seconds or when the edge has `gone`."""
@@ -89,7 +103,7 @@ class WorkBoard:
         place = self._places.get(edge_id)
         return place.tasks.get(work_id) if place else None
 
-    def finish(self, task: EdgeTask, outcome: EdgeReply | str) -> None:
+    def finish(self, task: EdgeTask, outcome: Outcome) -> None:
         """Take the one reply to a task, or the reason why it has none."""
         if place := self._places.get(task.edge_id):
             place.tasks.pop(task.work.id, None)
@@ -102,7 +116,7 @@ class WorkBoard:
             place.news.set()
             for task in list(place.tasks.values()):
                 if not task.outcome.done():
-                    task.outcome.set_result("it was withdrawn")
+                    task.outcome.set_result(WITHDRAWN)
 
     def close(self) -> None:
         """Let all polls end."""

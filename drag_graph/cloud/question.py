@@ -12,17 +12,23 @@ from dataclasses import dataclass, field, replace
 from drag_graph import log
 from drag_graph.ask.lines import Candidate, select_lines
 from drag_graph.ask.prompt import assemble
-from drag_graph.cloud.board import EdgeTask, WorkBoard
+from drag_graph.cloud.board import WorkBoard
 from drag_graph.errors import DragGraphError, ModelError
 from drag_graph.graph.arrow import one_line, plain_words
 from drag_graph.ports.models import Embedder, Prompt, Student, StudentReply
-from drag_graph.ports.registry import EdgeRegistry, SummaryHit
-from drag_graph.ports.wire import AskedEdge, CloudAnswer, CloudLine, CloudQuestion, EdgeReply, MissingEdge, ReleasedPassage
+from drag_graph.ports.registry import EdgeRegistry, RegisteredEdge
+from drag_graph.ports.wire import (
+    AskedEdge,
+    CloudAnswer,
+    CloudLine,
+    CloudQuestion,
+    EdgeReply,
+    MissingEdge,
+    ReleasedPassage,
+    receipt_of,
+)
 from drag_graph.settings import Settings
 
-AWAY = "it is not connected"
-BUSY = "too many questions wait for it"
-LATE = "it did not answer in time"
 IMPOSSIBLE = "{} of its passages cannot be from where it says"
 REPEATED = "{} of its passages came twice"
 
@@ -31,9 +37,8 @@ REPEATED = "{} of its passages came twice"
 class _Contribution:
     """What one edge had to do with a question."""
 
-    edge_id: str
-    edge: str
-    summaries: int
+    edge: RegisteredEdge
+    summaries: int = 0
     passages: tuple[ReleasedPassage, ...] = ()
     withheld: int = 0
     seconds: float = 0.0
@@ -54,18 +59,22 @@ class CloudAsker:
         self._models = ThreadPoolExecutor(settings.workers, "student")
         """Threads of their own: a slow model must not keep edges waiting that only report."""
 
+    @property
+    def seconds(self) -> float:
+        """How long edges have to answer."""
+        return self._settings.asked_seconds
+
     def close(self) -> None:
         """Let nobody ask any more."""
         self._models.shutdown(wait=False, cancel_futures=True)
 
-    async def ask(self, question: CloudQuestion) -> CloudAnswer:
-        """Answer one question, within the deadline for edges and the time of the cloud's model. Raises StoreError."""
+    async def ask(self, question: CloudQuestion, asker: RegisteredEdge) -> CloudAnswer:
+        """Answer an edge's question, within the deadline for edges and the time of the cloud's model. Raises StoreError."""
         began = time.monotonic()
-        hits = await asyncio.to_thread(self._nearest, question.question)
-        contributions = _chosen(hits, self._settings.asked_edges)
+        contributions = await asyncio.to_thread(self._chosen, question.question)
         await asyncio.gather(*(self._collect(one, question) for one in contributions))
         loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(self._models, self._answer, question, contributions)
+        answer = await loop.run_in_executor(self._models, self._answer, question, contributions, asker)
         seconds = round(time.monotonic() - began, 3)
         log.event(
             "question",
@@ -76,38 +85,28 @@ class CloudAsker:
         )
         return answer.model_copy(update={"seconds": seconds})
 
-    def _nearest(self, text: str) -> list[SummaryHit]:
+    def _chosen(self, text: str) -> list[_Contribution]:
+        """Return the edges that own the best summaries, in the order of these."""
         vector = [float(number) for number in self._embedder.embed([text])[0]]
-        return self._registry.nearest(vector, self._settings.asked_summaries)
+        hits = self._registry.nearest(vector, self._settings.asked_summaries)
+        ids = list(dict.fromkeys(hit.edge_id for hit in hits))[: self._settings.asked_edges]
+        known = {edge.id: edge for edge in self._registry.edges(ids)}
+        return [_Contribution(known[id_], sum(hit.edge_id == id_ for hit in hits)) for id_ in ids if id_ in known]
 
     async def _collect(self, one: _Contribution, question: CloudQuestion) -> None:
         """Ask an edge and wait for it until the deadline."""
-        if not self._board.is_online(one.edge_id):
-            one.problems.append(AWAY)
-            return
-        task = self._board.give(one.edge_id, question.question, question.options, self._settings.asked_seconds)
-        if task is None:
-            one.problems.append(BUSY)
-            return
-        outcome = await self._outcome(task)
-        one.seconds = round(time.monotonic() - task.began, 3)
-        if isinstance(outcome, str):
-            one.problems.append(outcome)
+        began = time.monotonic()
+        outcome = await self._board.ask(one.edge.id, self.seconds, question.question, question.options)
+        one.seconds = round(time.monotonic() - began, 3)
+        if not isinstance(outcome, EdgeReply):
+            one.problems.append(str(outcome))
             return
         one.withheld = outcome.withheld
         if outcome.problem:
             one.problems.append(one_line(outcome.problem))
         _take(one, outcome.passages)
 
-    async def _outcome(self, task: EdgeTask) -> EdgeReply | str:
-        try:
-            return await asyncio.wait_for(task.outcome, self._settings.asked_seconds)
-        except TimeoutError:
-            return LATE
-        finally:
-            self._board.finish(task, LATE)
-
-    def _answer(self, question: CloudQuestion, contributions: Sequence[_Contribution]) -> CloudAnswer:
+    def _answer(self, question: CloudQuestion, contributions: Sequence[_Contribution], asker: RegisteredEdge) -> CloudAnswer:
         """Let the cloud's model answer from what came."""
         problem, prompt, reply = "", None, StudentReply("", None, 0.0)
         origin = {_ref(one, item): (one, item) for one in contributions for item in one.passages}
@@ -117,18 +116,23 @@ class CloudAsker:
         except DragGraphError as error:  # what a model or its server does must not take the lines away from who asked
             problem = f"the cloud's model failed: {error}" if isinstance(error, ModelError) else str(error)
         lines = [] if prompt is None else [(line, *origin[line.ref]) for line in prompt.lines]
-        shown = [one.edge_id for _, one, _ in lines]
+        shown = [one.edge.id for _, one, _ in lines]
         return CloudAnswer(
             answer=reply.text,
             label=reply.label,
             confidence=reply.confidence,
             student=self._student.name,
             lines=tuple(
-                CloudLine(n=line.n, kind=line.kind, text=line.text, edge=one.edge, **item.model_dump(exclude={"kind", "text"}))
+                CloudLine(
+                    n=line.n,
+                    edge=one.edge.name,
+                    receipt=receipt_of(one.edge.token_sha256, asker.name, item),
+                    **{**item.model_dump(), "text": line.text},
+                )
                 for line, one, item in lines
             ),
-            asked=tuple(_asked(one, shown.count(one.edge_id)) for one in contributions),
-            missing=tuple(MissingEdge(edge=one.edge, reason=reason) for one in contributions for reason in one.problems),
+            asked=tuple(_asked(one, shown.count(one.edge.id)) for one in contributions),
+            missing=tuple(MissingEdge(edge=one.edge.name, reason=reason) for one in contributions for reason in one.problems),
             problem=problem,
             prompt_tokens=0 if prompt is None else prompt.tokens,
         )
@@ -160,16 +164,7 @@ def _candidates(
 ) -> Iterable[Candidate]:
     """Yield passages as lines. Each is one physical line, so that no text begins a section of the prompt."""
     for rank, (ref, (one, item)) in enumerate(origin.items()):
-        yield Candidate(item.kind, ref, one.edge_id, one_line(item.text), plain[ref], rank, round(cosines[ref], 6))
-
-
-def _chosen(hits: Sequence[SummaryHit], most: int) -> list[_Contribution]:
-    """Return the edges that own the best summaries, in the order of these."""
-    found: dict[str, _Contribution] = {}
-    for hit in hits:
-        if hit.edge_id in found or len(found) < most:
-            found.setdefault(hit.edge_id, _Contribution(hit.edge_id, hit.edge, 0)).summaries += 1
-    return list(found.values())
+        yield Candidate(item.kind, ref, one.edge.id, one_line(item.text), plain[ref], rank, round(cosines[ref], 6))
 
 
 def _take(one: _Contribution, passages: Sequence[ReleasedPassage]) -> None:
@@ -185,12 +180,12 @@ def _take(one: _Contribution, passages: Sequence[ReleasedPassage]) -> None:
 
 def _ref(one: _Contribution, item: ReleasedPassage) -> str:
     """Return what tells a line from those of other edges."""
-    return f"{one.edge_id}:{item.kind}:{item.ref}"
+    return f"{one.edge.id}:{item.kind}:{item.ref}"
 
 
 def _asked(one: _Contribution, lines: int) -> AskedEdge:
     return AskedEdge(
-        edge=one.edge,
+        edge=one.edge.name,
         summaries=one.summaries,
         passages=len(one.passages),
         withheld=one.withheld,

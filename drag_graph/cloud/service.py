@@ -19,6 +19,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ValidationError
 
 from drag_graph import log
+from drag_graph.cloud.audit import origins
 from drag_graph.cloud.board import EdgeTask, WorkBoard
 from drag_graph.cloud.edges import add_edge, remove_edge
 from drag_graph.cloud.question import CloudAsker
@@ -103,8 +104,12 @@ def edge_app(cloud: Cloud) -> FastAPI:
 
     @app.post("/v1/questions")
     async def questions(request: Request, edge: Annotated[RegisteredEdge, Depends(caller)]) -> wire.CloudAnswer:
-        del edge  # any edge may ask
-        return await cloud.asker.ask(await _body(request, wire.CloudQuestion, "question"))
+        return await cloud.asker.ask(await _body(request, wire.CloudQuestion, "question"), edge)
+
+    @app.post("/v1/audits")
+    async def audits(request: Request, edge: Annotated[RegisteredEdge, Depends(caller)]) -> wire.EdgeOrigins:
+        body = await _body(request, wire.CloudAudit, "audit")
+        return await origins(cloud.store, cloud.board, edge, body.lines, cloud.asker.seconds)
 
     _add_summaries(app, cloud, caller)
     _add_work(app, cloud, caller)
@@ -228,12 +233,13 @@ async def _disconnected(request: Request) -> None:
 async def _taken(cloud: Cloud, edge: RegisteredEdge, task: EdgeTask, request: Request) -> None:
     """Take an edge's reply. One that is unusable is the only one, too, and the question goes on without it."""
     try:
-        passages = await _body(request, wire.EdgeReply, "passages")
+        form: type[wire.EdgeReply | wire.EdgeOrigins] = wire.EdgeOrigins if task.work.lines else wire.EdgeReply
+        said = await _body(request, form, "passages")
     except HTTPException as error:
         cloud.board.finish(task, f"its reply was refused: {error.detail}")
         await _refused(cloud, edge, error.status_code, str(error.detail))
     else:
-        cloud.board.finish(task, passages)
+        cloud.board.finish(task, said)
 
 
 async def _refused(cloud: Cloud, edge: RegisteredEdge, status: int, why: str) -> None:

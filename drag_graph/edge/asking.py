@@ -11,12 +11,11 @@ from drag_graph.edge.certainty import Verdict
 from drag_graph.edge.client import CloudClient
 from drag_graph.edge.local import verdict_on
 from drag_graph.errors import CloudError, ModelError, ReplyError, StoreError, Withheld
+from drag_graph.identity import content_id
 from drag_graph.inputs import InputLine
-from drag_graph.model import Line, Query
+from drag_graph.model import Answer, Line, Query
 from drag_graph.ports.models import Embedder
 from drag_graph.ports.wire import CloudAnswer
-
-FROM_CLOUD = "its lines are other edges'"
 
 
 class EdgeAsker:
@@ -44,7 +43,7 @@ class EdgeAsker:
         if not said.answer.strip():
             why = said.problem or "it has no answer"
             return replace(self._asker.keep(best), edge=_told(verdict, said, problem=f"the cloud gave none: {why}"))
-        return _of_cloud(best, said, query, _told(verdict, said))
+        return self._asker.keep(_of_cloud(best, said, query, _told(verdict, said)))
 
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
         """Ask every line, as `Asker.ask_all` does."""
@@ -77,23 +76,34 @@ def _told(verdict: Verdict, said: CloudAnswer | None = None, problem: str = "") 
 
 def _of_cloud(best: Asked, said: CloudAnswer, query: Query, told: dict[str, Any]) -> Asked:
     """Return the cloud's answer in the place of the local one; each line names the edge that it is from."""
-    lines = tuple(Line(n=one.n, kind=one.kind, text=one.text, ref=one.ref, source_id=one.edge) for one in said.lines)
-    answer = best.answer.model_copy(
+    fields = {"n", "kind", "text", "ref", "source_id", "edge"}
+    lines = tuple(Line(**one.model_dump(include=fields)) for one in said.lines)
+    local, shown = best.answer, [f"{line.edge}:{line.kind}:{line.ref}:{line.text}" for line in lines]
+    answer = local.model_copy(
         update={
+            "id": content_id(local.namespace, "answer", local.id, said.student, said.answer, *shown),
             "text": said.answer,
             "label": said.label,
             "confidence": said.confidence,
+            "mode": "combined",
             "student": f"{said.student} at the cloud",
             "lines": lines,
             "source_ids": (),
             "prompt_tokens": said.prompt_tokens,
             "latency_ms": round(1000 * said.seconds),
             "correct": is_correct(query, said.answer, said.label),
-            "snapshot": {},
+            "snapshot": _snapshot(local, said, told),
         }
     )
-    elsewhere = {
-        one.n: {"edge": one.edge, **({"document": one.document.model_dump()} if one.document else {})} for one in said.lines
-    }
-    asked = replace(best, answer=answer, how="cloud", not_kept=FROM_CLOUD, edge=told, elsewhere=elsewhere)
+    asked = replace(best, answer=answer, how="cloud", edge=told)
     return replace(asked, probabilities=(), context_tokens=0, dropped=(), weighed={}, prompt_hash="")
+
+
+def _snapshot(local: Answer, said: CloudAnswer, told: dict[str, Any]) -> dict[str, Any]:
+    """Return what the audit of a cloud's answer needs: of each line what its edge said, and the cloud's receipt for it."""
+    lines = []
+    for one in said.lines:
+        line = one.model_dump(mode="json", include={"n", "kind", "text", "ref", "source_id"})
+        there = one.model_dump(mode="json", include={"edge", "document", "generalised", "receipt"})
+        lines.append({**line, "edge": None, "triples": [], "elsewhere": there})
+    return {"question": local.question, "lines": lines, "calls": [], "privacy": local.snapshot["privacy"], "cloud": told}

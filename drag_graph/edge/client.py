@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from drag_graph.edge.traffic import Traffic
 from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError
+from drag_graph.paging import pages
 from drag_graph.ports import wire
 
 CONNECTING = 10.0
@@ -97,12 +98,14 @@ class CloudClient:
         reply = self._send("poll", "GET", f"/v1/work?wait={wait:g}", timeout=wait + CONNECTING)
         return self._said(wire.EdgeWork, reply) if reply else None
 
-    def reply(self, work_id: str, said: wire.EdgeReply) -> bool:
-        """Send what the edge releases for a question; False where its time is over."""
+    def reply(self, work_id: str, said: wire.EdgeReply | wire.EdgeOrigins) -> bool:
+        """Send what the edge releases for a question, or of what is behind lines; False where its time is over."""
+        kind, replies = ("audit", said.lines) if isinstance(said, wire.EdgeOrigins) else ("passages", (said,))
+        passages = [item for reply in replies for item in reply.passages]
+        names = {item.document.name: None for item in passages if item.document}
         try:
-            texts = [item.text for item in said.passages]
-            names = {item.document.name: None for item in said.passages if item.document}
-            self._said(wire.Taken, self._send("passages", "POST", f"/v1/work/{work_id}", said, [*texts, *names]))
+            texts = [*(item.text for item in passages), *names]
+            self._said(wire.Taken, self._send(kind, "POST", f"/v1/work/{work_id}", said, texts))
         except _Over:
             return False
         return True
@@ -112,6 +115,17 @@ class CloudClient:
         body = wire.CloudQuestion(question=question, options=tuple(options))
         texts = [question, *options]
         return self._said(wire.CloudAnswer, self._send("question", "POST", "/v1/questions", body, texts, timeout=MODEL_TIME))
+
+    def audit(self, lines: Sequence[wire.GivenLine]) -> list[wire.EdgeReply]:
+        """Ask the cloud what is behind lines that it gave to this edge; it asks the edges that they are from."""
+        found: list[wire.EdgeReply] = []
+        for some in pages(lines, wire.MOST_AUDITED):
+            body = wire.CloudAudit(lines=tuple(some))
+            said = self._said(wire.EdgeOrigins, self._send("audit", "POST", "/v1/audits", body, timeout=MODEL_TIME))
+            if len(said.lines) != len(some):
+                raise CloudUnavailable(f"{self.address} says what no cloud says", hint=_GONE)
+            found += said.lines
+        return found
 
     def _send(
         self,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from drag_graph.ask.find import Found
 from drag_graph.ask.lines import Candidate
 from drag_graph.errors import Withheld
-from drag_graph.model import Document, Evidence, Subgraph
+from drag_graph.model import Document, Evidence, LineKind, Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.communities import Community
 from drag_graph.ports.store import GraphStore, source_ids
@@ -24,10 +24,13 @@ from drag_graph.ports.wire import (
     MOST_SUMMARIES,
     DocumentSpan,
     EdgeReply,
+    LineRef,
     ReleasedPassage,
 )
 
 NO_PASSAGES = "it releases no passages"
+KEPT = "what is behind the line is kept at the edge"
+GONE = "what was behind the line is not stored there any more"
 PAGE = 50
 """Sources that are read in one round trip."""
 Generalise = Callable[[str], str]
@@ -95,6 +98,17 @@ class Release:
         passages = tuple(self._released(ranked, sources))
         return EdgeReply(passages=passages[:MOST_PASSAGES], withheld=len(ranked) - len(passages))
 
+    def origin(self, line: LineRef, source: Subgraph | None) -> EdgeReply:
+        """Return what may leave of the evidence that is behind a line, best first; `source` is what is stored of its source."""
+        if not self.has_passages:
+            return EdgeReply(problem=NO_PASSAGES)
+        behind = _behind(line.kind, line.ref, source) if source else []
+        if source is None or not behind:
+            return EdgeReply(problem=GONE)
+        items = [Candidate("evidence", it.id, source.source_id, it.text, it.text, n) for n, it in enumerate(behind)]
+        passages = tuple(self._released(items, {source.source_id: source}))
+        return EdgeReply(passages=passages, withheld=len(items) - len(passages), problem="" if passages else KEPT)
+
     def _released(self, candidates: Sequence[Candidate], sources: dict[str, Subgraph]) -> Iterator[ReleasedPassage]:
         for item in candidates[:MOST_PASSAGES]:
             source = sources.get(item.source_id)
@@ -108,7 +122,14 @@ class Release:
                 document = document.model_copy(update={"name": name})
             changed = text != item.text
             with suppress(ValidationError):  # what is of no form of the protocol stays here
-                yield ReleasedPassage(kind=item.kind, ref=item.ref, text=text, document=document, generalised=changed)
+                yield ReleasedPassage(
+                    source_id=source.source_id,
+                    kind=item.kind,
+                    ref=item.ref,
+                    text=text,
+                    document=document,
+                    generalised=changed,
+                )
 
     def _let_out(self, text: str) -> str | None:
         """Return a text as it may leave, None where it may not."""
@@ -125,16 +146,18 @@ def _span(item: Candidate, source: Subgraph) -> DocumentSpan | None:
     document = source.document
     if document is None:
         return None
-    evidence = _evidence_of(item, source)
-    start, end = (evidence.start, evidence.end) if evidence is not None else (0, 0)
+    evidence = _behind(item.kind, item.ref, source)[:1]
+    start, end = (evidence[0].start, evidence[0].end) if evidence else (0, 0)
     return DocumentSpan(id=document.id, name=_short_name(document), start=start, end=end)
 
 
-def _evidence_of(item: Candidate, source: Subgraph) -> Evidence | None:
-    wanted = {item.ref}
-    if item.kind == "edge":
-        wanted = {id_ for edge in source.usable_edges if edge.id == item.ref for id_ in edge.evidence_ids[:1]}
-    return next((one for one in source.evidence if one.id in wanted), None)
+def _behind(kind: LineKind, ref: str, source: Subgraph) -> list[Evidence]:
+    """Return the evidence that a line rests on, best first."""
+    wanted = [ref]
+    if kind == "edge":
+        wanted = [id_ for edge in source.usable_edges if edge.id == ref for id_ in edge.evidence_ids]
+    evidence = {item.id: item for item in source.evidence}
+    return [evidence[id_] for id_ in wanted if id_ in evidence]
 
 
 def _short_name(document: Document) -> str:

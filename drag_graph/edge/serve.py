@@ -10,13 +10,13 @@ from typing import TypeVar
 from drag_graph import log
 from drag_graph.ask.find import Finder
 from drag_graph.edge.client import CloudClient
-from drag_graph.edge.release import NO_PASSAGES, Release
+from drag_graph.edge.release import KEPT, NO_PASSAGES, Release
 from drag_graph.edge.traffic import Traffic
 from drag_graph.errors import CloudRefused, CloudUnavailable, DragGraphError, StoreError, StoreUnavailable, Withheld
 from drag_graph.inputs import make_query
 from drag_graph.ports.models import Embedder
 from drag_graph.ports.store import GraphStore
-from drag_graph.ports.wire import LONGEST_POLL, EdgeReply, EdgeWork
+from drag_graph.ports.wire import LONGEST_POLL, EdgeOrigins, EdgeReply, EdgeWork
 from drag_graph.settings import Settings
 
 FIRST_PAUSE = 0.5
@@ -127,30 +127,48 @@ class EdgeService:
         self._told, self._told_at = shared.texts, time.monotonic()
 
     def _answer(self, work: EdgeWork) -> None:
-        """Find lines for a question of the cloud, and send what may leave of them."""
+        """Send what may leave of the lines for a question of the cloud, or of what is behind lines that had left."""
         began = time.monotonic()
         reply = self._reply_to(work)
         try:
             taken = self._client.reply(work.id, reply)
         except Withheld:
-            reply = EdgeReply(withheld=len(reply.passages) + reply.withheld, problem="its privacy gate let nothing out")
+            reply = _without_texts(reply)
             taken = self._client.reply(work.id, reply)
         except CloudRefused as error:
             log.event("reply refused", level=logging.WARNING, reason=str(error))
             return
         duration = round(1000 * (time.monotonic() - began))
-        log.event("answered", passages=len(reply.passages), withheld=reply.withheld, taken=taken, duration_ms=duration)
+        said = reply.lines if isinstance(reply, EdgeOrigins) else [reply]
+        facts = {"passages": sum(len(one.passages) for one in said), "withheld": sum(one.withheld for one in said)}
+        log.event("audited" if work.lines else "answered", **facts, taken=taken, duration_ms=duration)
 
-    def _reply_to(self, work: EdgeWork) -> EdgeReply:
+    def _reply_to(self, work: EdgeWork) -> EdgeReply | EdgeOrigins:
+        try:
+            return self._origins(work) if work.lines else self._passages(work)
+        except StoreError as error:
+            log.event("store", level=logging.WARNING, reason=str(error))
+            failed = EdgeReply(problem="its store is away")
+        except DragGraphError as error:  # its text could say what is stored here
+            failed = EdgeReply(problem=f"it failed ({type(error).__name__})")
+        return EdgeOrigins(lines=(failed,) * len(work.lines)) if work.lines else failed
+
+    def _passages(self, work: EdgeWork) -> EdgeReply:
         if not self._release.has_passages:
             return EdgeReply(problem=NO_PASSAGES)
         settings, embedder = self._knowledge.settings, self._knowledge.embedder
-        try:
-            query = make_query(work.question, list(work.options) or None, namespace=settings.namespace)
-            found = self._knowledge.look(lambda store: Finder(settings, store, embedder).search(query))
-        except StoreError as error:
-            log.event("store", level=logging.WARNING, reason=str(error))
-            return EdgeReply(problem="its store is away")
-        except DragGraphError as error:  # its text could say what is stored here
-            return EdgeReply(problem=f"it failed ({type(error).__name__})")
+        query = make_query(work.question, list(work.options) or None, namespace=settings.namespace)
+        found = self._knowledge.look(lambda store: Finder(settings, store, embedder).search(query))
         return self._release.reply(found)
+
+    def _origins(self, work: EdgeWork) -> EdgeOrigins:
+        ids = list(dict.fromkeys(line.source_id for line in work.lines))
+        sources = {graph.source_id: graph for graph in self._knowledge.look(lambda store: store.read(ids))}
+        return EdgeOrigins(lines=tuple(self._release.origin(line, sources.get(line.source_id)) for line in work.lines))
+
+
+def _without_texts(reply: EdgeReply | EdgeOrigins) -> EdgeReply | EdgeOrigins:
+    """Return a reply of which the privacy gate lets nothing out."""
+    if isinstance(reply, EdgeOrigins):
+        return EdgeOrigins(lines=tuple(EdgeReply(withheld=len(one.passages), problem=KEPT) for one in reply.lines))
+    return EdgeReply(withheld=len(reply.passages) + reply.withheld, problem="its privacy gate let nothing out")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from drag_graph.model import Answer
+from drag_graph.model import Answer, LineKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ def proof_of(answer: Answer) -> Proof:
     An edge rests on its triples, not on its own id: it is made anew whenever its query is aggregated. Of the calls those that
     merged sentences are named, where such an edge was shown: what the others made is evidence and triples.
     """
-    evidence = {line.ref for line in answer.lines if line.kind == "evidence"}
+    evidence = set(own_refs(answer, "evidence"))
     triples, merged = set[str](), False
     for line in _objects(answer.snapshot.get("lines")):
         shown = list(_objects(line.get("triples")))
@@ -31,6 +31,14 @@ def proof_of(answer: Answer) -> Proof:
         merged |= len(shown) > 1
     calls = (call for call in _objects(answer.snapshot.get("calls")) if call.get("stage") == "statements")
     return Proof(frozenset(evidence), frozenset(triples), frozenset(_ids(calls) if merged else ()))
+
+
+def own_refs(answer: Answer, kind: LineKind) -> list[str]:
+    """Return the ids of the evidence or edges behind the lines of the store itself, in order, each once.
+
+    The ids of lines that other edges of a cloud have released mean nothing in this store.
+    """
+    return list(dict.fromkeys(line.ref for line in answer.lines if line.kind == kind and not line.edge))
 
 
 def _ids(items: Iterable[Any]) -> set[str]:

@@ -6,6 +6,7 @@ proves that it knows the hash (`proof_of`): an address that is not the cloud's l
 
 import hashlib
 import hmac
+import json
 import secrets
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -24,11 +25,20 @@ MOST_SUMMARIES = 20_000
 MOST_UPLOADED = 100
 """Summaries of an edge, and of one request."""
 MOST_PASSAGES = 32
+MOST_AUDITED = 128
+"""Lines of one request."""
 LONGEST_SUMMARY = 4_000
 LONGEST_PASSAGE = 8_000
 LONGEST_QUESTION = 8_000
 KIB = 1024
-LARGEST = {"hello": 4 * KIB, "sync": 4096 * KIB, "summaries": 2048 * KIB, "passages": 1024 * KIB, "question": 256 * KIB}
+LARGEST = {
+    "hello": 4 * KIB,
+    "sync": 4096 * KIB,
+    "summaries": 2048 * KIB,
+    "passages": 1024 * KIB,
+    "question": 256 * KIB,
+    "audit": 256 * KIB,
+}
 """Bytes of a body, by kind."""
 LARGEST_REPLY = 4096 * KIB
 """Bytes of anything that the cloud says."""
@@ -101,12 +111,24 @@ class Stored(Body):
     stored: int
 
 
+class LineRef(Body):
+    """A line that an edge released: its own ids of the source, and of the evidence or edge behind it."""
+
+    source_id: Key
+    kind: LineKind
+    ref: Ref
+
+
 class EdgeWork(Body):
-    """What the cloud wants of an edge: passages that bear on a question, in so many seconds. The id is good for one reply."""
+    """What the cloud wants of an edge, in so many seconds: passages that bear on a question, or what is behind `lines`.
+
+    The id is good for one reply: `EdgeReply`, or `EdgeOrigins` where there are lines.
+    """
 
     id: Key
-    question: QuestionText
+    question: Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)] = ""
     options: Options = ()
+    lines: Annotated[tuple[LineRef, ...], Field(max_length=MOST_AUDITED)] = ()
     seconds: Seconds
 
 
@@ -119,14 +141,9 @@ class DocumentSpan(Body):
     end: int = 0
 
 
-class ReleasedPassage(Body):
-    """A line that an edge releases. `ref` is its own id of the evidence or edge behind it.
+class ReleasedPassage(LineRef):
+    """A line that an edge releases. `generalised` says that its privacy gate has changed the text."""
 
-    `generalised` says that its privacy gate has changed the text.
-    """
-
-    kind: LineKind
-    ref: Ref
     text: PassageText
     document: DocumentSpan | None = None
     generalised: bool = False
@@ -143,11 +160,20 @@ class ReleasedPassage(Body):
 
 
 class EdgeReply(Body):
-    """An edge's reply to a `EdgeWork`. `withheld` lines were found and not released; `problem` says why there is nothing."""
+    """What an edge releases for a question, or of what is behind one line.
+
+    `withheld` lines were found and not released; `problem` says why there is nothing.
+    """
 
     passages: Annotated[tuple[ReleasedPassage, ...], Field(max_length=MOST_PASSAGES)] = ()
     withheld: Annotated[int, Field(ge=0)] = 0
     problem: Short = ""
+
+
+class EdgeOrigins(Body):
+    """What is behind each of the lines that were asked for, in their order."""
+
+    lines: Annotated[tuple[EdgeReply, ...], Field(max_length=MOST_AUDITED)]
 
 
 class Taken(Body):
@@ -163,16 +189,31 @@ class CloudQuestion(Body):
     options: Options = ()
 
 
-class CloudLine(Body):
-    """A line of an answer, the edge that it is from, and that edge's own id of what is behind it."""
+class CloudLine(LineRef):
+    """A line of an answer, the edge that it is from, and that edge's own ids of what is behind it.
+
+    `receipt` is what the edge that asked shows the cloud to have the line audited (`receipt_of`).
+    """
 
     n: int
-    kind: LineKind
     text: str
     edge: str
-    ref: str
     document: DocumentSpan | None = None
     generalised: bool = False
+    receipt: Hash
+
+
+class GivenLine(LineRef):
+    """A line of an answer that an edge was given and wants audited."""
+
+    edge: Name
+    receipt: Hash
+
+
+class CloudAudit(Body):
+    """An edge asks what is behind lines of its answers."""
+
+    lines: Annotated[tuple[GivenLine, ...], Field(max_length=MOST_AUDITED)]
 
 
 class AskedEdge(Body):
@@ -232,6 +273,15 @@ def token_hash(token: str) -> str:
 def proof_of(token_sha256: str, name: str, nonce: str) -> str:
     """Return what only one who knows the token, or its hash, can say to a nonce."""
     return hmac.new(bytes.fromhex(token_sha256), f"drag-graph cloud {name} {nonce}".encode(), hashlib.sha256).hexdigest()
+
+
+def receipt_of(token_sha256: str, asker: str, line: LineRef) -> str:
+    """Return what proves that the edge `asker` was given a line of the edge whose token has this hash.
+
+    Only the cloud and the edge of the line can make it, so nothing is kept of who was given what. It ends with the token.
+    """
+    message = json.dumps(["drag-graph line", asker, line.source_id, line.kind, line.ref]).encode()
+    return hmac.new(bytes.fromhex(token_sha256), message, hashlib.sha256).hexdigest()
 
 
 def check_name(name: str) -> None:

@@ -21,7 +21,8 @@ def audit_document(store: GraphStore, prefix: str, asked_as: Collection[str] = (
 
     `live` says for each shown line whether the graph still rests it on the same triples, evidence texts and teacher calls:
     `true`, also where another teacher has said the same since, or `false` after a refresh or tampering. Where it does,
-    `not_shown` has the triples of the edge's pair that are in no edge, as the store has them now. Raises as `full_id` does.
+    `not_shown` has the triples of the edge's pair that are in no edge, as the store has them now. Of a line that another edge
+    has released, only that one knows (`drag_graph.edge.auditing`). Raises as `full_id` does.
     """
     found = store.answers(prefix=full_id(store, "answer", prefix, asked_as=asked_as))
     if not found:
@@ -45,10 +46,11 @@ def self_contained(answer: Answer, store: GraphStore, sent: Sent) -> Answer:
 
 
 def _compare(document: dict[str, Any], store: GraphStore) -> None:
-    """Fill in what the store knows of each line now."""
-    graphs = store.read(list(dict.fromkeys(line["source_id"] for line in document["lines"])))
+    """Fill in what the store knows of each of its lines now."""
+    own = [line for line in document["lines"] if "elsewhere" not in line]
+    graphs = store.read(list(dict.fromkeys(line["source_id"] for line in own)))
     stored = {graph.source_id: graph for graph in graphs}
-    for line in document["lines"]:
+    for line in own:
         graph = stored.get(line["source_id"])
         line["live"] = _is_live(line, graph)
         line["not_shown"] = unshown(line["edge"], graph) if graph and line["live"] and line["edge"] else []
@@ -69,6 +71,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "calls": calls,
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
         "privacy": answer.snapshot.get("privacy", {}),
+        **({"cloud": answer.snapshot["cloud"]} if "cloud" in answer.snapshot else {}),
     }
 
 
@@ -92,12 +95,22 @@ def _facts(answer: Answer) -> dict[str, Any]:
 
 
 def place_of(evidence: Mapping[str, Any]) -> str:
-    """Return where in a document a passage of an audit is, in words; '' where a teacher said it."""
+    """Return where in a document a passage of an audit is, in words; '' where it is of none."""
     document, chunk = evidence.get("document"), evidence.get("chunk")
     if not document:
         return ""
     where = f"{document['name']}, characters {document['start']}-{document['end']}"
     return f"{where}, chunk {chunk['position'] + 1}" if chunk else where
+
+
+def said_elsewhere(there: Mapping[str, Any]) -> list[str]:
+    """Return what another edge said of a line: where it is from and, once that edge was asked, what is behind it."""
+    said = [f"from the edge {there['edge']}, {place_of(there)}".rstrip(", ") + ", generalised" * there["generalised"]]
+    if origin := there.get("origin"):
+        said += [f"evidence {one['text']} {place_of(one)}".rstrip() for one in origin["passages"]]
+        said += [f"{origin['withheld']} more stay there"] if origin["withheld"] and origin["passages"] else []
+        said += [f"{there['edge']}: {origin['problem']}"] if origin["problem"] else []
+    return said
 
 
 def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:

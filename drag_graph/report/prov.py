@@ -25,11 +25,23 @@ def prov_document(audit: dict[str, Any]) -> dict[str, Any]:
         shown = book.entity("line", f"{audit['answer_id']}/{line['n']}", "Line", {"text": line["text"], "kind": line["kind"]})
         book.relate("used", {"activity": answering, "entity": shown})
         book.derive(answer, shown)
-        if line["kind"] == "evidence":
+        if "elsewhere" in line:
+            _released(book, shown, line["elsewhere"])
+        elif line["kind"] == "evidence":
             book.derive(shown, book.evidence(line["evidence"], line["calls"]))
         else:
             _edge(book, shown, line)
     return book.document()
+
+
+def _released(book: "_Book", shown: str, there: dict[str, Any]) -> None:
+    """Write what another edge of a cloud has said is behind a line."""
+    agent = book.agent("edge-of-cloud", there["edge"])
+    book.relate("wasAttributedTo", {"entity": shown, "agent": agent})
+    for passage in there.get("origin", {"passages": ()})["passages"]:
+        name = book.entity("evidence", f"{there['edge']}/{passage['ref']}", "Evidence", {"text": passage["text"]})
+        book.relate("wasAttributedTo", {"entity": name, "agent": agent})
+        book.derive(shown, name)
 
 
 def _edge(book: "_Book", shown: str, line: dict[str, Any]) -> None:

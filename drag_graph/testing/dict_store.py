@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from drag_graph.errors import StoreUnavailable, StoreUnfit
-from drag_graph.graph.proof import proof_of
+from drag_graph.graph.proof import own_refs, proof_of
 from drag_graph.manage.erase import counts_gone, names_any
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.checks import COUNTED, added, check, check_answers, check_embedder, dropped, outcome_of, problem
@@ -274,7 +274,7 @@ class DictStore:
         queries = {subgraph.source_id for subgraph in subgraphs}
         evidence = {item.id for subgraph in subgraphs for item in subgraph.evidence}
         for answer in answers:
-            used = dict.fromkeys(line.ref for line in answer.lines if line.kind == "evidence")
+            used = own_refs(answer, "evidence")
             answered = [id_ for id_ in answer.source_ids if id_ in queries]
             yield from answer_records(answer, answered, [id_ for id_ in used if id_ in evidence])
         yield from self.concepts.records()

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 
 import pytest
 
@@ -17,6 +18,8 @@ from drag_graph.edge.traffic import Traffic
 from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.model import Aggregation
 from drag_graph.ports.communities import Community, CommunityChanges
+from drag_graph.report.audit_page import audit_page
+from drag_graph.report.prov import prov_document
 from drag_graph.settings import Settings
 from drag_graph.students.nearest import NearestStudent
 from drag_graph.testing.builders import make_subgraph
@@ -35,21 +38,21 @@ ASKED = "How fast does the ice of glaciers flow?"
 
 @pytest.fixture
 def cloud(tmp_path):
-    """A real cloud that listens on the loopback, and the tokens of its edges `alps` and `here`."""
+    """A real cloud, the address on the loopback where it listens, and the tokens of its edges `alps` and `here`."""
     store, board = DictStore(), WorkBoard()
     store.migrate()
-    settings = Settings(embedder="lexical", asked_seconds=5.0)
+    settings = Settings(embedder="lexical", asked_seconds=60.0)
     cloud = Cloud(store, EMBEDDER, CloudAsker(settings, store.registry, EMBEDDER, NearestStudent(EMBEDDER), board), board)
     tokens = {name: add_edge(store, name) for name in ("alps", "here")}
     with served(cloud, ServiceAddress("127.0.0.1", 0), tmp_path / "operator") as address:
-        yield address, tokens
+        yield cloud, address, tokens
 
 
 @pytest.fixture
 def alps(cloud, tmp_path):
     """Another edge, that knows of glaciers and releases passages."""
-    address, tokens = cloud
-    store, stop, ready = DictStore(), threading.Event(), threading.Event()
+    cloud, address, tokens = cloud
+    store, stop = DictStore(), threading.Event()
     store.migrate()
     store.embedder((EMBEDDER.name, EMBEDDER.dimension))
     vector = [float(x) for x in EMBEDDER.embed([FLOWS])[0]]
@@ -65,13 +68,14 @@ def alps(cloud, tmp_path):
 
     def serve():
         with CloudClient(address, "alps", tokens["alps"], check=lambda _texts: None, traffic=traffic) as client:
-            client.connect()
-            ready.set()
             EdgeService(client, knowledge, Release("passages", (), None), traffic, poll_seconds=0.3).run(stop)
 
     thread = threading.Thread(target=serve)
     thread.start()
-    assert ready.wait(20)
+    end = time.monotonic() + 60
+    while not any(edge["summaries"] and edge["online"] for edge in cloud.listing()):
+        assert time.monotonic() < end, "the edge has not told its summary"
+        time.sleep(0.02)
     yield
     stop.set()
     thread.join(20)
@@ -80,7 +84,7 @@ def alps(cloud, tmp_path):
 @pytest.fixture
 def here(cli, cloud, tmp_path, monkeypatch):
     """The asking edge's folder: it knows of bees alone."""
-    address, tokens = cloud
+    _, address, tokens = cloud
     monkeypatch.setenv("DRAG_GRAPH_CLOUD_TOKEN", tokens["here"])
     monkeypatch.setenv("DRAG_GRAPH_STORE", str(tmp_path / "graph.lbug"))
     file = tmp_path / "own.jsonl"
@@ -103,7 +107,7 @@ def test_what_is_sure_is_answered_here_and_what_is_not_by_the_cloud(here, alps, 
     assert said["answer"] == FLOWS
     assert said["student"] == "nearest at the cloud"
     assert [(line["text"], line["edge"]) for line in said["lines"]] == [(FLOWS, "alps")]
-    assert (said["edge"]["sure"], said["edge"]["asked_cloud"], said["answer_id"]) == (False, True, None)
+    assert (said["edge"]["sure"], said["edge"]["asked_cloud"]) == (False, True)
     assert [one["edge"] for one in said["edge"]["asked"]] == ["alps"]
     shown = here(ASKED).out
     assert FLOWS in shown
@@ -111,6 +115,46 @@ def test_what_is_sure_is_answered_here_and_what_is_not_by_the_cloud(here, alps, 
     assert "Not sure locally" in shown
     kinds = {row["kind"]: row["texts"] for row in cli("edge", "traffic", "--json").json["days"]}
     assert kinds["question"] == 2, "the sure question has not left"
+
+
+def test_an_answer_of_the_cloud_is_kept_and_its_audit_goes_on_at_the_edge(here, alps, cli, tmp_path):
+    said = here(ASKED, "--json").json
+    assert here(ASKED, "--json").json["answer_id"] == said["answer_id"], "the same outcome is the same answer"
+    (kept,) = [one for one in cli("answers", "--json").json if one["question"] == ASKED]
+    assert (kept["id"], kept["student"]) == (said["answer_id"], "nearest at the cloud")
+    assert [(line["text"], line["edge"]) for line in kept["lines"]] == [(FLOWS, "alps")]
+
+    done = cli("audit", said["answer_id"][:8], "--json")
+    (line,) = done.json["lines"]
+    assert (line["text"], line["kind"], line["ref"], line["live"]) == (FLOWS, "evidence", said["lines"][0]["ref"], None)
+    assert (line["elsewhere"]["edge"], line["elsewhere"]["generalised"]) == ("alps", False)
+    origin = line["elsewhere"]["origin"]
+    assert [(one["text"], one["ref"]) for one in origin["passages"]] == [(FLOWS, line["ref"])]
+    assert (origin["withheld"], origin["problem"]) == (0, "")
+    assert [one["edge"] for one in done.json["cloud"]["asked"]] == ["alps"]
+    table = cli("audit", said["answer_id"]).out
+    assert "from the edge alps" in table
+    assert f"evidence {FLOWS}" in table
+    assert f"evidence {FLOWS}" in audit_page(done.json)
+    assert "drag:edge-of-cloud/alps" in prov_document(done.json)["agent"]
+
+    before = cli("edge", "traffic", "--json").json["totals"]["requests"]
+    assert "origin" not in cli("audit", said["answer_id"], "--local", "--json").json["lines"][0]["elsewhere"]
+    assert cli("audit", here(OWN["question"], "--json").json["answer_id"], "--json").code == 0
+    assert cli("edge", "traffic", "--json").json["totals"]["requests"] == before, "a local answer's audit asks nobody"
+    file = tmp_path / "answer.json"
+    assert here(ASKED, "--no-keep", "-o", file).code == 0
+    assert cli("audit", file, "--json").json["lines"][0]["elsewhere"]["origin"]["passages"]
+    assert cli("db", "verify", "--json").json == {"problems": []}
+
+
+def test_an_audit_that_cannot_go_on_shows_what_was_kept_and_why(here, alps, cli, monkeypatch):
+    said = here(ASKED, "--json").json
+    monkeypatch.setenv("DRAG_GRAPH_CLOUD", "http://127.0.0.1:9")
+    done = cli("audit", said["answer_id"])
+    assert done.code == 0
+    assert FLOWS in done.out
+    assert "does not answer" in done.out
 
 
 def test_a_file_is_asked_and_local_asks_nobody(here, alps, tmp_path, cli):

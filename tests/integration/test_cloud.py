@@ -6,10 +6,12 @@ import threading
 import httpx
 import pytest
 
-from drag_graph.cloud.board import WorkBoard
-from drag_graph.cloud.edges import add_edge
+from drag_graph.cloud.audit import IMPOSSIBLE as ODD
+from drag_graph.cloud.audit import MISCOUNTED, NOT_GIVEN
+from drag_graph.cloud.board import AWAY, LATE, WITHDRAWN, WorkBoard
+from drag_graph.cloud.edges import add_edge, remove_edge
 from drag_graph.cloud.operator import running_cloud
-from drag_graph.cloud.question import AWAY, LATE, CloudAsker
+from drag_graph.cloud.question import CloudAsker
 from drag_graph.cloud.serve import ServiceAddress, served
 from drag_graph.cloud.service import Cloud
 from drag_graph.embedders.lexical import LexicalEmbedder
@@ -46,6 +48,11 @@ class Edge:
 
     def poll(self, wait=5.0):
         return self.client.get("/v1/work", params={"wait": wait})
+
+    def audit(self, *lines):
+        names = {"source_id", "kind", "ref", "edge", "receipt"}
+        said = self.post("/v1/audits", {"lines": [line.model_dump(include=names) for line in lines]})
+        return wire.EdgeOrigins.model_validate(said.raise_for_status().json()).lines
 
     def ask(self, text=ASKED, options=()):
         return wire.CloudAnswer.model_validate(
@@ -97,8 +104,12 @@ def edge(store, address):
 
 def asking(edge, *args):
     """Ask in a thread; return what gives the answer."""
+    return begun(lambda: edge.ask(*args))
+
+
+def begun(ask):
     found = []
-    thread = threading.Thread(target=lambda: found.append(edge.ask(*args)))
+    thread = threading.Thread(target=lambda: found.append(ask()))
     thread.start()
 
     def answer():
@@ -110,7 +121,7 @@ def asking(edge, *args):
 
 def passage(text=FLOWS, ref="e1", **more):
     document = {"id": "d1", "name": "alps.txt", "start": 10, "end": 10 + len(text)}
-    return {"kind": "evidence", "ref": ref, "text": text, "document": document, **more}
+    return {"source_id": "d1", "kind": "evidence", "ref": ref, "text": text, "document": document, **more}
 
 
 def test_the_cloud_proves_itself_and_names_cannot_be_guessed(store, address):
@@ -170,7 +181,7 @@ def test_what_is_of_another_form_or_too_large_is_refused(store, edge, path, body
 
 def test_a_question_is_answered_from_what_edges_release(edge):
     alps, bakery, asker = edge("alps", a=ICE), edge("bakery", a=BREAD), edge("asker")
-    assert bakery.poll(0).status_code == 204
+    assert [one.poll(0).status_code for one in (alps, bakery)] == [204, 204]
     answer = asking(asker, ASKED, ["some metres a day", "a mile an hour"])
     work = alps.poll().json()
     assert (work["question"], work["options"]) == (ASKED, ["some metres a day", "a mile an hour"])
@@ -212,7 +223,7 @@ def test_a_killed_edge_is_away_at_once(edge):
 @pytest.mark.parametrize(
     ("body", "status", "reason"),
     [
-        ({"passages": [{"text": FLOWS}]}, 422, "its reply was refused: not a passages of this protocol: passages.0.kind"),
+        ({"passages": [{"text": FLOWS}]}, 422, "its reply was refused: not a passages of this protocol: passages.0.source_id"),
         ({"passages": [], "vector": [1]}, 422, "its reply was refused: not a passages of this protocol: vector"),
         ({"passages": [passage(ref=f"e{n}") for n in range(wire.MOST_PASSAGES + 1)]}, 422, "its reply was refused"),
         ({"passages": [passage("x" * 100_000)] * 12}, 413, "its reply was refused: more than 1048576 bytes"),
@@ -272,6 +283,61 @@ def test_work_is_good_for_one_reply_of_its_own_edge_in_time(store, edge):
     assert [one.reason for one in late().missing] == [LATE]
     assert alps.post(work, reply).status_code == 409, "and not after its time"
     assert {one.name: one.refused for one in store.registry.edges()} == {"alps": 2, "asker": 0, "thief": 1}
+
+
+def given(edge, alps, *texts):
+    """The lines of an answer that an edge was given from what another releases for it."""
+    assert alps.poll(0).status_code == 204
+    answer = asking(edge)
+    work = alps.poll().json()
+    passages = [passage(text, ref=f"e{n}") for n, text in enumerate(texts)]
+    assert alps.post(f"/v1/work/{work['id']}", {"passages": passages}).status_code == 200
+    return sorted(answer().lines, key=lambda line: line.ref)
+
+
+def test_an_edge_is_asked_what_is_behind_the_lines_it_gave_in_one_go(edge):
+    alps, asker = edge("alps", a=ICE), edge("asker")
+    first, second = given(asker, alps, FLOWS, "The ice of glaciers carves valleys.")
+    told = begun(lambda: asker.audit(second, first, second))
+    work = alps.poll().json()
+    assert (work["question"], work["lines"]) == ("", [{"source_id": "d1", "kind": "evidence", "ref": f"e{n}"} for n in (1, 0)])
+    behind = [{"passages": [passage()]}, {"withheld": 1, "problem": "kept here\nno more"}]
+    assert alps.post(f"/v1/work/{work['id']}", {"lines": behind}).status_code == 200
+    one, kept, again = told()
+    assert one == again
+    assert [(item.text, item.document.name) for item in one.passages] == [(FLOWS, "alps.txt")]
+    assert (kept.passages, kept.withheld, kept.problem) == ((), 1, "kept here no more")
+
+
+def test_only_lines_of_ones_own_answers_are_asked_for(store, edge):
+    alps, asker, thief = edge("alps", a=ICE), edge("asker"), edge("thief")
+    (line,) = given(asker, alps, FLOWS)
+    other = {"source_id": "d2", "ref": "e2", "kind": "edge", "edge": "asker", "receipt": "0" * 64}
+    forged = [line.model_copy(update={name: value}) for name, value in other.items()]
+    assert {one.problem for one in asker.audit(*forged)} == {NOT_GIVEN}
+    assert [one.problem for one in thief.audit(line)] == [NOT_GIVEN], "another edge's reference is refused"
+    assert alps.poll(0).status_code == 204, "and the edge is not asked"
+    remove_edge(store, "alps")
+    assert [one.problem for one in asker.audit(line)] == [WITHDRAWN]
+    edge("alps", a=ICE)
+    assert [one.problem for one in asker.audit(line)] == [NOT_GIVEN], "the next edge of that name has not given it"
+    assert asker.post("/v1/audits", {"lines": [{"edge": "alps"}]}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "problem"),
+    [
+        ({"lines": []}, 200, MISCOUNTED),
+        ({"passages": [passage()]}, 422, "its reply was refused: not a passages of this protocol: lines: Field required"),
+        ({"lines": [{"passages": [passage(document={"id": "d1", "name": "n", "start": 0, "end": 3})]}]}, 200, ODD),
+    ],
+)
+def test_a_bad_reply_to_an_audit_is_named(edge, body, status, problem):
+    alps, asker = edge("alps", a=ICE), edge("asker")
+    lines = given(asker, alps, FLOWS)
+    told = begun(lambda: asker.audit(*lines))
+    assert alps.post(f"/v1/work/{alps.poll().json()['id']}", body).status_code == status
+    assert [(one.passages, one.problem) for one in told()] == [((), problem)]
 
 
 def test_a_withdrawn_edge_is_gone_at_once(store, edge, operator_file):

@@ -11,14 +11,14 @@ import time
 import httpx
 import pytest
 
-from drag_graph.cloud.board import WorkBoard
+from drag_graph.cloud.board import AWAY, WorkBoard
 from drag_graph.cloud.edges import add_edge, remove_edge
 from drag_graph.cloud.question import CloudAsker
 from drag_graph.cloud.serve import ServiceAddress, served
 from drag_graph.cloud.service import Cloud
 from drag_graph.edge.client import CloudClient
 from drag_graph.edge.folder import edge_token, keep_token, set_settings
-from drag_graph.edge.release import NO_PASSAGES, Release
+from drag_graph.edge.release import GONE, KEPT, NO_PASSAGES, Release
 from drag_graph.edge.serve import EdgeService, Knowledge
 from drag_graph.edge.traffic import Traffic
 from drag_graph.embedders.lexical import LexicalEmbedder
@@ -207,6 +207,65 @@ def test_what_never_leaves_does_not_leave_in_passages_summaries_or_names(cloud, 
     assert len(sent) > 4
     assert not [body for body in sent if re.search(rb"canary|4711", body)]
     assert [one.summaries for one in cloud.store.registry.edges() if one.name == "alps"] == [1]
+
+
+def audited(asker, answer):
+    """What is behind the lines of an answer, each with its text."""
+    names = {"source_id", "kind", "ref", "edge", "receipt"}
+    lines = [wire.GivenLine(**line.model_dump(include=names)) for line in answer.lines]
+    return dict(zip([line.text for line in answer.lines], asker.client.audit(lines), strict=True))
+
+
+def test_an_audit_goes_on_at_the_edge_that_released_the_line(cloud, folder, monkeypatch):
+    alps, asker = folder(release="passages"), folder("asker")
+    alps.tell(document("alps", FLOWS), document("canary", SECRET))
+    with alps.serving():
+        until(online(cloud))
+        answer = asker.client.ask(ASKED)
+        behind = audited(asker, answer)
+    kinds = {line.text: line.kind for line in answer.lines}
+    assert set(kinds.values()) == {"evidence", "edge"}
+    for text, origin in behind.items():
+        (passage,) = origin.passages
+        assert passage.kind == "evidence"
+        assert passage.text == text if kinds[text] == "evidence" else passage.text in {FLOWS, SECRET}
+    asked = {row.kind: (row.requests, row.texts) for row in alps.traffic.rows()}
+    assert asked["audit"] == (1, len(behind)), "the edge can see that it was asked"
+    assert {row.kind: row.texts for row in asker.traffic.rows()}["audit"] == 0
+
+    # What is to stay from now on stays, though its line was given before.
+    sent = []
+    stream = httpx.Client.stream
+    monkeypatch.setattr(
+        httpx.Client, "stream", lambda self, *args, **more: sent.append(more["content"]) or stream(self, *args, **more)
+    )
+    alps.release = Release("passages", ("*canary*",), None)
+    alps.store.erase([document("alps", FLOWS).source_id])
+    with alps.serving():
+        until(online(cloud))
+        told = audited(asker, answer)
+    assert told[FLOWS].problem == GONE
+    assert told[SECRET].problem == KEPT
+    assert {(one.passages, one.problem) for one in told.values()} == {((), GONE), ((), KEPT)}
+    assert [body for body in sent if b"kept at the edge" in body]
+    assert not [body for body in sent if re.search(rb"canary|4711", body)]
+
+    alps.release = Release("nothing", (), None)
+    with alps.serving():
+        until(online(cloud))
+        assert {one.problem for one in audited(asker, answer).values()} == {NO_PASSAGES}
+    cloud.board.forget(cloud.store.registry.edges()[0].id)
+    assert {one.problem for one in audited(asker, answer).values()} == {AWAY}
+
+
+def test_what_is_behind_a_line_is_generalised_first(cloud, folder):
+    alps = folder(release="passages", gate=gate(Zermatt=("PLACE", "a village")))
+    asker = folder("asker")
+    alps.tell(document("Zermatt", f"{FLOWS} So in Zermatt."))
+    with alps.serving():
+        until(online(cloud))
+        behind = audited(asker, asker.client.ask(ASKED))
+    assert {item.text for one in behind.values() for item in one.passages} == {f"{FLOWS} So in a village."}
 
 
 def test_what_leaves_is_generalised_first(cloud, folder):

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from drag_graph.graph.aggregate import Claim, Part, edges_of
+from drag_graph.graph.proof import own_refs
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.stores.shared.rows import answer_row, shown_evidence, source_row
+from drag_graph.stores.shared.rows import answer_row, source_row
 from drag_graph.stores.shared.transaction import Row
 
 HEADS = ("save_subgraphs_queries", "save_subgraphs_documents")
@@ -59,7 +60,7 @@ def answer_rows(answers: Iterable[Answer]) -> list[Row]:
 def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
     """Return which sources and which evidence answers are linked to, by the name of the statement that links them."""
     sources = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in dict.fromkeys(answer.source_ids)]
-    shown = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in shown_evidence(answer)]
+    shown = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in own_refs(answer, "evidence")]
     return {"save_answers_sources": sources, "save_answers_evidence": shown}
 
 

@@ -6,7 +6,7 @@ The order of the fields here is the order of the positions there.
 from collections.abc import Sequence
 from typing import Any
 
-from drag_graph.graph.proof import proof_of
+from drag_graph.graph.proof import own_refs, proof_of
 from drag_graph.model import Answer, Subgraph, Value
 from drag_graph.stores.shared import rows
 from drag_graph.stores.shared.rows import source_row
@@ -106,4 +106,4 @@ def answer_row(answer: Answer) -> list[Any]:
     """
     proof = proof_of(answer)
     needed = (sorted(ids) for ids in (proof.evidence_ids, proof.triple_ids, proof.call_ids))
-    return [rows.answer_row(answer), list(answer.source_ids), rows.shown_evidence(answer), *needed]
+    return [rows.answer_row(answer), list(answer.source_ids), own_refs(answer, "evidence"), *needed]

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from drag_graph.graph.proof import own_refs
 from drag_graph.model import Answer, Document, Subgraph, Value
 
 _OF_THE_SOURCE = frozenset({"settings_hash", "status", "graph", "blind", "embedding", "created_at", "expires_at"})
@@ -41,8 +42,7 @@ def subgraph_records(subgraph: Subgraph) -> Iterator[dict[str, Any]]:
 
 def answer_records(answer: Answer, source_ids: Collection[str], evidence_ids: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield an answer and its links to these queries and this evidence, which are stored."""
-    shown = [line.ref for line in answer.lines if line.kind == "edge"]
-    yield node("Answer", answer.id, {**answer.model_dump(mode="json"), "edge_ids": shown})
+    yield node("Answer", answer.id, {**answer.model_dump(mode="json"), "edge_ids": own_refs(answer, "edge")})
     for source_id in source_ids:
         yield link("ANSWERS", answer.id, source_id, answer.namespace)
     for evidence_id in evidence_ids:

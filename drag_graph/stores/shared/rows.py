@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from drag_graph.errors import StoreUnfit
+from drag_graph.graph.proof import own_refs
 from drag_graph.model import Answer, Document, Query, Subgraph
 from drag_graph.ports.edges import LinkedEdge
 from drag_graph.stores.shared.aggregation import aggregation_of
@@ -69,15 +70,10 @@ def answer_row(answer: Answer) -> Row:
         **answer.model_dump(exclude={"lines", "snapshot"}, mode="json"),
         "lines": [line.text for line in answer.lines],
         "line_json": as_json([line.model_dump() for line in answer.lines]),
-        "edge_ids": [line.ref for line in answer.lines if line.kind == "edge"],
-        "evidence_ids": shown_evidence(answer),
+        "edge_ids": own_refs(answer, "edge"),
+        "evidence_ids": own_refs(answer, "evidence"),
         "snapshot": as_json(answer.snapshot),
     }
-
-
-def shown_evidence(answer: Answer) -> list[str]:
-    """Return the ids of the evidence that an answer was shown as lines of their own, in order, each once."""
-    return list(dict.fromkeys(line.ref for line in answer.lines if line.kind == "evidence"))
 
 
 def answer_of(namespace: str, row: Mapping[str, Any]) -> Answer:

@@ -56,6 +56,20 @@ class AnswerContract(Contract):
         store.save_answers([answer.model_copy(update={"text": "changed", "lines": (), "snapshot": {}})])
         assert records_of(store) == before
 
+    def test_an_answer_from_lines_of_other_edges_rests_on_nothing_stored(self, store: GraphStore, namespace: str) -> None:
+        graph = _stored(store, namespace)
+        made = _answer(1, graph, namespace)
+        lines = [line.model_copy(update={"edge": "alps"}) for line in made.lines]
+        lines += [lines[0].model_copy(update={"ref": "of another store"})]
+        answer = made.model_copy(update={"source_ids": (), "lines": tuple(lines)})
+        assert store.save_answers([answer]) == frozenset()
+        assert_same(read_answer(store, answer.id), answer)
+        counts = store.counts()
+        assert (counts["Answer"], counts["ANSWERS"], counts["USED"]) == (1, 0, 0)
+        assert store.verify() == []
+        store.erase([graph.source_id])
+        assert store.counts()["Answer"] == 1
+
     def test_an_answer_is_linked_to_its_queries_and_evidence(self, store: GraphStore, namespace: str) -> None:
         one, two = _stored(store, namespace, 1), _stored(store, namespace, 2)
         refs: list[tuple[LineKind, str]] = [("evidence", one.kept_evidence[0].id), ("evidence", two.kept_evidence[1].id)]
