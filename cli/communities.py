@@ -65,7 +65,8 @@ def communities(
         return
     with open_session(for_communities(settings), create=False, read_only=bool(find) or dry_run) as session:
         if find.strip():
-            _print_found(session.store, session.embedder.embed([find])[0].tolist(), limit, form)
+            wanted = session.gate.generalised(find) if session.gate else find
+            _print_found(session.store, session.embedder.embed([wanted])[0].tolist(), limit, form)
         elif dry_run:
             plan = make_communities(session, is_dry=True).plan()
             edges, pricing = session.store.linked_edges(), make_pricing(session.settings) if session.settings.teacher else None

@@ -61,14 +61,9 @@ def make_ingester(
 def make_reader(session: Session, extractor: Teacher | None) -> DocumentReader:
     """Return what reads documents in the session."""
     settings, gate = session.settings, session.gate
-
-    def look(texts: Sequence[str]) -> list[str]:
-        assert gate is not None
-        return [found[0].type if found else "" for found in gate.found_in(texts, from_user=True)]
-
     privacy = PassagePrivacy(
-        look if gate is not None and not teacher_is_here(settings) else None,
-        look if gate is not None and not embedder_is_here(settings) else None,
+        gate.types_in if gate is not None and not teacher_is_here(settings) else None,
+        gate.types_in if gate is not None and not embedder_is_here(settings) else None,
         session.fingerprint,
     )
     return DocumentReader(settings, session.embedder, extractor, privacy)

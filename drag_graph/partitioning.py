@@ -5,7 +5,7 @@ from drag_graph.communities.run import CommunityRun
 from drag_graph.communities.summarise import RULES, ModelSummariser, RuleSummariser, Summariser
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError
-from drag_graph.factories import make_teacher
+from drag_graph.factories import make_teacher, teacher_is_here
 from drag_graph.ledger import Ledger
 from drag_graph.ports.runs import start_run
 from drag_graph.settings import Settings
@@ -40,7 +40,8 @@ def make_communities(session: Session, *, is_dry: bool = False) -> CommunityRun:
                 teacher = make_teacher(settings, run, interruption, nothing, session.way_out)
         else:
             teacher = session.asked_by(run, interruption)
-        summariser = ModelSummariser(teacher, settings.namespace)
+        look = session.gate.types_in if session.gate is not None and not teacher_is_here(settings) else None
+        summariser = ModelSummariser(teacher, settings.namespace, look)
     return CommunityRun(
         session.store,
         session.embedder,

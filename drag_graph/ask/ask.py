@@ -255,21 +255,27 @@ class Asker:
         # Only lines that the context window had no room for change what the selection has counted.
         context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
         asked = Asked(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
-        return replace(asked, prompt_hash=sha256_of([assembly.prompt.text]), disguise=disguise)
+        # A hash of the original, all of which but a name is known, would give the name away.
+        prompt_hash = "" if known else sha256_of([assembly.prompt.text])
+        return replace(asked, prompt_hash=prompt_hash, disguise=disguise)
 
     def _let_out(self, found: Found) -> tuple[Sequence[Candidate], list[tuple[str, str]]]:
         """Return the lines that the student may see, and (text, reason) of the others.
 
-        One that is not on this machine sees no line of a document in which the gate finds something private.
+        One that is not on this machine sees no line of a document in which the gate finds something private, and none of a
+        question that is stored as it was given and would be generalised now.
         """
-        documents = {graph.source_id for graph in found.subgraphs if graph.document}
-        own = [item for item in found.candidates if item.source_id in documents]
-        if self._gate is None or self._on_this_machine or not own:
+        if self._gate is None or self._on_this_machine:
             return found.candidates, []
+        documents = {graph.source_id for graph in found.subgraphs if graph.document}
+        queries = [graph.source for graph in found.subgraphs if isinstance(graph.source, Query)]
+        unfiltered = {query.id for query in queries if self._gate.is_unfiltered(query)}
+        own = [item for item in found.candidates if item.source_id in documents]
         findings = self._gate.found_in([item.text for item in own], from_user=True)
         private = {item.ref for item, seen in zip(own, findings, strict=True) if seen}
+        private |= {item.ref for item in found.candidates if item.source_id in unfiltered}
         left = [item for item in found.candidates if item.ref not in private]
-        return left, [(item.text, "private") for item in own if item.ref in private]
+        return left, [(item.text, "private") for item in found.candidates if item.ref in private]
 
     def _keep(self, asked: list[Asked]) -> list[Asked]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""

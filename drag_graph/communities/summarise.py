@@ -7,11 +7,12 @@ from typing import Protocol
 
 from drag_graph.distil.messages import chat, numbered
 from drag_graph.distil.query import Usage
-from drag_graph.errors import DragGraphError
+from drag_graph.errors import DragGraphError, Withheld
 from drag_graph.manage.statistics import names_of
 from drag_graph.model import Query
 from drag_graph.ports.communities import Community
 from drag_graph.ports.edges import LinkedEdge
+from drag_graph.ports.gate import LookFor
 from drag_graph.ports.models import Teacher, TeacherRequest
 from drag_graph.ports.replies import SummariesReply
 
@@ -79,17 +80,27 @@ class RuleSummariser:
 
 
 class ModelSummariser:
-    """A model that is shown the strongest edges, as data between marks. Its calls are in the ledger."""
+    """A model that is shown the strongest edges, as data between marks. Its calls are in the ledger.
 
-    def __init__(self, teacher: Teacher, namespace: str) -> None:
+    `look` is asked before statements leave this machine; None where they do not.
+    """
+
+    def __init__(self, teacher: Teacher, namespace: str, look: LookFor | None = None) -> None:
         self._teacher = teacher
         self._namespace = namespace
+        self._look = look
 
     @property
     def name(self) -> str:
         return f"{self._teacher.name} {PROMPT_VERSION}"
 
     def summarise(self, community: Community, edges: Sequence[LinkedEdge], usage: Usage) -> Summary:
+        if self._look is not None:
+            shown = strongest(edges, MOST_EDGES)
+            found = self._look([edge.statement for edge in shown])
+            edges = [edge for edge, type_ in zip(shown, found, strict=True) if not type_]
+            if not edges:
+                raise Withheld("all of its statements hold something private")
         try:
             reply = self._teacher.ask(request(community, edges, self._namespace))
         except DragGraphError as error:

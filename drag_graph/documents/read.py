@@ -3,7 +3,7 @@
 No I/O of its own: models come in by their ports.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 
@@ -18,11 +18,10 @@ from drag_graph.graph.arrow import one_line
 from drag_graph.graph.grounding import TOLERANCE
 from drag_graph.identity import chunk_id, content_id, sha256_of
 from drag_graph.model import Aggregation, Chunk, Document, Evidence, Subgraph, TeacherCall, Triple
+from drag_graph.ports.gate import LookFor
 from drag_graph.ports.models import Embedder, Teacher, TeacherReply
 from drag_graph.settings import Settings
 
-LookFor = Callable[[Sequence[str]], Sequence[str]]
-"""Returns for each text the type of something private in it, or ''."""
 TEXTS_AT_ONCE = 256
 """Passages that are embedded together."""
 

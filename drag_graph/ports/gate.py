@@ -1,6 +1,6 @@
 """The privacy gate, as those that ask and distil know it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from drag_graph.inputs import InputLine
@@ -9,6 +9,8 @@ from drag_graph.ports.privacy import Finding
 
 WITHHELD = "(withheld)"
 """What stands for a text that may be kept nowhere."""
+LookFor = Callable[[Sequence[str]], Sequence[str]]
+"""Returns for each text the type of something private in it, or ''."""
 
 
 class Disguise(Protocol):
@@ -47,6 +49,9 @@ class Gate(Protocol):
 
     def found_in(self, texts: Sequence[str], *, from_user: bool) -> Sequence[Sequence[Finding]]:
         """Return what is private in texts; in those that are not from the user, only what has a telling form."""
+
+    def is_unfiltered(self, query: Query) -> bool:
+        """Whether a stored question did not come through the gate and would be changed by it. Raises Withheld."""
 
     def admit(self, lines: Iterable[InputLine]) -> Iterator[InputLine]:
         """Yield the lines with their questions as they may be asked; where one may not, with `withheld` and nothing of it."""

@@ -72,7 +72,7 @@ class PrivacyGate:
         found = [original for original in originals if original.findings and wanted in (None, original.texts)]
         if not found:
             return None
-        return Reidentification(asked.id, found[0].question, found[0].options, found[0].findings, self._generalised)
+        return Reidentification(asked.id, found[0].question, found[0].options, found[0].findings, self.generalised)
 
     def facts(self, disguise: Disguise | None) -> dict[str, Any]:
         """Return what an audit says of the gate: the level, the detectors, and how much was generalised by which."""
@@ -86,7 +86,14 @@ class PrivacyGate:
         self.let_out([found])
         return found
 
-    def _generalised(self, text: str) -> str:
+    def is_unfiltered(self, query: Query) -> bool:
+        """Whether a stored question did not come through the gate and would be changed by it. Raises Withheld."""
+        if self._vault is not None and any(original.findings for original in self._vault.originals(query.id)):
+            return False
+        return bool(self._detectors.rewrite(query.text, query.options).findings)
+
+    def generalised(self, text: str) -> str:
+        """Return words of the user as they may leave, without keeping them. Raises Withheld."""
         found = self._detectors.rewrite(text, ()).question
         self.outgoing.check([found])
         return found
@@ -94,6 +101,10 @@ class PrivacyGate:
     def found_in(self, texts: Sequence[str], *, from_user: bool) -> list[list[Finding]]:
         """Return what is private in texts; in those that are not from the user, only what has a telling form."""
         return self._detectors.private(texts) if from_user else self._detectors.structured(texts)
+
+    def types_in(self, texts: Sequence[str]) -> list[str]:
+        """Return for each text of the user the type of something private in it, or ''. Raises Withheld."""
+        return [found[0].type if found else "" for found in self.found_in(texts, from_user=True)]
 
     def mark(self, text: str) -> str:
         """Return what a text is known by again, without telling it."""
@@ -148,8 +159,9 @@ class PrivacyGate:
         if any(original.findings for original in before):  # it came out of the gate before
             for original in before:
                 self.outgoing.watch(original.texts, original.findings, original.kept)
-            return query
-        admission = self.pass_through(query)
+            admission = Admission(query, _asked(query, Rewritten(query.text, query.options, (), ())))
+        else:
+            admission = self.pass_through(query)
         if admission.asked is None:
             raise Withheld(admission.why)
         original = Original(

@@ -375,6 +375,58 @@ def test_an_evaluation_of_a_cloud_student_knows_only_the_asked_text(work, server
     assert_nothing_left(server, work)
 
 
+def test_an_evaluation_of_a_student_of_this_machine_keeps_no_hash_of_the_original(work, server, away, rewriter):
+    (work.parent / "task.jsonl").write_text("".join(json.dumps({"answer": 1, **line}) + "\n" for line in LINES))
+    models = ["--teacher", "gpt-4o-mini", "--teacher-base-url", away, "--student", "scripted", "--student-base-url", server.url]
+    drag_graph("eval", "../task.jsonl", *models, "--modes", "graph", "--json")
+    assert QUESTION in server.of("student")[0].prompt
+    (records,) = work.rglob("items.jsonl")
+    first, second = (json.loads(line) for line in records.read_text().splitlines())
+    assert (first["prompt_hash"], bool(second["prompt_hash"])) == ("", True)
+    assert_nothing_left(server, work)
+
+
+def test_a_cloud_student_sees_no_line_of_a_question_that_is_stored_as_it_was_given(work, server, away, rewriter):
+    facts = [{"text": f"Glaciers that {PERSON} paints change valley {n}.", "framing": "causal"} for n in range(15)]
+    server.always("evidence", lambda _request: Say({"evidence": facts}))
+    drag_graph("distill", f"../{FILE}.jsonl", "--teacher", "scripted", "--teacher-base-url", server.url)
+    before = len(server.requests)
+    student = ["--student", "gpt-4o-mini", "--student-base-url", away, "--json"]
+    answer = json.loads(drag_graph("ask", "How do glaciers change the valleys?", *student))
+    assert answer["lines"] == []
+    for request in server.requests[before:]:
+        assert_clean("request", json.dumps(request.body))
+
+
+def test_a_cloud_model_sees_no_statement_about_a_person_to_summarise(work, server, away, rewriter):
+    facts = [{"text": f"{PERSON} changes valley {n}, and ice changes it.", "framing": "causal"} for n in range(15)]
+    triples = [
+        {"subject": who, "predicate": "changes", "object": "valley", "evidence": [n], "confidence": 0.9}
+        for n, who in enumerate((PERSON, "ice", "water"), start=1)
+    ]
+    server.always("evidence", lambda _request: Say({"evidence": facts}))
+    server.always("triples", lambda _request: Say({"triples": triples}))
+    drag_graph("distill", "-q", "How do glaciers change valleys?", "--teacher", "scripted", "--teacher-base-url", server.url)
+    before = len(server.requests)
+    model = ["--summariser", "gpt-4o-mini", "--summariser-base-url", away]
+    drag_graph("communities", "--min-size", "2", *model, "--json")
+    sent = server.requests[before:]
+    assert any("ice" in request.prompt for request in sent)
+    for request in sent:
+        assert_clean("request", json.dumps(request.body))
+
+
+def test_communities_are_looked_for_by_the_asked_words(work, server, away, rewriter, monkeypatch):
+    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "openai/embedder")
+    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER_BASE_URL", away)
+    distil(away)
+    drag_graph("communities", "--min-size", "2")
+    before = len(server.of("embeddings"))
+    drag_graph("communities", "--find", QUESTION)
+    assert len(server.of("embeddings")) == before + 1
+    assert_nothing_left(server, work)
+
+
 def test_a_line_is_found_and_erased_by_its_own_id_which_the_vault_alone_knows(work, server, away, rewriter):
     first = distil(away)["queries"][0]["id"]
     answer = json.loads(

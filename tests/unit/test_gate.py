@@ -4,6 +4,8 @@ import base64
 import json
 import threading
 import time
+import unicodedata
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -18,6 +20,7 @@ from drag_graph.privacy.gate import PrivacyGate
 from drag_graph.privacy.guarded import GuardedRewriter
 from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.preview import entries, totals
+from drag_graph.privacy.vault import Vault
 from drag_graph.providers.away import is_local
 from drag_graph.providers.client import Server, complete
 from drag_graph.report.privacy_page import privacy_page
@@ -43,6 +46,23 @@ def test_what_is_asked_is_the_rewritten_text_under_an_id_of_its_own():
     assert asked.options == ("a doctor", "the aunt of Person A")
     assert asked.id == make_query(asked.text, list(asked.options)).id != the_query().id
     assert (asked.gold, asked.input_id, asked.metadata) == (1, "", {})
+
+
+def test_of_a_line_that_says_the_asked_text_the_rest_stays_behind_too(tmp_path):
+    vault = Vault(tmp_path / "of.vault")
+    gate = PrivacyGate(GuardedRewriter(ToldRewriter(TOLD)), vault=vault)
+    asked = gate.asked(the_query())
+    again = make_query(asked.text, list(asked.options), input_id=f"{NAME}-2", metadata={"note": NAME}, answer=1)
+    assert gate.asked(again) == asked.model_copy(update={"gold": 1})
+    assert vault.ids("default", f"{NAME}-2") == {asked.id}
+
+
+def test_a_stored_question_is_unfiltered_where_the_gate_would_change_it_now(tmp_path):
+    gate = PrivacyGate(GuardedRewriter(ToldRewriter(TOLD)), vault=Vault(tmp_path / "of.vault"))
+    asked = gate.asked(the_query())
+    assert gate.is_unfiltered(the_query())
+    assert not gate.is_unfiltered(asked)
+    assert not gate.is_unfiltered(make_query("What is rust?"))
 
 
 def test_a_right_answer_in_words_stays_behind():
@@ -207,6 +227,9 @@ ENCODINGS = {
     "base64": lambda text: base64.b64encode(f"so {text} is".encode()).decode(),
     "base64 of urls": lambda text: base64.urlsafe_b64encode(f"??>>{text}".encode()).decode(),
     "base64 in a word": lambda text: "x" + base64.b64encode(text.encode()).decode(),
+    "wide letters": lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
+    "signs and accents apart": partial(unicodedata.normalize, "NFD"),
+    "broken at the end of a line": lambda text: text[:2] + "\u00ad" + text[2:],
     "url of base64": lambda text: quote(base64.b64encode(text.encode()).decode(), safe=""),
 }
 
