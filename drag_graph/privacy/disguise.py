@@ -82,10 +82,11 @@ class Reidentification:
 
     @cached_property
     def _originals(self) -> Sequence[tuple[str, str]]:
-        """All details with what stands for them, the longest first; of names also their parts."""
+        """All details with what stands for them, the longest first; of names also their parts; in capitals, too."""
         found = {self._text(item): item.replacement for item in self.findings}
         for placeholder, name in self._names.items():
             found = {part: placeholder for part in name.split() if len("".join(words_of(part))) >= LEAST_PART} | found
+        found = {name.upper(): replacement for name, replacement in found.items()} | found
         return sorted(found.items(), key=lambda pair: -len(pair[0]))
 
     def _text(self, item: Finding) -> str:

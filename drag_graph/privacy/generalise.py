@@ -42,8 +42,10 @@ _WORDS = {
 }
 _DETERMINER = Pattern(r"(?i)\b(?:an?|the|my|your|his|her|its|our|their|this|that|one)\s+$")
 _NUMBERED = "|".join(sorted((word.split(" ", 1)[1] for word in _WORDS.values()), key=len, reverse=True))
+_WHERE = "|".join(sorted({*cities().values(), *countries().values()}, key=len, reverse=True))
+"""What a city or country is generalised to be in."""
 _OURS = Pattern(
-    rf"\bPerson [A-Z]{{1,2}}\b|\b(?:an? )?(?:{_NUMBERED})(?: \d{{1,2}}(?![\w-]))?\b|\ba (?:city|country|place) in (?:the )?\p{{Lu}}\p{{L}}+(?: (?:and |of )?\p{{Lu}}\p{{L}}+){{0,3}}(?: \d+)?"
+    rf"\bPerson [A-Z]{{1,2}}\b|\b(?:an? )?(?:{_NUMBERED})(?: \d{{1,2}}(?![\w-]))?\b|\b(?:a )?(?:city|country) in (?:{_WHERE})(?: \d+)?\b"
     r"|\b(?:a )?date in the \d{3}0s(?: \d+)?\b|\b\d0 to \d{1,2}9\b|\bunder 10\b|\bover 89\b"
 )
 OLDEST = 89

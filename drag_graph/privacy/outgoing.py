@@ -9,6 +9,7 @@ import binascii
 import json
 import re
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote_plus
@@ -31,6 +32,7 @@ _WORD = re.compile(
     "[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 )
 """A word; in scripts that have no spaces, a character."""
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _ESCAPED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}")
 _LAYERS = 3
@@ -80,7 +82,9 @@ class Outgoing:
 
 
 def words_of(text: str) -> Words:
-    """Return the words of a text, without case and punctuation."""
+    """Return the words of a text, without case and punctuation, however its letters are encoded."""
+    if not text.isascii():  # letters and accents as one sign or two, wide digits; signs without width, as in a line's break
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     return tuple(_WORD.findall(text.casefold()))
 
 

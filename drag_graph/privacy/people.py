@@ -1,6 +1,7 @@
 """Names of persons: which are tied to somebody of the question, and which are public."""
 
 from collections.abc import Iterator
+from functools import cache
 
 import regex
 
@@ -10,7 +11,7 @@ from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.public import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
 from drag_graph.privacy.spans import Span
 
-_PART = r"(?!(?:and|or)\b)[\p{Lu}\p{Lo}][\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
+_PART = r"(?!(?:and|or)\b|I['’])[\p{Lu}\p{Lo}][\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"
 _PARTICLE = r"(?:de|del|della|di|da|dos|das|do|du|la|le|van|von|der|den|ter|ten|te|bin|ibn|bint|al|el|af|av|zu|y|e|'t|st\.?)"
 NAME = rf"(?:{_PART}\.?(?:[^\S\n]+(?:{_PARTICLE}[^\S\n]+){{0,2}}(?:{_PART}|\p{{Lu}}\.)){{0,3}})"
 _ANY_CASE = r"(?:[\p{L}\p{M}][\p{L}\p{M}'’.-]*(?:\s+[\p{L}\p{M}][\p{L}\p{M}'’-]*){0,2})"
@@ -95,7 +96,7 @@ _CITED_BEFORE = Pattern(
 _SENTENCE_END = Pattern(r"\n|(?<=\p{L}{2})[.?!]\s")
 _REST_OF_WORD = Pattern(r"[\p{L}\p{M}]+|-\p{L}[\p{L}\p{M}]*")
 _AGE_AFTER = Pattern(r"(?i)\s*\(?\d{1,3}\s*[-–]?\s*(?:years?|yrs?|y/?o)\b")
-_EDGE = Pattern(rf"^(?i:{_TITLE.replace(chr(92) + 'b', '')})|['’]s?$|[\s,.]+$")
+_EDGE = Pattern(rf"^I['’]m\s|^(?i:{_TITLE.replace(chr(92) + 'b', '')})|['’]s?$|[\s,.]+$")
 
 
 SHORTEST = 2
@@ -219,12 +220,28 @@ def _tied(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _is_name(name: str) -> bool:
     plain = folded(name)
-    return may_be_a_name(name) and plain not in words() and plain not in countries() and not _NATION.fullmatch(plain)
+    return may_be_a_name(name) and plain not in words() and plain not in countries() and not _is_nation(plain)
 
 
 _NATION = Pattern(
-    r"(?:\w+(?:ish|ese|ian|ean|ans?|i)|german|french|dutch|greek|swiss|czech|thai|welsh|irish|catholic|christian|muslim|jewish|hindu|buddhist|sorry|glad|ceo|cfo|cto|hr|it|md|phd)"
+    r"(?:german|french|dutch|greek|swiss|czech|thai|welsh|irish|british|english|scottish|danish|spanish|finnish|polish|flemish|kurdish|persian|roman|"
+    r"caucasian|hispanic|latino|latina|scandinavian|hawaiian|californian|texan|catholic|christian|lutheran|anglican|presbyterian|muslim|jewish|hindu|"
+    r"buddhist|republican|vegetarian|vegan|veteran|sorry|glad|ceo|cfo|cto|hr|it|md|phd)"
 )
+_OF_A_NATION = Pattern(r"\w+(?:ish|ese|ian|ean|ans?|i)")
+_STEM = 4
+
+
+def _is_nation(plain: str) -> bool:
+    """Whether a folded word says where somebody is from, or of which creed: "Iraqi", and neither "Rossi" nor "Khan"."""
+    return bool(_NATION.fullmatch(plain) or (_OF_A_NATION.fullmatch(plain) and plain[:_STEM] in _stems()))
+
+
+@cache
+def _stems() -> frozenset[str]:
+    """Return how the names of countries and parts of the world begin."""
+    names = (*countries(), *map(folded, countries().values()))
+    return frozenset(word[:_STEM] for name in names for word in name.split() if len(word) >= _STEM)
 
 
 def _spoken_of(passage: Passage) -> Iterator[tuple[int, int, str]]:
@@ -263,6 +280,7 @@ def _again(text: str, private: list[Span]) -> Iterator[Span]:
         )
     if not parts:
         return
+    parts |= {part.upper() for part in parts}
     some = "|".join(regex.escape(part) for part in sorted(parts, key=len, reverse=True))
     for match in regex.finditer(rf"(?<![\p{{L}}\p{{N}}@._-])(?:{some})(?![\p{{L}}\p{{N}}@_])", text):
         yield Span(match.start(), match.end(), "PERSON", "mention")

@@ -29,6 +29,9 @@ _compile = partial(Pattern, flags=regex.IGNORECASE)
 EMAIL = _compile(
     r"(?<![\w.+-])[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]{0,63}[\p{L}\p{N}_+-]@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62})?\.)+\p{L}{2,24}\b"
 )
+_AT, _DOT = r"\s?[\[({]\s?at\s?[\])}]\s?", r"\s?[\[({]\s?dot\s?[\])}]\s?"
+SPELT_EMAIL = _compile(rf"(?<![\w.+-])[\w.+-]{{1,64}}{_AT}[\w-]{{1,63}}(?:(?:{_DOT}|\.)[\w-]{{1,63}}){{1,4}}")
+"""As people write it against machines: jane (at) example (dot) org."""
 PHONE = Pattern(
     r"(?<![\w.+/-])(?<!\d,)(?:"
     r"\+\d{1,3}(?:[\s./-]?\(?\d{1,6}\)?){2,7}"  # +45 12 34 56 78
@@ -61,6 +64,7 @@ VIN = Pattern(r"\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-HJ-NPR-Z0-9]{9}[A-HJ-NPR-Z0-9]{2}\d
 
 _PLAIN = (
     (EMAIL, "EMAIL"),
+    (SPELT_EMAIL, "EMAIL"),
     (SECRET, "SECRET"),
     (COORDINATES, "COORDINATES"),
     (SSN, "NATIONAL_ID"),

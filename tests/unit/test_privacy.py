@@ -62,6 +62,11 @@ PRIVATE = [
         ("SECRET", "sk-proj-4fQ9zLr8TnVw2XyB7cKd5EhJ"),
     ),
     ("As a tram driver named Oddvar Kvisle, I ask which process makes gametes.", ("JOB", "tram driver")),
+    ("A patient, Mr Khan, aged 54, asks which process makes gametes.", ("PERSON", "Khan")),
+    ("I am Rossi, and my knee hurts. Which process makes gametes?", ("PERSON", "Rossi")),
+    ("My name is Oddvar Kvisle. Is KVISLE told which process makes gametes?", ("PERSON", "KVISLE")),
+    ("I'm Oddvar Kvisle's brother. Which process makes gametes?", ("PERSON", "Oddvar Kvisle")),
+    ("Write to o.kvisle (at) fjordpost (dot) example. Which process?", ("EMAIL", "o.kvisle (at) fjordpost (dot) example")),
 ]
 
 
@@ -84,12 +89,25 @@ PUBLIC = [
     "A 3-year-old girl from Brazil has a fever of 39.5 and a pulse of 120. What is the most likely cause?",
     "What is H2SO4 called, and at what pH between 1.5 and 14 does it act?",
     "Which host does 192.168.1.1 usually name?",
+    "The patient is Iraqi, I am Hungarian. Which process makes gametes?",
 ]
 
 
 @pytest.mark.parametrize("question", PUBLIC)
 def test_what_is_public_stays(standard, question):
     assert standard.rewrite(question, OPTIONS).question == question
+
+
+def test_a_place_is_not_hidden_by_words_that_read_like_a_replacement(standard):
+    assert (
+        standard.rewrite("I grew up in a city in Grimsthorpe. What is rust?", ()).question
+        == "I grew up in a city in a place. What is rust?"
+    )
+
+
+def test_what_stands_for_a_user_name_makes_no_label_of_itself(standard):
+    rewritten = standard.rewrite("I am @quillfeather88, please say which process makes gametes.", ())
+    assert rewritten.question == "I am a user name, please say which process makes gametes."
 
 
 def test_a_city_between_an_age_and_a_name_is_a_city(standard):
