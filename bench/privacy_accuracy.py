@@ -1,6 +1,6 @@
-"""What the privacy gate costs in right answers: the student `nearest`, asked what leaves the gate against what was given.
+"""What the privacy gate costs in right answers: a student, asked what leaves the gate against what was given.
 
-    python bench/privacy_accuracy.py --data FOLDER [--limit N] [--seed 7]
+    python bench/privacy_accuracy.py --data FOLDER [--student gguf:FILE] [--limit N] [--seed 7]
 
 FOLDER holds mmlu, arc_challenge and entailmentbank_arc (ARC with facts that people wrote, shown as lines). Clean questions, and
 the same with private details put in by bench/inject.py. The embedder is MiniLM, the level `standard`. Differences are of pairs,
@@ -14,12 +14,13 @@ from pathlib import Path
 
 from inject import injected
 
+from drag_graph.ask.prompt import assemble
 from drag_graph.embedders import MINILM, LocalEmbedder
 from drag_graph.evaluation.statistics import paired_difference
 from drag_graph.model import Line
-from drag_graph.ports.models import Prompt
 from drag_graph.privacy.rewrite import local_rewriter
-from drag_graph.students.nearest import NearestStudent
+from drag_graph.settings import Settings
+from drag_graph.students import make_student
 
 SETS = ("mmlu", "arc_challenge", "entailmentbank_arc")
 
@@ -27,16 +28,20 @@ SETS = ("mmlu", "arc_challenge", "entailmentbank_arc")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--student", default="nearest")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()
-    student, rewriter, draw = NearestStudent(LocalEmbedder(MINILM)), local_rewriter("standard"), random.Random(given.seed)
+    student = make_student(Settings(student=given.student), LocalEmbedder(MINILM))
+    rewriter, draw = local_rewriter("standard"), random.Random(given.seed)
 
     def is_right(question: str, options: list[str], row: dict[str, object]) -> bool:
         facts = row.get("evidence") if row["dataset"] == "entailmentbank_arc" else None
         texts = facts if isinstance(facts, list) else []
         lines = tuple(Line(n=n, kind="evidence", text=text, ref=str(n), source_id="q") for n, text in enumerate(texts, 1))
-        said = student.answer(Prompt(question, tuple(options), lines, "", 0)).label
+        window, count = student.context_window, student.count_tokens
+        assembly = assemble(question, options, lines, count_tokens=count, context_window=window, layout=student.layout)
+        said = student.answer(assembly.prompt).label
         return said is not None and ord(said) - ord("A") == row["answer"]
 
     print("| set | questions | n | changed | off | on | on less off |\n|---|---|---|---|---|---|---|")
