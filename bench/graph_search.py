@@ -16,9 +16,11 @@ from graph_workload import DIMENSION, id_of, subgraph
 
 from drag_graph.ask import retrieve
 
-AS_ASKED = (retrieve.RELEVANCE["lexical"], retrieve.LINE_RELEVANCE["lexical"])
-MOST = (-1.0, -1.0)
-"""Thresholds of queries and of other texts: what `ask` uses, and such that there are as many seeds as there can be."""
+AS_ASKED = (retrieve.RELEVANCE["lexical"], retrieve.LINE_RELEVANCE["lexical"], retrieve.NAME_RELEVANCE["lexical"])
+NEIGHBOURS = 10
+"""Of a query, that are looked for."""
+MOST = (-1.0, -1.0, -1.0)
+"""Thresholds of queries, lines and names: what `ask` uses, and such that there are as many seeds as there can be."""
 
 
 def link(bench: Bench) -> None:
@@ -40,7 +42,7 @@ def search(bench: Bench) -> None:
     _search(bench, "the same with the most seeds there can be", MOST)
 
 
-def _search(bench: Bench, what: str, thresholds: tuple[float, float]) -> None:
+def _search(bench: Bench, what: str, thresholds: tuple[float, float, float]) -> None:
     whole, first, second = [], [], []
     found = lines = 0
     count = 20 * bench.rounds
@@ -57,11 +59,13 @@ def _search(bench: Bench, what: str, thresholds: tuple[float, float]) -> None:
             middle = time.perf_counter()
             expansion = bench.store.search.expand(retrieve.seeds_of(hits, *thresholds).seeds, retrieve.HOPS)
             took[:] = [(middle - began) * 1000, (time.perf_counter() - middle) * 1000]
-            answer.update(queries={hit.id for hit in hits.queries}, lines=len({item.ref for item in expansion.reached}))
+            answer.update(
+                queries={hit.id for hit in hits.queries[:NEIGHBOURS]}, lines=len({item.ref for item in expansion.reached})
+            )
             return sum(took)
 
         def raw(vector: list[float] = theirs) -> float:
-            return seconds(lambda: bench.raw.nearest(vector, 2 * retrieve.NEAREST)) * 1000
+            return seconds(lambda: bench.raw.nearest(vector, 2 * NEIGHBOURS)) * 1000
 
         pair = next(in_turn(1, ours, raw)) if turn % 2 else next(in_turn(1, raw, ours))[::-1]
         if turn >= 20:  # the first ones compile the statements

@@ -132,7 +132,9 @@ def ask(store: Neo4jStore, size: int, looks: int) -> None:
 
     picks = [(turn * 7919) % size for turn in range(looks + 20)]
     times(lambda n: store.search.candidates(vector_of(n), [], retrieve.NEAREST), picks, "candidates of a question")
-    seeds = {n: retrieve.seeds_of(store.search.candidates(vector_of(n), [], retrieve.NEAREST), 0.3, 0.3).seeds for n in picks}
+    seeds = {
+        n: retrieve.seeds_of(store.search.candidates(vector_of(n), [], retrieve.NEAREST), 0.3, 0.3, 0.3).seeds for n in picks
+    }
     times(lambda n: store.search.expand(seeds[n], retrieve.HOPS), picks, "expanding them")
 
 

@@ -63,6 +63,7 @@ class Finder:
         name, override = embedder.name, settings.relevance
         self._query_threshold = retrieve.relevance_threshold(name, override)
         self._line_threshold = retrieve.line_threshold(name, override)
+        self._name_threshold = retrieve.name_threshold(name, override)
         self._answer_threshold = retrieve.answer_threshold(name, override)
 
     def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> Found:
@@ -99,7 +100,8 @@ class Finder:
     def _near(self, query: Query) -> Candidates:
         vector = [float(value) for value in self._embedder.embed([query.text])[0]]
         keys = retrieve.question_keys(query.text)
-        return self._store.search.candidates(vector, keys, retrieve.NEAREST, source_id=query.id)
+        near = self._store.search.candidates(vector, keys, retrieve.NEAREST, source_id=query.id)
+        return replace(near, evidence=retrieve.closest_evidence(query.text, near.evidence))
 
     def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> Found | None:
         """Return the lines of stored queries, or None where they are stored no more."""
@@ -108,7 +110,7 @@ class Finder:
 
     def _searched(self, query: Query, near: Candidates, most: int = SHOWN, without: Collection[str] = ()) -> Found:
         """Return the best lines of all subgraphs, at most so many of each kind, but for those of some sources."""
-        seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold)
+        seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold, self._name_threshold)
         return self._expanded(query, seeds, most, without) if seeds.seeds else Found("nothing")
 
     def _expanded(self, query: Query, seeds: retrieve.Seeds, most: int, without: Collection[str]) -> Found:
@@ -116,18 +118,18 @@ class Finder:
         lines = retrieve.weighed_lines(expansion, seeds, self._settings.mode, self._settings.line_format)
         every = by_weight(line for line in lines if line.candidate.source_id not in without)
         looked_at, rest = every[:LOOKED_AT], [line.candidate for line in every[LOOKED_AT:]]
-        cosines, answers = self._cosines(query, [line.candidate for line in looked_at])
+        scores, answers = self._scores(query, [line.candidate for line in looked_at])
         relevant, others = retrieve.relevant_lines(
-            looked_at, cosines, self._line_threshold, answers=answers, answer_threshold=self._answer_threshold
+            looked_at, scores, self._line_threshold, answers=answers, answer_threshold=self._answer_threshold
         )
         if not relevant:
             return Found("nothing")
-        ranking = retrieve.by_cosine({line.candidate.ref: cosines[line.candidate.ref] for line in relevant})
+        ranking = retrieve.by_score({line.candidate.ref: scores[line.candidate.ref] for line in relevant})
         edges = {edge.id: edge for graph in expansion.subgraphs for edge in graph.usable_edges}
         kept, repeated = without_repetitions(with_list(relevant, "line", ranking), edges)
         chosen = [line for kind in KINDS for line in [one for one in kept if one.candidate.kind == kind][:most]]
         weighed = {line.candidate.ref: line for line in chosen}
-        scores = {ref: round(line.weight, 6) for ref, line in weighed.items()}
+        weights = {ref: round(line.weight, 6) for ref, line in weighed.items()}
         dropped = [(item.text, "not relevant") for item in others]
         dropped += [(item.text, "duplicate") for item, _ in repeated]
         dropped += [(line.candidate.text, "less relevant") for line in kept if line.candidate.ref not in weighed]
@@ -135,19 +137,21 @@ class Finder:
         return Found(
             "nearest" if seeds.only_queries else "search",
             expansion.subgraphs,
-            tuple(scored((line.candidate for line in chosen), scores)),
+            tuple(scored((line.candidate for line in chosen), weights)),
             weighed,
             tuple(dropped),
         )
 
-    def _cosines(self, query: Query, candidates: Sequence[Candidate]) -> tuple[dict[str, float], dict[str, float] | None]:
-        """Return the lines' cosines with the question, and with question and option where there are some, the largest."""
+    def _scores(self, query: Query, candidates: Sequence[Candidate]) -> tuple[dict[str, float], dict[str, float] | None]:
+        """Return how close the lines are to the question, and their largest cosine with question and option, if it has some."""
         answers = [f"{query.text} {option}" for option in query.options]
-        vectors = self._embedder.embed([query.text, *answers, *(item.plain for item in candidates)])
+        texts = [item.plain for item in candidates]
+        vectors = self._embedder.embed([query.text, *answers, *texts])
         lines = vectors[1 + len(answers) :]
 
         def by_ref(values: Iterable[float]) -> dict[str, float]:
             return {item.ref: round(float(value), 6) for item, value in zip(candidates, values, strict=True)}
 
         largest = (lines @ vectors[1 : 1 + len(answers)].T).max(axis=1) if answers else None
-        return by_ref(lines @ vectors[0]), None if largest is None else by_ref(largest)
+        close = retrieve.closeness(query.text, texts, (float(value) for value in lines @ vectors[0]))
+        return by_ref(close), None if largest is None else by_ref(largest)

@@ -4,21 +4,24 @@ Pure: what is asked of a store's search (`question_keys`), what of its answer is
 the store then finds weigh (`weighed_lines`, `relevant_lines`).
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from drag_graph.ask.fuse import ListName, Way, Weighed, best_ways, fuse
-from drag_graph.ask.lines import Candidate, LineFormat, candidate_lines
+from drag_graph.ask.lines import Candidate, LineFormat, candidate_lines, content_words
 from drag_graph.graph.names import concept_key
 from drag_graph.graph.surface import fold, tokens
 from drag_graph.identity import canonical_text
 from drag_graph.model import Mode
-from drag_graph.ports.search import Candidates, Expansion, Hit, Seed
+from drag_graph.ports.search import Candidates, Expansion, Hit, Seed, ranked
 
 NEIGHBOURS = 5
 """How many stored queries are gone on from."""
-NEAREST = 10
-"""How many of each list are asked for."""
+NEAREST = 100
+"""How many of each list are asked for: evidence is ranked anew by its words, which a vector may have missed."""
+PASSAGES = 10
+"""How many pieces of evidence are gone on from."""
 NAMED = 8
 """How many of the concepts that a question names are gone on from: the longest names first, then the rarest."""
 HOPS = 2
@@ -30,9 +33,12 @@ MOST_KEYS = 600
 DEFAULT_RELEVANCE = 0.5
 RELEVANCE = {"lexical": 0.4}
 """Cosine from which a stored query is relevant, by embedder family; measured by `bench/relevance.py`, see docs/asking.md."""
-DEFAULT_LINE_RELEVANCE = 0.5
-LINE_RELEVANCE = {"lexical": 0.45}
-"""The same for a piece of evidence or another line, which is compared with the question itself."""
+DEFAULT_NAME_RELEVANCE = 0.5
+NAME_RELEVANCE = {"lexical": 0.45}
+"""The same for a concept's name."""
+DEFAULT_LINE_RELEVANCE = 0.6
+LINE_RELEVANCE = {"lexical": 0.5}
+"""Closeness (`closeness`) from which a piece of evidence or another line is relevant; see docs/adr/0041."""
 DEFAULT_ANSWER_RELEVANCE = 0.6
 ANSWER_RELEVANCE = {"lexical": 0.0}
 """The same for a line and the question together with one of its options: a line that is near to none of these does not decide
@@ -67,8 +73,13 @@ def relevance_threshold(embedder: str, override: float | None = None) -> float:
 
 
 def line_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the cosine from which an evidence or another line counts as relevant, in [0, 1], for an embedder's name."""
+    """Return the closeness from which an evidence or another line counts as relevant, for an embedder's name."""
     return _threshold(LINE_RELEVANCE, DEFAULT_LINE_RELEVANCE, embedder, override)
+
+
+def name_threshold(embedder: str, override: float | None = None) -> float:
+    """Return the cosine from which a concept's name counts as relevant, in [0, 1], for an embedder's name."""
+    return _threshold(NAME_RELEVANCE, DEFAULT_NAME_RELEVANCE, embedder, override)
 
 
 def answer_threshold(embedder: str, override: float | None = None) -> float:
@@ -106,17 +117,36 @@ def same_question(hits: Iterable[Hit], question: str) -> list[str]:
     return [hit.id for hit in hits if canonical_text(hit.text) == wanted]
 
 
-def seeds_of(found: Candidates, query_threshold: float, text_threshold: float) -> Seeds:
+def closeness(question: str, texts: Sequence[str], cosines: Iterable[float]) -> list[float]:
+    """Return how close each text is to a question: its cosine and, from 0 to 1, the share of the question's words that it has.
+
+    A word counts the more, the fewer of these texts have it (as in BM25), so those that nearly all have count for nothing.
+    """
+    wanted, words = content_words(question), [content_words(text) for text in texts]
+    having = {word: sum(word in one for one in words) for word in wanted}
+    weights = {word: math.log(1 + (len(texts) - number + 0.5) / (number + 0.5)) for word, number in having.items()}
+    whole = sum(weights.values()) or 1.0
+    shares = (sum(weights[word] for word in sorted(wanted & one)) / whole for one in words)
+    return [round(cosine + share, 6) for cosine, share in zip(cosines, shares, strict=True)]
+
+
+def closest_evidence(question: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return evidence with its closeness to the question as its score, the closest first, ties by id."""
+    scores = closeness(question, [hit.text for hit in hits], (hit.score for hit in hits))
+    return ranked((replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)), len(hits))
+
+
+def seeds_of(found: Candidates, query_threshold: float, line_threshold: float, name_threshold: float) -> Seeds:
     """Return where to go on from: what is near enough, and the concepts that the question names.
 
-    A concept alone proves nothing, so its lines are to be judged by themselves (`relevant_lines`). The longest name comes
-    first; of names of one length, the rarer concept says more.
+    Evidence is scored by closeness. A concept alone proves nothing, so its lines are to be judged by themselves
+    (`relevant_lines`). The longest name comes first; of names of one length, the rarer concept says more.
     """
     queries = [hit for hit in found.queries if hit.score >= query_threshold][:NEIGHBOURS]
-    evidence = [hit for hit in found.evidence if hit.score >= text_threshold]
+    evidence = [hit for hit in found.evidence if hit.score >= line_threshold][:PASSAGES]
     telling = sorted(found.named, key=lambda hit: (-len(tokens(hit.text)), hit.entities, hit.id))
     named = list(dict.fromkeys(hit.cluster for hit in telling))[:NAMED]
-    similar = list(dict.fromkeys(hit.cluster for hit in found.similar if hit.score >= text_threshold))[:NAMED]
+    similar = list(dict.fromkeys(hit.cluster for hit in found.similar if hit.score >= name_threshold))[:NAMED]
     lists: dict[ListName, list[str]] = {
         "query": [hit.id for hit in queries],
         "evidence": [hit.id for hit in evidence],
@@ -149,7 +179,7 @@ def weighed_lines(found: Expansion, seeds: Seeds, mode: Mode, line_format: LineF
 
 def relevant_lines(
     lines: Iterable[Weighed],
-    cosines: Mapping[str, float],
+    scores: Mapping[str, float],
     threshold: float,
     *,
     answers: Mapping[str, float] | None = None,
@@ -157,21 +187,22 @@ def relevant_lines(
 ) -> tuple[list[Weighed], list[Candidate]]:
     """Return the lines that are relevant to the question, and those that are not.
 
-    A line is relevant as a part of a query that is, as an evidence that is, or by its own cosine (by its ref; in `cosines`). Of
-    a question with options it must bear on one of them, too: `answers` has its largest cosine with the question and an option.
+    A line is relevant as a part of a query that is, as an evidence that is, or by its own closeness (by its ref; in `scores`).
+    Of a question with options it must bear on one of them, too: `answers` has its largest cosine with the question and an
+    option.
     """
     relevant, others = list[Weighed](), list[Candidate]()
     for line in lines:
         ref = line.candidate.ref
         by_seed = any(way.hop == 0 and way.list in ("query", "evidence") for way in line.ways)
         bears = answers is None or answers.get(ref, -1.0) >= answer_threshold
-        if bears and (by_seed or cosines.get(ref, -1.0) >= threshold):
+        if bears and (by_seed or scores.get(ref, -1.0) >= threshold):
             relevant.append(line)
         else:
             others.append(line.candidate)
     return relevant, others
 
 
-def by_cosine(cosines: Mapping[str, float]) -> Sequence[str]:
-    """Return the refs of lines, nearest to the question first, ties by ref."""
-    return sorted(cosines, key=lambda ref: (-cosines[ref], ref))
+def by_score(scores: Mapping[str, float]) -> Sequence[str]:
+    """Return the refs of lines, the highest score first, ties by ref."""
+    return sorted(scores, key=lambda ref: (-scores[ref], ref))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from drag_graph import log
 from drag_graph.ask.lines import Candidate, select_lines
 from drag_graph.ask.prompt import assemble
+from drag_graph.ask.retrieve import closeness
 from drag_graph.cloud.board import WorkBoard
 from drag_graph.errors import DragGraphError, ModelError
 from drag_graph.graph.arrow import one_line, plain_words
@@ -138,12 +139,12 @@ class CloudAsker:
         )
 
     def _prompt(self, question: CloudQuestion, origin: Mapping[str, tuple[_Contribution, ReleasedPassage]]) -> Prompt:
-        """Return the prompt, of the lines that are nearest to the question, whoever sent them."""
+        """Return the prompt, of the lines that are closest to the question, whoever sent them."""
         plain = {ref: plain_words(item.text) for ref, (_, item) in origin.items()}
         vectors = self._embedder.embed([question.question, *plain.values()])
-        cosines = dict(zip(plain, (float(cosine) for cosine in vectors[1:] @ vectors[0]), strict=True))
+        scores = closeness(question.question, list(plain.values()), (float(cosine) for cosine in vectors[1:] @ vectors[0]))
         selection = select_lines(
-            list(_candidates(origin, plain, cosines)),
+            list(_candidates(origin, plain, dict(zip(plain, scores, strict=True)))),
             count_tokens=self._student.count_tokens,
             token_budget=self._settings.token_budget,
             max_lines=self._settings.max_lines,
@@ -160,11 +161,11 @@ class CloudAsker:
 
 
 def _candidates(
-    origin: Mapping[str, tuple[_Contribution, ReleasedPassage]], plain: Mapping[str, str], cosines: Mapping[str, float]
+    origin: Mapping[str, tuple[_Contribution, ReleasedPassage]], plain: Mapping[str, str], scores: Mapping[str, float]
 ) -> Iterable[Candidate]:
     """Yield passages as lines. Each is one physical line, so that no text begins a section of the prompt."""
     for rank, (ref, (one, item)) in enumerate(origin.items()):
-        yield Candidate(item.kind, ref, one.edge.id, one_line(item.text), plain[ref], rank, round(cosines[ref], 6))
+        yield Candidate(item.kind, ref, one.edge.id, one_line(item.text), plain[ref], rank, scores[ref])
 
 
 def _take(one: _Contribution, passages: Sequence[ReleasedPassage]) -> None:

@@ -7,7 +7,10 @@ from drag_graph.ask.retrieve import (
     MOST_KEYS,
     NAMED,
     NEIGHBOURS,
+    closeness,
+    closest_evidence,
     line_threshold,
+    name_threshold,
     question_keys,
     relevance_threshold,
     relevant_lines,
@@ -61,7 +64,7 @@ def test_an_endless_question_is_cut():
     assert 0 < len(question_keys(" ".join(f"word{n}" for n in range(2000)))) <= MOST_KEYS
 
 
-@pytest.mark.parametrize("threshold", [relevance_threshold, line_threshold])
+@pytest.mark.parametrize("threshold", [relevance_threshold, line_threshold, name_threshold])
 def test_a_threshold_is_the_embedders_own_or_given(threshold):
     assert threshold("lexical/1-1024") != threshold("sentence-transformers/all-MiniLM-L6-v2")
     assert threshold("lexical/1-1024", 0.9) == threshold("anything", 0.9) == 0.9
@@ -83,7 +86,7 @@ def test_seeds_are_what_is_near_enough_and_what_is_named():
         ),
         similar=(Hit("c4", 0.8, "red cells", "", "k", 3), Hit("c5", 0.2, "far", "", "c5", 3)),
     )
-    seeds = seeds_of(found, 0.5, 0.6)
+    seeds = seeds_of(found, 0.5, 0.6, 0.6)
     assert [(seed.kind, seed.id, seed.source_id) for seed in seeds.seeds] == [
         ("query", "q1", "q1"),
         ("query", "q2", "q2"),
@@ -95,13 +98,35 @@ def test_seeds_are_what_is_near_enough_and_what_is_named():
     assert seeds.ranks["k"] == (("concept", 1), ("similar concept", 1))
     assert seeds.seeds[3].score == pytest.approx(2 / 61)
     assert not seeds.only_queries
-    assert seeds_of(Candidates(queries=found.queries), 0.5, 0.6).only_queries
-    assert seeds_of(Candidates(queries=found.queries), 0.95, 0.6).seeds == ()
+    assert seeds_of(Candidates(queries=found.queries), 0.5, 0.6, 0.6).only_queries
+    assert seeds_of(Candidates(queries=found.queries), 0.95, 0.6, 0.6).seeds == ()
+
+
+def test_a_text_is_the_closer_the_more_rare_words_of_the_question_it_has():
+    question = "Does the ferry to Skye leave on Sunday?"
+    texts = ["The ferry to Skye leaves at nine.", "The ferry is blue.", "The ferry, again.", "It rains."]
+    close = closeness(question, texts, [0.0] * 4)
+    assert close == sorted(close, reverse=True)
+    assert close[0] > 2 * close[1] > close[3] == 0.0
+    assert close[1] == close[2]
+    assert closeness(question, texts, [0.1, 0.2, 0.3, 0.4])[3] == 0.4
+    assert closeness("Is it?", ["It is.", "No."], [0.5, -0.5]) == [0.5, -0.5]
+
+
+def test_evidence_is_ranked_by_vector_and_words():
+    hits = [
+        Hit("near", 0.6, "A boat sails.", "d"),
+        Hit("told", 0.5, "The ferry to Skye leaves.", "d"),
+        Hit("far", 0.1, "-", "d"),
+    ]
+    found = closest_evidence("When does the ferry to Skye leave?", hits)
+    assert [hit.id for hit in found] == ["told", "near", "far"]
+    assert found[1].score == 0.6
 
 
 def test_the_number_of_seeds_is_bounded():
     many = [Hit(f"{n:03}", 0.9, f"name {n}", "", f"{n:03}") for n in range(100)]
-    seeds = seeds_of(Candidates(queries=tuple(many), named=tuple(many), similar=tuple(many)), 0.5, 0.5).seeds
+    seeds = seeds_of(Candidates(queries=tuple(many), named=tuple(many), similar=tuple(many)), 0.5, 0.5, 0.5).seeds
     assert sum(1 for seed in seeds if seed.kind == "query") == NEIGHBOURS
     assert sum(1 for seed in seeds if seed.kind == "concept") <= 2 * NAMED
 
@@ -121,6 +146,7 @@ def test_a_line_has_a_way_for_each_list_that_leads_to_it(graph):
         ),
         0.5,
         0.5,
+        0.5,
     )
     ways = {edge.id: [(0, graph.query.id)] for edge in graph.edges} | {first.id: [(0, graph.query.id), (1, "c")]}
     lines = weighed_lines(assemble_expansion([graph], ways, seeds.seeds), seeds, "combined", "sentence")
@@ -137,7 +163,7 @@ def test_a_line_has_a_way_for_each_list_that_leads_to_it(graph):
 
 def test_a_line_that_a_concept_led_to_must_be_near_itself(graph):
     item = graph.edges[0]
-    seeds = seeds_of(Candidates(named=(Hit("c", 1.0, "mitosis", "", "c"),)), 0.5, 0.5)
+    seeds = seeds_of(Candidates(named=(Hit("c", 1.0, "mitosis", "", "c"),)), 0.5, 0.5, 0.5)
     lines = weighed_lines(assemble_expansion([graph], {item.id: [(1, "c")]}, seeds.seeds), seeds, "graph", "sentence")
     assert [line.candidate.ref for line in lines] == [item.id]
     assert relevant_lines(lines, {item.id: 0.5}, 0.5) == (lines, [])
@@ -147,7 +173,7 @@ def test_a_line_that_a_concept_led_to_must_be_near_itself(graph):
 
 def test_of_a_question_with_options_a_line_must_bear_on_one(graph):
     item = graph.edges[0]
-    seeds = seeds_of(Candidates(named=(Hit("c", 1.0, "mitosis", "", "c"),)), 0.5, 0.5)
+    seeds = seeds_of(Candidates(named=(Hit("c", 1.0, "mitosis", "", "c"),)), 0.5, 0.5, 0.5)
     lines = weighed_lines(assemble_expansion([graph], {item.id: [(1, "c")]}, seeds.seeds), seeds, "graph", "sentence")
     for answers, relevant in (({item.id: 0.6}, lines), ({item.id: 0.59}, []), ({}, []), (None, lines)):
         assert relevant_lines(lines, {item.id: 0.9}, 0.5, answers=answers, answer_threshold=0.6)[0] == relevant

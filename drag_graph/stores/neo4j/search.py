@@ -25,7 +25,7 @@ class Neo4jSearch:
         names = {"namespace": self._access.namespace}
 
         def run(work: Work) -> Candidates:
-            asked = max(LEAST_CANDIDATES, 4 * k)
+            asked = max(LEAST_CANDIDATES, 2 * k)
             values = {"source_id": source_id, "vectors": [numbers] if numbers else [], "candidates": asked, "concepts": ids}
             (row,) = work.run("search_candidates", **names, **values)
             found = {name: hits for name, _, hits in row["lists"]}

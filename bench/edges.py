@@ -1,0 +1,305 @@
+"""What many edges and a cloud find, against the ways that need all documents in one place (docs/edges-results.md).
+
+    python bench/edges.py --data FOLDER --folder KEPT --setup domains [--embedder lexical] [--half all] [--questions 60]
+    python bench/edges.py --data FOLDER --folder KEPT --setup lihua --measure recall
+    python bench/edges.py --data FOLDER --folder KEPT --setup domains --measure gate [--student gguf:FILE --questions 8]
+    python bench/edges.py --data FOLDER --folder KEPT --setup lihua --measure answers --student gguf:FILE --questions 20
+
+`domains` is four corpora, one an edge; `lihua` and `multihop` are one corpus, split by document over four edges. Cloud and
+edges are the real services, over sockets of this machine. Every figure has its 95 % interval: Wilson's of a share, the
+bootstrap's over the questions of a mean. `--privacy standard` lets what leaves an edge pass the gate. KEPT has what was made.
+"""
+
+import argparse
+import json
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from edges_corpora import CORPORA, SEED, Question, Setup, drawn, facts, made, recall, setup
+
+from drag_graph.ask.answer import plain_answer
+from drag_graph.ask.find import Finder
+from drag_graph.bootstrap import Session, open_session, open_store
+from drag_graph.cloud.edges import add_edge
+from drag_graph.cloud.serve import ServiceAddress, served
+from drag_graph.edge.client import CloudClient
+from drag_graph.edge.local import verdict_on
+from drag_graph.edge.release import Release
+from drag_graph.edge.serve import EdgeService, Knowledge
+from drag_graph.edge.traffic import Traffic
+from drag_graph.evaluation.baselines import by_bm25, by_cosine
+from drag_graph.evaluation.metrics import token_f1
+from drag_graph.evaluation.statistics import paired_difference, wilson
+from drag_graph.inputs import make_query
+from drag_graph.model import Subgraph
+from drag_graph.paging import pages
+from drag_graph.ports.models import Embedder
+from drag_graph.ports.store import GraphStore, source_ids
+from drag_graph.settings import Settings, load_settings
+
+SHOWN = 10
+"""Lines in which the documents of an answer are looked for."""
+Systems = dict[str, Callable[[Question], Collection[str]]]
+"""What finds documents for a question, by name."""
+
+
+class Bench:
+    """The stores of a set-up, opened, and what they are asked with."""
+
+    def __init__(self, args: argparse.Namespace, opened: ExitStack) -> None:
+        self.args = args
+        self.setup: Setup = setup(args.data, args.setup)
+        make = partial(made, args.folder, embedder=args.embedder)
+        self.edges: dict[str, Settings] = {name: make(name, texts) for name, texts in self.setup.edges.items()}
+        self.central: Settings = make("all" if args.setup == "domains" else args.setup, self.setup.all)
+        self.asking = {"mode": args.mode, "max_lines": SHOWN, "token_budget": 4096, "asked_seconds": 120.0, "brief": True}
+        self.whole: Session = opened.enter_context(open_session(self.of(self.central), create=False, read_only=True))
+        self.embedder: Embedder = self.whole.embedder
+        self.opened = opened
+
+    def of(self, store: Settings) -> Settings:
+        return store.model_copy(update=self.asking)
+
+    @contextmanager
+    def cloud(self, asked_edges: int, student: str = "nearest", summaries: int = 3) -> Iterator[CloudClient]:
+        """Lend a connection to a cloud that all edges serve; its traffic is that of an edge that knows nothing."""
+        with tempfile.TemporaryDirectory() as place, ExitStack() as opened:
+            settings = load_settings({"store": f"{place}/cloud.lbug", "embedder": self.args.embedder, "privacy": "off"})
+            settings = self.of(settings).model_copy(
+                update={"asked_edges": asked_edges, "asked_summaries": summaries, "student": student}
+            )
+            session = opened.enter_context(open_session(settings))
+            tokens = {name: add_edge(session.store, name) for name in (*self.edges, "asks")}
+            address = opened.enter_context(served(session.cloud(), ServiceAddress("127.0.0.1", 0), Path(place, "operator")))
+            stop = threading.Event()
+            threads = [
+                threading.Thread(target=self._serve, args=(address, name, tokens[name], stop), daemon=True)
+                for name in self.edges
+            ]
+            for thread in threads:
+                thread.start()
+            wanted = sum(1 for name in self.edges if self.summaries(name))
+            while len({edge.name for edge in session.store.registry.edges() if edge.summaries}) < wanted:
+                time.sleep(0.5)
+            traffic = Traffic(Path(place, "asks.traffic"))
+            yield opened.enter_context(CloudClient(address, "asks", tokens["asks"], check=_unchecked, traffic=traffic))
+            stop.set()
+            for thread in threads:
+                thread.join(60)
+
+    def _serve(self, address: str, name: str, token: str, stop: threading.Event) -> None:
+        settings, traffic = self.of(self.edges[name]), Traffic(self.traffic_of(name))
+        knowledge = Knowledge(settings, lambda: open_store(settings, create=False, read_only=True), self.embedder)
+        with CloudClient(address, name, token, check=_unchecked, traffic=traffic) as client:
+            EdgeService(client, knowledge, self.release(), traffic, poll_seconds=1.0).run(stop)
+
+    def traffic_of(self, name: str) -> Path:
+        return Path(self.edges[name].store).with_suffix(f".{self.args.privacy}.traffic")
+
+    def release(self) -> Release:
+        """Return what lets texts out as `--privacy` says."""
+        if self.args.privacy == "off":
+            return Release("passages", (), None)
+        from drag_graph.privacy.opening import open_gate
+
+        gate = open_gate(self.args.privacy)
+        assert gate is not None
+        return Release("passages", (), gate.generalised_passage)
+
+    def summaries(self, name: str) -> Mapping[str, str]:
+        """Return what an edge tells the cloud; read once."""
+        kept = Path(self.edges[name].store).with_suffix(f".{self.args.privacy}.summaries.json")
+        if not kept.exists():
+            with open_store(self.edges[name], create=False, read_only=True) as store:
+                kept.write_text(json.dumps(self.release().summaries(store).texts), encoding="utf-8")
+        found: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
+        return found
+
+    def holders(self, question: Question) -> set[str]:
+        """Return the edges that a question is for: those that hold a document of its, else that of its corpus."""
+        wanted = frozenset().union(*question.gold)
+        return {name for name, texts in self.setup.edges.items() if wanted & texts.keys()} or {question.corpus}
+
+
+def measure_hits(bench: Bench, asked: Sequence[Question]) -> None:
+    """Print how often one of the best m summaries is one of an edge that the question is for."""
+    owners = [(name, text) for name in bench.edges for text in bench.summaries(name).values()]
+    vectors = np.concatenate([bench.embedder.embed(some) for some in pages([text for _, text in owners], 256)])
+    held = {name: sum(one == name for one, _ in owners) for name in bench.edges}
+    print(f"summaries by edge: {held}; {sum(len(text.encode()) for _, text in owners)} bytes")
+    chance = np.mean([len(bench.holders(one)) / len(bench.edges) for one in asked])
+    print(f"a question is for {chance:.2f} of the edges in the mean")
+    print("| questions | n | m = 1 | m = 2 | m = 3 |\n|---|---|---|---|---|")
+    best = {}
+    for one in asked:
+        order = np.argsort(-(vectors @ bench.embedder.embed([one.text])[0]), kind="stable")[:3]
+        best[one.id] = [owners[place][0] in bench.holders(one) for place in order]
+    for corpus in (*dict.fromkeys(one.corpus for one in asked), "all"):
+        some = [one for one in asked if corpus in (one.corpus, "all")]
+        cells = [_share(sum(any(best[one.id][:m]) for one in some), len(some)) for m in (1, 2, 3)]
+        print(f"| {corpus} | {len(some)} | {' | '.join(cells)} |")
+
+
+def measure_recall(bench: Bench, asked: Sequence[Question]) -> None:
+    """Print the share of the documents behind an answer that are found, by system, and what it differs from the cloud's by."""
+    asked = [one for one in asked if one.gold]
+    found: dict[str, list[float]] = {}
+    for number in (1, 2, 4):
+        with bench.cloud(number) as client:
+            name = f"edges and cloud, k = {number}"
+            found[name] = [recall(one.gold, _documents(client, one.text)) for one in asked]
+    for name, find in _systems(bench).items():
+        found[name] = [recall(one.gold, find(one)) for one in asked]
+    mean, first = [0.0] * len(asked), found["edges and cloud, k = 2"]
+    print(f"| {len(asked)} questions | evidence recall@{SHOWN} | less than the cloud (k = 2) by |\n|---|---|---|")
+    for name, values in found.items():
+        print(f"| {name} | {_mean(values, mean)} | {_mean(first, values)} |")
+    sent = [row for name in bench.edges for row in Traffic(bench.traffic_of(name)).rows()]
+    print("bytes that left the edges, so far:", _sums(sent), "; documents:", facts(bench.central)["bytes"])
+
+
+def _systems(bench: Bench) -> Systems:
+    """Return what has all documents in one place, or one edge's."""
+    whole = bench.whole.store
+    graphs = [graph for ids in pages(source_ids(whole), 50) for graph in whole.read(ids)]
+    named = _names(graphs)
+    passages = {item.text: named[graph.source_id] for graph in graphs for item in graph.evidence}
+    chunks = dict(_chunks(bench.setup.all, bench.central.chunk_size))
+    found: Systems = {
+        "one graph of all (`ask`)": _finding(Finder(bench.of(bench.central), whole, bench.embedder)),
+        "passages by cosine": lambda one: _by_vectors(whole, bench.embedder, one.text, named),
+        "passages by BM25": _texts(by_bm25(list(passages), SHOWN), passages),
+        "chunks by cosine (naive RAG)": _texts(by_cosine(list(chunks), bench.embedder, SHOWN), chunks),
+        "chunks by BM25": _texts(by_bm25(list(chunks), SHOWN), chunks),
+    }
+    for name, settings in bench.edges.items():
+        session = bench.opened.enter_context(open_session(bench.of(settings), create=False, read_only=True))
+        found[f"one edge ({name})"] = _finding(Finder(session.settings, session.store, bench.embedder))
+    return found
+
+
+def measure_gate(bench: Bench, asked: Sequence[Question]) -> None:
+    """Print how often the cloud is asked about questions within and out of an edge's domain, by student and agreement."""
+    agreements: dict[bool, list[float]] = {True: [], False: []}
+    rng = np.random.default_rng(SEED)
+    for name, settings in bench.edges.items():
+        chosen = bench.of(settings).model_copy(update={"student": bench.args.student})
+        with open_session(chosen, create=False, read_only=True) as session:
+            asker = session.asker(keep=False)
+            outside = [one for one in asked if name not in bench.holders(one)]
+            inside = [one for one in asked if name in bench.holders(one)]
+            some = rng.choice(len(outside), min(len(inside), len(outside)), replace=False)
+            for one in (*inside, *(outside[place] for place in some)):
+                answers = asker.several(make_query(one.text), settings.candidates)
+                verdict = verdict_on(answers, session.embedder, 0.0)
+                agreements[name in bench.holders(one)].append(verdict.agreement if verdict.is_sure else -1.0)
+    print("| agreement | asks the cloud within its domain | out of it |\n|---|---|---|")
+    for threshold in (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95):
+        shares = [_share(sum(one < threshold for one in agreements[side]), len(agreements[side])) for side in (True, False)]
+        print(f"| {threshold:.2f} | {shares[0]} | {shares[1]} |")
+
+
+def measure_answers(bench: Bench, asked: Sequence[Question]) -> None:
+    """Print how often answers match, of the student alone, of one graph of all, and of the cloud with so many edges."""
+    asked = [one for one in asked if one.answer]
+    said: dict[str, list[str]] = {}
+    for mode in ("none", bench.args.mode):
+        chosen = bench.of(bench.central).model_copy(update={"student": bench.args.student, "mode": mode})
+        with open_session(chosen, create=False, read_only=True) as session:
+            asker = session.asker(keep=False)
+            said[f"one graph, lines: {mode}"] = [asker.ask(make_query(one.text)).answer.text for one in asked]
+    with bench.cloud(2, bench.args.student) as client:
+        said["edges and cloud, k = 2"] = [client.ask(one.text).answer for one in asked]
+    print(f"| {len(asked)} questions | exact | contains | F1 |\n|---|---|---|---|")
+    for name, texts in said.items():
+        exact = sum(plain_answer(text) == plain_answer(one.answer) for text, one in zip(texts, asked, strict=True))
+        has = sum(plain_answer(one.answer) in plain_answer(text) for text, one in zip(texts, asked, strict=True))
+        f1 = [token_f1(text, [one.answer]) for text, one in zip(texts, asked, strict=True)]
+        print(f"| {name} | {_share(exact, len(asked))} | {_share(has, len(asked))} | {_mean(f1, [0.0] * len(f1))} |")
+
+
+def _documents(client: CloudClient, text: str) -> set[str]:
+    lines = [one for one in client.ask(text).lines if one.document]
+    return {Path(one.document.name).stem for one in lines[:SHOWN] if one.document}
+
+
+def _names(graphs: Iterable[Subgraph]) -> dict[str, str]:
+    return {graph.source_id: Path(graph.document.name).stem for graph in graphs if graph.document}
+
+
+def _finding(finder: Finder) -> Callable[[Question], set[str]]:
+    def find(one: Question) -> set[str]:
+        found = finder.search(make_query(one.text))
+        lines, named = sorted(found.candidates, key=lambda item: -(item.score or 0.0)), _names(found.subgraphs)
+        return {named[item.source_id] for item in lines[:SHOWN]}
+
+    return find
+
+
+def _by_vectors(store: GraphStore, embedder: Embedder, text: str, named: Mapping[str, str]) -> set[str]:
+    vector = [float(value) for value in embedder.embed([text])[0]]
+    return {named[hit.source_id] for hit in store.search.candidates(vector, (), SHOWN).evidence}
+
+
+def _texts(find: Callable[[str], list[str]], documents: Mapping[str, str]) -> Callable[[Question], set[str]]:
+    return lambda one: {documents[text] for text in find(one.text)}
+
+
+def _chunks(texts: Mapping[str, str], size: int) -> Iterator[tuple[str, str]]:
+    from drag_graph.documents.passages import chunks
+
+    for name, text in texts.items():
+        for span, _ in chunks(text, size):
+            yield span.of(text), name
+
+
+def _share(part: int, of: int) -> str:
+    low, high = wilson(part, of)
+    return f"{100 * part / max(of, 1):.1f} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def _mean(ones: Sequence[float], others: Sequence[float]) -> str:
+    low, mean, high = paired_difference(ones, others)
+    return f"{100 * mean:.1f} ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def _sums(rows: Sequence) -> dict[str, int]:
+    return {kind: sum(row.bytes_out for row in rows if row.kind == kind) for kind in sorted({row.kind for row in rows})}
+
+
+def _unchecked(_texts: Sequence[str]) -> None:
+    """Let all out: the release has looked at it."""
+
+
+MEASURES = {"hits": measure_hits, "recall": measure_recall, "gate": measure_gate, "answers": measure_answers}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, required=True, help="Where the stores are kept.")
+    parser.add_argument("--setup", choices=("domains", "lihua", "multihop"), default="domains")
+    parser.add_argument("--measure", choices=MEASURES, default="hits")
+    parser.add_argument("--embedder", default="lexical")
+    parser.add_argument("--mode", choices=("evidence", "graph", "combined"), default="evidence")
+    parser.add_argument("--privacy", choices=("off", "standard", "strict"), default="off")
+    parser.add_argument("--student", default="nearest")
+    parser.add_argument("--questions", type=int, default=60, help="Of each corpus, at most.")
+    parser.add_argument("--half", choices=("dev", "test", "all"), default="all")
+    args = parser.parse_args()
+    with ExitStack() as opened:
+        bench = Bench(args, opened)
+        corpora = CORPORA if args.setup == "domains" else (args.setup,)
+        began = time.monotonic()
+        MEASURES[args.measure](bench, drawn(args.data, corpora, args.questions, args.half))
+        print(f"{time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""How a cloud's memory of its edges scales: `python bench/edges_scale.py [--store FILE|bolt://…] [--edges 1000]`.
+
+Edges are registered and tell their summaries, by the registry of the store; the vectors of an edge lie around one of its own.
+Then some change 5 summaries each, and the summary search is timed against the engine's own way to the nearest vectors, on the
+same store: the bare call of Neo4j's vector index by the driver, or the product with the matrix that an embedded store has in
+memory. They take turns. Without --store an embedded one is made in a temporary place. Neo4j's login is that of the environment.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from drag_graph.bootstrap import open_store
+from drag_graph.cloud.edges import add_edge
+from drag_graph.ports.registry import SharedSummary, edge_id
+from drag_graph.ports.store import GraphStore
+from drag_graph.ports.wire import token_hash
+from drag_graph.settings import Settings, load_settings
+from drag_graph.stores.ladybug.vectors import VectorIndex
+
+WIDTH = 384
+CHANGED = 5
+ASKED = 3
+"""Summaries that a question asks for."""
+BARE = "CALL db.index.vector.queryNodes('summary_embedding', $k, $vector) YIELD node, score RETURN node.id AS id, score"
+Search = Callable[[list[float]], object]
+
+
+def vectors(edge: int, number: int) -> np.ndarray:
+    """Return unit vectors around one that is the edge's own."""
+    drawn = np.random.default_rng(edge)
+    found = drawn.normal(size=WIDTH) + 0.7 * drawn.normal(size=(number, WIDTH))
+    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+
+
+def summaries(edge: int, number: int, edition: str) -> list[SharedSummary]:
+    """Return what an edge tells; another edition has other texts."""
+    texts = [f"Thing {place} of edge {edge}, {edition}. " + "It has to do with the others. " * 10 for place in range(number)]
+    rows = vectors(edge, number).tolist()
+    return [SharedSummary(f"s{n}", token_hash(text), text, tuple(rows[n])) for n, text in enumerate(texts)]
+
+
+def tell(store: GraphStore, edge: int, shared: Sequence[SharedSummary]) -> None:
+    """Do what the cloud does when an edge tells its summaries: compare hashes, write those that differ."""
+    id_ = edge_id(store.namespace, f"edge-{edge}")
+    wanted, _ = store.registry.sync(id_, {item.key: item.hash for item in shared})
+    assert store.registry.upload(id_, [item for item in shared if item.key in set(wanted)])
+
+
+def rate(what: str, number: int, work: Callable[[int], object]) -> None:
+    """Print how often a second a thing was done."""
+    began, used = time.perf_counter(), time.process_time()
+    for edge in range(number):
+        work(edge)
+    took, used = 1000 * (time.perf_counter() - began), 1000 * (time.process_time() - used)
+    print(f"| {what} | {number} | {1000 * number / took:.1f} | {took / number:.1f} | {used / number:.1f} |")
+
+
+def bare_neo4j(settings: Settings, k: int) -> Search:
+    """Return the vector index's own query, in a reading transaction as the registry has one."""
+    import neo4j
+
+    login = (settings.neo4j_username, settings.neo4j_password.get_secret_value())
+    driver = neo4j.GraphDatabase.driver(settings.store, auth=login)
+
+    def search(vector: list[float]) -> object:
+        with driver.session(default_access_mode="READ") as session:
+            return session.execute_read(lambda tx: tx.run(BARE, k=k, vector=vector).data())
+
+    return search
+
+
+def bare_embedded(edges: int, number: int) -> Search:
+    """Return the product with the matrix of all vectors, and the places of the largest cosines."""
+    rows = ({"id": f"{edge}:{n}", "embedding": row} for edge in range(edges) for n, row in enumerate(vectors(edge, number)))
+    matrix = VectorIndex.of(0, rows).vectors
+
+    def search(vector: list[float]) -> object:
+        cosines = matrix @ np.asarray(vector, dtype=np.float32)
+        best = np.argpartition(cosines, -ASKED)[-ASKED:]
+        return best[np.argsort(-cosines[best])]
+
+    return search
+
+
+def compare(searches: dict[str, Search], edges: int, times: int) -> None:
+    """Print the median and the 95th percentile of each search, which take turns."""
+    drawn, took = np.random.default_rng(0), {name: [] for name in searches}
+    for turn in range(times + 20):
+        vector = vectors(int(drawn.integers(edges)), 1)[0] + 0.03 * drawn.normal(size=WIDTH)
+        asked = [float(x) for x in vector / np.linalg.norm(vector)]
+        for name, search in searches.items():
+            began = time.perf_counter()
+            search(asked)
+            if turn >= 20:  # the first ones warm what is cold
+                took[name].append(1000 * (time.perf_counter() - began))
+    print("\n| search | median, ms | 95th percentile, ms |\n|---|---|---|")
+    for name, values in took.items():
+        print(f"| {name} | {np.median(values):.2f} | {np.percentile(values, 95):.2f} |")
+
+
+def measure(settings: Settings, args: argparse.Namespace) -> None:
+    with open_store(settings) as store:
+        store.embedder(("simulated", WIDTH))
+        some = min(args.edges, 200)
+        print("| what | times | a second | ms each, by the wall | ms of this process |\n|---|---|---|---|---|")
+        rate("registration of an edge", args.edges, lambda edge: add_edge(store, f"edge-{edge}"))
+        first = f"first telling of {args.summaries} summaries"
+        rate(first, args.edges, lambda edge: tell(store, edge, summaries(edge, args.summaries, "first")))
+
+        def update(edge: int) -> None:
+            before, now = summaries(edge, args.summaries, "first"), summaries(edge, args.summaries, "second")
+            tell(store, edge, [*now[:CHANGED], *before[CHANGED:]])
+
+        rate(f"update of {CHANGED} of {args.summaries} summaries", some, update)
+        rate("heartbeat", some, lambda edge: store.registry.touch(edge_id(store.namespace, f"edge-{edge}"), "2026-11-23"))
+        began = time.perf_counter()
+        store.registry.nearest(vectors(0, 1)[0].tolist(), ASKED)
+        print(f"\nthe first search: {1000 * (time.perf_counter() - began):.0f} ms")
+        searches: dict[str, Search] = {"the summary search": lambda vector: store.registry.nearest(vector, ASKED)}
+        if settings.uses_neo4j:
+            searches |= {f"the index alone, of {k}": bare_neo4j(settings, k) for k in (ASKED, 40)}
+        else:
+            searches["the vectors alone"] = bare_embedded(args.edges, args.summaries)
+        compare(searches, args.edges, args.times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store")
+    parser.add_argument("--edges", type=int, default=1000)
+    parser.add_argument("--summaries", type=int, default=100)
+    parser.add_argument("--times", type=int, default=300)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        measure(load_settings({"store": args.store or str(Path(folder, "cloud.lbug"))}), args)
+
+
+if __name__ == "__main__":
+    main()
