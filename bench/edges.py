@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from drag_graph.edge.traffic import Traffic
 from drag_graph.evaluation.baselines import by_bm25, by_cosine
 from drag_graph.evaluation.metrics import token_f1
 from drag_graph.evaluation.statistics import paired_difference, wilson
+from drag_graph.factories import make_embedder
 from drag_graph.inputs import make_query
 from drag_graph.model import Subgraph
 from drag_graph.paging import pages
@@ -96,7 +97,7 @@ class Bench:
     def _serve(self, address: str, name: str, token: str, stop: threading.Event) -> None:
         settings, traffic = self.of(self.edges[name]), Traffic(self.traffic_of(name))
         knowledge = Knowledge(settings, lambda: open_store(settings, create=False, read_only=True), self.embedder)
-        with CloudClient(address, name, token, check=_unchecked, traffic=traffic) as client:
+        with closing(knowledge), CloudClient(address, name, token, check=_unchecked, traffic=traffic) as client:
             EdgeService(client, knowledge, self.release(), traffic, poll_seconds=1.0).run(stop)
 
     def traffic_of(self, name: str) -> Path:
@@ -130,7 +131,8 @@ class Bench:
 def measure_hits(bench: Bench, asked: Sequence[Question]) -> None:
     """Print how often one of the best m summaries is one of an edge that the question is for."""
     owners = [(name, text) for name in bench.edges for text in bench.summaries(name).values()]
-    vectors = np.concatenate([bench.embedder.embed(some) for some in pages([text for _, text in owners], 256)])
+    embedder = make_embedder(load_settings({"embedder": bench.args.cloud_embedder or bench.args.embedder}))
+    vectors = np.concatenate([embedder.embed(some) for some in pages([text for _, text in owners], 256)])
     held = {name: sum(one == name for one, _ in owners) for name in bench.edges}
     print(f"summaries by edge: {held}; {sum(len(text.encode()) for _, text in owners)} bytes")
     chance = np.mean([len(bench.holders(one)) / len(bench.edges) for one in asked])
@@ -138,7 +140,7 @@ def measure_hits(bench: Bench, asked: Sequence[Question]) -> None:
     print("| questions | n | m = 1 | m = 2 | m = 3 |\n|---|---|---|---|---|")
     best = {}
     for one in asked:
-        order = np.argsort(-(vectors @ bench.embedder.embed([one.text])[0]), kind="stable")[:3]
+        order = np.argsort(-(vectors @ embedder.embed([one.text])[0]), kind="stable")[:3]
         best[one.id] = [owners[place][0] in bench.holders(one) for place in order]
     for corpus in (*dict.fromkeys(one.corpus for one in asked), "all"):
         some = [one for one in asked if corpus in (one.corpus, "all")]
@@ -287,6 +289,7 @@ def main() -> None:
     parser.add_argument("--setup", choices=("domains", "lihua", "multihop"), default="domains")
     parser.add_argument("--measure", choices=MEASURES, default="hits")
     parser.add_argument("--embedder", default="lexical")
+    parser.add_argument("--cloud-embedder", help="For hits: that of the cloud, where it is not that of the edges.")
     parser.add_argument("--mode", choices=("evidence", "graph", "combined"), default="evidence")
     parser.add_argument("--privacy", choices=("off", "standard", "strict"), default="off")
     parser.add_argument("--student", default="nearest")
