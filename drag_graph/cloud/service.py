@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect
 
 from drag_graph import log
 from drag_graph.cloud.audit import origins
@@ -205,7 +206,7 @@ async def _body(request: Request, form: type[_Body], kind: str) -> _Body:
     try:
         async with asyncio.timeout(READING_TIME):
             content = await _content(request, wire.LARGEST[kind])
-    except TimeoutError:
+    except (TimeoutError, ClientDisconnect):
         raise HTTPException(408, "the body did not arrive in time") from None
     try:
         return form.model_validate_json(content)

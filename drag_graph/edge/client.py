@@ -19,7 +19,7 @@ from drag_graph.ports import wire
 CONNECTING = 10.0
 """Seconds until a connection has to stand, or a short request is answered."""
 MODEL_TIME = 300.0
-"""Seconds that the cloud may take for a question: its edges' deadline and its model's time."""
+"""Seconds that the cloud may take where a model is at work: its edges' deadline and its model, or its embedder."""
 Check = Callable[[Sequence[str]], None]
 """Raises Withheld where one of these texts must not leave this machine."""
 _Said = TypeVar("_Said", bound=BaseModel)
@@ -85,7 +85,8 @@ class CloudClient:
         sent = 0
         while some := tuple(islice(wanted, wire.MOST_UPLOADED)):
             body = wire.Summaries(summaries=some)
-            self._said(wire.Stored, self._send("summaries", "POST", "/v1/summaries", body, [item.text for item in some]))
+            told = [item.text for item in some]
+            self._said(wire.Stored, self._send("summaries", "POST", "/v1/summaries", body, told, timeout=MODEL_TIME))
             sent += len(some)
         return sent, said.dropped
 
