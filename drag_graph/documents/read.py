@@ -20,6 +20,7 @@ from drag_graph.identity import chunk_id, content_id, sha256_of
 from drag_graph.model import Aggregation, Chunk, Document, Evidence, Subgraph, TeacherCall, Triple
 from drag_graph.ports.gate import LookFor
 from drag_graph.ports.models import Embedder, Teacher, TeacherReply
+from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import Settings
 
 TEXTS_AT_ONCE = 256
@@ -108,7 +109,7 @@ class DocumentReader:
                 position += 1
         return found
 
-    def read(self, document: Document, text: str, usage: Usage) -> tuple[Subgraph, dict[str, list[float]]]:
+    def read(self, document: Document, text: str, usage: Usage) -> tuple[Subgraph, dict[str, Vectors]]:
         """Return the document's subgraph, without edges, and the vectors of its evidence by id.
 
         Raises Withheld where it may not leave this machine and would have to, ModelError where a model cannot be used at all,
@@ -180,12 +181,12 @@ class DocumentReader:
         look = self._privacy.before_extractor
         return look(texts) if look is not None else [""] * len(texts)
 
-    def _vectors(self, evidence: Sequence[Evidence]) -> dict[str, list[float]]:
-        vectors: dict[str, list[float]] = {}
+    def _vectors(self, evidence: Sequence[Evidence]) -> dict[str, Vectors]:
+        vectors: dict[str, Vectors] = {}
         for start in range(0, len(evidence), TEXTS_AT_ONCE):
             some = evidence[start : start + TEXTS_AT_ONCE]
             rows = self._embedder.embed([item.text for item in some])
-            vectors.update((item.id, row.tolist()) for item, row in zip(some, rows, strict=True))
+            vectors.update((item.id, row) for item, row in zip(some, rows, strict=True))
         return vectors
 
 

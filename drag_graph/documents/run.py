@@ -30,6 +30,7 @@ from drag_graph.identity import document_id
 from drag_graph.model import Document, Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.store import GraphStore, SaveOutcome, iter_sources, settings_hashes
+from drag_graph.ports.vectors import Vectors
 
 WINDOW = 32
 """Files whose state is looked up in one round trip."""
@@ -120,7 +121,7 @@ class _Saving:
     """A subgraph on its way into the store, with the vectors of its evidence."""
 
     subgraph: Subgraph
-    vectors: Mapping[str, Sequence[float]]
+    vectors: Mapping[str, Vectors]
 
 
 class Ingester:

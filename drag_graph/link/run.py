@@ -137,7 +137,7 @@ class Linker:
 
     def _embed_evidence(self, texts: Sequence[tuple[str, str]], report: LinkReport) -> None:
         for some in pages(texts, TEXTS_AT_ONCE):
-            vectors = self._embedder.embed([text for _, text in some]).tolist()
+            vectors = self._embedder.embed([text for _, text in some])
             self._store.write(Changes(evidence={id_: vector for (id_, _), vector in zip(some, vectors, strict=True)}))
             report.evidence_vectors += len(some)
             self._on_progress("embedded", report.evidence_vectors)

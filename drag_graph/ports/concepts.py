@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from drag_graph.ports.vectors import Vectors
+from drag_graph.ports.vectors import Vector, Vectors
 
 Method = Literal["alias", "name", "embedding"]
 METHODS: tuple[Method, ...] = ("name", "alias", "embedding")
@@ -83,7 +83,7 @@ class Changes:
     Writing it twice is writing it once, and what is not there (any more) is left out.
     """
 
-    evidence: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    evidence: Mapping[str, Vector] = field(default_factory=dict)
     """Vectors of evidence, by id."""
     concepts: Sequence[Concept] = ()
     """Made where they are not there."""

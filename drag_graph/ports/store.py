@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.edges import LinkedEdge
 from drag_graph.ports.search import GraphSearch
+from drag_graph.ports.vectors import Vector
 
 if TYPE_CHECKING:
     from drag_graph.ports.communities import CommunityStore
@@ -144,7 +145,7 @@ class GraphStore(Protocol):
         aggregation: Aggregation,
         *,
         replace: Replace = False,
-        vectors: Mapping[str, Sequence[float]] | None = None,
+        vectors: Mapping[str, Vector] | None = None,
     ) -> list[SaveOutcome]:
         """Write whole subgraphs and aggregate them, all in one transaction.
 

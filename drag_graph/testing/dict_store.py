@@ -26,6 +26,7 @@ from drag_graph.ports.store import (
     SourceFilter,
     StoredSource,
 )
+from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared import migrate
 from drag_graph.stores.shared.records import answer_records, subgraph_records
 from drag_graph.testing.builders import expected
@@ -132,7 +133,7 @@ class DictStore:
         aggregation: Aggregation,
         *,
         replace: Replace = False,
-        vectors: Mapping[str, Sequence[float]] | None = None,
+        vectors: Mapping[str, Vector] | None = None,
     ) -> list[SaveOutcome]:
         check(subgraphs, self._namespace)
         with self.content() as content:

@@ -2,7 +2,8 @@
 // `options` is a word of its grammar. There are no secondary indexes, so a source names its teacher calls in `call_ids`.
 // A source is a query or a document (`kind`), as the second label Source says on Neo4j: one table, as a relationship that begins in
 // two tables takes twice the time to read (docs/adr/0033). What only the other kind has is null. `linked` says that `link` has
-// come to all of it.
+// come to all of it. A vector of evidence is its numbers' bytes, in single precision: there are many, and the client looks at each
+// number of a list.
 CREATE NODE TABLE Source (
   id STRING PRIMARY KEY, namespace STRING, kind STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE,
   input_id STRING, metadata STRING, name STRING, uri STRING, sha256 STRING, media_type STRING, modified_at STRING,
@@ -15,7 +16,7 @@ CREATE NODE TABLE Chunk (
 CREATE NODE TABLE Evidence (
   id STRING PRIMARY KEY, namespace STRING, source_id STRING, text STRING, framing STRING, position INT64, cosine DOUBLE,
   llm_score DOUBLE, score DOUBLE, rank INT64, kept BOOLEAN, reason STRING, chunk_id STRING, start INT64, `end` INT64,
-  created_at STRING, embedding FLOAT[]
+  created_at STRING, embedding BLOB
 );
 CREATE NODE TABLE Entity (
   id STRING PRIMARY KEY, namespace STRING, source_id STRING, name STRING, type STRING, variants STRING[]

@@ -14,6 +14,7 @@ from drag_graph.ask.ask import Asker
 from drag_graph.embedders import LexicalEmbedder
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Aggregation
+from drag_graph.ports.concepts import Changes
 from drag_graph.ports.search import Limits, Seed
 from drag_graph.report.auditing import audit_document
 from drag_graph.settings import Settings
@@ -84,7 +85,7 @@ class SearchContract:
             ]
             execute(store, "links", links)
             execute(store, "concept_vectors", [{"id": ids[name], "vector": vector} for name, vector in dict(concepts).items()])
-            execute(store, "evidence_vectors", [{"id": id_, "vector": vector} for id_, vector in dict(evidence).items()])
+            store.concepts.write(Changes(evidence=dict(evidence)))
             return ids
 
         return plant_

@@ -1,7 +1,7 @@
-// what: writes vectors, from maps: id, vector (as text, for the client looks at each number of a list)
+// what: writes vectors, from maps: id, vector (as bytes, in single precision)
 // parameters: namespace, rows
 // returns: nothing
 UNWIND $rows AS r
 MATCH (v:Evidence {id: r.id})
 WHERE v.namespace = $namespace
-SET v.embedding = CAST(r.vector AS DOUBLE[])
+SET v.embedding = r.vector

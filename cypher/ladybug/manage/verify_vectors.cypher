@@ -9,7 +9,8 @@ RETURN n.id AS id, 'question' AS label
 UNION ALL
 MATCH (n:Evidence)
 WHERE
-  n.namespace = $namespace AND size(n.embedding) > 0 AND all(x IN n.embedding WHERE x = 0.0)
+  n.namespace = $namespace AND octet_length(n.embedding) > 0
+  AND n.embedding = BLOB(repeat('\\x00', octet_length(n.embedding)))
   AND n.text =~ '(?s).*[\\p{L}\\p{N}].*'
 RETURN n.id AS id, 'evidence' AS label
 UNION ALL

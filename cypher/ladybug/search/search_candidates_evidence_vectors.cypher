@@ -3,5 +3,5 @@
 // parameters: namespace
 // returns: one row a kept evidence that has a vector: id, embedding
 MATCH (e:Evidence)
-WHERE e.namespace = $namespace AND e.kept AND size(e.embedding) > 0
+WHERE e.namespace = $namespace AND e.kept AND octet_length(e.embedding) > 0
 RETURN e.id AS id, e.embedding AS embedding

@@ -1,15 +1,10 @@
-// what: reads the vectors of those of these queries, evidence, concepts and communities that have one
+// what: reads the vectors of those of these queries, concepts and communities that have one
 // parameters: namespace, ids
-// returns: one row a vector: kind ('queries', 'evidence', 'similar' or 'communities'), id, embedding
+// returns: one row a vector: kind ('queries', 'similar' or 'communities'), id, embedding
 UNWIND $ids AS id
 MATCH (q:Source {id: id})
 WHERE q.namespace = $namespace AND q.kind = 'query' AND size(q.embedding) > 0
 RETURN 'queries' AS kind, q.id AS id, q.embedding AS embedding
-UNION ALL
-UNWIND $ids AS id
-MATCH (e:Evidence {id: id})
-WHERE e.namespace = $namespace AND e.kept AND size(e.embedding) > 0
-RETURN 'evidence' AS kind, e.id AS id, CAST(e.embedding AS DOUBLE[]) AS embedding
 UNION ALL
 UNWIND $ids AS id
 MATCH (c:Concept {id: id})

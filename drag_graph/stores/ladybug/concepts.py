@@ -2,13 +2,13 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
 from drag_graph.errors import StoreLocked
-from drag_graph.ports.vectors import Vectors
+from drag_graph.ports.vectors import Vector, Vectors
 from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.vectors import VectorIndex
 from drag_graph.stores.shared.concepts import SharedConcepts
@@ -24,7 +24,7 @@ class LadybugConcepts(SharedConcepts):
     # The engine handles the rows that a statement was first planned with again in every later call.
     rows_at_once = 32
     vectors_at_once = 4
-    evidence_at_once = 16
+    evidence_at_once = 32
 
     def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
         super().__init__(access)
@@ -44,8 +44,8 @@ class LadybugConcepts(SharedConcepts):
             del _linked[place]
 
     @staticmethod
-    def sent_vector(vector: Sequence[float]) -> str:
-        return str(np.asarray(vector, dtype=float).tolist())
+    def sent_vector(vector: Vector) -> bytes:
+        return np.asarray(vector, dtype=np.float32).tobytes()
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         return self._index("similar").nearest(vectors, k, floor=floor)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from drag_graph.paging import pages
-from drag_graph.ports.vectors import Vectors
+from drag_graph.ports.vectors import Vector, Vectors
 
 BLOCK = 1024
 """Rows that are read at once."""
@@ -37,7 +37,7 @@ class VectorIndex:
             for width, fitting in groupby(sorted(block, key=_width), key=_width):
                 some = list(fitting)
                 ids.setdefault(width, []).extend(row["id"] for row in some)
-                numbers = np.asarray([row["embedding"] for row in some], dtype=np.float32).reshape(len(some), width)
+                numbers = np.asarray([_numbers(row) for row in some], dtype=np.float32).reshape(len(some), width)
                 blocks.setdefault(width, []).append(_units(numbers))
         widest = max(ids)
         return cls(version, ids[widest], np.concatenate(blocks[widest]))
@@ -87,5 +87,10 @@ def _units(vectors: Vectors) -> Vectors:
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
 
 
+def _numbers(row: dict[str, Any]) -> Vector:
+    found = row["embedding"]
+    return np.frombuffer(found, dtype=np.float32) if isinstance(found, bytes) else found
+
+
 def _width(row: dict[str, Any]) -> int:
-    return len(row["embedding"])
+    return len(_numbers(row))

@@ -10,6 +10,7 @@ from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports import checks
 from drag_graph.ports.store import Replace, SaveOutcome
+from drag_graph.ports.vectors import Vector
 from drag_graph.stores.neo4j import rows
 from drag_graph.stores.neo4j.access import Neo4jAccess
 from drag_graph.stores.neo4j.communities import Neo4jCommunities
@@ -65,7 +66,7 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         aggregation: Aggregation,
         *,
         replace: Replace = False,
-        vectors: Mapping[str, Sequence[float]] | None = None,
+        vectors: Mapping[str, Vector] | None = None,
     ) -> list[SaveOutcome]:
         for _ in range(SAVE_TRIES - 1):
             try:

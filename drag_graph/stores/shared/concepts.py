@@ -5,10 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
+
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.paging import pages
 from drag_graph.ports.concepts import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
-from drag_graph.ports.vectors import Vectors
+from drag_graph.ports.vectors import Vector, Vectors
 from drag_graph.stores.shared.records import node, same_as_record
 from drag_graph.stores.shared.transaction import Access, Result, Row, Run, Transaction
 
@@ -35,9 +37,9 @@ class SharedConcepts(ABC):
         """See ConceptStore."""
 
     @staticmethod
-    def sent_vector(vector: Sequence[float]) -> Any:
+    def sent_vector(vector: Vector) -> Any:
         """Return a vector of evidence as the engine takes it."""
-        return list(vector)
+        return np.asarray(vector).tolist()
 
     @abstractmethod
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
@@ -93,13 +95,10 @@ class SharedConcepts(ABC):
         self._mark(run, changes.sources)
         return written
 
-    def save_vectors(self, run: Run, evidence: Mapping[str, Sequence[float]]) -> None:
+    def save_vectors(self, run: Run, evidence: Mapping[str, Vector]) -> None:
         """Write vectors of evidence, by its id, in the transaction of `run`, which says that it changes them."""
-        by_length: dict[int, list[Row]] = {}
-        for id_, vector in sorted(evidence.items()):
-            by_length.setdefault(len(vector), []).append({"id": id_, "vector": self.sent_vector(vector)})
-        for rows in by_length.values():  # of several lengths in one statement, ladybug 0.22 fills up the shorter ones
-            self._each(run, "save_evidence_vectors", rows, self.evidence_at_once)
+        rows = [{"id": id_, "vector": self.sent_vector(vector)} for id_, vector in sorted(evidence.items())]
+        self._each(run, "save_evidence_vectors", rows, self.evidence_at_once)
 
     def _link(self, run: Run, changes: Changes) -> Written:
         ids = [item.id for item in changes.concepts]

@@ -19,6 +19,7 @@ from drag_graph.ports.store import (
     StoredSource,
     source_ids,
 )
+from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.communities import SharedCommunities
 from drag_graph.stores.shared.concepts import SharedConcepts
 from drag_graph.stores.shared.erase import erase_sources, reduce_source
@@ -166,7 +167,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
         aggregation: Aggregation,
         *,
         replace: Replace = False,
-        vectors: Mapping[str, Sequence[float]] | None = None,
+        vectors: Mapping[str, Vector] | None = None,
     ) -> list[SaveOutcome]:
         checks.check(subgraphs, self._namespace)
         if not subgraphs:
