@@ -29,6 +29,8 @@ COMPRESSION = False
 """ladybug 0.22 loses lists of numbers when it compresses: where a column holds vectors that are mostly zeros, and another one
 is added later, that is all zeros after the checkpoint. What decides is how the
 table was made."""
+CHECKPOINT_BYTES = 128 * 1024 * 1024
+"""How long the log grows before it is worked into the file. Each time much of the file is written anew, so often is slow."""
 DRAFT = ".compacting"
 """How the folder ends that a compaction works in; one that was killed has left it."""
 LENIENT = "throw_on_wal_replay_failure"
@@ -46,7 +48,7 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
     pause = FIRST_PAUSE
     log = Path(f"{path}.wal")
     cause: Exception
-    options: dict[str, Any] = {"compression": COMPRESSION}
+    options: dict[str, Any] = {"compression": COMPRESSION, "checkpoint_threshold": CHECKPOINT_BYTES}
     while True:
         try:
             if not read_only:
