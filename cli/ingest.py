@@ -52,17 +52,17 @@ def ingest(
     from .distill import end
 
     settings, roots = for_documents(settings), roots_of(paths)
-    number = sum(1 for _ in files_in(roots, settings.own_files))
-    if sync and not number:  # the place of a disk that is not there looks like this
+    files = list(files_in(roots, settings.own_files))
+    if sync and not files:  # the place of a disk that is not there looks like this
         said = f"{' and '.join(map(str, paths))} holds no document"
         raise ConfigurationError(said, hint="To erase all that is stored of it: drag-graph db erase --query-id ID.")
     if dry_run:
-        _print_foreseen(foreseen(settings, list(files_in(roots, settings.own_files)), roots if sync else ()), as_json=json)
+        _print_foreseen(foreseen(settings, files, roots if sync else ()), as_json=json)
         return
     with open_session(settings) as session:
-        with progress.progress(number, quiet=json, priced=bool(settings.teacher), what="documents") as shown:
+        with progress.progress(len(files), quiet=json, priced=bool(settings.teacher), what="documents") as shown:
             ingester = make_ingester(session, " ".join(map(str, roots)), compacts=not no_compact, on_result=shown)
-            report = ingester.run(files_in(roots, settings.own_files), roots if sync else ())
+            report = ingester.run(files, roots if sync else ())
         _print(report, as_json=json)
     end(report)
 
