@@ -13,6 +13,7 @@ from drag_graph.documents.files import SourceFile
 from drag_graph.documents.read import DocumentReader, PassagePrivacy
 from drag_graph.documents.run import Ingester, documents_gone
 from drag_graph.errors import ConfigurationError
+from drag_graph.extractors.phrases import PhraseReader
 from drag_graph.factories import embedder_is_here, make_pricing, teacher_is_here
 from drag_graph.paging import pages
 from drag_graph.ports.models import Teacher
@@ -21,6 +22,9 @@ from drag_graph.settings import Settings
 
 ERASED_AT_ONCE = 50
 """Documents that go in one transaction."""
+SPACY = "spacy"
+BY_RULES = ("patterns", SPACY)
+"""Extractors without a model that is asked."""
 
 
 def for_documents(settings: Settings) -> Settings:
@@ -31,7 +35,7 @@ def for_documents(settings: Settings) -> Settings:
     extractor = settings.document_extractor.strip()
     if extractor.startswith("curated:"):
         raise ConfigurationError(f"{extractor} reads no documents", hint="Give --extractor patterns, gguf:FILE, or a model.")
-    return settings.model_copy(update={"teacher": "" if extractor == "patterns" else extractor})
+    return settings.model_copy(update={"teacher": "" if extractor in BY_RULES else extractor})
 
 
 def make_ingester(
@@ -66,7 +70,12 @@ def make_reader(session: Session, extractor: Teacher | None) -> DocumentReader:
         gate.types_in if gate is not None and not embedder_is_here(settings) else None,
         session.fingerprint,
     )
-    return DocumentReader(settings, session.embedder, extractor, privacy)
+    return DocumentReader(settings, session.embedder, extractor, privacy, phrases_of(settings))
+
+
+def phrases_of(settings: Settings) -> PhraseReader | None:
+    """Return what finds triples beside the rules, if the settings want it. Raises MissingExtra."""
+    return PhraseReader() if settings.document_extractor.strip() == SPACY else None
 
 
 def foreseen(settings: Settings, files: Sequence[SourceFile], sync: Sequence[Path]) -> dict[str, Any]:
@@ -75,7 +84,9 @@ def foreseen(settings: Settings, files: Sequence[SourceFile], sync: Sequence[Pat
     with known_to_estimate(settings) as (known, caution):
         extractor = Replay(model, known.fingerprint, known.tape) if model else None
         look = None if teacher_is_here(settings) else lambda _texts: ()
-        reader = DocumentReader(settings, known.embedder, extractor, PassagePrivacy(look, None, known.privacy))
+        reader = DocumentReader(
+            settings, known.embedder, extractor, PassagePrivacy(look, None, known.privacy), phrases_of(settings)
+        )
         pricing = make_pricing(settings) if model else None
         report, cost = foresee(files, settings.namespace, reader, known, model=model, pricing=pricing)
     if sync and (settings.uses_neo4j or Path(settings.store).expanduser().exists()):

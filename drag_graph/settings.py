@@ -119,7 +119,7 @@ class Settings(BaseSettings):
     document_extractor: Place = Field(
         "patterns",
         min_length=1,
-        description="Who reads the triples of documents: patterns (rules), gguf:FILE, or a LiteLLM model.",
+        description="Who reads the triples of documents: patterns (rules), spacy (rules and a parser), gguf:FILE, or a model.",
     )
     chunk_size: Annotated[int, Field(ge=100)] = Field(1200, description="Characters of a document's chunk, at most.")
     batch_poll_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="Between looks at a batch, at most.")

