@@ -65,4 +65,4 @@ pins: | $(BIN)/uv  ## Make constraints.txt anew
 	$(BIN)/uv pip compile --quiet --universal --all-extras --no-annotate --no-header --upgrade pyproject.toml -o constraints.txt
 
 clean:  ## Remove what was built
-	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist demo demo-edges .pytest_cache .mypy_cache .ruff_cache .hypothesis

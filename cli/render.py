@@ -203,17 +203,21 @@ def _weights(asked: "Asked") -> None:
 
 
 def answers(report: "AnswersReport", *, as_json: bool) -> None:
-    """Print a file's answers and, where it has gold ones, the accuracy."""
+    """Print a file's answers and, where it has gold ones, the accuracy. At an edge, `edges` names those that gave the lines."""
     if as_json:
         document(report.document())
         return
+    at_edge = any(asked.edge for asked in report.answers)
     verdicts = {True: Text("yes", "green"), False: Text("no", "red"), None: Text("")}
     rows = []
     for asked in report.answers:
         given, kept = asked.answer, "not kept" if asked.not_kept else (asked.kept_as or "-")[:SHORT]
         text = f"{given.text[:60]} (unaided)" if asked.is_unaided else given.text[:60] or asked.reason
-        rows.append((kept, asked.input_id, given.label or "", text, f"{given.confidence:.2f}", verdicts[given.correct]))
-    table(("answer", "source", "label", "text", "confidence", "correct"), rows, wrapped="text")
+        edges = ", ".join(dict.fromkeys(line.edge or "here" for line in given.lines))
+        row = (kept, asked.input_id, given.label or "", text, f"{given.confidence:.2f}", verdicts[given.correct])
+        rows.append((*row, edges) if at_edge else row)
+    columns = ("answer", "source", "label", "text", "confidence", "correct")
+    table((*columns, "edges") if at_edge else columns, rows, wrapped="text")
     for number, problem in report.rejected:
         typer.echo(f"line {number}: {problem}", err=True)
     console().print(", ".join(f"{name} {value}" for name, value in report.totals().items()))
