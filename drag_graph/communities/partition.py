@@ -3,6 +3,7 @@
 The graph is that of `GraphStore.linked_edges`: of things, each edge weighed by its confidence. No I/O.
 """
 
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,8 @@ from drag_graph.identity import sha256_of
 from drag_graph.ports.edges import LinkedEdge
 
 _SEED = 0
+_GAIN = 1e-9
+"""Of modularity: what is less is the last bits of a float."""
 _DIGITS = 6
 """Of a confidence, in what a hash is made of: engines differ in the last bits of a float."""
 
@@ -82,18 +85,28 @@ def _part(graph: WholeGraph, things: Sequence[str], edges: Sequence[int]) -> Gra
 
 
 def _leiden(size: int, ends: Sequence[tuple[int, int]], weights: Sequence[float], resolution: float) -> list[int]:
-    """Return the number of each vertex's community."""
+    """Return the number of each vertex's community.
+
+    igraph's own way to go on until nothing changes has no end where two partitions are equally good.
+    """
     import igraph
 
     if not size:
         return []
     graph = igraph.Graph(n=size, edges=ends, edge_attrs={"weight": weights}).simplify(combine_edges="sum")
+    part, quality = list(range(size)), -math.inf
     igraph.set_random_number_generator(random.Random(_SEED))  # noqa: S311 - repeatable, not secret
     try:
-        found = graph.community_leiden("modularity", weights="weight", resolution=resolution, n_iterations=-1)
+        while True:
+            found = graph.community_leiden(
+                "modularity", weights="weight", resolution=resolution, initial_membership=part, n_iterations=1
+            )
+            if found.quality > quality + _GAIN:
+                part, quality = list(found.membership), found.quality
+            else:  # also where there is no edge between two, and so no number
+                return part
     finally:
         igraph.set_random_number_generator(random)
-    return list(found.membership)
 
 
 def _merged(
