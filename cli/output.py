@@ -32,6 +32,8 @@ Force = Annotated[bool, typer.Option("--force", help="Let -o replace a file that
 def written(output: Path | None, settings: "Settings", *, force: bool = False) -> Iterator[None]:
     """Let what the block prints on stdout go into `output`, in one step when the block ends without an error.
 
+    An exit code is no error: what was printed says why.
+
     Raises ConfigurationError, before the block runs, for the store, its ledger and their like, and without `force` for any file
     that is there.
     """
@@ -41,10 +43,16 @@ def written(output: Path | None, settings: "Settings", *, force: bool = False) -
     from drag_graph.files import replacing
 
     require_harmless(output, settings.own_files, force=force)
+    ended: typer.Exit | None = None
     with replacing(output) as file, redirect_stdout(file):
-        yield
+        try:
+            yield
+        except typer.Exit as given:
+            ended = given
     sys.stdout.flush()
     typer.echo(f"Wrote {output}", err=True)
+    if ended is not None:
+        raise ended
 
 
 def require_harmless(output: Path, own_files: tuple[Path, ...], *, force: bool) -> None:

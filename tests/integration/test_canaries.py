@@ -202,6 +202,14 @@ def test_without_the_detectors_nothing_is_sent(work, server, away, monkeypatch, 
     assert list(work.rglob("*")) == []
 
 
+def test_what_would_be_sent_is_written_as_a_page_whatever_the_exit_code(work, rewriter):
+    drag_graph("privacy", "check", f"../{FILE}.jsonl", "--page", "-o", "check.html")
+    assert PERSON in (work / "check.html").read_text(encoding="utf-8")
+    (work / "unusable.jsonl").write_text("{}\n")
+    drag_graph("privacy", "check", "unusable.jsonl", "--json", "-o", "check.json", code=1)
+    assert json.loads((work / "check.json").read_text(encoding="utf-8"))["totals"]["rejected"] == 1
+
+
 def test_off_sends_texts_as_they_are(work, server, away):
     teacher = ["--teacher", "gpt-4o-mini", "--teacher-base-url", away, "--privacy", "off"]
     drag_graph("distill", f"../{FILE}.jsonl", *teacher)
