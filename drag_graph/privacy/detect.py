@@ -48,7 +48,9 @@ class Detectors:
         for look in range(LOOKS):
             left = Generalised(whole.text, _replaced(whole.text, spans))
             fields = tuple((name, left.place(low), left.place(high)) for name, low, high in whole.fields)
-            more, seen = self._look(Passage(left.text, fields, self._entities(left.text), whole.is_open))
+            is_question_alone = look and all(span.end <= len(question) for span in spans)  # the options read as they did before
+            entities = self._entities(left.text[: fields[0][2]] if is_question_alone else left.text)
+            more, seen = self._look(Passage(left.text, fields, entities, whole.is_open))
             public = public if look else seen
             new = [Span(left.original(span.start), left.original(span.end), span.type, span.detector) for span in more]
             spans = settled([*spans, *new])
