@@ -37,6 +37,18 @@ def cli(monkeypatch, tmp_path):
     monkeypatch.setenv(
         "DRAG_GRAPH_PRIVACY", "off"
     )  # a cloud model's name is there for its price; loading detectors takes seconds
+    return command_line(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def module_cli():
+    """Run `drag-graph ARGS` in the folder where one is, for what all tests of a module share."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield command_line(patch)
+
+
+def command_line(monkeypatch):
+    """Return what runs `drag-graph ARGS` in this process."""
     hook = sys.excepthook
 
     def run(*args):

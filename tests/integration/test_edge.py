@@ -10,6 +10,7 @@ import time
 
 import httpx
 import pytest
+from network import Proxy
 
 from drag_graph.cloud.board import AWAY, WorkBoard
 from drag_graph.cloud.edges import add_edge, remove_edge
@@ -399,52 +400,6 @@ def test_settings_are_put_into_a_file_that_keeps_the_rest(tmp_path):
     with pytest.raises(ConfigurationError, match="cannot be changed"):
         set_settings(path, {"release": "passages"})
     assert path.read_text(encoding="utf-8") == 'release = [\n"a",\n]\n'
-
-
-class Proxy:
-    """A network between edges and the cloud: it delays every piece, and cuts connections as `cuts` says."""
-
-    def __init__(self, address, *, delay=0.0, cuts=lambda _number: None):
-        self._target = httpx.URL(address)
-        self._delay, self._cuts = delay, cuts
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self._open = set()
-        self.connections = 0
-        self.address = f"http://127.0.0.1:{self._server.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = self._server.accept()
-                far = socket.create_connection((self._target.host, self._target.port))
-                self.connections += 1
-                pair, left = (near, far), [self._cuts(self.connections)]
-                self._open.update(pair)
-                for one, other in (pair, pair[::-1]):
-                    threading.Thread(target=self._pass, args=(one, other, left), daemon=True).start()
-
-    def _pass(self, one, other, left):
-        """Pass on pieces until one side ends, or, where there is a limit, so many bytes have gone through."""
-        with contextlib.suppress(OSError):
-            while piece := one.recv(4096):
-                time.sleep(self._delay)
-                if left[0] is not None and (left := [left[0] - len(piece)])[0] < 0:
-                    break
-                other.sendall(piece)
-        self.cut(one, other)
-
-    def cut(self, *sockets):
-        for one in sockets or tuple(self._open):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-            self._open.discard(one)
-
-    def close(self):
-        self._server.shutdown(socket.SHUT_RDWR)  # or the thread that accepts would take one more
-        self._server.close()
-        self.cut()
 
 
 @pytest.fixture
