@@ -32,7 +32,7 @@ class Edge:
 
     def __init__(self, address, name, token):
         self.client = httpx.Client(
-            base_url=address, headers={"Authorization": f"Bearer {name}:{token}"}, timeout=20, trust_env=False
+            base_url=address, headers={"Authorization": f"Bearer {name}:{token}"}, timeout=60, trust_env=False
         )
 
     def tell(self, texts):
@@ -46,7 +46,7 @@ class Edge:
     def post(self, path, body):
         return self.client.post(path, json=body)
 
-    def poll(self, wait=5.0):
+    def poll(self, wait=20.0):
         return self.client.get("/v1/work", params={"wait": wait})
 
     def audit(self, *lines):
@@ -67,7 +67,7 @@ def operator_file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cloud():
-    settings = Settings(embedder="lexical", asked_summaries=3, asked_edges=2, asked_seconds=1.0)
+    settings = Settings(embedder="lexical", asked_summaries=3, asked_edges=2, asked_seconds=30.0)
     store, embedder, board = DictStore(), LexicalEmbedder(), WorkBoard()
     store.migrate()
     return Cloud(store, embedder, CloudAsker(settings, store.registry, embedder, NearestStudent(embedder), board), board)
@@ -85,6 +85,14 @@ def store(cloud):
     for edge in cloud.store.registry.edges():
         cloud.store.registry.withdraw(edge.id)
         cloud.board.forget(edge.id)
+
+
+@pytest.fixture
+def short_deadline(cloud, monkeypatch):
+    """Let edges have three seconds: enough to fetch their work on a loaded machine, few enough to wait for their end."""
+    asker = cloud.asker
+    monkeypatch.setattr(asker, "_settings", asker._settings.model_copy(update={"asked_seconds": 3.0}))
+    return 3.0
 
 
 @pytest.fixture
@@ -113,7 +121,7 @@ def begun(ask):
     thread.start()
 
     def answer():
-        thread.join(15)
+        thread.join(60)
         return found[0]
 
     return answer
@@ -185,10 +193,12 @@ def test_a_question_is_answered_from_what_edges_release(edge):
     answer = asking(asker, ASKED, ["some metres a day", "a mile an hour"])
     work = alps.poll().json()
     assert (work["question"], work["options"]) == (ASKED, ["some metres a day", "a mile an hour"])
-    assert 0 < work["seconds"] <= 1.0
+    assert 0 < work["seconds"] <= 30.0
     assert alps.poll(0).json()["id"] == work["id"], "work that nobody answered is handed out again"
     assert alps.post(f"/v1/work/{work['id']}", {"passages": [passage()], "withheld": 2}).status_code == 200
     assert alps.poll(0).status_code == 204
+    reply = {"passages": [], "withheld": 1}
+    assert bakery.post(f"/v1/work/{bakery.poll().json()['id']}", reply).status_code == 200
     found = answer()
     (line,) = found.lines
     assert (line.edge, line.ref, line.text) == ("alps", "e1", FLOWS)
@@ -196,8 +206,16 @@ def test_a_question_is_answered_from_what_edges_release(edge):
     assert (found.label, found.answer) == ("A", "some metres a day")
     asked = {one.edge: one for one in found.asked}
     assert (asked["alps"].passages, asked["alps"].withheld, asked["alps"].lines, asked["alps"].summaries) == (1, 2, 1, 1)
-    assert [(one.edge, one.reason) for one in found.missing] == [("bakery", LATE)]
-    assert found.seconds >= 1.0
+    assert (asked["bakery"].passages, asked["bakery"].withheld, asked["bakery"].lines) == (0, 1, 0)
+    assert found.missing == ()
+
+
+def test_an_edge_that_does_not_answer_in_time_is_named(edge, short_deadline):
+    alps, asker = edge("alps", a=ICE), edge("asker")
+    assert alps.poll(0).status_code == 204
+    found = asker.ask()
+    assert [(one.edge, one.reason) for one in found.missing] == [("alps", LATE)]
+    assert found.seconds >= short_deadline
 
 
 def test_edges_that_are_away_are_not_waited_for(edge):
@@ -205,10 +223,10 @@ def test_edges_that_are_away_are_not_waited_for(edge):
     found = edge("asker").ask()
     assert [(one.edge, one.reason) for one in found.missing] == [("alps", AWAY)]
     assert found.lines == ()
-    assert found.seconds < 1.0
+    assert found.seconds < 30.0
 
 
-def test_a_killed_edge_is_away_at_once(edge):
+def test_a_killed_edge_is_away_at_once(edge, short_deadline):
     alps, asker = edge("alps", a=ICE), edge("asker")
     with pytest.raises(httpx.ReadTimeout):  # its connection is cut in the middle of a poll
         alps.client.get("/v1/work", params={"wait": 20}, timeout=0.3)
@@ -268,7 +286,7 @@ def test_what_cannot_be_is_dropped_and_the_rest_is_used(edge):
     ]
 
 
-def test_work_is_good_for_one_reply_of_its_own_edge_in_time(store, edge):
+def test_work_is_good_for_one_reply_of_its_own_edge_in_time(store, edge, short_deadline):
     alps, thief, asker = edge("alps", a=ICE), edge("thief"), edge("asker")
     assert alps.poll(0).status_code == 204
     answer = asking(asker)
