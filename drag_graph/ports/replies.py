@@ -47,6 +47,8 @@ _LONGEST = {"text": 240, "statement": 240, "subject": 80, "predicate": 60, "obje
 """Characters of a string, by the key that it stands under, where a schema is bounded."""
 _MOST_POSITIONS = 3
 """Evidence that one triple names, where a schema is bounded."""
+_SHORT = 12
+"""Characters of a value that is no free text: a number, a short list of them, a word of a few."""
 _ENTITY_TYPE: Schema = {"type": "string", "enum": list(ENTITY_TYPES)}
 _POSITION: Schema = {"type": "integer", "description": "0-based position in the request"}
 
@@ -173,6 +175,15 @@ class Reply(BaseModel):
         entry = cls.json_schema["properties"][name]["items"]
         properties = {key: _bounded(key, schema) for key, schema in entry["properties"].items()}
         return _object(**{name: {**_list({**entry, "properties": properties}), "maxItems": count}})
+
+    @classmethod
+    def longest(cls, count: int) -> int:
+        """Return the characters that a reply of `count` entries has at most where its schema is bounded."""
+        (name,) = cls.json_schema["properties"]
+        keys = cls.json_schema["properties"][name]["items"]["properties"]
+        marks = len('"": , ')
+        entry = sum(len(key) + marks + _LONGEST.get(key, _SHORT) for key in keys)
+        return len(name) + marks + count * (entry + marks)
 
     @property
     def items(self) -> tuple[Any, ...]:

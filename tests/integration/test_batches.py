@@ -202,11 +202,11 @@ def test_a_batch_that_fails_twice_quarantines_its_queries_with_the_reason(work, 
 
 
 def test_the_budget_is_reserved_at_the_price_of_batches(work, server):
-    few = distil(server, "--budget-usd", "0.0018", code=5)
+    few = distil(server, "--budget-usd", "0.0012", code=5)
     settled, reserved = spent()
     assert server.batches.sizes[0] == 1, "not all fit at first"
     assert (reserved, settled) == (0, pytest.approx(sum(query["cost_usd"] for query in few["queries"])))
-    assert settled <= 0.0018
+    assert settled <= 0.0012
     assert "pending" in statuses(few)
     rest = distil(server, "--budget-usd", "1")
     assert statuses(rest) == ["complete"] * 4
@@ -414,7 +414,7 @@ def test_what_waits_counts_for_a_later_limit_and_what_was_not_submitted_is_said(
     with (work / "q.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
     stopped = distil(server, "--no-wait", "--budget-usd", f"{reserved + 1e-6:.9f}", code=5)["stopped"]
-    assert "a part was not submitted: the next request may cost $0.001" in stopped
+    assert "a part was not submitted: the next request may cost $0.0007" in stopped
     assert "a batch waits at the provider with 4 requests" in stopped
     assert server.batches.sizes == [4]
     assert spent() == (0, reserved)

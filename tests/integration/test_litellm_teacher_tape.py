@@ -180,9 +180,9 @@ class TestTapeAndBudget:
         assert caught.value.spent is None
 
     def test_what_was_spent_before_the_budget_ended_it(self, server):
-        budget = Budget(0.0031)  # room for one reply of at most 5000 tokens at $0.6 a million, but not for the next
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, budget=budget, max_tokens=5000)
-        server.script("evidence", Say("no " * 1000))
+        budget = Budget(0.0007)  # room for one reply to a request for six statements, but not for the next
+        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, budget=budget)
+        server.script("evidence", Say("no " * 800))
         with pytest.raises(BudgetReached) as caught:
             teacher.ask(evidence_request())
         assert caught.value.spent.calls == 1
@@ -202,7 +202,7 @@ class TestTapeAndBudget:
         def work(number):
             try:
                 for i in range(4):
-                    reply = teacher.ask(request_for(question=f"Question {number} {i} about light?"))
+                    reply = teacher.ask(request_for(count=6, question=f"Question {number} {i} about light?"))
                     calls.append(reply.call.cost_usd)
             except BudgetReached as error:
                 stopped.append(error)
@@ -222,7 +222,8 @@ class TestTapeAndBudget:
         teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, budget=budget, sleep=waits.append)
         server.script("evidence", Fault(), Say({"evidence": FACTS}))
         call = teacher.ask(evidence_request()).call
-        assert budget.spent_usd > call.cost_usd + 4096 * 6e-7
+        limit = server.of("evidence")[0].body["max_tokens"]
+        assert budget.spent_usd > call.cost_usd + limit * 6e-7
 
     def test_a_model_without_a_price_says_so_once(self, server, caplog):
         caplog.set_level("INFO", logger=log.LOGGER.name)

@@ -43,6 +43,21 @@ def test_a_bounded_schema_is_the_same_shape_with_an_end(name):
     assert "maxItems" not in json.dumps(plain)
 
 
+@pytest.mark.parametrize("name", sorted(REPLIES))
+@pytest.mark.parametrize("count", [1, 7])
+def test_the_longest_reply_within_the_bounds_is_as_long_as_is_said(name, count):
+    def longest(schema):
+        if "enum" in schema:
+            return max(schema["enum"], key=len)
+        filled = {"string": "x" * schema.get("maxLength", 0), "integer": 999, "number": 0.125}
+        return [99] * schema["maxItems"] if schema["type"] == "array" else filled[schema["type"]]
+
+    bounded = REPLIES[name].bounded_schema(count)["properties"][name]
+    entry = {key: longest(schema) for key, schema in bounded["items"]["properties"].items()}
+    reply = json.dumps({name: [entry] * count})
+    assert len(reply) <= REPLIES[name].longest(count) <= 2 * len(reply)
+
+
 def test_there_are_exactly_the_five_shapes():
     assert set(REPLIES) == {"evidence", "scores", "triples", "statements", "summaries"}
 

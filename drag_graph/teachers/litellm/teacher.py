@@ -38,6 +38,8 @@ MAX_TOKENS = 4096
 REASKS = 2
 _TRIPLES_EACH = 3
 """Triples of an evidence that a model of this machine may write."""
+_CHARACTERS_A_TOKEN = 2
+"""What a token of a reply has at least, in the mean: English has four; the rest is for other scripts, and for spaces."""
 _QUOTED = 4000
 _CONTINUE = (
     'Your reply was cut off. Continue the JSON of the schema "{schema}" exactly where it stopped: repeat nothing and add no '
@@ -171,14 +173,17 @@ class LiteLLMTeacher:
         litellm_client.check_privacy(self._server, {"messages": request.messages})
 
     def parameters(self, request: TeacherRequest, *, by_schema: bool) -> dict[str, Any]:
-        """Return a request's parameters."""
-        parameters: dict[str, Any] = {"max_tokens": self._max_tokens, **request.parameters}
+        """Return a request's parameters. A bounded schema says how long its reply can be, and so the limit."""
+        limit, response_format = self._max_tokens, {}
         if by_schema:
-            most = request.count or _TRIPLES_EACH * len(request.texts)
-            schema = request.schema.bounded_schema(most) if self._bounded else request.schema.json_schema
+            schema = request.schema.json_schema
+            if self._bounded:
+                most = request.count or _TRIPLES_EACH * len(request.texts)
+                schema = request.schema.bounded_schema(most)
+                limit = min(limit, request.schema.longest(most) // _CHARACTERS_A_TOKEN)
             named = {"name": request.schema.schema_name, "schema": schema, "strict": True}
-            parameters["response_format"] = {"type": "json_schema", "json_schema": named}
-        return parameters
+            response_format = {"response_format": {"type": "json_schema", "json_schema": named}}
+        return {"max_tokens": limit, **request.parameters, **response_format}
 
     def send(self, messages: list[Message], parameters: Mapping[str, Any]) -> Completion:
         """Make one request under the budget."""
