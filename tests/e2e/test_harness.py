@@ -70,7 +70,7 @@ GEMMA = f"gguf:{Path('~/.cache/drag-graph/models/gemma-3-270m-q4_k_m.gguf').expa
 def test_our_model_under_the_harness_gives_our_own_numbers(outcome, tmp_path, model, scoring, metric):
     from drag_graph.evaluation.harness import HarnessModel
 
-    template, student, precision = model == "chat", model, 0.01  # what llama.cpp computes depends on what it has just read
+    template, student, precision = model == "chat", model, 0.03  # what llama.cpp computes depends on what it has just read
     if model != GEMMA:
         student = f"gguf:{write_tiny_gguf(tmp_path / 'tiny.gguf', template=template, seed=3)}"
         precision = 0.001
