@@ -66,6 +66,10 @@ def test_the_compose_file_has_four_edges_and_a_cloud():
     assert all((FOLDER / "documents" / name).is_dir() for name in EDGES)
     used = {volume.partition(":")[0] for service in services.values() for volume in service["volumes"]}
     assert {name for name in used if not name.startswith(".")} == set(document["volumes"])
+    copied = re.findall(r"COPY (.*) /source", document["x-drag-graph"]["build"]["dockerfile_inline"])
+    root = FOLDER / document["x-drag-graph"]["build"]["context"]
+    assert len(copied) == 5
+    assert all((root / name).exists() for names in copied for name in names.split())
     for service in services.values():
         *shell, script = service["command"]
         assert shell == ["sh", "-euc"]
