@@ -3,7 +3,8 @@
 Documents of five pages (2,500 words) are cut from the public documents of the folder (its `*.docs.jsonl`), into a temporary
 place, and read in by the command line, in a process of its own. It prints documents, triples, seconds and documents a second,
 the share of the time in the store, the peak of the memory, the size of the store, and the seconds of the same command again,
-which has nothing to do. Two numbers of documents compare the memory.
+which has nothing to do. Two numbers of documents compare the memory. `--store bolt://…` measures a Neo4j, which should hold
+nothing else (the documents stay there, each run in a namespace of its own); its login is that of the environment.
 """
 
 import argparse
@@ -27,10 +28,11 @@ def write_documents(data: Path, place: Path, number: int) -> None:
         (place / f"{one:05}.txt").write_text(" ".join(words[start : start + WORDS]), encoding="utf-8")
 
 
-def run(place: Path, store: Path, embedder: str, workers: int) -> tuple[dict, float, float]:
+def run(place: Path, store: str, embedder: str, workers: int) -> tuple[dict, float, float]:
     """Read the folder in, and return the totals, the peak of the memory in MB, and the seconds of processor time."""
-    command = [sys.executable, "-m", "drag_graph", "ingest", str(place), "--store", str(store), "--json"]
+    command = [sys.executable, "-m", "drag_graph", "ingest", str(place), "--store", store, "--json"]
     command += ["--embedder", embedder, "--privacy", "off", "--workers", str(workers)]
+    command += ["--namespace", f"bench-{place.parent.name}"] if "://" in store else []
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     out = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
@@ -39,9 +41,9 @@ def run(place: Path, store: Path, embedder: str, workers: int) -> tuple[dict, fl
     return json.loads(out)["totals"], used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
 
 
-def measure(data: Path, number: int, embedder: str, workers: int) -> dict:
+def measure(data: Path, number: int, address: str, embedder: str, workers: int) -> dict:
     with tempfile.TemporaryDirectory() as folder:
-        place, store = Path(folder, "library"), Path(folder, "graph.lbug")
+        place, store = Path(folder, "library"), address or str(Path(folder, "graph.lbug"))
         place.mkdir()
         write_documents(data, place, number)
         first, peak, processor = run(place, store, embedder, workers)
@@ -56,7 +58,7 @@ def measure(data: Path, number: int, embedder: str, workers: int) -> dict:
             "processor_seconds": round(processor, 1),
             "share_of_the_store": round(first["seconds_in_store"] / first["seconds"], 2),
             "peak_mb": round(peak),
-            "store_mb": round(store.stat().st_size / 1e6),
+            "store_mb": None if address else round(Path(store).stat().st_size / 1e6),
             "again_seconds": round(again["seconds"], 1),
         }
 
@@ -67,14 +69,12 @@ def main() -> None:
     parser.add_argument("--documents", type=int, nargs="+", default=[100, 1000])
     parser.add_argument("--embedder", default="lexical")
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--store", default="")
     args = parser.parse_args()
     print(f"processors {sorted(os.sched_getaffinity(0))}, load {os.getloadavg()[0]:.1f}")
     for number in args.documents:
-        print(
-            json.dumps(
-                {"embedder": args.embedder, "workers": args.workers, **measure(args.data, number, args.embedder, args.workers)}
-            )
-        )
+        found = measure(args.data, number, args.store, args.embedder, args.workers)
+        print(json.dumps({"embedder": args.embedder, "workers": args.workers, **found}), flush=True)
 
 
 if __name__ == "__main__":
