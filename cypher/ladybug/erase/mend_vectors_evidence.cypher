@@ -3,8 +3,6 @@
 // returns: one row a vector: id
 UNWIND $ids AS id
 MATCH (n:Evidence {id: id})
-WHERE
-  n.namespace = $namespace AND octet_length(n.embedding) > 0
-  AND n.embedding = BLOB(repeat('\\x00', octet_length(n.embedding)))
+WHERE n.namespace = $namespace AND octet_length(n.embedding) = 0
 SET n.embedding = NULL
 RETURN n.id AS id

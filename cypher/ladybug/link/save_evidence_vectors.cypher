@@ -1,4 +1,4 @@
-// what: writes vectors, from maps: id, vector (as bytes, in single precision)
+// what: writes vectors, from maps: id, vector (as it is kept)
 // parameters: namespace, rows
 // returns: nothing
 UNWIND $rows AS r

@@ -1,4 +1,4 @@
-// what: finds vectors that are all zeros although what they are of has words
+// what: finds vectors that are all zeros (of evidence: empty) although what they are of has words
 // parameters: namespace
 // returns: one row a vector: id, label
 MATCH (n:Source)
@@ -9,8 +9,7 @@ RETURN n.id AS id, 'question' AS label
 UNION ALL
 MATCH (n:Evidence)
 WHERE
-  n.namespace = $namespace AND octet_length(n.embedding) > 0
-  AND n.embedding = BLOB(repeat('\\x00', octet_length(n.embedding)))
+  n.namespace = $namespace AND octet_length(n.embedding) = 0
   AND n.text =~ '(?s).*[\\p{L}\\p{N}].*'
 RETURN n.id AS id, 'evidence' AS label
 UNION ALL

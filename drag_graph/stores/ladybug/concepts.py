@@ -5,12 +5,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import numpy as np
-
 from drag_graph.errors import StoreLocked
 from drag_graph.ports.vectors import Vector, Vectors
 from drag_graph.stores.ladybug.access import LadybugAccess
-from drag_graph.stores.ladybug.vectors import VectorIndex
+from drag_graph.stores.ladybug.vectors import VectorIndex, vector_bytes
 from drag_graph.stores.shared.concepts import SharedConcepts
 
 _linked: dict[tuple[str, str], str] = {}
@@ -45,7 +43,7 @@ class LadybugConcepts(SharedConcepts):
 
     @staticmethod
     def sent_vector(vector: Vector) -> bytes:
-        return np.asarray(vector, dtype=np.float32).tobytes()
+        return vector_bytes(vector)
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         return self._index("similar").nearest(vectors, k, floor=floor)

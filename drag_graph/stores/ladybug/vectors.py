@@ -1,7 +1,8 @@
 """The nearest vectors by brute force: the engine compares only vectors of a declared length, and ours varies by embedder."""
 
 import math
-from collections.abc import Collection, Iterable
+import zlib
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -34,10 +35,11 @@ class VectorIndex:
         blocks: dict[int, list[Vectors]] = {0: [np.zeros((0, 0), np.float32)]}
         # A list of Python's numbers takes eight times the room, so there are never more of these than a block.
         for block in pages(rows, BLOCK):
-            for width, fitting in groupby(sorted(block, key=_width), key=_width):
+            pairs = sorted(((row["id"], _numbers(row["embedding"])) for row in block), key=_width)
+            for width, fitting in groupby(pairs, key=_width):
                 some = list(fitting)
-                ids.setdefault(width, []).extend(row["id"] for row in some)
-                numbers = np.asarray([_numbers(row) for row in some], dtype=np.float32).reshape(len(some), width)
+                ids.setdefault(width, []).extend(id_ for id_, _ in some)
+                numbers = np.asarray([vector for _, vector in some], dtype=np.float32).reshape(len(some), width)
                 blocks.setdefault(width, []).append(_units(numbers))
         widest = max(ids)
         return cls(version, ids[widest], np.concatenate(blocks[widest]))
@@ -87,10 +89,18 @@ def _units(vectors: Vectors) -> Vectors:
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32, copy=False)
 
 
-def _numbers(row: dict[str, Any]) -> Vector:
-    found = row["embedding"]
-    return np.frombuffer(found, dtype=np.float32) if isinstance(found, bytes) else found
+def vector_bytes(vector: Vector) -> bytes:
+    """Return a vector of evidence as it is kept: compressed, in single precision; one of zeros is empty.
+
+    Those of `lexical` are mostly zeros. In a checkpoint the engine has several times the size of all vectors in memory.
+    """
+    numbers = np.asarray(vector, dtype=np.float32)
+    return zlib.compress(numbers.tobytes(), 1) if numbers.any() else b""
 
 
-def _width(row: dict[str, Any]) -> int:
-    return len(_numbers(row))
+def _numbers(kept: bytes | Sequence[float]) -> Vector:
+    return np.frombuffer(zlib.decompress(kept), dtype=np.float32) if isinstance(kept, bytes) else kept
+
+
+def _width(pair: tuple[str, Vector]) -> int:
+    return len(pair[1])
