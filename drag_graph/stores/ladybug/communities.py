@@ -13,8 +13,9 @@ from drag_graph.stores.shared.communities import SharedCommunities, hits_of
 class LadybugCommunities(SharedCommunities):
     """The `CommunityStore` port on an embedded store."""
 
-    # The engine handles the rows that a statement was first planned with again in every later call.
-    rows_at_once = 32
+    # The engine handles the rows that a statement was first planned with again in every later call. But each call that joins
+    # entities to communities takes longer the more there are, so they are few.
+    rows_at_once = 256
     vectors_at_once = 4
 
     def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
