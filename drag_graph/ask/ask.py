@@ -19,7 +19,7 @@ from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, W
 from drag_graph.identity import sha256_of
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.manage.resolve_id import stored_subgraph
-from drag_graph.model import LABELS, Line, Query, Subgraph
+from drag_graph.model import LABELS, Document, Line, Query, Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.gate import WITHHELD, Disguise, Gate
 from drag_graph.ports.models import Embedder, Prompt, Student, StudentReply
@@ -267,9 +267,10 @@ class Asker:
         """
         if self._gate is None or self._on_this_machine:
             return found.candidates, []
-        documents = {graph.source_id for graph in found.subgraphs if graph.document}
-        queries = [graph.source for graph in found.subgraphs if isinstance(graph.source, Query)]
-        unfiltered = {query.id for query in queries if self._gate.is_unfiltered(query)}
+        shown = {item.source_id for item in found.candidates}
+        sources = [graph.source for graph in found.subgraphs if graph.source_id in shown]
+        documents = {source.id for source in sources if isinstance(source, Document)}
+        unfiltered = {source.id for source in sources if isinstance(source, Query) and self._gate.is_unfiltered(source)}
         own = [item for item in found.candidates if item.source_id in documents]
         findings = self._gate.found_in([item.text for item in own], from_user=True)
         private = {item.ref for item, seen in zip(own, findings, strict=True) if seen}
