@@ -1,6 +1,7 @@
 """What the privacy gate costs in right answers: a student, asked what leaves the gate against what was given.
 
-    python bench/privacy_accuracy.py --data FOLDER [--student gguf:FILE] [--limit N] [--seed 7]
+    python bench/privacy_accuracy.py --data FOLDER [--student gguf:FILE] [--set NAME ...] [--kind clean|injected]
+        [--limit N] [--minutes M] [--seed 7]
 
 FOLDER holds mmlu, arc_challenge and entailmentbank_arc (ARC with facts that people wrote, shown as lines). Clean questions, and
 the same with private details put in by bench/inject.py. The embedder is MiniLM, the level `standard`. Differences are of pairs,
@@ -9,7 +10,9 @@ in points, with 95 % intervals (bootstrap).
 
 import argparse
 import json
+import math
 import random
+import time
 from pathlib import Path
 
 from inject import injected
@@ -23,13 +26,17 @@ from drag_graph.settings import Settings
 from drag_graph.students import make_student
 
 SETS = ("mmlu", "arc_challenge", "entailmentbank_arc")
+KINDS = ("clean", "injected")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--student", default="nearest")
+    parser.add_argument("--set", action="append", choices=SETS)
+    parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="for a set and kind; what is asked until then counts")
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()
     student = make_student(Settings(student=given.student), LocalEmbedder(MINILM))
@@ -45,12 +52,15 @@ def main() -> None:
         return said is not None and ord(said) - ord("A") == row["answer"]
 
     print("| set | questions | n | changed | off | on | on less off |\n|---|---|---|---|---|---|---|")
-    for name in SETS:
+    for name in given.set or SETS:
         rows = [json.loads(line) for line in (given.data / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         rows = [row for row in rows if isinstance(row["answer"], int)][: given.limit]
-        for kind in ("clean", "injected"):
+        for kind in given.kind or KINDS:
             off, on, changed = [], [], 0
+            began = time.monotonic()
             for number, row in enumerate(rows):
+                if time.monotonic() - began > 60 * given.minutes:
+                    break
                 question = str(injected(row, number, draw)["question"] if kind == "injected" else row["question"])
                 options = list(map(str, row["options"]))
                 found = rewriter.rewrite(question, options)
@@ -58,9 +68,9 @@ def main() -> None:
                 off.append(is_right(question, options, row))
                 on.append(is_right(found.question, list(found.options), row) if found.findings else off[-1])
             low, mean, high = paired_difference(on, off)
-            shares = [f"{100 * sum(some) / len(rows):.1f}" for some in (off, on)]
+            shares = [f"{100 * sum(some) / len(on):.1f}" for some in (off, on)]
             difference = f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
-            print(f"| {name} | {kind} | {len(rows)} | {changed} | {shares[0]} | {shares[1]} | {difference} |", flush=True)
+            print(f"| {name} | {kind} | {len(on)} | {changed} | {shares[0]} | {shares[1]} | {difference} |", flush=True)
 
 
 if __name__ == "__main__":
