@@ -18,7 +18,7 @@ EDGES = {"bakery", "harbour", "observatory", "orchard"}
 SECRET = "heron-7731"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_script_answers_ten_questions_from_four_edges_audits_one_and_ends_all(cli, monkeypatch, tmp_path):
     env = {name: value for name, value in os.environ.items() if not name.startswith("DRAG_GRAPH_")}
     env |= {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "DEMO": str(tmp_path / "demo")}
