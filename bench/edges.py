@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +32,7 @@ from drag_graph.edge.client import CloudClient
 from drag_graph.edge.local import verdict_on
 from drag_graph.edge.release import Release
 from drag_graph.edge.serve import EdgeService, Knowledge
-from drag_graph.edge.traffic import Traffic
+from drag_graph.edge.traffic import Traffic, TrafficRow
 from drag_graph.evaluation.baselines import by_bm25, by_cosine
 from drag_graph.evaluation.metrics import token_f1
 from drag_graph.evaluation.statistics import paired_difference, wilson
@@ -46,6 +46,8 @@ from drag_graph.settings import Settings, load_settings
 
 SHOWN = 10
 """Lines in which the documents of an answer are looked for."""
+ASKED = ((2, 3), (1, 3), (4, 100))
+"""How many edges (k) of how many summaries (m) are asked: by default, as in the paper, and all that may know something."""
 Systems = dict[str, Callable[[Question], Collection[str]]]
 """What finds documents for a question, by name."""
 
@@ -55,14 +57,22 @@ class Bench:
 
     def __init__(self, args: argparse.Namespace, opened: ExitStack) -> None:
         self.args = args
-        self.setup: Setup = setup(args.data, args.setup)
+        self.setup: Setup = setup(args.data, args.setup, args.corpora)
         make = partial(made, args.folder, embedder=args.embedder)
         self.edges: dict[str, Settings] = {name: make(name, texts) for name, texts in self.setup.edges.items()}
-        self.central: Settings = make("all" if args.setup == "domains" else args.setup, self.setup.all)
         self.asking = {"mode": args.mode, "max_lines": SHOWN, "token_budget": 4096, "asked_seconds": 120.0, "brief": True}
-        self.whole: Session = opened.enter_context(open_session(self.of(self.central), create=False, read_only=True))
-        self.embedder: Embedder = self.whole.embedder
+        self.embedder: Embedder = make_embedder(load_settings({"embedder": args.embedder}))
         self.opened = opened
+
+    @cached_property
+    def central(self) -> Settings:
+        """The one graph of all, which is made when it is first needed."""
+        name = "-".join(("all", *self.args.corpora)) if self.args.setup == "domains" else self.args.setup
+        return made(self.args.folder, name, self.setup.all, self.args.embedder)
+
+    @cached_property
+    def whole(self) -> Session:
+        return self.opened.enter_context(open_session(self.of(self.central), create=False, read_only=True))
 
     def of(self, store: Settings) -> Settings:
         return store.model_copy(update=self.asking)
@@ -149,19 +159,17 @@ def measure_hits(bench: Bench, asked: Sequence[Question]) -> None:
 
 
 def measure_recall(bench: Bench, asked: Sequence[Question]) -> None:
-    """Print the share of the documents behind an answer that are found, by system, and what it differs from the cloud's by."""
+    """Print the share of the documents behind an answer that are found, by system, and how much more the first one finds."""
     asked = [one for one in asked if one.gold]
-    found: dict[str, list[float]] = {}
-    for number in (1, 2, 4):
-        with bench.cloud(number) as client:
-            name = f"edges and cloud, k = {number}"
-            found[name] = [recall(one.gold, _documents(client, one.text)) for one in asked]
+    print(f"| {len(asked)} questions | evidence recall@{SHOWN} | the first less it |\n|---|---|---|")
+    first: list[float] = []
+    for edges, best in ASKED:
+        with bench.cloud(edges, summaries=best) as client:
+            values = [recall(one.gold, _documents(client, one.text)) for one in asked]
+        first = first or values
+        _told(f"edges and cloud, k = {edges}, m = {best}", values, first)
     for name, find in _systems(bench).items():
-        found[name] = [recall(one.gold, find(one)) for one in asked]
-    mean, first = [0.0] * len(asked), found["edges and cloud, k = 2"]
-    print(f"| {len(asked)} questions | evidence recall@{SHOWN} | less than the cloud (k = 2) by |\n|---|---|---|")
-    for name, values in found.items():
-        print(f"| {name} | {_mean(values, mean)} | {_mean(first, values)} |")
+        _told(name, [recall(one.gold, find(one)) for one in asked], first)
     sent = [row for name in bench.edges for row in Traffic(bench.traffic_of(name)).rows()]
     print("bytes that left the edges, so far:", _sums(sent), "; documents:", facts(bench.central)["bytes"])
 
@@ -226,6 +234,11 @@ def measure_answers(bench: Bench, asked: Sequence[Question]) -> None:
         print(f"| {name} | {_share(exact, len(asked))} | {_share(has, len(asked))} | {_mean(f1, [0.0] * len(f1))} |")
 
 
+def _told(name: str, values: Sequence[float], first: Sequence[float]) -> None:
+    """Print a row: the mean, and by how much that of the first row is higher."""
+    print(f"| {name} | {_mean(values, [0.0] * len(values))} | {_mean(first, values)} |", flush=True)
+
+
 def _documents(client: CloudClient, text: str) -> set[str]:
     lines = [one for one in client.ask(text).lines if one.document]
     return {Path(one.document.name).stem for one in lines[:SHOWN] if one.document}
@@ -271,7 +284,7 @@ def _mean(ones: Sequence[float], others: Sequence[float]) -> str:
     return f"{100 * mean:.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def _sums(rows: Sequence) -> dict[str, int]:
+def _sums(rows: Sequence[TrafficRow]) -> dict[str, int]:
     return {kind: sum(row.bytes_out for row in rows if row.kind == kind) for kind in sorted({row.kind for row in rows})}
 
 
@@ -287,6 +300,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="Where the stores are kept.")
     parser.add_argument("--setup", choices=("domains", "lihua", "multihop"), default="domains")
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=CORPORA, help="Of domains: those that are edges.")
     parser.add_argument("--measure", choices=MEASURES, default="hits")
     parser.add_argument("--embedder", default="lexical")
     parser.add_argument("--cloud-embedder", help="For hits: that of the cloud, where it is not that of the edges.")
@@ -298,7 +312,7 @@ def main() -> None:
     args = parser.parse_args()
     with ExitStack() as opened:
         bench = Bench(args, opened)
-        corpora = CORPORA if args.setup == "domains" else (args.setup,)
+        corpora = args.corpora if args.setup == "domains" else (args.setup,)
         began = time.monotonic()
         MEASURES[args.measure](bench, drawn(args.data, corpora, args.questions, args.half))
         print(f"{time.monotonic() - began:.0f} s")

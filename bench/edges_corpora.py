@@ -100,10 +100,10 @@ def drawn(data: Path, corpora: Iterable[str], number: int, half: str) -> list[Qu
     return found
 
 
-def setup(data: Path, name: str) -> Setup:
-    """Return `domains`, whose edges have a corpus each, or a corpus that is split by document over four edges."""
+def setup(data: Path, name: str, corpora: Sequence[str] = CORPORA) -> Setup:
+    """Return `domains`, whose edges have one of the corpora each, or a corpus that is split by document over four edges."""
     if name == "domains":
-        return Setup(name, {corpus: documents(data, corpus) for corpus in CORPORA})
+        return Setup(name, {corpus: documents(data, corpus) for corpus in corpora})
     shuffled = sorted(documents(data, name).items())
     random.Random(SEED).shuffle(shuffled)
     return Setup(name, {f"{name}-{part}": dict(shuffled[part::4]) for part in range(4)})
