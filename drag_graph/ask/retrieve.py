@@ -38,7 +38,7 @@ NAME_RELEVANCE = {"lexical": 0.45}
 """The same for a concept's name."""
 DEFAULT_LINE_RELEVANCE = 0.6
 LINE_RELEVANCE = {"lexical": 0.5}
-"""Closeness (`closeness`) from which a piece of evidence or another line is relevant; see docs/adr/0041."""
+"""Closeness (`closeness`) from which a piece of evidence or another line is relevant; see docs/adr/0042."""
 DEFAULT_ANSWER_RELEVANCE = 0.6
 ANSWER_RELEVANCE = {"lexical": 0.0}
 """The same for a line and the question together with one of its options: a line that is near to none of these does not decide
