@@ -5,6 +5,7 @@ set -euo pipefail
 bin=${BIN:-.venv/bin}
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${DEMO:-demo}
+[ ! -e "$folder" ] || [ -e "$folder/graph.lbug" ] || { echo "$folder is there, and not from this demo: set DEMO to another" >&2; exit 2; }
 rm -rf "$folder"
 mkdir -p "$folder"
 export DRAG_GRAPH_STORE="$folder/graph.lbug"

@@ -72,7 +72,7 @@ class CloudAsker:
     async def ask(self, question: CloudQuestion, asker: RegisteredEdge) -> CloudAnswer:
         """Answer an edge's question, within the deadline for edges and the time of the cloud's model. Raises StoreError."""
         began = time.monotonic()
-        contributions = await asyncio.to_thread(self._chosen, question.question)
+        contributions = await asyncio.to_thread(self._chosen, question.question, asker)
         await asyncio.gather(*(self._collect(one, question) for one in contributions))
         loop = asyncio.get_running_loop()
         answer = await loop.run_in_executor(self._models, self._answer, question, contributions, asker)
@@ -86,10 +86,10 @@ class CloudAsker:
         )
         return answer.model_copy(update={"seconds": seconds})
 
-    def _chosen(self, text: str) -> list[_Contribution]:
-        """Return the edges that own the best summaries, in the order of these."""
+    def _chosen(self, text: str, asker: RegisteredEdge) -> list[_Contribution]:
+        """Return the other edges that own the best summaries, in the order of these."""
         vector = [float(number) for number in self._embedder.embed([text])[0]]
-        hits = self._registry.nearest(vector, self._settings.asked_summaries)
+        hits = self._registry.nearest(vector, self._settings.asked_summaries, without=asker.id)
         ids = list(dict.fromkeys(hit.edge_id for hit in hits))[: self._settings.asked_edges]
         known = {edge.id: edge for edge in self._registry.edges(ids)}
         return [_Contribution(known[id_], sum(hit.edge_id == id_ for hit in hits)) for id_ in ids if id_ in known]

@@ -11,7 +11,10 @@ from drag_graph.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to read in. `name` is what people call it: its path within the folder that was given, or its own name."""
+    """A file to read in. `name` is what people call it: its path within the folder that was given, or its own name.
+
+    What no terminal shows in a name (an end of line, bytes that are no UTF-8) is U+FFFD there.
+    """
 
     path: Path
     name: str
@@ -36,11 +39,11 @@ def roots_of(paths: Iterable[Path]) -> list[Path]:
 def files_in(roots: Sequence[Path], own: Sequence[Path] = ()) -> Iterator[SourceFile]:
     """Yield what is to be read, each file once: what is named itself, and in folders all that may be documents.
 
-    In a folder, in the order of the names. What is hidden is left out, and so are our `own` files.
+    In a folder, in the order of the names. What is hidden is left out, links that lead out of it, and our `own` files.
     """
     seen: set[Path] = {path.resolve() for path in own}
     for root in roots:
-        found = [SourceFile(root, root.name)] if not root.is_dir() else _in_folder(root)
+        found = [SourceFile(root, _readable(root.name))] if not root.is_dir() else _in_folder(root)
         for file in found:
             if file.path not in seen:
                 seen.add(file.path)
@@ -57,5 +60,11 @@ def _in_folder(root: Path) -> Iterator[SourceFile]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(folder, name)
-            if not name.startswith(".") and path.suffix.lower() in MEDIA_TYPES and path.is_file():
-                yield SourceFile(path.resolve(), path.relative_to(root).as_posix())
+            real = path.resolve()
+            may_be_read = real.suffix.lower() in MEDIA_TYPES and real.is_relative_to(root) and real.is_file()
+            if may_be_read and not name.startswith("."):
+                yield SourceFile(real, _readable(path.relative_to(root).as_posix()))
+
+
+def _readable(name: str) -> str:
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in name)

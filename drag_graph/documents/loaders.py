@@ -159,10 +159,18 @@ def _email(content: bytes) -> str:
         raise DocumentUnusable("it is no e-mail")
     said = ""
     if body is not None:
-        said = str(body.get_content())
+        said = _part(body)
         if body.get_content_subtype() == "html":
             said = _html(said.encode())
     return "\n\n".join([*head, said])
+
+
+def _part(body: EmailMessage) -> str:
+    """Return the text of a part of an e-mail; of one in an encoding that nobody knows, as a file's."""
+    try:
+        return str(body.get_content())
+    except LookupError:
+        return _plain(body.get_payload(decode=True) or b"")
 
 
 def _parsed(parser: Any, content: bytes) -> str:

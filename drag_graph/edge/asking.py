@@ -40,8 +40,8 @@ class EdgeAsker:
             said = self._client.ask(asked.question, asked.options)
         except (CloudError, Withheld) as error:
             return replace(self._asker.keep(best), edge=_told(verdict, problem=str(error)))
-        if not said.answer.strip():
-            why = said.problem or "it has no answer"
+        if not (said.answer.strip() and said.lines):
+            why = said.problem or ("it has no answer" if said.lines else "no edge has released a line for it")
             return replace(self._asker.keep(best), edge=_told(verdict, said, problem=f"the cloud gave none: {why}"))
         return self._asker.keep(_of_cloud(best, said, query, _told(verdict, said)))
 

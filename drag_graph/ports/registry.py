@@ -68,8 +68,8 @@ class EdgeRegistry(Protocol):
     def upload(self, edge_id: str, summaries: Sequence[SharedSummary]) -> bool:
         """Write summaries of an edge, in the place of those of the same keys; False where the edge is not registered."""
 
-    def nearest(self, vector: Sequence[float], k: int) -> list[SummaryHit]:
-        """Return up to `k` summaries of all edges, the nearest first, ties by id."""
+    def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
+        """Return up to `k` summaries of all edges but the one of the id `without`, the nearest first, ties by id."""
 
 
 def edge_id(namespace: str, name: str) -> str:

@@ -69,7 +69,7 @@ class DictRegistry:
             content.edges.summaries[edge_id] |= {item.key: item for item in summaries}
             return True
 
-    def nearest(self, vector: Sequence[float], k: int) -> list[SummaryHit]:
+    def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         with self._content() as content:
             named = {id_: edge.name for id_, edge in content.edges.known.items()}
             every = [(id_, item) for id_, items in content.edges.summaries.items() for item in items.values()]
@@ -79,7 +79,7 @@ class DictRegistry:
                 SummaryHit(id_, named[id_], item.key, item.text, _cosine(item, vector)),
             )
             for id_, item in every
-            if any(vector) and any(item.embedding) and len(item.embedding) == len(vector)
+            if id_ != without and any(vector) and any(item.embedding) and len(item.embedding) == len(vector)
         ]
         hits.sort(key=lambda pair: (-pair[1].score, pair[0]))
         return [hit for _, hit in hits[: max(0, k)]]

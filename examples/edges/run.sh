@@ -2,7 +2,8 @@
 # Four edges and a cloud as processes on this machine: each edge reads in its own documents, one asks ten questions, and the audit
 # of an answer goes on at the edge that its lines are from. No model, no key, no network: rules, `lexical` and `nearest`.
 #
-# It needs drag-graph on the path, with its extra `serve`, and leaves what was stored in the folder demo-edges.
+# It needs drag-graph on the path, with its extra `serve`, and makes the folder demo-edges (DEMO=FOLDER: another), in which it leaves
+# what was stored.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 folder=${DEMO:-demo-edges}
@@ -12,6 +13,8 @@ asking=bakery
 export DRAG_GRAPH_EMBEDDER=lexical DRAG_GRAPH_STUDENT=nearest
 export DRAG_GRAPH_PRIVACY=off # these documents are made up; without this line, the extra `privacy` is needed
 umask 077 # tokens pass through files
+command -v drag-graph >/dev/null || { echo "drag-graph is not on the path" >&2; exit 2; }
+[ ! -e "$folder" ] || [ -e "$folder/cloud.out" ] || { echo "$folder is there, and not from this script: set DEMO to another" >&2; exit 2; }
 rm -rf "$folder"
 mkdir -p "$folder/cloud"
 folder=$(cd "$folder" && pwd)

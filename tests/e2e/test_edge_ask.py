@@ -169,6 +169,14 @@ def test_a_file_is_asked_and_local_asks_nobody(here, alps, tmp_path, cli):
     assert cli("edge", "traffic", "--json").json["totals"]["requests"] == before
 
 
+def test_where_no_edge_has_a_line_the_local_answer_is_given(here, cli):
+    options = [word for option in ("Lava", "Ice", "Cider") for word in ("--option", option)]
+    said = here("What does copper dissolve in?", *options, "--json").json
+    assert said["student"] == "nearest", "a guess of the cloud's student is worth no more"
+    assert said["edge"]["problem"] == "the cloud gave none: no edge has released a line for it"
+    assert (said["edge"]["sure"], said["edge"]["asked_cloud"]) == (False, True)
+
+
 def test_where_the_cloud_is_away_the_local_answer_says_so(here, cloud, monkeypatch):
     monkeypatch.setenv("DRAG_GRAPH_CLOUD", "http://127.0.0.1:9")
     done = here(ASKED, "--json")

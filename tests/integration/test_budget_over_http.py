@@ -305,7 +305,7 @@ def kill_and_resume(folder, *, limit, kills, ends):
 
 
 def test_a_run_that_is_killed_and_resumed_never_passes_its_budget(tmp_path):
-    killed, till = kill_and_resume(tmp_path, limit=1.0, kills=2, ends=1)
+    killed, till = kill_and_resume(tmp_path, limit=0.5, kills=2, ends=1)
     assert killed == 2
     assert till.charged > 0.1
 

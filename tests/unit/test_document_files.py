@@ -1,8 +1,10 @@
 """Files of each kind to their text; what cannot be read is said in words."""
 
+import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import document_files as made
 import pytest
@@ -11,6 +13,7 @@ from drag_graph.documents import loaders
 from drag_graph.documents.files import SourceFile, files_in, lies_in, roots_of
 from drag_graph.documents.loaders import load
 from drag_graph.errors import DocumentUnusable, InputError
+from drag_graph.model import Document
 
 FACT = "The gravity of the Moon causes tides."
 PAGE = (
@@ -54,6 +57,13 @@ def test_an_email_that_is_a_page_gives_the_text_of_the_page(tmp_path):
     assert "alert" not in load(tmp_path / "a.eml").text
 
 
+@pytest.mark.parametrize("page", [False, True])
+def test_an_email_in_an_encoding_that_nobody_knows_is_read_as_a_file_is(tmp_path, page):
+    content = made.email(FACT, PAGE if page else "").replace(b"utf-8", b"unknown-8bit")
+    (tmp_path / "a.eml").write_bytes(content)
+    assert FACT in load(tmp_path / "a.eml").text
+
+
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_what_cannot_be_read_is_said_in_words(tmp_path, name):
     content, said = UNUSABLE[name]
@@ -84,6 +94,23 @@ def test_a_folder_gives_its_documents_in_order_and_each_once(tmp_path):
     assert found[0] == SourceFile((tmp_path / "a.md").resolve(), "a.md")
     with pytest.raises(InputError, match="nothing at"):
         roots_of([tmp_path / "gone"])
+
+
+def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret.txt").write_text("x")
+    (tmp_path / "in/link.txt").symlink_to(tmp_path / "secret.txt")
+    assert list(files_in([tmp_path / "in"])) == []
+    assert [file.name for file in files_in(roots_of([tmp_path / "in/link.txt"]))] == ["secret.txt"], "named itself it is meant"
+
+
+def test_a_name_that_no_terminal_shows_is_made_readable(tmp_path):
+    for name in (b"bad\xff.txt", b"two\nlines.txt", "Müller.txt".encode()):
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text("x")
+    found = list(files_in([tmp_path]))
+    assert sorted(file.name for file in found) == ["Müller.txt", "bad\ufffd.txt", "two\ufffdlines.txt"]
+    for file in found:
+        Document(id="1", namespace="n", name=file.name, uri=file.uri, sha256="0" * 64, media_type="text/plain", modified_at="")
 
 
 def test_what_lies_in_a_folder(tmp_path):

@@ -1,8 +1,8 @@
 // what: ranks all summaries of the namespace by their cosine to a vector
-// parameters: namespace, vector, k
+// parameters: namespace, vector, k, without (the id of an edge whose own do not count, or empty)
 // returns: one row: hits (maps of edge_id, edge, key, text, score; nearest first, at most k)
 MATCH (s:Summary)
-WHERE s.namespace = $namespace AND s.id IS NOT NULL AND size(s.embedding) = size($vector)
+WHERE s.namespace = $namespace AND s.id IS NOT NULL AND s.edge_id <> $without AND size(s.embedding) = size($vector)
   AND any(x IN s.embedding WHERE x <> 0.0)
 WITH s, 2.0 * vector.similarity.cosine(s.embedding, $vector) - 1.0 AS score
 MATCH (e:Edge {id: s.edge_id})

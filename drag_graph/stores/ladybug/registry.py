@@ -27,12 +27,16 @@ class LadybugRegistry(SharedRegistry):
     def _lock(self, session: Transaction, edge_id: str) -> bool:
         return bool(session.run("read_edge", namespace=self._namespace, id=edge_id))  # one transaction writes at a time
 
-    def nearest(self, vector: Sequence[float], k: int) -> list[SummaryHit]:
+    def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         if k < 1 or not any(vector):
             return []
-        pairs = dict(self._index().nearest(np.asarray([vector], dtype=np.float32), k)[0])
-        found = {row["id"]: row for row in self._rows_of("read_summaries", list(pairs))}
-        return [hit_of(found[id_], score) for id_, score in pairs.items() if id_ in found]
+        wanted = k
+        while True:
+            pairs = dict(self._index().nearest(np.asarray([vector], dtype=np.float32), wanted)[0])
+            found = {row["id"]: row for row in self._rows_of("read_summaries", list(pairs)) if row["edge_id"] != without}
+            if len(found) >= k or len(pairs) < wanted:
+                return [hit_of(found[id_], score) for id_, score in pairs.items() if id_ in found][:k]
+            wanted *= 4  # the edge's own, or what was erased meanwhile, took their places
 
     def _index(self) -> VectorIndex:
         """Return the vectors as they are now."""

@@ -16,12 +16,12 @@ class Neo4jRegistry(SharedRegistry):
     def _lock(self, session: Transaction, edge_id: str) -> bool:
         return bool(session.run("lock_edge", namespace=self._namespace, id=edge_id))
 
-    def nearest(self, vector: Sequence[float], k: int) -> list[SummaryHit]:
+    def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         numbers = [float(number) for number in vector]
         if k < 1 or not any(numbers):  # a vector of zeros is near to nothing, and the index refuses it
             return []
         candidates = max(LEAST_CANDIDATES, 4 * k)
-        (found,) = self._read("nearest_summaries", vector=numbers, candidates=candidates, k=k)
-        if len(found["hits"]) < k:  # other namespaces may have hidden some of this one, or it has no more
-            (found,) = self._read("nearest_summaries_exact", vector=numbers, k=k)
+        (found,) = self._read("nearest_summaries", vector=numbers, candidates=candidates, k=k, without=without)
+        if len(found["hits"]) < k:  # other namespaces or the edge itself may have hidden some, or there are no more
+            (found,) = self._read("nearest_summaries_exact", vector=numbers, k=k, without=without)
         return [hit_of(row, row["score"]) for row in found["hits"]]

@@ -19,7 +19,7 @@ class SharedRegistry(ABC):
         self._namespace = access.namespace
 
     @abstractmethod
-    def nearest(self, vector: Sequence[float], k: int) -> list[SummaryHit]:
+    def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         """See EdgeRegistry."""
 
     @abstractmethod

@@ -71,6 +71,8 @@ class RegistryContract(Contract):
         assert [(hit.edge, hit.key) for hit in found] == [("one", "s0"), ("two", "near"), ("one", "s1")]
         assert [hit.score for hit in found] == pytest.approx([math.cos(math.radians(n)) for n in (0, 0.4, 1)], abs=1e-5)
         assert {hit.edge_id for hit in found} == {one, two}
+        assert [hit.key for hit in store.registry.nearest([1.0, 0.0], 2, without=one)] == ["near", "far"]
+        assert [hit.key for hit in store.registry.nearest([1.0, 0.0], 2, without=two)] == ["s0", "s1"]
         assert store.registry.upload(two, [summary("near", "two moved", 80)])
         assert store.registry.nearest([0.0, 1.0], 2)[1].text == "two moved"
         assert store.registry.nearest([0.0, 0.0], 3) == store.registry.nearest([1.0, 0.0, 0.0], 3) == []
