@@ -165,12 +165,12 @@ def _email(content: bytes) -> str:
     return "\n\n".join([*head, said])
 
 
-def _part(body: EmailMessage) -> str:
-    """Return the text of a part of an e-mail; of one in an encoding that nobody knows, as a file's."""
+def _part(body: Any) -> str:
+    """Return the text of an e-mail's part (a `MIMEPart`); in an unknown encoding it is read as a file is."""
     try:
         return str(body.get_content())
     except LookupError:
-        return _plain(body.get_payload(decode=True) or b"")
+        return _plain(body.get_payload(decode=True))
 
 
 def _parsed(parser: Any, content: bytes) -> str:

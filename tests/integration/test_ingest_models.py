@@ -99,12 +99,12 @@ def test_a_chunk_with_an_unusable_reply_is_read_by_the_rules(tmp_path, folder, s
 def test_the_budget_is_that_of_all_runs_and_what_is_done_is_kept(tmp_path, folder, server):
     for number in range(4):
         (folder / f"{number}.txt").write_text(f"{TIDES} It was seen {number} times.")
-    report, found = ingested(tmp_path, folder, server, budget_usd=0.0004)
+    report, found = ingested(tmp_path, folder, server, budget_usd=0.0009)
     assert isinstance(report.stopped, BudgetReached)
     assert 0 < len(found) < 4
     assert report.totals()["pending"] == 4 - len(found)
     asked = len(server.requests)
-    again, more = ingested(tmp_path, folder, server, budget_usd=0.0004)
+    again, more = ingested(tmp_path, folder, server, budget_usd=0.0009)
     assert isinstance(again.stopped, BudgetReached)
     assert set(found) <= set(more)
     done, _ = ingested(tmp_path, folder, server)
