@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import regex
 
+from drag_graph.privacy.labelled import LABEL
 from drag_graph.privacy.patterns import Pattern
 from drag_graph.privacy.public import folded, words
 from drag_graph.privacy.spans import Span
@@ -25,7 +26,7 @@ _INNER = (
     r"(?:de|del|della|di|da|do|dos|das|du|des|la|le|les|van|von|der|den|ten|of|the|y|e|et|am|an|im|zum|zur|aan|op|na|al|el)"
 )
 _NUMBER = r"\d{1,5}(?:\s?[A-Za-z](?!\p{L}))?(?:[-/]\d{1,4})?"
-_UNIT = r"(?:\s*,?\s*(?:apt|apartment|suite|ste|unit|flat|floor|room|no|#)\.?\s?#?\w{1,6})"
+_UNIT = r"(?:\s*,?\s*(?:apt|apartment|suite|ste|unit|flat|floor|room|no|#)\.?\s?#?(?:\w{0,5}\d\w{0,5}|\p{L})\b)"
 STREET = Pattern(
     rf"(?:{_NUMBER}\s+)?(?:{_NUMBER},?\s+)(?:{_WORD}\s+(?:{_INNER}\s+)*){{1,4}}(?!(?:CT|DR|PL|AV|LN|SQ|MS)\b)(?i:{_SUFFIX})\b(?:(?<=\s(?:St|Rd|Av|Ave|Dr|Ln|Blvd|Ct|Pl|Sq|Hwy|Pkwy|Cir))\.)?(?:\s(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\b)?(?i:{_UNIT}{{0,2}})"
     rf"|(?:{_NUMBER},?\s+)?(?:{_WORD}[\s-]+(?:{_INNER}\s+)*){{0,3}}\p{{Lu}}[\p{{L}}\p{{M}}-]*(?i:{_ENDING})\s+{_NUMBER}\b\.?(?i:{_UNIT}{{0,2}})"
@@ -42,8 +43,11 @@ _CUE = Pattern(
     r"|\bUser:\s*|\bit['’]s in\s+|(?<=\d), and\s+)(?=[\p{Lu}\p{N}])"
 )
 _BLOCK = Pattern(
-    rf"(?:(?:(?i:(?:apt|apartment|suite|ste|flat|unit|box|ul|u|nan|street|utca|st|rd|av)\b|c/)\.?|{_WORD}|{_INNER}|№)(?:\s*,\s*|\s*\n\s*|\s+|(?=\.\s+(?i:suite|apt|flat))\.\s+|/\s*)?)+"
+    rf"(?:(?<![\p{{L}}\p{{M}}])(?:(?i:(?:apt|apartment|suite|ste|flat|unit|box|ul|u|nan|street|utca|st|rd|av)\b|c/)\.?|{_WORD}|{_INNER}\b|№)(?:\s*,\s*|\s*\n\s*|\s+|(?=\.\s+(?i:suite|apt|flat))\.\s+|/\s*)?)+"
 )
+_LAST = Pattern(rf"(?:[\s,/]+(?:{_INNER}|{LABEL}(?=[\s,/]*;))?)+;?$|;$")
+"""What an address does not end with: a comma, "the", and a label such as "Phone" before what is blotted out."""
+_BLOT = Pattern(r"[\s:#]*;")
 _LINE = Pattern(r"[^\n]+")
 _FIRST_NUMBER = Pattern(r"(?<![\p{L}\p{N}.,:/$€£#-])\d{1,6}(?=[A-Za-z]?,?\s+[\p{Lu}\d])")
 _MONTH = Pattern(r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
@@ -60,7 +64,7 @@ _TAIL = Pattern(
 
 
 def find(text: str, *, has_lines: bool) -> list[Span]:
-    """Return the streets and addresses of a text. `has_lines` lets an address go over several lines."""
+    """Return the streets and addresses of a text in which `;` blots out codes. `has_lines` lets an address go over several lines."""
     streets = [
         *_blocks(text, has_lines=has_lines),
         *_streets(text, has_lines=has_lines),
@@ -79,18 +83,17 @@ def _anywhere(text: str) -> Iterator[Span]:
             words = regex.findall(r"\p{Lu}[\p{L}\p{M}]{2,}", match.group())
             numbers = regex.findall(r"\d+(?!\p{L}{1,2}\b)", match.group())
             if len(numbers) > 1 or (len(words) > 1 and regex.search(r"[,\n]", match.group().strip(" ,\n"))):
-                end = match.start() + len(match.group().rstrip(" ,\n/"))
-                yield Span(match.start(), end, "STREET_ADDRESS", "address")
-                at = end
+                at = _end(match)
+                yield Span(match.start(), at, "STREET_ADDRESS", "address")
 
 
 def _tails(text: str, streets: list[Span]) -> Iterator[Span]:
     """Return the flats, towns, countries and postal codes that follow streets."""
     for street in streets:
         if match := _TAIL.match(text, street.end):
-            start = match.start() + len(match.group()) - len(match.group().lstrip(" ,\n>"))
-            if folded(regex.split(r"[\s,]", text[start : match.end()])[0]) not in words():
-                yield Span(start, match.end(), "PLACE", "after a street")
+            start, end = match.start() + len(match.group()) - len(match.group().lstrip(" ,\n>")), _end(match)
+            if start < end and folded(regex.split(r"[\s,]", text[start:end])[0]) not in words():
+                yield Span(start, end, "PLACE", "after a street")
 
 
 def _streets(text: str, *, has_lines: bool) -> Iterator[Span]:
@@ -108,7 +111,13 @@ def _blocks(text: str, *, has_lines: bool) -> Iterator[Span]:
         line_end = text.find("\n", cue.end())
         match = _BLOCK.match(text, cue.end(), len(text) if has_lines or line_end < 0 else line_end)
         if match and _is_address(match.group()):
-            yield Span(match.start(), match.start() + len(match.group().rstrip(" ,\n/")), "STREET_ADDRESS", "address")
+            yield Span(match.start(), _end(match), "STREET_ADDRESS", "address")
+
+
+def _end(match: "regex.Match[str]") -> int:
+    """Return where an address ends, without the words at its end that belong to what follows."""
+    said = match.group() + (";" if _BLOT.match(match.string, match.end()) else "")
+    return int(match.start() + len(_LAST.sub("", said)))
 
 
 def _is_address(text: str) -> bool:

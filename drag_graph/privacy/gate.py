@@ -20,7 +20,10 @@ from drag_graph.privacy.disguise import Reidentification
 from drag_graph.privacy.guarded import GuardedRewriter
 from drag_graph.privacy.outgoing import Outgoing, words_of
 from drag_graph.privacy.reworder import Reworder
+from drag_graph.privacy.surface import is_latin
 from drag_graph.privacy.vault import Original, Vault
+
+_NOT_LATIN = "the text is not in Latin letters: the detectors read English only; --privacy off sends it as it is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class PrivacyGate:
 
     def generalised_passage(self, text: str) -> str:
         """Return a text of a document as it may leave: persons go, what is about the world stays. Raises Withheld."""
-        found = self._detectors.rewrite(text, ("-",)).question  # with options, as what has none is a person's own question
+        found = self._rewrite(text, ("-",)).question  # with options, as what has none is a person's own question
         self.let_out([found])
         return found
 
@@ -90,11 +93,11 @@ class PrivacyGate:
         """Whether a stored question did not come through the gate and would be changed by it. Raises Withheld."""
         if self._vault is not None and any(original.findings for original in self._vault.originals(query.id)):
             return False
-        return bool(self._detectors.rewrite(query.text, query.options).findings)
+        return not is_latin(query.text) or bool(self._rewrite(query.text, query.options).findings)
 
     def generalised(self, text: str) -> str:
         """Return words of the user as they may leave, without keeping them. Raises Withheld."""
-        found = self._detectors.rewrite(text, ()).question
+        found = self._rewrite(text, ()).question
         self.outgoing.check([found])
         return found
 
@@ -126,7 +129,7 @@ class PrivacyGate:
     def pass_through(self, query: Query) -> Admission:
         """Rewrite a question, and look at what came out as at what leaves."""
         try:
-            found, call = self._reworded(query.text, self._detectors.rewrite(query.text, query.options))
+            found, call = self._reworded(query.text, self._rewrite(query.text, query.options))
         except Withheld as error:
             return Admission(query, None, why=str(error))
         told = Admission(query, None, found.findings, found.kept, call=call)
@@ -136,6 +139,12 @@ class PrivacyGate:
         except Withheld as error:
             return replace(told, why=str(error))
         return replace(told, asked=asked)
+
+    def _rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
+        """Return what may be asked. Raises Withheld, also where the detectors cannot read the question."""
+        if not is_latin(question):
+            raise Withheld(_NOT_LATIN)
+        return self._detectors.rewrite(question, options)
 
     def _reworded(self, question: str, found: Rewritten) -> tuple[Rewritten, str]:
         """Return the rewriting in the words of a model where these may be used, and what its call is kept under."""

@@ -19,10 +19,14 @@ _LABELS = {
     "EMPLOYEE_ID": r"employee|staff|badge|student|matriculation|payroll|personnel|service|officer|suspect identification",
     "BANK_ACCOUNT": r"(?:bank |savings |checking |current |member |customer )?accounts?|a/c|acct|routing|sort code|swift|bic|iban|ifsc|micr|card|credit card|debit card|cc|cvv|cvc|pin",
     "PLATE": r"(?:licen[cs]e|number|registration|vehicle) plate|plate|vehicle registration|car registration|registration",
-    "DEVICE_ID": r"imei|serial|vin|device|mac address|ip address|order|reference|ref|booking|ticket|file|docket|case",
+    "DEVICE_ID": r"imei|serial|vin|device|mac address|order|reference|ref|booking|ticket|file|docket|case",
+    "IP_ADDRESS": r"ip(?: address)?",
     "POSTCODE": r"zip(?: ?code)?|post(?:al)? ?code|postcode|plz|pin ?code",
     "PHONE": r"phone|telephone|tel|mobile|cell|cellphone|fax|whatsapp|call(?: me| us)?(?: at| on)?|answering at|reach (?:me|us) (?:at|on)|text me (?:at|on)|ring me (?:at|on)",
 }
+LABEL = rf"(?i:(?:{'|'.join(_LABELS.values())}|e-?mail)(?:\s(?:number|no|nr))?)"
+BEFORE_A_CODE = Pattern(rf"{LABEL}[\s:#]*;")
+"""A label, and a code that is blotted out (`;`)."""
 _STRONG = frozenset(
     {
         "PASSPORT",

@@ -6,6 +6,7 @@ have a telling form. Names are not looked for here: they would be found in what 
 
 import base64
 import binascii
+import html
 import json
 import re
 import threading
@@ -83,6 +84,7 @@ class Outgoing:
 
 def words_of(text: str) -> Words:
     """Return the words of a text, without case and punctuation, however its letters are encoded."""
+    text = html.unescape(text)
     if not text.isascii():  # letters and accents as one sign or two, wide digits; signs without width, as in a line's break
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     return tuple(_WORD.findall(text.casefold()))

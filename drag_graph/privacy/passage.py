@@ -13,7 +13,7 @@ _BORDER = Pattern(
     r"(?<![\s.]\p{L})(?<!\b(?:Dr|Mr|Ms|Mrs|St|Prof|Sr|Jr|No|Nr|Apt|Av|Ave|Rd|ul|u|Str|str|vs|Inc|Ltd|Co|Corp))[.?!]+[\"'”’)]*\s+|:\s|;\s|\n|[()|]|\s(?=Please\b|My\b|Asked by\b)"
 )
 FIRST_PERSON = Pattern(r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Ww]e['’]re|[Oo]ur|us)\b(?!\.)")
-_Item = TypeVar("_Item", Finding, Kept)
+Item = TypeVar("Item", Finding, Kept)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Passage:
     def segment(self, at: int) -> tuple[int, int]:
         return next(part for part in reversed(self.segments) if part[0] <= at)
 
-    def by_field(self, items: Sequence[_Item]) -> tuple[_Item, ...]:
+    def by_field(self, items: Sequence[Item]) -> tuple[Item, ...]:
         """Return what was found in the text, as of its fields."""
         return tuple(
             replace(item, field=field, start=item.start - low, end=item.end - low)

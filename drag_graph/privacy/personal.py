@@ -18,7 +18,7 @@ DATE = (
 _BORN = Pattern(
     rf"(?i)\b(?:born(?: on| in)?|birth ?date|date of birth|d\.?o\.?b\.?|birthday|birth)(?:[^\d\n]{{0,25}}?)(?P<date>{DATE}|(?<=born in\s|born\s)\d{{4}}\b)"
 )
-_DATE = Pattern(rf"(?i)(?<![\w./-]){DATE}(?![\w/-])")
+_DATE = Pattern(rf"(?i)(?<![\w./-]){DATE}(?![\w/-]|\.\d)")
 _YEAR = Pattern(r"(?<![\w.,$€£-])(?:1[5-9]|20)\d\d(?![\w%-]|[.,]\d)")
 _AGE = Pattern(
     r"(?i)\b(?P<age>\d{1,3})(?=[\s-]*(?:years?|yrs?)[\s-]*(?:old|of age)?\b|\s*y/?o\b)|\b(?:aged?|turn(?:ed|s|ing)?|age of|age is|age:)\s+(?P<age>\d{1,3})\b(?!\s*(?:%|percent|kg|mg|km|miles|dollars))|(?<=,\s)(?P<age>\d{2})(?=,\s+(?:from|of|a|an|who|living|lives)\b)"

@@ -57,6 +57,31 @@ def test_of_a_line_that_says_the_asked_text_the_rest_stays_behind_too(tmp_path):
     assert vault.ids("default", f"{NAME}-2") == {asked.id}
 
 
+@pytest.mark.parametrize("question", ["Меня зовут Иван Петров. Что такое ДНК?", "我叫王小明，什么是DNA？"])
+def test_a_question_that_the_detectors_cannot_read_is_withheld(question):
+    gate = gate_of()
+    admission = gate.pass_through(make_query(question))
+    assert admission.asked is None
+    assert "not in Latin letters" in admission.why
+    assert gate.is_unfiltered(make_query(question))
+    with pytest.raises(Withheld, match="not in Latin letters"):
+        gate.generalised(question)
+
+
+@pytest.mark.parametrize(
+    "question", ["Is my neighbour Олена Гавриляк older than 王小明?", "α + β = ?", "2 + 2 = ?", "Ｗｈａｔ is ΔG?"]
+)
+def test_a_question_with_other_letters_and_signs_in_it_is_asked(question):
+    assert gate_of().pass_through(make_query(question)).asked is not None
+
+
+def test_an_original_written_as_html_is_known_again():
+    gate = gate_of(ToldRewriter({"Zorblax&nbsp;Quenneville": ("PERSON", "Person A")}))
+    gate.asked(make_query("Is Zorblax&nbsp;Quenneville ill?"))
+    with pytest.raises(Withheld):
+        gate.let_out([f"{NAME} is ill."])
+
+
 def test_a_stored_question_is_unfiltered_where_the_gate_would_change_it_now(tmp_path):
     gate = PrivacyGate(GuardedRewriter(ToldRewriter(TOLD)), vault=Vault(tmp_path / "of.vault"))
     asked = gate.asked(the_query())

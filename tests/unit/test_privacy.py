@@ -98,6 +98,46 @@ def test_what_is_public_stays(standard, question):
     assert standard.rewrite(question, OPTIONS).question == question
 
 
+REWRITTEN = [
+    ("My IP is 10.1.2.3. What is rust?", "My IP is an IP address. What is rust?"),
+    (
+        "Ｍｙ　ｅｍａｉｌ is ｂｏｂ＠ｅｘａｍｐｌｅ．ｃｏｍ. What is rust?",
+        "Ｍｙ　ｅｍａｉｌ is an e-mail address. What is rust?",
+    ),
+    ("Mail bob&#64;example.com what 3 &lt; x means.", "Mail an e-mail address what 3 &lt; x means."),
+    ("Is <b>Odd&nbsp;Kvisle</b> born 1970-02-03 my neighbour?", "Is <b>Person A</b> born a date in the 1970s my neighbour?"),
+    (
+        "She lives at 12 Quellmoor Lane, Dunsthorpe, and her dog barks. Why?",
+        "She lives at a street address, and her dog barks. Why?",
+    ),
+    ("I live at 12 Quellmoor Lane, no shop is near. Why?", "I live at a street address, no shop is near. Why?"),
+    (
+        "Card 4111 1111 1111 1111, IBAN GB29 NWBK 6016 1331 9268 19, and SSN 536-90-4399. Why?",
+        "Card a payment card number, IBAN a bank account number, and SSN an identity number. Why?",
+    ),
+    (
+        "Reach me at 12 Quellmoor Lane, Dunsthorpe, Phone +44 7700 900123. Why?",
+        "Reach me at a street address, Phone a phone number. Why?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "expected"), REWRITTEN, ids=[expected for _, expected in REWRITTEN])
+def test_a_detail_goes_whole_and_alone(standard, question, expected):
+    assert standard.rewrite(question, ()).question == expected
+
+
+def test_what_is_written_as_html_is_found_in_options_and_bytes(standard):
+    rewritten = standard.rewrite("Who is it &ndash; &#66;?", ["nobody", "Ask ｂｏｂ&#64;example.com."])
+    assert (rewritten.question, rewritten.options) == ("Who is it &ndash; &#66;?", ("nobody", "Ask an e-mail address."))
+    assert [(item.start, item.end) for item in rewritten.findings] == [(4, 23)]
+    assert [(item.type, item.start) for item in standard.structured("&lt;a&gt; bob&#64;example.com")] == [("EMAIL", 10)]
+
+
+def test_a_part_of_a_version_is_no_date(strict):
+    assert strict.rewrite("Is version 10.1.2.3 newer?", ()).question == "Is version 10.1.2.3 newer?"
+
+
 def test_a_place_is_not_hidden_by_words_that_read_like_a_replacement(standard):
     assert (
         standard.rewrite("I grew up in a city in Grimsthorpe. What is rust?", ()).question
