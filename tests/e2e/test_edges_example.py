@@ -55,7 +55,7 @@ def compose():
 def commands():
     """The commands of the compose file, as a shell would read them."""
     scripts = {service["command"][-1].replace("$$", "$") for service in compose()["services"].values()}
-    return [shlex.split(words) for script in scripts for words in re.findall(r"drag-graph ([^<>|\n]*)", script)]
+    return [shlex.split(words) for script in sorted(scripts) for words in re.findall(r"drag-graph ([^<>|\n]*)", script)]
 
 
 def test_the_compose_file_has_four_edges_and_a_cloud():
