@@ -53,6 +53,7 @@ def run_schedules(nursery, place, tally, chosen):
     check()
 
 
+@pytest.mark.long
 def test_kills_at_some_random_instants_lose_nothing(nursery, place, tally):
     run_schedules(nursery, place, tally, profile(5, random=False))
 
