@@ -4,24 +4,32 @@
 missing, the tests fail with the sentence that says how to get them. Workers (`pytest -n`, xdist) share a server: each test
 keeps to namespaces of its own, and one that must change what all share (schema, history) is marked `alone`.
 DRAG_GRAPH_TEST_NEO4J=bolt://…[,bolt://…] with DRAG_GRAPH_TEST_NEO4J_PASSWORD uses servers that run already.
+
+No Python process of the tests reaches another machine (guard/sitecustomize.py), but for those of the installed wheel, and no
+canary comes to a scripted server (canaries.py). A test of which something was refused fails.
 """
 
 import fcntl
 import os
+import runpy
 import secrets
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import hypothesis
 import pytest
+from canaries import watched
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.stores.neo4j.server import start_server, stop_server
 from drag_graph.stores.neo4j.server.java import find_java
 from drag_graph.stores.neo4j.server.releases import release_of
+from drag_graph.testing.server import ScriptedServer
 
+GUARD = Path(__file__).parent / "guard"
 PASSWORD = "a-password-for-tests"
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EXISTING = [uri for uri in os.environ.get("DRAG_GRAPH_TEST_NEO4J", "").split(",") if uri]
@@ -54,6 +62,33 @@ def pytest_configure():
     hypothesis.settings.load_profile("busy")
     # A server that lives for minutes takes less time with code that is compiled quickly than with code that is compiled well.
     os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC")
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - by default 15, with which Ray's workers get no turn beside other tests
+    # Here, as the hub's library reads them when it is first imported.
+    os.environ.update({"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"})
+    os.environ["TESTS_REFUSED"] = str(Path(tempfile.gettempdir(), f"drag-graph-refused-{os.getpid()}"))
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(GUARD), str(EXAMPLES.parent)])
+    runpy.run_path(str(GUARD / "sitecustomize.py"))
+    ScriptedServer.log = watched(ScriptedServer.log)
+
+
+@pytest.fixture
+def refused():
+    """Returns what was refused until now, and forgets it: for tests that want it refused."""
+    path = Path(os.environ["TESTS_REFUSED"])
+
+    def take():
+        said = path.read_text(encoding="utf-8") if path.exists() else ""
+        path.unlink(missing_ok=True)
+        return said
+
+    return take
+
+
+@pytest.fixture(autouse=True)
+def _no_way_out(refused):
+    """Fail a test of which something was refused, whatever was made of the error."""
+    yield
+    assert refused() == ""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -147,7 +182,6 @@ def neo4j_examples(neo4j_lts, tmp_path_factory):
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("DRAG_GRAPH_", "NEO4J_"))},
         **{f"DRAG_GRAPH_{name}": value for name, value in settings.items()},
-        "PYTHONPATH": str(EXAMPLES.parent),
         "NEO4J_USERNAME": user,
         "NEO4J_PASSWORD": password,
     }
@@ -170,5 +204,4 @@ def _no_settings_of_the_developer(monkeypatch, tmp_path_factory):
     for name in os.environ:
         if name.startswith(("DRAG_GRAPH_", "NEO4J_", "OPENAI_")) and not name.startswith("DRAG_GRAPH_TEST_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")  # the vault's key goes into a file

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -151,7 +150,7 @@ def test_a_store_that_another_process_holds(cli, tmp_path, monkeypatch):
         "store = LadybugStore(pathlib.Path('g.lbug')); store.migrate(); print('open', flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = dict(os.environ)
     holder = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment, **pipes)
     try:
         assert holder.stdout.readline() == b"open\n"
@@ -374,7 +373,7 @@ def test_a_blind_teacher_is_audited_as_blind(cli, teacher, tmp_path):
 def test_output_that_cannot_be_written(cli, tmp_path, command, code):
     questions = write(tmp_path / "q.jsonl", GOOD)
     assert cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", "g.lbug").code == 0
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "DRAG_GRAPH_STORE": "g.lbug"}
+    environment = {**os.environ, "DRAG_GRAPH_STORE": "g.lbug"}
     shell = f"set -o pipefail; {sys.executable} -m drag_graph {command}"
     done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == code, done.stderr

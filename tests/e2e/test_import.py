@@ -185,7 +185,7 @@ def written(folder):
 def test_killed_in_the_middle_and_run_again_ends_in_the_same_store(cli, many, tmp_path, seconds):
     path = tmp_path / "graph.lbug"
     command = [sys.executable, "-m", "drag_graph", "import", str(many), "--store", str(path), "--json"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DRAG_GRAPH_NAMESPACE": "default"}
+    environment = {**os.environ, "DRAG_GRAPH_NAMESPACE": "default"}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 200
         while written(tmp_path) < 2_000_000 and time.monotonic() < deadline:

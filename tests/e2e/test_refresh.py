@@ -198,7 +198,7 @@ def kill_refresh(server, after, *flags):
     """Start a refresh in a process of its own, kill it once the server has seen `after` more requests; say whether it was."""
     line = [sys.executable, "-m", "drag_graph", "refresh", "--expired", "--workers", "2", *map(str, flags)]
     seen, until = server.count(), time.monotonic() + 120
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = dict(os.environ)
     with subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None and server.count() < seen + after and time.monotonic() < until:
             time.sleep(0.002)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def on_a_terminal(folder, *args):
     """Run drag-graph with standard error on a terminal; return (exit code, standard output, what the terminal got)."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DRAG_GRAPH_EMBEDDER": "lexical", "TERM": "xterm", "COLUMNS": "100"}
+    environment = {**os.environ, "DRAG_GRAPH_EMBEDDER": "lexical", "TERM": "xterm", "COLUMNS": "100"}
     command = [sys.executable, "-m", "drag_graph", *(str(arg) for arg in args)]
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from canaries import CANARIES
 
 from drag_graph.__main__ import main
 from drag_graph.bootstrap import open_store
@@ -21,14 +22,13 @@ from drag_graph.privacy import opening
 from drag_graph.privacy.vault import Vault
 from drag_graph.settings import Settings
 from drag_graph.testing.rewriting import ToldRewriter
-from drag_graph.testing.server import Fault, Say, ScriptedServer
+from drag_graph.testing.server import Fault, Request, Say, ScriptedServer
 
 PERSON, TOWN, OPTION, OWN_ID, NOTE, FILE = (
     *("Zorblax Quenneville", "Grimsthorpe-on-Ooze", "Ysolde Marchbanks"),
     *("quennevillezorb-4711830255", "wexcombe secret", "pemberleyfile"),
 )
 MAIL = "zorblax.q@ooze.example"
-CANARIES = ("quenneville", "zorblax", "grimsthorpe", "ysolde", "marchbanks", "4711830255", "wexcombe", "pemberley")
 TOLD = {PERSON: ("PERSON", "Person A"), TOWN: ("PLACE", "a town in England"), OPTION: ("PERSON", "Person B")}
 QUESTION = f"How do glaciers change the valleys that {PERSON} from {TOWN} ({MAIL}) paints?"
 ASKED = "How do glaciers change the valleys that Person A from a town in England (an e-mail address) paints?"
@@ -210,10 +210,11 @@ def test_what_would_be_sent_is_written_as_a_page_whatever_the_exit_code(work, re
     assert json.loads((work / "check.json").read_text(encoding="utf-8"))["totals"]["rejected"] == 1
 
 
-def test_off_sends_texts_as_they_are(work, server, away):
+def test_off_sends_texts_as_they_are(work, server, away, refused):
     teacher = ["--teacher", "gpt-4o-mini", "--teacher-base-url", away, "--privacy", "off"]
     drag_graph("distill", f"../{FILE}.jsonl", *teacher)
     assert any(PERSON in request.prompt for request in server.requests)
+    assert "came to a model: quenneville, zorblax" in refused(), "no test would fail for its canaries"
 
 
 def test_a_teacher_of_this_machine_needs_no_gate(work, server, monkeypatch):
@@ -467,7 +468,29 @@ def vault_of(work):
 
 ALONE = ("unshare", "-rn", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable)
 """Run Python in a network namespace of its own: there the loopback, and so the server, is the only way out for any code."""
-REACH = "import socket; socket.create_connection(('192.0.2.1', 443), 5)"
+REACH = "import socket; socket.create_connection(('203.0.113.1', 443), 5)"
+
+
+def test_no_path_of_a_test_comes_to_a_model(server, tmp_path, refused):
+    server.log(Request("/v1/chat/completions", "student", {"prompt": f"Read {tmp_path}."}, {"Host": "127.0.0.1:1"}, 0.0))
+    assert refused() == "came to a model: pytest-of-\n"
+
+
+def test_no_test_reaches_another_machine(refused):
+    with pytest.raises(OSError, match="tests have no network"):
+        socket.create_connection(("203.0.113.1", 443), 5)
+    with pytest.raises(OSError, match="tests have no network"):
+        socket.getaddrinfo("example.org", 443)
+    with socket.socket() as stream, pytest.raises(OSError, match="tests have no network"):
+        stream.connect(("203.0.113.1", 443))
+    with socket.socket(type=socket.SOCK_DGRAM) as datagrams, pytest.raises(OSError, match="tests have no network"):
+        datagrams.sendto(b"words", ("203.0.113.1", 53))
+    said = refused().splitlines()
+    names = ["socket.getaddrinfo to 203.0.113.1", "socket.getaddrinfo to example.org"]
+    assert said == [*names, "socket.connect to ('203.0.113.1', 443)", "socket.sendto to 203.0.113.1"]
+    child = subprocess.run([sys.executable, "-c", REACH], capture_output=True, text=True, timeout=60, check=False)
+    assert "tests have no network" in child.stderr
+    assert refused() == f"{names[0]}\n"
 
 
 @pytest.mark.slow
@@ -479,7 +502,7 @@ def test_where_the_recording_server_is_the_only_way_out_a_distillation_goes_thro
         pytest.skip(f"no network namespace: {error}")
     if here.stdout.strip() != "alone":
         pytest.skip(f"this machine gives no network namespace: {here.stderr.strip()}")
-    reached = subprocess.run([*ALONE, "-c", REACH], capture_output=True, text=True, timeout=60, check=False)
+    reached = subprocess.run([*ALONE, "-I", "-c", REACH], capture_output=True, text=True, timeout=60, check=False)
     assert "Network is unreachable" in reached.stderr
     test = f"{__file__}::{test_a_distillation_knows_only_the_asked_text.__name__}"
     run = [*ALONE, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", test]

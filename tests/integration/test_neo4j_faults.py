@@ -147,10 +147,11 @@ class TestNobodyThere:
         with pytest.raises(StoreUnavailable, match="nothing listens there"):
             store_at(f"neo4j://127.0.0.1:{free_port()}", timeout=0.5).counts()
 
-    def test_a_host_that_does_not_exist_is_not_waited_for(self):
+    def test_a_host_that_does_not_exist_is_not_waited_for(self, refused):
         began = time.monotonic()
         with pytest.raises(StoreUnavailable, match=r"host name is not known|cannot be resolved"):
             store_at("bolt://no-such-host.invalid:7687", timeout=120).migrate()
+        assert "no-such-host.invalid" in refused()
         assert time.monotonic() - began < 60.0
 
     @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])

@@ -308,7 +308,7 @@ def test_the_budget_holds_across_workers_and_a_kill(two_nodes, tmp_path):
 
 
 def command(folder, server, *more, **variables):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DRAG_GRAPH_EMBEDDER": "lexical", **variables}
+    environment = {**os.environ, "DRAG_GRAPH_EMBEDDER": "lexical", **variables}
     environment["DRAG_GRAPH_TEACHER_API_KEY"] = SECRET
     arguments = ["distill", "q.jsonl", "--teacher", "scripted", "--teacher-base-url", server.url, "--store", "graph.lbug"]
     line = [sys.executable, "-m", "drag_graph", *arguments, "--workers", str(WORKERS), "--json", *more]

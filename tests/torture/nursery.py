@@ -56,7 +56,6 @@ class Nursery:
         # One thread of numpy's library: it outlives a fork, but the children are short and many.
         environment = {
             **os.environ,
-            "PYTHONPATH": str(ROOT),
             "OPENBLAS_NUM_THREADS": "1",
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         }

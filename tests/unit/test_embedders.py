@@ -1,6 +1,7 @@
 """The contract of every embedder, on all three; LiteLLM's speaks to a loopback server."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from drag_graph.testing.server import EMBEDDINGS, Fault, Say, ScriptedServer, em
 
 SECRET = "the-secret-key-4711"
 LEXICAL = LexicalEmbedder(64)
+FEW_VARIABLES = {"PYTHONPATH": os.environ["PYTHONPATH"]}
 
 
 def unsorted_rows(request):
@@ -103,7 +105,7 @@ def test_lexical_vectors_are_the_same_in_another_process():
             capture_output=True,
             text=True,
             check=True,
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+            env={"PYTHONHASHSEED": seed, **FEW_VARIABLES},
         ).stdout
         for seed in ("1", "2")
     }
@@ -143,7 +145,7 @@ def test_embedding_loads_neither_torch_nor_transformers():
         "import sys; from drag_graph.embedders import LocalEmbedder; LocalEmbedder().embed(['a text']);"
         "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'huggingface_hub', 'scipy') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": "."})
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=FEW_VARIABLES)
     assert done.stdout.strip() == "[]"
 
 
@@ -182,7 +184,6 @@ def test_a_model_that_cannot_be_run_here_is_refused_in_words(tmp_path, minilm, f
 
 
 def test_weights_that_are_nowhere_are_refused_in_words(monkeypatch, tmp_path):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     with pytest.raises(UnknownModel, match="cannot be loaded"):
         LocalEmbedder("sentence-transformers/there-is-no-such-model").embed(["text"])
@@ -246,7 +247,7 @@ def test_choosing_imports_nothing_heavy():
         "make_embedder(Settings(embedder='auto')); make_embedder(Settings(embedder='a-model'));"
         "print([m for m in ('torch', 'transformers', 'tokenizers', 'safetensors', 'litellm') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": "."})
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=FEW_VARIABLES)
     assert done.stdout.strip() == "[]"
 
 
