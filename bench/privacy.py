@@ -5,7 +5,8 @@
     python bench/privacy.py --data FOLDER --model FILE.gguf --minutes 15    (the paper's way alone, on pii_mmlu_constructed)
 
 FOLDER holds the sets with marked spans (pii_mmlu_constructed, pii_presidio_synth, pii_nannigalaxy, pii_wnut17_ner) and clean
-questions with options (mmlu, arc_challenge, medmcqa, medqa_us). A span counts as covered where findings cover all its letters
+questions with options (mmlu, arc_challenge, medmcqa, medqa_us), and texts from which an attribute follows
+(pii_llmprivacy_implicit). A span counts as covered where findings cover all its letters
 and digits and no replacement repeats it (but for a number: 59 becomes "50 to 59"). Precision is the share of findings that
 touch a marked span. Beside it stands Presidio with the same model of spaCy, out of the box, dates and nationalities not
 counted (`--no-baseline` leaves it out). Intervals are Wilson's, 95 %.
@@ -18,7 +19,7 @@ A row is of the development half where the last bit of the SHA-256 of its id is 
 
 import argparse
 import hashlib
-import importlib.util
+import importlib
 import json
 import re
 import time
@@ -27,12 +28,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from drag_graph.english import english_model
 from drag_graph.evaluation.statistics import wilson
 from drag_graph.ports.privacy import Rewriter
-from drag_graph.privacy.rewrite import MODELS, local_rewriter
+from drag_graph.privacy.rewrite import local_rewriter
 
 MARKED = ("pii_mmlu_constructed", "pii_presidio_synth", "pii_nannigalaxy", "pii_wnut17_ner")
 CLEAN = ("mmlu", "arc_challenge", "medmcqa", "medqa_us")
+IMPLICIT = "pii_llmprivacy_implicit"
 IDENTIFYING = frozenset({"PERSON", "EMAIL", "PHONE", "STREET", "USERNAME", "DOB"})
 GROUPS: dict[str, list[tuple[str, Callable[[str], bool]]]] = {
     "pii_mmlu_constructed": [("what identifies", IDENTIFYING.__contains__), ("all but jobs", lambda kind: kind != "JOB")],
@@ -69,7 +72,8 @@ def presidio_alone() -> Finder:
     from presidio_analyzer.nlp_engine import SpacyNlpEngine
 
     tldextract.extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-    name = next(name for name in MODELS if importlib.util.find_spec(name))
+    name = english_model()
+    assert name, "no English model of spaCy is installed"
     engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": name}])
     engine.nlp = {"en": importlib.import_module(name).load()}
     analyzer = AnalyzerEngine(nlp_engine=engine, supported_languages=["en"])
@@ -123,6 +127,20 @@ def by_kind(name: str, total: Counter[str], part_of: Counter[str]) -> None:
 def unchanged(name: str, rows: list[dict[str, Any]], find: Finder) -> None:
     changed = sum(find(row["question"], list(map(str, row["options"])))[1] for row in rows)
     print(f"| {name} | clean questions changed | {len(rows)} | {share(changed, len(rows))} |")
+
+
+def implicit(name: str, rows: list[dict[str, Any]], find: Finder) -> None:
+    """Print how many texts are changed, and how many are rid of the attribute that they say in words (of a place the city)."""
+    changed = said = gone = 0
+    for row in rows:
+        cuts, is_changed = find(row["question"], [])
+        words = re.escape(str(row["personality"].get(row["feature"])).partition(",")[0])
+        places = [match.span() for match in re.finditer(rf"(?i)(?<!\w){words}(?!\w)", row["question"])]
+        changed += is_changed
+        said += bool(places)
+        gone += bool(places) and all(is_covered({"start": low, "end": high}, row["question"], cuts) for low, high in places)
+    print(f"| {name} | texts changed | {len(rows)} | {share(changed, len(rows))} |")
+    print(f"| {name} | attributes that are said in words, gone | {said} | {share(gone, said)} |")
 
 
 def costs(rewriter: Rewriter, rows: list[dict[str, Any]]) -> None:
@@ -185,7 +203,7 @@ def without(row: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--set", action="append", choices=[*MARKED, *CLEAN])
+    parser.add_argument("--set", action="append", choices=[*MARKED, *CLEAN, IMPLICIT])
     parser.add_argument("--injected", type=Path)
     parser.add_argument("--level", choices=["standard", "strict"], default="standard")
     parser.add_argument("--half", choices=["dev", "held-out", "all"], default="all")
@@ -203,9 +221,9 @@ def main() -> None:
         finders["Presidio and spaCy alone"] = presidio_alone()
     for title, find in finders.items():
         print(f"\n{title}; half: {given.half}\n\n| set | what | n | % |\n|---|---|---|---|")
-        for name in [] if given.injected else given.set or [*MARKED, *CLEAN]:
+        for name in [] if given.injected else given.set or [*MARKED, *CLEAN, IMPLICIT]:
             rows = read(given.data / f"{name}.jsonl", given.half, given.limit)
-            (recall if name in MARKED else unchanged)(name, rows, find)
+            (recall if name in MARKED else implicit if name == IMPLICIT else unchanged)(name, rows, find)
         if given.injected:
             recall("injected", read(given.injected, "all", given.limit), find)
     rows = read(given.data / "mmlu.jsonl", "all", given.limit)

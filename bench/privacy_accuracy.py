@@ -1,11 +1,12 @@
 """What the privacy gate costs in right answers: a student, asked what leaves the gate against what was given.
 
     python bench/privacy_accuracy.py --data FOLDER [--student gguf:FILE] [--set NAME ...] [--kind clean|injected]
-        [--limit N] [--minutes M] [--seed 7]
+        [--limit N] [--draws 1] [--minutes M] [--seed 7]
 
-FOLDER holds mmlu, arc_challenge and entailmentbank_arc (ARC with facts that people wrote, shown as lines). Clean questions, and
-the same with private details put in by bench/inject.py. The embedder is MiniLM, the level `standard`. Differences are of pairs,
-in points, with 95 % intervals (bootstrap).
+FOLDER holds the sets; of entailmentbank_arc the facts that people wrote are shown as lines. Clean questions, and
+the same with private details put in by bench/inject.py, each as often as `--draws` says, with other details. The embedder is
+MiniLM, the level `standard`. Differences are of pairs, in points, with 95 % intervals (bootstrap over questions: the draws of
+one question count as one).
 """
 
 import argparse
@@ -25,7 +26,7 @@ from drag_graph.privacy.rewrite import local_rewriter
 from drag_graph.settings import Settings
 from drag_graph.students import make_student
 
-SETS = ("mmlu", "arc_challenge", "entailmentbank_arc")
+SETS = ("mmlu", "arc_challenge", "commonsense_qa", "medmcqa", "qasc", "openbookqa", "medqa_us", "entailmentbank_arc")
 KINDS = ("clean", "injected")
 
 
@@ -36,6 +37,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", choices=SETS)
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=math.inf, help="for a set and kind; what is asked until then counts")
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args()
@@ -51,26 +53,33 @@ def main() -> None:
         said = student.answer(assembly.prompt).label
         return said is not None and ord(said) - ord("A") == row["answer"]
 
-    print("| set | questions | n | changed | off | on | on less off |\n|---|---|---|---|---|---|---|")
+    print("| set | questions | n | draws | changed | off | on | on less off |\n|---|---|---|---|---|---|---|---|")
     for name in given.set or SETS:
         rows = [json.loads(line) for line in (given.data / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         rows = [row for row in rows if isinstance(row["answer"], int)][: given.limit]
         for kind in given.kind or KINDS:
             off, on, changed = [], [], 0
+            draws = given.draws if kind == "injected" else 1
             began = time.monotonic()
             for number, row in enumerate(rows):
                 if time.monotonic() - began > 60 * given.minutes:
                     break
-                question = str(injected(row, number, draw)["question"] if kind == "injected" else row["question"])
                 options = list(map(str, row["options"]))
-                found = rewriter.rewrite(question, options)
-                changed += bool(found.findings)
-                off.append(is_right(question, options, row))
-                on.append(is_right(found.question, list(found.options), row) if found.findings else off[-1])
+                right = []
+                for _ in range(draws):
+                    question = str(injected(row, number, draw)["question"] if kind == "injected" else row["question"])
+                    found = rewriter.rewrite(question, options)
+                    changed += bool(found.findings)
+                    as_given = is_right(question, options, row)
+                    right.append((as_given, is_right(found.question, list(found.options), row) if found.findings else as_given))
+                off.append(sum(before for before, _ in right) / draws)
+                on.append(sum(after for _, after in right) / draws)
             low, mean, high = paired_difference(on, off)
             shares = [f"{100 * sum(some) / len(on):.1f}" for some in (off, on)]
             difference = f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
-            print(f"| {name} | {kind} | {len(on)} | {changed} | {shares[0]} | {shares[1]} | {difference} |", flush=True)
+            print(
+                f"| {name} | {kind} | {len(on)} | {draws} | {changed} | {shares[0]} | {shares[1]} | {difference} |", flush=True
+            )
 
 
 if __name__ == "__main__":

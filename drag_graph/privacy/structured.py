@@ -30,8 +30,12 @@ EMAIL = _compile(
     r"(?<![\w.+-])[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]{0,63}[\p{L}\p{N}_+-]@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62})?\.)+\p{L}{2,24}\b"
 )
 _AT, _DOT = r"\s?[\[({]\s?at\s?[\])}]\s?", r"\s?[\[({]\s?dot\s?[\])}]\s?"
-SPELT_EMAIL = _compile(rf"(?<![\w.+-])[\w.+-]{{1,64}}{_AT}[\w-]{{1,63}}(?:(?:{_DOT}|\.)[\w-]{{1,63}}){{1,4}}")
-"""As people write it against machines: jane (at) example (dot) org."""
+_SAID = r"[\w-]{1,63}(?: dot [\w-]{1,63}){0,3}"
+SPELT_EMAIL = _compile(
+    rf"(?<![\w.+-])[\w.+-]{{1,64}}{_AT}[\w-]{{1,63}}(?:(?:{_DOT}|\.)[\w-]{{1,63}}){{1,4}}"
+    rf"|\b{_SAID} at {_SAID} dot (?:com|org|net|edu|gov|info|io|co|de|fr|nl|uk|example)\b"
+)
+"""As people write it against machines: jane (at) example (dot) org, jane dot doe at example dot org."""
 PHONE = Pattern(
     r"(?<![\w.+/-])(?<!\d,)(?:"
     r"\+\d{1,3}(?:[\s./-]?\(?\d{1,6}\)?){2,7}"  # +45 12 34 56 78

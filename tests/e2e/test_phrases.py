@@ -2,15 +2,15 @@
 
 import pytest
 
+from drag_graph import english
 from drag_graph.errors import MissingExtra
-from drag_graph.extractors import phrases
-from drag_graph.extractors.phrases import MODELS, PhraseReader
+from drag_graph.extractors.phrases import PhraseReader
 
 TEXT = """Researchers from Norway, led by Marta Olsen, on Friday published in Nature a study of glaciers."""
 
 
 def test_without_a_model_it_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(phrases, "find_spec", lambda name: None if name in MODELS else object())
+    monkeypatch.setattr(english, "MODELS", ("no_such_model",))
     with pytest.raises(MissingExtra, match="no English model of spaCy") as error:
         PhraseReader()
     assert "--extractor patterns" in error.value.hint
@@ -18,7 +18,7 @@ def test_without_a_model_it_says_what_to_install(monkeypatch):
 
 @pytest.fixture
 def parser():
-    if not any(phrases.find_spec(name) for name in MODELS):
+    if english.english_model() is None:
         pytest.skip("no English model of spaCy is installed")
     return PhraseReader()
 

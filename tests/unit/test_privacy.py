@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from drag_graph import english
 from drag_graph.errors import MissingExtra
 from drag_graph.ports.privacy import texts_by_field
 from drag_graph.privacy import rewrite
@@ -67,6 +68,8 @@ PRIVATE = [
     ("My name is Oddvar Kvisle. Is KVISLE told which process makes gametes?", ("PERSON", "KVISLE")),
     ("I'm Oddvar Kvisle's brother. Which process makes gametes?", ("PERSON", "Oddvar Kvisle")),
     ("Write to o.kvisle (at) fjordpost (dot) example. Which process?", ("EMAIL", "o.kvisle (at) fjordpost (dot) example")),
+    ("Mail oddvar dot kvisle at fjordpost dot com. Which process?", ("EMAIL", "oddvar dot kvisle at fjordpost dot com")),
+    ("My user name okvisle_77 is old. Which process makes gametes?", ("USER_NAME", "okvisle_77")),
 ]
 
 
@@ -76,6 +79,8 @@ def test_what_belongs_to_a_person_goes(standard, question, expected):
 
 
 PUBLIC = [
+    "What do I see when I stare at a red dot in the dark?",
+    "How long may a user name in MySQL be?",
     "Which law did Isaac Newton publish in 1687?",
     "A 54-year-old man has chest pain for two hours. What is the most likely diagnosis?",
     "Which planet is larger, Pluto or Earth?",
@@ -244,7 +249,7 @@ def test_nothing_is_fetched_logged_or_written(standard, monkeypatch, caplog):
     assert not any(detail in caplog.text for _, (_, detail) in PRIVATE if len(detail) > 3)
 
 
-@pytest.mark.parametrize("module", ["presidio_analyzer", "spacy"])
+@pytest.mark.parametrize("module", ["presidio_analyzer", "spacy", "threadpoolctl"])
 def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, module):
     monkeypatch.setattr(rewrite, "find_spec", lambda name: None if name == module else object())
     with pytest.raises(MissingExtra) as caught:
@@ -253,7 +258,7 @@ def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, module):
 
 
 def test_strict_wants_a_model(monkeypatch):
-    monkeypatch.setattr(rewrite, "MODELS", ("no_such_model",))
+    monkeypatch.setattr(english, "MODELS", ("no_such_model",))
     with pytest.raises(MissingExtra) as caught:
         local_rewriter("strict")
     assert "spacy download" in caught.value.hint
