@@ -2,8 +2,8 @@
 // `options` is a word of its grammar. There are no secondary indexes, so a source names its teacher calls in `call_ids`.
 // A source is a query or a document (`kind`), as the second label Source says on Neo4j: one table, as a relationship that begins in
 // two tables takes twice the time to read (docs/adr/0033). What only the other kind has is null. `linked` says that `link` has
-// come to all of it. A vector of evidence is its numbers' bytes, compressed (drag_graph/stores/ladybug/vectors.py): there are
-// many, and the client looks at each number of a list.
+// come to all of it. A vector of evidence or of an edge's summary is its numbers' bytes, compressed
+// (drag_graph/stores/ladybug/vectors.py): there are many, and the client looks at each number of a list.
 CREATE NODE TABLE Source (
   id STRING PRIMARY KEY, namespace STRING, kind STRING, text STRING, `options` STRING[], domain STRING, complexity DOUBLE,
   input_id STRING, metadata STRING, name STRING, uri STRING, sha256 STRING, media_type STRING, modified_at STRING,
@@ -63,7 +63,7 @@ CREATE NODE TABLE Edge (
   id STRING PRIMARY KEY, namespace STRING, name STRING, token_sha256 STRING, created_at STRING, seen_at STRING, refused INT64
 );
 CREATE NODE TABLE Summary (
-  id STRING PRIMARY KEY, namespace STRING, edge_id STRING, key STRING, hash STRING, text STRING, embedding DOUBLE[]
+  id STRING PRIMARY KEY, namespace STRING, edge_id STRING, key STRING, hash STRING, text STRING, embedding BLOB
 );
 CREATE REL TABLE HAS_SUMMARY (FROM Edge TO Summary, namespace STRING);
 

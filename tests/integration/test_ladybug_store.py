@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug.engine import FIRST_PLANS
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.finding import nearest_queries, read_answer
@@ -49,6 +50,7 @@ def elsewhere(code, *arguments, **options):
 HOLD = """
 import sys, time
 from pathlib import Path
+from drag_graph.stores.ladybug.engine import FIRST_PLANS
 from drag_graph.stores.ladybug.store import LadybugStore
 with LadybugStore(Path(sys.argv[1])) as store:
     print("held", flush=True)
@@ -85,6 +87,7 @@ LETTING_GO = """
 import sys
 from pathlib import Path
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug.engine import FIRST_PLANS
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.testing.builders import make_subgraph
 
@@ -248,6 +251,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
 AS_NOBODY = """
 import os, sys
 from pathlib import Path
+from drag_graph.stores.ladybug.engine import FIRST_PLANS
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation
@@ -425,3 +429,15 @@ def test_of_two_stores_that_claim_an_empty_namespace_the_first_to_save_has_it(tm
             one.save([make_subgraph(2)], PLAIN)
         assert two.embedder() == ("second", 2)
         assert [row.id for row in two.sources()] == [make_subgraph(1).query.id]
+
+
+def test_statements_are_planned_anew_as_a_store_grows(tmp_path):
+    connections = []
+    filled(tmp_path / "graph.lbug", 1)
+    with opened(tmp_path / "graph.lbug") as store:
+        for _ in range(4 * FIRST_PLANS):
+            with store.writing() as session:
+                assert len(session.run("read_sources", namespace=store.namespace, ids=[make_subgraph(0).query.id])) == 1
+                connections.append(session._connection)
+    assert connections[0] is connections[FIRST_PLANS // 2]
+    assert len(set(map(id, connections))) == 3  # new ones after 32 writes and after 64

@@ -1,7 +1,11 @@
-// what: writes summaries from maps of their properties, in the place of those of the same ids
-// parameters: namespace, rows
+// what: writes summaries that an edge does not have yet
+// parameters: namespace, edge_id, rows (maps of id, key, hash, text, embedding)
 // returns: nothing
 UNWIND $rows AS r
-MERGE (s:Summary {id: r.id})
-SET
-  s.namespace = $namespace, s.edge_id = r.edge_id, s.key = r.key, s.hash = r.hash, s.text = r.text, s.embedding = r.embedding
+MATCH (e:Edge {id: $edge_id})
+WHERE e.namespace = $namespace
+CREATE
+  (e)-[:HAS_SUMMARY {namespace: $namespace}]->
+  (:Summary {
+    id: r.id, namespace: $namespace, edge_id: $edge_id, key: r.key, hash: r.hash, text: r.text, embedding: r.embedding
+  })

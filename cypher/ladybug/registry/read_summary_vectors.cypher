@@ -3,5 +3,5 @@
 // returns: one row a vector: id, embedding
 UNWIND $ids AS id
 MATCH (s:Summary {id: id})
-WHERE s.namespace = $namespace AND size(s.embedding) > 0
+WHERE s.namespace = $namespace AND octet_length(s.embedding) > 0
 RETURN s.id AS id, s.embedding AS embedding

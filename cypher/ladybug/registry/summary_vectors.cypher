@@ -2,5 +2,5 @@
 // parameters: namespace
 // returns: one row a summary that has a vector: id, embedding
 MATCH (s:Summary)
-WHERE s.namespace = $namespace AND size(s.embedding) > 0
+WHERE s.namespace = $namespace AND octet_length(s.embedding) > 0
 RETURN s.id AS id, s.embedding AS embedding

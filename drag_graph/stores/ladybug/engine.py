@@ -63,6 +63,11 @@ class LadybugTransaction:
         return list(rows_of(self._connection, text, parameters, self._location, self._check))
 
 
+FIRST_PLANS = 32
+"""Writes after which statements are planned anew, by new connections; then after twice as many, and so on. A connection keeps
+the first plan of a statement. One that was made for an empty store looks through whole tables."""
+
+
 class Engine:
     """An open database file, shared by all stores of this process that are on it (see `open_engine`)."""
 
@@ -89,6 +94,7 @@ class Engine:
         self._readers = 0
         self._is_waited_for = False
         self._writer: Any = None
+        self._writes, self._plans_until = 0, FIRST_PLANS
         self._failure = ""
 
     def share(self, *, read_only: bool) -> "Engine":
@@ -197,8 +203,13 @@ class Engine:
             raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
         with self._write_lock:
             self._require_writable()
+            if self._writes >= self._plans_until:
+                for connection in self._taken():
+                    connection.close()
+                self._plans_until = 2 * self._writes
             if self._writer is None:
                 self._writer = self._connect()
+            self._writes += 1
             session = LadybugTransaction(self._writer, self.location)
             committed = False
             try:

@@ -62,15 +62,17 @@ class SharedRegistry(ABC):
         return self._access.in_writing(work)
 
     def sync(self, edge_id: str, hashes: Mapping[str, str]) -> tuple[list[str], int]:
-        def work(session: Transaction) -> tuple[list[str], int]:
-            session.changed_vectors = ()
-            there = {row["key"]: row["hash"] for row in self._hashes(session, edge_id)}
-            gone = sorted(there.keys() - hashes.keys())
-            if gone and self._lock(session, edge_id):
-                self._erase(session, edge_id, gone)
-            return sorted(key for key, hash_ in hashes.items() if there.get(key) != hash_), len(gone)
+        there = {row["key"]: row["hash"] for row in self._read("summary_hashes", edge_id=edge_id)}
+        gone = sorted(there.keys() - hashes.keys())
 
-        return self._access.in_writing(work)
+        def work(session: Transaction) -> None:
+            session.changed_vectors = ()
+            if self._lock(session, edge_id):
+                self._erase(session, edge_id, gone)
+
+        if gone:
+            self._access.in_writing(work)
+        return sorted(key for key, hash_ in hashes.items() if there.get(key) != hash_), len(gone)
 
     def upload(self, edge_id: str, summaries: Sequence[SharedSummary]) -> bool:
         rows = [self._row(edge_id, item) for item in {item.key: item for item in summaries}.values()]
@@ -80,10 +82,13 @@ class SharedRegistry(ABC):
             session.changed_vectors = [row["id"] for row in rows]
             if not self._lock(session, edge_id):
                 return False
-            for some in pages(rows, self.rows_at_once):
-                session.run("save_summaries", namespace=self._namespace, rows=some)
-                links = [{"id": row["id"]} for row in some]
-                session.run("link_summaries", namespace=self._namespace, edge_id=edge_id, rows=links)
+            # A MERGE would look through all summaries of the embedded engine.
+            there = {row["key"] for row in self._hashes(session, edge_id)}
+            fresh, known = [row for row in rows if row["key"] not in there], [row for row in rows if row["key"] in there]
+            for some in pages(fresh, self.rows_at_once):
+                session.run("save_summaries", namespace=self._namespace, edge_id=edge_id, rows=some)
+            for some in pages(known, self.rows_at_once):
+                session.run("replace_summaries", namespace=self._namespace, rows=some)
             return True
 
         return self._access.in_writing(work)
@@ -91,12 +96,16 @@ class SharedRegistry(ABC):
     def _row(self, edge_id: str, item: SharedSummary) -> Row:
         return {
             "id": summary_id(self._namespace, edge_id, item.key),
-            "edge_id": edge_id,
             "key": item.key,
             "hash": item.hash,
             "text": item.text,
-            "embedding": [float(number) for number in item.embedding],
+            "embedding": self._sent_vector(item.embedding),
         }
+
+    @staticmethod
+    def _sent_vector(vector: Sequence[float]) -> Any:
+        """Return a vector as a statement's parameter."""
+        return [float(number) for number in vector]
 
     def _hashes(self, session: Transaction, edge_id: str) -> list[Row]:
         return session.run("summary_hashes", namespace=self._namespace, edge_id=edge_id)
