@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from drag_graph.ask import retrieve
+from drag_graph.ask.broad import FEW, broad_lines
 from drag_graph.ask.fuse import Weighed, by_weight, with_list, without_repetitions
 from drag_graph.ask.lines import Candidate, candidate_lines, scored
 from drag_graph.model import LineKind, Query, Subgraph
@@ -40,6 +41,15 @@ class Found:
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
     dropped: tuple[tuple[str, str], ...] = ()
 
+    @classmethod
+    def of_weighed(
+        cls, how: How, subgraphs: Iterable[Subgraph], lines: Sequence[Weighed], dropped: Iterable[tuple[str, str]]
+    ) -> "Found":
+        """Return lines with their weights as scores."""
+        weights = {line.candidate.ref: round(line.weight, 6) for line in lines}
+        candidates = scored((line.candidate for line in lines), weights)
+        return cls(how, tuple(subgraphs), tuple(candidates), {line.candidate.ref: line for line in lines}, tuple(dropped))
+
     def beside(self, others: "Found") -> "Found":
         """Return these lines, and after them those that other sources brought."""
         behind = 1 + max((item.rank for item in self.candidates), default=0)
@@ -64,6 +74,7 @@ class Finder:
         self._query_threshold = retrieve.relevance_threshold(name, override)
         self._line_threshold = retrieve.line_threshold(name, override)
         self._name_threshold = retrieve.name_threshold(name, override)
+        self._summary_threshold = retrieve.summary_threshold(name, override)
         self._answer_threshold = retrieve.answer_threshold(name, override)
 
     def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> Found:
@@ -77,10 +88,11 @@ class Finder:
         if not self._settings.shared_lines or self._settings.mode == "none":
             return own
         sources = {graph.source_id for graph in subgraphs}
-        return own.beside(self._searched(query, self._near(query), self._settings.shared_lines, without=sources))
+        near = self._near(query, self._vector(query))
+        return own.beside(self._searched(query, near, self._settings.shared_lines, without=sources))
 
     def find(self, query: Query) -> Found:
-        """Return the lines for a question, in at most two statements of the store where it is Neo4j."""
+        """Return the lines for a question, in two statements of the store where it is Neo4j and these find enough."""
         if self._settings.mode == "none":
             return self._of_stored(query, [query.id], "same question") or Found("no context")
         return self.search(query)
@@ -89,19 +101,36 @@ class Finder:
         """Return the lines for a question whose own subgraph is not at hand, from all subgraphs together."""
         if self._settings.mode == "none":
             return Found("no context")
-        near = self._near(query)
+        vector = self._vector(query)
+        near = self._near(query, vector)
         if near.own and (own := self._of_stored(query, [query.id], "same question")):
             return own
         same = retrieve.same_question(near.queries, query.text)
         if same and (found := self._of_stored(query, same, "same words")):
             return found
-        return self._searched(query, near)
+        found = self._searched(query, near)
+        return found if len(found.candidates) >= FEW else self._with_broad(found, vector)
 
-    def _near(self, query: Query) -> Candidates:
-        vector = [float(value) for value in self._embedder.embed([query.text])[0]]
+    def _vector(self, query: Query) -> Sequence[float]:
+        return [float(value) for value in self._embedder.embed([query.text])[0]]
+
+    def _near(self, query: Query, vector: Sequence[float]) -> Candidates:
         keys = retrieve.question_keys(query.text)
         near = self._store.search.candidates(vector, keys, retrieve.NEAREST, source_id=query.id)
         return replace(near, evidence=retrieve.closest_evidence(query.text, near.evidence))
+
+    def _with_broad(self, found: Found, vector: Sequence[float]) -> Found:
+        """Return what was found, and what the communities say whose summaries are near."""
+        mode, line_format = self._settings.mode, self._settings.line_format
+        lines, graphs = broad_lines(self._store, vector, self._summary_threshold, mode, line_format)
+        whole = {graph.source_id: graph for graph in (*found.subgraphs, *graphs)}
+        edges = {edge.id: edge for graph in whole.values() for edge in graph.usable_edges}
+        others = [line for line in lines if line.candidate.ref not in found.weighed]
+        kept, repeated = without_repetitions([*found.weighed.values(), *others], edges)
+        shown = {line.candidate.text for line in kept}
+        dropped = [item for item in found.dropped if item[0] not in shown]
+        dropped += [(item.text, "duplicate") for item, _ in repeated]
+        return Found.of_weighed("search" if found.how == "nothing" and kept else found.how, whole.values(), kept, dropped)
 
     def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> Found | None:
         """Return the lines of stored queries, or None where they are stored no more."""
@@ -128,19 +157,12 @@ class Finder:
         edges = {edge.id: edge for graph in expansion.subgraphs for edge in graph.usable_edges}
         kept, repeated = without_repetitions(with_list(relevant, "line", ranking), edges)
         chosen = [line for kind in KINDS for line in [one for one in kept if one.candidate.kind == kind][:most]]
-        weighed = {line.candidate.ref: line for line in chosen}
-        weights = {ref: round(line.weight, 6) for ref, line in weighed.items()}
+        shown = {line.candidate.ref for line in chosen}
         dropped = [(item.text, "not relevant") for item in others]
         dropped += [(item.text, "duplicate") for item, _ in repeated]
-        dropped += [(line.candidate.text, "less relevant") for line in kept if line.candidate.ref not in weighed]
+        dropped += [(line.candidate.text, "less relevant") for line in kept if line.candidate.ref not in shown]
         dropped += [(item.text, "less relevant") for item in rest]
-        return Found(
-            "nearest" if seeds.only_queries else "search",
-            expansion.subgraphs,
-            tuple(scored((line.candidate for line in chosen), weights)),
-            weighed,
-            tuple(dropped),
-        )
+        return Found.of_weighed("nearest" if seeds.only_queries else "search", expansion.subgraphs, chosen, dropped)
 
     def _scores(self, query: Query, candidates: Sequence[Candidate]) -> tuple[dict[str, float], dict[str, float] | None]:
         """Return how close the lines are to the question, and their largest cosine with question and option, if it has some."""

@@ -39,6 +39,9 @@ NAME_RELEVANCE = {"lexical": 0.45}
 DEFAULT_LINE_RELEVANCE = 0.6
 LINE_RELEVANCE = {"lexical": 0.5}
 """Closeness (`closeness`) from which a piece of evidence or another line is relevant; see docs/adr/0042."""
+DEFAULT_SUMMARY_RELEVANCE = 0.35
+SUMMARY_RELEVANCE = {"lexical": 0.25}
+"""Cosine from which the summary of a community is relevant; measured by `bench/broad.py`, see docs/adr/0043."""
 DEFAULT_ANSWER_RELEVANCE = 0.6
 ANSWER_RELEVANCE = {"lexical": 0.0}
 """The same for a line and the question together with one of its options: a line that is near to none of these does not decide
@@ -80,6 +83,11 @@ def line_threshold(embedder: str, override: float | None = None) -> float:
 def name_threshold(embedder: str, override: float | None = None) -> float:
     """Return the cosine from which a concept's name counts as relevant, in [0, 1], for an embedder's name."""
     return _threshold(NAME_RELEVANCE, DEFAULT_NAME_RELEVANCE, embedder, override)
+
+
+def summary_threshold(embedder: str, override: float | None = None) -> float:
+    """Return the cosine from which the summary of a community is relevant, in [0, 1], for an embedder's name."""
+    return _threshold(SUMMARY_RELEVANCE, DEFAULT_SUMMARY_RELEVANCE, embedder, override)
 
 
 def answer_threshold(embedder: str, override: float | None = None) -> float:

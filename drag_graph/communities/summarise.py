@@ -1,6 +1,5 @@
 """What a community is about: by rules, or by a model that is shown its strongest edges (docs/communities.md). No I/O."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,7 +10,7 @@ from drag_graph.errors import DragGraphError, Withheld
 from drag_graph.manage.statistics import names_of
 from drag_graph.model import Query
 from drag_graph.ports.communities import Community
-from drag_graph.ports.edges import LinkedEdge
+from drag_graph.ports.edges import LinkedEdge, confidence_of_things, strongest
 from drag_graph.ports.gate import LookFor
 from drag_graph.ports.models import Teacher, TeacherRequest
 from drag_graph.ports.replies import SummariesReply
@@ -131,16 +130,9 @@ def request(community: Community, edges: Sequence[LinkedEdge], namespace: str) -
     )
 
 
-def strongest(edges: Sequence[LinkedEdge], number: int) -> list[LinkedEdge]:
-    """Return the `number` strongest edges: by their confidence times the confidences of all edges of their ends."""
-    weights = _weights(edges)
-    strength = {edge.id: edge.confidence * (weights[edge.source] + weights[edge.target]) for edge in edges}
-    return sorted(edges, key=lambda edge: (-round(strength[edge.id], 6), edge.id))[:number]
-
-
 def central(edges: Sequence[LinkedEdge]) -> list[str]:
     """Return the names of the things of these edges, those of most confidence together first."""
-    weights = _weights(edges)
+    weights = confidence_of_things(edges)
     names = names_of(edges, weights)
     ordered = sorted(names, key=lambda thing: (-round(weights[thing], 6), names[thing], thing))
     return list(dict.fromkeys(" ".join(names[thing].split()) for thing in ordered))
@@ -152,14 +144,6 @@ def cut(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     return f"{text[: longest - 1].rsplit(' ', 1)[0]}…"
-
-
-def _weights(edges: Sequence[LinkedEdge]) -> Counter[str]:
-    weights: Counter[str] = Counter()
-    for edge in edges:
-        for end in (edge.source, edge.target):
-            weights[end] += edge.confidence  # type: ignore[assignment]  # a sum of floats
-    return weights
 
 
 def _as_data(text: str) -> str:

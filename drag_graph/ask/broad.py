@@ -1,0 +1,48 @@
+"""Lines for a broad question: what the communities say whose summaries are near it (DGRAG, section 3.3; docs/adr/0043).
+
+A question about what many things have in common is near to no single passage. No I/O of its own: the store comes by its port.
+"""
+
+from collections.abc import Sequence
+
+from drag_graph.ask.fuse import Way, Weighed
+from drag_graph.ask.lines import LineFormat, candidate_lines
+from drag_graph.model import Mode, Subgraph
+from drag_graph.ports.edges import strongest
+from drag_graph.ports.store import GraphStore
+
+FEW = 4
+"""Lines; where at least so many are found for the question itself, these are enough."""
+COMMUNITIES = 2
+EDGES = 8
+"""Of each community, the strongest."""
+
+
+def broad_lines(
+    store: GraphStore, vector: Sequence[float], threshold: float, mode: Mode, line_format: LineFormat
+) -> tuple[list[Weighed], list[Subgraph]]:
+    """Return the strongest edges of the communities whose summaries are near to `vector`, with the evidence behind them.
+
+    A summary is near from a cosine of `threshold` on. The whole subgraphs of these edges come along, for the audit.
+    """
+    near = [hit for hit in store.communities.nearest(vector, COMMUNITIES) if hit.score >= threshold]
+    ranks: dict[str, int] = {}
+    sources: set[str] = set()
+    for rank, hit in enumerate(near, start=1):
+        contents = store.communities.contents(hit.id)
+        for edge in strongest(contents[1], EDGES) if contents else ():
+            ranks.setdefault(edge.id, rank)
+            sources.add(edge.source_id)
+    graphs = store.read(sorted(sources)) if sources else []
+    confidences = {}
+    for graph in graphs:
+        for simple in graph.usable_edges:
+            if simple.id in ranks:
+                confidences[simple.id] = simple.confidence
+                for evidence in simple.evidence_ids:
+                    ranks.setdefault(evidence, ranks[simple.id])
+    return [
+        Weighed(candidate, (Way("community", ranks[candidate.ref]),), confidences.get(candidate.ref))
+        for candidate in candidate_lines(graphs, mode, line_format)
+        if candidate.ref in ranks
+    ], list(graphs)
