@@ -15,21 +15,21 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from drag_graph.ask.prompt import ANSWER_TOKENS, FACTS, assemble
+from drag_graph.ask.prompt import ANSWER_TOKENS, assemble
 from drag_graph.distil.query import Usage
 from drag_graph.documents.files import SourceFile
 from drag_graph.documents.loaders import load
-from drag_graph.documents.prompts import FENCED, fence
 from drag_graph.documents.read import DocumentReader, PassagePrivacy
 from drag_graph.documents.run import document_of
 from drag_graph.edge.certainty import LocalAnswer, judge
 from drag_graph.embedders import LexicalEmbedder
 from drag_graph.graph.arrow import one_line
 from drag_graph.model import Line, Subgraph
-from drag_graph.ports.models import SYSTEM_HEADER, Prompt, Student, StudentReply
+from drag_graph.ports.models import Prompt, Student, StudentReply
 from drag_graph.settings import load_settings
 from drag_graph.students import make_student
 
@@ -57,13 +57,8 @@ def lines_of(graph: Subgraph, case: dict[str, Any], way: str) -> list[Line]:
 def prompt_of(student: Student, case: dict[str, Any], lines: Sequence[Line], way: str, *, is_open: bool) -> Prompt:
     options = () if is_open else tuple(case["options"])
     sizes = {"count_tokens": student.count_tokens, "context_window": student.context_window, "reserve": ANSWER_TOKENS}
-    prompt = assemble(case["question"], options, lines, **sizes, layout=student.layout).prompt
-    if way != "fenced" or not lines:
-        return prompt
-    for block in ("\n".join(f"{line.n}. {line.text}" for line in lines), "\n".join(f"- {line.text}" for line in lines)):
-        prompt = Prompt(prompt.question, options, prompt.lines, prompt.text.replace(block, fence(block)), prompt.tokens)
-    text = prompt.text.replace(SYSTEM_HEADER, f"{SYSTEM_HEADER}{FENCED} ", 1).replace(FACTS, f"{FENCED}\n{FACTS}", 1)
-    return Prompt(prompt.question, options, prompt.lines, text, prompt.tokens)
+    layout = replace(student.layout, quoted=way == "fenced")
+    return assemble(case["question"], options, lines, **sizes, layout=layout).prompt
 
 
 def is_named(case: dict[str, Any]) -> bool:

@@ -219,6 +219,7 @@ class Asker:
             token_budget=self._settings.token_budget,
             max_lines=self._settings.max_lines,
         )
+        documents = {graph.source_id for graph in found.subgraphs if graph.document}
         assembly = assemble(
             known.question if known else query.text,
             known.options if known else query.options,
@@ -226,7 +227,10 @@ class Asker:
             count_tokens=self._student.count_tokens,
             context_window=self._student.context_window,
             layout=replace(
-                self._student.layout, best_last=self._settings.line_order == "best-last", brief=self._settings.brief
+                self._student.layout,
+                best_last=self._settings.line_order == "best-last",
+                brief=self._settings.brief,
+                quoted=any(line.source_id in documents for line in chosen.lines),
             ),
         )
         said = self._student.answer(assembly.prompt)

@@ -95,7 +95,7 @@ KINDS = "PDF, Word (.docx), HTML, Markdown, text or e-mail (.eml)"
 
 
 def _broken(error: Exception) -> DocumentUnusable:
-    return DocumentUnusable(f"it is broken: {type(error).__name__}")
+    return DocumentUnusable(f"it is broken, or not what its ending says ({type(error).__name__})")
 
 
 def _content(path: Path) -> tuple[bytes, str]:

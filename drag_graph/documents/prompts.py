@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from drag_graph.distil.messages import chat, numbered
-from drag_graph.identity import sha256_of
 from drag_graph.model import Document, Evidence
-from drag_graph.ports.models import TeacherRequest
+from drag_graph.ports.models import TeacherRequest, fence
 from drag_graph.ports.replies import TriplesReply
 
 PROMPT_VERSION = "triples-passages/1"
@@ -40,9 +39,3 @@ def request(document: Document, passages: Sequence[Evidence]) -> TeacherRequest:
         parameters={"temperature": 0.0},
         texts=texts,
     )
-
-
-def fence(text: str) -> str:
-    """Return a text between two marks that it cannot have: they are made of its hash, so nobody can write them into it."""
-    mark = f"passages-{sha256_of(text)[:16]}"
-    return f"<{mark}>\n{text}\n</{mark}>"

@@ -1,5 +1,7 @@
 """What the whole graph is made of: simple edges between things."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -23,3 +25,19 @@ class LinkedEdge:
     contradicts: tuple[str, ...] = ()
     source_entity: str = ""
     target_entity: str = ""
+
+
+def strongest(edges: Sequence[LinkedEdge], number: int) -> list[LinkedEdge]:
+    """Return the `number` strongest edges: by their confidence times the confidences of all edges of their ends."""
+    weights = confidence_of_things(edges)
+    strength = {edge.id: edge.confidence * (weights[edge.source] + weights[edge.target]) for edge in edges}
+    return sorted(edges, key=lambda edge: (-round(strength[edge.id], 6), edge.id))[:number]
+
+
+def confidence_of_things(edges: Sequence[LinkedEdge]) -> Counter[str]:
+    """Return the sum of the confidences of each thing's edges."""
+    weights: Counter[str] = Counter()
+    for edge in edges:
+        for end in (edge.source, edge.target):
+            weights[end] += edge.confidence  # type: ignore[assignment]  # a sum of floats
+    return weights

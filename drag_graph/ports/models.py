@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from drag_graph.identity import sha256_of
 from drag_graph.model import Line, Query, Source, Stage, TeacherCall
 from drag_graph.ports.replies import Reply
 from drag_graph.ports.vectors import Vectors
@@ -113,13 +114,21 @@ SECTION_GAP = "\n\n"
 class Layout:
     """How a prompt is laid out: our `sections` or `plain` facts, with or without the options, the best line first or last.
 
-    `brief` asks for a few words in answer to an open question.
+    `brief` asks for a few words in answer to an open question. `quoted` puts the lines between marks (`fence`) and says so:
+    for lines of documents, which may give orders.
     """
 
     style: Literal["sections", "plain"] = "sections"
     lists_options: bool = True
     best_last: bool = False
     brief: bool = False
+    quoted: bool = False
+
+
+def fence(text: str) -> str:
+    """Return a text between two marks that it cannot have: they are made of its hash, so nobody can write them into it."""
+    mark = f"passages-{sha256_of(text)[:16]}"
+    return f"<{mark}>\n{text}\n</{mark}>"
 
 
 PLAIN = Layout(style="plain", lists_options=False)

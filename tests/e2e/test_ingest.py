@@ -106,7 +106,7 @@ def test_what_cannot_be_read_is_named_and_the_others_go_on(cli, tmp_path, folder
     assert errors == {
         "scan.pdf": "its pages have no text: it is scanned, and wants OCR first",
         "locked.pdf": "it is encrypted",
-        "broken.docx": "it is broken: BadZipFile",
+        "broken.docx": "it is broken, or not what its ending says (BadZipFile)",
     }
     assert done.json["totals"]["added"] == 6
     (folder / "broken.docx").unlink()

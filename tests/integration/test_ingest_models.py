@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from drag_graph.ask.prompt import QUOTED
 from drag_graph.bootstrap import open_session
 from drag_graph.documents.files import files_in
 from drag_graph.errors import BudgetReached, Interrupted
@@ -169,6 +170,21 @@ def test_what_is_private_stays_here(tmp_path, folder, server, away):
     assert told.usage.notes == ["chunk 0 was read by the rules: privacy: it holds something of type PERSON"]
     assert any(PERSON in triple.subject for triple in found["told.txt"].triples), "here it is read as it is"
     assert {call.model for call in found["told.txt"].calls} == {"patterns/2"}
+
+
+def test_a_student_is_shown_lines_of_documents_between_marks(tmp_path, folder, server):
+    (folder / "tides.txt").write_text(f"{TIDES}\n\n{ORDER}")
+    ingested(tmp_path, folder, server, model="patterns")
+    given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
+    with open_session(Settings(**given, student_base_url=server.url, privacy="off"), asks=True) as session:
+        asked = session.asker().ask_text("What causes the tides of the oceans?")
+    assert {line.text for line in asked.answer.lines} & {TIDES, ORDER}
+    prompt = json.dumps([request.body["messages"] for request in server.requests])
+    assert QUOTED in prompt
+    for line in asked.answer.lines:
+        before, after = prompt.split(json.dumps(line.text)[1:-1], 1)
+        mark = before.rsplit("<passages-", 1)[1][:16]
+        assert f"</passages-{mark}>" in after
 
 
 def test_a_student_that_is_away_sees_no_private_line_of_a_document(tmp_path, folder, server, away):
