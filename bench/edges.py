@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property, partial
+from itertools import chain, cycle
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ from drag_graph.edge.local import verdict_on
 from drag_graph.edge.release import Release
 from drag_graph.edge.serve import EdgeService, Knowledge
 from drag_graph.edge.traffic import Traffic, TrafficRow
+from drag_graph.errors import ReplyError
 from drag_graph.evaluation.baselines import by_bm25, by_cosine
 from drag_graph.evaluation.metrics import token_f1
 from drag_graph.evaluation.statistics import paired_difference, wilson
@@ -46,8 +48,9 @@ from drag_graph.settings import Settings, load_settings
 
 SHOWN = 10
 """Lines in which the documents of an answer are looked for."""
-ASKED = ((2, 3), (1, 3), (4, 100))
-"""How many edges (k) of how many summaries (m) are asked: by default, as in the paper, and all that may know something."""
+ASKED = ((4, 10), (1, 3), (2, 3), (4, 100))
+"""How many edges (k) of how many summaries (m) are asked: by default, as in the paper, in between, and all of them."""
+AGREEMENTS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 Systems = dict[str, Callable[[Question], Collection[str]]]
 """What finds documents for a question, by name."""
 
@@ -78,8 +81,10 @@ class Bench:
         return store.model_copy(update=self.asking)
 
     @contextmanager
-    def cloud(self, asked_edges: int, student: str = "nearest", summaries: int = 3) -> Iterator[CloudClient]:
-        """Lend a connection to a cloud that all edges serve; its traffic is that of an edge that knows nothing."""
+    def cloud(
+        self, asked_edges: int = ASKED[0][0], student: str = "nearest", summaries: int = ASKED[0][1]
+    ) -> Iterator[dict[str, CloudClient]]:
+        """Lend each edge's connection to a cloud that all edges serve, and that of "asks", an edge that knows nothing."""
         with tempfile.TemporaryDirectory() as place, ExitStack() as opened:
             settings = load_settings({"store": f"{place}/cloud.lbug", "embedder": self.args.embedder, "privacy": "off"})
             settings = self.of(settings).model_copy(
@@ -99,10 +104,28 @@ class Bench:
             while len({edge.name for edge in session.store.registry.edges() if edge.summaries}) < wanted:
                 time.sleep(0.5)
             traffic = Traffic(Path(place, "asks.traffic"))
-            yield opened.enter_context(CloudClient(address, "asks", tokens["asks"], check=_unchecked, traffic=traffic))
+            connect = partial(CloudClient, address, check=_unchecked, traffic=traffic)
+            yield {name: opened.enter_context(connect(name, token)) for name, token in tokens.items()}
             stop.set()
             for thread in threads:
                 thread.join(60)
+
+    @contextmanager
+    def asking_at(self, settings: Settings) -> Iterator[Callable[[Question], tuple[str, float]]]:
+        """Lend what answers as an edge does: its best answer, and how far the answers agree; -1 where it is not sure anyway."""
+        chosen = self.of(settings).model_copy(update={"student": self.args.student})
+        with open_session(chosen, create=False, read_only=True) as session:
+            asker = session.asker(keep=False)
+
+            def local(one: Question) -> tuple[str, float]:
+                try:
+                    answers = asker.several(make_query(one.text), chosen.candidates)
+                except ReplyError:
+                    return "", -1.0
+                verdict = verdict_on(answers, session.embedder, 0.0)
+                return answers[verdict.best].answer.text, verdict.agreement if verdict.is_sure else -1.0
+
+            yield local
 
     def _serve(self, address: str, name: str, token: str, stop: threading.Event) -> None:
         settings, traffic = self.of(self.edges[name]), Traffic(self.traffic_of(name))
@@ -139,7 +162,7 @@ class Bench:
 
 
 def measure_hits(bench: Bench, asked: Sequence[Question]) -> None:
-    """Print how often one of the best m summaries is one of an edge that the question is for."""
+    """Print how often one of the best m summaries is one of an edge that the question is for, and how many edges are asked."""
     owners = [(name, text) for name in bench.edges for text in bench.summaries(name).values()]
     embedder = make_embedder(load_settings({"embedder": bench.args.cloud_embedder or bench.args.embedder}))
     vectors = np.concatenate([embedder.embed(some) for some in pages([text for _, text in owners], 256)])
@@ -147,15 +170,17 @@ def measure_hits(bench: Bench, asked: Sequence[Question]) -> None:
     print(f"summaries by edge: {held}; {sum(len(text.encode()) for _, text in owners)} bytes")
     chance = np.mean([len(bench.holders(one)) / len(bench.edges) for one in asked])
     print(f"a question is for {chance:.2f} of the edges in the mean")
-    print("| questions | n | m = 1 | m = 2 | m = 3 |\n|---|---|---|---|---|")
-    best = {}
+    k, m = ASKED[0]
+    print(f"| questions | n | m = 1 | m = 2 | m = 3 | edges asked, k = {k}, m = {m} |\n|---|---|---|---|---|---|")
+    best, number = {}, {}
     for one in asked:
-        order = np.argsort(-(vectors @ embedder.embed([one.text])[0]), kind="stable")[:3]
-        best[one.id] = [owners[place][0] in bench.holders(one) for place in order]
+        order = [owners[place][0] for place in np.argsort(-(vectors @ embedder.embed([one.text])[0]), kind="stable")[:m]]
+        best[one.id] = [name in bench.holders(one) for name in order[:3]]
+        number[one.id] = min(len(set(order)), k)
     for corpus in (*dict.fromkeys(one.corpus for one in asked), "all"):
         some = [one for one in asked if corpus in (one.corpus, "all")]
-        cells = [_share(sum(any(best[one.id][:m]) for one in some), len(some)) for m in (1, 2, 3)]
-        print(f"| {corpus} | {len(some)} | {' | '.join(cells)} |")
+        cells = [_share(sum(any(best[one.id][:few]) for one in some), len(some)) for few in (1, 2, 3)]
+        print(f"| {corpus} | {len(some)} | {' | '.join(cells)} | {np.mean([number[one.id] for one in some]):.1f} |")
 
 
 def measure_recall(bench: Bench, asked: Sequence[Question]) -> None:
@@ -164,8 +189,8 @@ def measure_recall(bench: Bench, asked: Sequence[Question]) -> None:
     print(f"| {len(asked)} questions | evidence recall@{SHOWN} | the first less it |\n|---|---|---|")
     first: list[float] = []
     for edges, best in ASKED:
-        with bench.cloud(edges, summaries=best) as client:
-            values = [recall(one.gold, _documents(client, one.text)) for one in asked]
+        with bench.cloud(edges, summaries=best) as clients:
+            values = [recall(one.gold, _documents(clients["asks"], one.text)) for one in asked]
         first = first or values
         _told(f"edges and cloud, k = {edges}, m = {best}", values, first)
     for name, find in _systems(bench).items():
@@ -195,43 +220,60 @@ def _systems(bench: Bench) -> Systems:
 
 
 def measure_gate(bench: Bench, asked: Sequence[Question]) -> None:
-    """Print how often the cloud is asked about questions within and out of an edge's domain, by student and agreement."""
+    """Print how often the cloud is asked about questions within and out of an edge's domain, by agreement."""
     agreements: dict[bool, list[float]] = {True: [], False: []}
-    rng = np.random.default_rng(SEED)
-    for name, settings in bench.edges.items():
-        chosen = bench.of(settings).model_copy(update={"student": bench.args.student})
-        with open_session(chosen, create=False, read_only=True) as session:
-            asker = session.asker(keep=False)
-            outside = [one for one in asked if name not in bench.holders(one)]
-            inside = [one for one in asked if name in bench.holders(one)]
-            some = rng.choice(len(outside), min(len(inside), len(outside)), replace=False)
-            for one in (*inside, *(outside[place] for place in some)):
-                answers = asker.several(make_query(one.text), settings.candidates)
-                verdict = verdict_on(answers, session.embedder, 0.0)
-                agreements[name in bench.holders(one)].append(verdict.agreement if verdict.is_sure else -1.0)
+    rng, began = np.random.default_rng(SEED), time.monotonic()
+    for number, (name, settings) in enumerate(bench.edges.items(), 1):
+        inside, outside = ([one for one in asked if (name in bench.holders(one)) is side] for side in (True, False))
+        some = rng.choice(len(outside), min(len(inside), len(outside)), replace=False)
+        with bench.asking_at(settings) as local:
+            for one in chain(*zip(inside, (outside[place] for place in some), strict=False)):
+                if time.monotonic() - began < bench.args.seconds * number / len(bench.edges):
+                    agreements[one in inside].append(local(one)[1])
+    print(f"{len(agreements[True])} questions within, {len(agreements[False])} out of the domains")
     print("| agreement | asks the cloud within its domain | out of it |\n|---|---|---|")
-    for threshold in (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95):
+    for threshold in AGREEMENTS:
         shares = [_share(sum(one < threshold for one in agreements[side]), len(agreements[side])) for side in (True, False)]
         print(f"| {threshold:.2f} | {shares[0]} | {shares[1]} |")
 
 
 def measure_answers(bench: Bench, asked: Sequence[Question]) -> None:
-    """Print how often answers match, of the student alone, of one graph of all, and of the cloud with so many edges."""
+    """Print how often answers match: always an edge's own, always the cloud's, and what the gate chooses of them.
+
+    The edges ask in turn, and the cloud asks the others. KEPT has what was said.
+    """
     asked = [one for one in asked if one.answer]
-    said: dict[str, list[str]] = {}
-    for mode in ("none", bench.args.mode):
-        chosen = bench.of(bench.central).model_copy(update={"student": bench.args.student, "mode": mode})
-        with open_session(chosen, create=False, read_only=True) as session:
-            asker = session.asker(keep=False)
-            said[f"one graph, lines: {mode}"] = [asker.ask(make_query(one.text)).answer.text for one in asked]
-    with bench.cloud(2, bench.args.student) as client:
-        said["edges and cloud, k = 2"] = [client.ask(one.text).answer for one in asked]
-    print(f"| {len(asked)} questions | exact | contains | F1 |\n|---|---|---|---|")
-    for name, texts in said.items():
-        exact = sum(plain_answer(text) == plain_answer(one.answer) for text, one in zip(texts, asked, strict=True))
-        has = sum(plain_answer(one.answer) in plain_answer(text) for text, one in zip(texts, asked, strict=True))
-        f1 = [token_f1(text, [one.answer]) for text, one in zip(texts, asked, strict=True)]
-        print(f"| {name} | {_share(exact, len(asked))} | {_share(has, len(asked))} | {_mean(f1, [0.0] * len(f1))} |")
+    kept, began, said = bench.args.folder / f"answers-{Path(bench.args.student).stem}.jsonl", time.monotonic(), []
+    with bench.cloud(student=bench.args.student) as clients, kept.open("w", encoding="utf-8") as file, ExitStack() as opened:
+        local = {name: opened.enter_context(bench.asking_at(settings)) for name, settings in bench.edges.items()}
+        for one, name in zip(asked, cycle(bench.edges), strict=False):
+            if time.monotonic() - began > bench.args.seconds:
+                break
+            own, agreement = local[name](one)
+            reply = clients[name].ask(one.text)
+            there = reply.answer if reply.answer.strip() and reply.lines else own
+            here = name in bench.holders(one)
+            said.append({"gold": one.answer, "local": own, "cloud": there, "agreement": agreement, "held": here})
+            print(json.dumps({"question": one.text, "edge": name, **said[-1]}, ensure_ascii=False), file=file, flush=True)
+    print(f"{len(said)} questions, {sum(one['held'] for one in said)} of them with a document at the edge that asks")
+    print("| | asks the cloud | exact | contains | F1 | contains, less always local |\n|---|---|---|---|---|---|")
+    always = [one["local"] for one in said]
+    ways = {"always local": (0.0, always), "always the cloud": (1.0, [one["cloud"] for one in said])}
+    for threshold in AGREEMENTS:
+        chosen = [one["cloud"] if one["agreement"] < threshold else one["local"] for one in said]
+        ways[f"gate, agreement {threshold:.2f}"] = (np.mean([one["agreement"] < threshold for one in said]), chosen)
+    golds = [one["gold"] for one in said]
+    for way, (share, texts) in ways.items():
+        f1 = [token_f1(text, [gold]) for text, gold in zip(texts, golds, strict=True)]
+        cells = [_share(sum(_has(texts, golds, whole=whole)), len(said)) for whole in (True, False)]
+        more = _mean(_has(texts, golds), _has(always, golds))
+        print(f"| {way} | {100 * share:.0f} | {' | '.join(cells)} | {_mean(f1, [0.0] * len(f1))} | {more} |")
+
+
+def _has(texts: Sequence[str], golds: Sequence[str], *, whole: bool = False) -> list[bool]:
+    """Return which texts are, or else contain, the right answer, by plain words."""
+    pairs = [(plain_answer(text), plain_answer(gold)) for text, gold in zip(texts, golds, strict=True)]
+    return [text == gold if whole else gold in text for text, gold in pairs]
 
 
 def _told(name: str, values: Sequence[float], first: Sequence[float]) -> None:
@@ -308,6 +350,7 @@ def main() -> None:
     parser.add_argument("--privacy", choices=("off", "standard", "strict"), default="off")
     parser.add_argument("--student", default="nearest")
     parser.add_argument("--questions", type=int, default=60, help="Of each corpus, at most.")
+    parser.add_argument("--seconds", type=float, default=36000.0, help="Of gate and answers: no further question after these.")
     parser.add_argument("--half", choices=("dev", "test", "all"), default="all")
     args = parser.parse_args()
     with ExitStack() as opened:

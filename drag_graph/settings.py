@@ -176,8 +176,8 @@ class Settings(BaseSettings):
     never_leave: tuple[str, ...] = Field((), description="Sources of which nothing leaves: ids, names, globs of names.")
 
     # A cloud
-    asked_summaries: PositiveInt = Field(3, description="The best summaries that say whom to ask (m).")
-    asked_edges: PositiveInt = Field(2, description="Edges that are asked (k).")
+    asked_summaries: PositiveInt = Field(10, description="The best summaries that say whom to ask (m).")
+    asked_edges: PositiveInt = Field(4, description="Edges that are asked at most (k).")
     asked_seconds: Annotated[float, Field(gt=0, le=600)] = Field(10.0, description="Seconds that edges have to answer.")
 
     # Communities

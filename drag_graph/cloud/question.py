@@ -155,7 +155,7 @@ class CloudAsker:
             selection.lines,
             count_tokens=self._student.count_tokens,
             context_window=self._student.context_window,
-            layout=replace(self._student.layout, best_last=self._settings.line_order == "best-last"),
+            layout=replace(self._student.layout, best_last=self._settings.line_order == "best-last", quoted=True),
         )
         return assembly.prompt
 

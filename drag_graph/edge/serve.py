@@ -170,5 +170,7 @@ class EdgeService:
 def _without_texts(reply: EdgeReply | EdgeOrigins) -> EdgeReply | EdgeOrigins:
     """Return a reply of which the privacy gate lets nothing out."""
     if isinstance(reply, EdgeOrigins):
-        return EdgeOrigins(lines=tuple(EdgeReply(withheld=len(one.passages), problem=KEPT) for one in reply.lines))
+        return EdgeOrigins(
+            lines=tuple(EdgeReply(withheld=len(one.passages) + one.withheld, problem=KEPT) for one in reply.lines)
+        )
     return EdgeReply(withheld=len(reply.passages) + reply.withheld, problem="its privacy gate let nothing out")

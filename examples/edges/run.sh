@@ -10,13 +10,17 @@ folder=${DEMO:-demo-edges}
 edges=(bakery harbour observatory orchard)
 asking=bakery
 
-export DRAG_GRAPH_EMBEDDER=lexical DRAG_GRAPH_STUDENT=nearest
-export DRAG_GRAPH_PRIVACY=off # these documents are made up; without this line, the extra `privacy` is needed
+settings='embedder = "lexical"
+student = "nearest"
+privacy = "off" # these documents are made up; without this line, the extra `privacy` is needed'
 umask 077 # tokens pass through files
 command -v drag-graph >/dev/null || { echo "drag-graph is not on the path" >&2; exit 2; }
 [ ! -e "$folder" ] || [ -e "$folder/cloud.out" ] || { echo "$folder is there, and not from this script: set DEMO to another" >&2; exit 2; }
 rm -rf "$folder"
-mkdir -p "$folder/cloud"
+for name in cloud "${edges[@]}"; do
+  mkdir -p "$folder/$name"
+  echo "$settings" >"$folder/$name/drag-graph.toml"
+done
 folder=$(cd "$folder" && pwd)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 
@@ -51,7 +55,6 @@ read_in() { # NAME: the documents of an edge become a graph, and parts of it are
 }
 
 for edge in "${edges[@]}"; do
-  mkdir "$folder/$edge"
   read_in "$edge" >"$folder/$edge.ingest" &
   readers+=($!)
 done

@@ -23,7 +23,7 @@ from drag_graph.edge.release import GONE, KEPT, NO_PASSAGES, Release
 from drag_graph.edge.serve import EdgeService, Knowledge
 from drag_graph.edge.traffic import Traffic
 from drag_graph.embedders.lexical import LexicalEmbedder
-from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError
+from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError, Withheld
 from drag_graph.log import fields_of
 from drag_graph.model import Aggregation
 from drag_graph.ports import wire
@@ -257,6 +257,27 @@ def test_an_audit_goes_on_at_the_edge_that_released_the_line(cloud, folder, monk
         assert {one.problem for one in audited(asker, answer).values()} == {NO_PASSAGES}
     cloud.board.forget(cloud.store.registry.edges()[0].id)
     assert {one.problem for one in audited(asker, answer).values()} == {AWAY}
+
+
+def test_an_audit_of_which_the_gate_lets_nothing_out_counts_all_that_stays(cloud, folder):
+    alps = folder(release="passages")
+    work = wire.EdgeWork(id="w", seconds=5.0, lines=(wire.LineRef(source_id="d", kind="evidence", ref="e"),))
+    sent = []
+
+    class Client:
+        def reply(self, _id, reply):
+            sent.append(reply)
+            if len(sent) == 1:
+                raise Withheld("privacy: a finding")
+            return True
+
+    passage = wire.ReleasedPassage(kind="evidence", ref="e", source_id="d", text=FLOWS)
+    service = alps.service()
+    service._client = Client()
+    service._reply_to = lambda _work: wire.EdgeOrigins(lines=(wire.EdgeReply(passages=(passage,), withheld=2),))
+    service._answer(work)
+    (line,) = sent[1].lines
+    assert (line.passages, line.withheld, line.problem) == ((), 3, KEPT)
 
 
 def test_what_is_behind_a_line_is_generalised_first(cloud, folder):
