@@ -1,6 +1,7 @@
 """The root command, and how errors end: one sentence, a next step, the right exit code."""
 
 import errno
+import functools
 import io
 import os
 import sys
@@ -88,14 +89,20 @@ def main() -> None:
         code = _output_failed(error)
     finally:
         if not debug:
-            sys.excepthook = _explain_fault  # typer sets one of its own when an error passes it
+            sys.excepthook = _explain_fault  # at the end, as Ray sets one of its own when it is loaded
     sys.exit(code)
+
+
+@functools.cache
+def _command() -> Any:
+    """Return the command that `app` describes: called itself, Typer makes it anew, which takes 30 ms."""
+    return typer.main.get_command(app)
 
 
 def _run(*, debug: bool) -> int:
     """Run the command and return its exit code; what it raises on purpose is said in a sentence."""
     try:
-        code = app(standalone_mode=False, prog_name="drag-graph")
+        code = _command()(standalone_mode=False, prog_name="drag-graph")
     except (typer.Abort, KeyboardInterrupt):
         code = EXIT_INTERRUPTED
     except UsageProblem as error:
