@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -80,8 +81,10 @@ def test_so_it_is_with_the_matrix_products_of_other_processors(kernels):
         "print(all(this.bits_alone_and_among_others(this.LocalEmbedder().encode_texts, rounds=6, texts=20)))"
     )
     environment = {**os.environ, "OPENBLAS_CORETYPE": kernels}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout.strip() == "True"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    if done.returncode == -signal.SIGILL:
+        pytest.skip(f"this processor has not all instructions of {kernels}")
+    assert done.stdout.strip() == "True", done.stderr
 
 
 def test_the_vectors_are_those_of_sentence_transformers(minilm):
