@@ -125,23 +125,27 @@ def add(settings: "Settings", name: EdgeName, json: options.Json = False) -> Non
 @edges_app.command()
 @options.with_settings(*options.STORE)
 def remove(settings: "Settings", name: EdgeName, json: options.Json = False) -> None:
-    """Withdraw an edge: its token and its summaries are gone at once.
+    """Withdraw an edge: its token and its summaries are gone at once, also from an embedded store's file.
 
     \b
     Example:
       drag-graph cloud edges remove ward-7
     """
-    from drag_graph.cloud.edges import remove_edge
+    from drag_graph.cloud.edges import left_on_disk, remove_edge
     from drag_graph.ports.wire import check_name
 
     from . import render
 
+    def alone(store: "GraphStore") -> str:
+        remove_edge(store, name)
+        return left_on_disk(store)
+
     check_name(name)
-    _with_cloud(settings, lambda operator: operator.remove(name), lambda store: remove_edge(store, name))
+    left = _with_cloud(settings, lambda operator: operator.remove(name), alone)
     if json:
-        render.document({"name": name, "removed": True})
+        render.document({"name": name, "removed": True, "store": left})
     else:
-        render.write(f"Removed {name}, with its summaries.\n")
+        render.write(f"Removed {name}, with its summaries. The store: {left}.\n")
 
 
 def _with_cloud(

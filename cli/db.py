@@ -331,14 +331,10 @@ def _erase_originals(settings: "Settings", scopes: "Sequence[Scope]") -> dict[st
 
 
 def _compact(graph: "GraphStore", *, wanted: bool) -> str:
-    """Write an embedded store's file anew without what was deleted; return what is left on disk, in words."""
-    compact = getattr(graph, "compact", None)
-    if compact is None:
-        return "the server's files and transaction logs keep the text until they are written over; see docs/graph.md"
-    if not wanted:
-        return "its file keeps what was deleted"
-    compact()
-    return "written anew without the text"
+    """Compact where it is wanted; return what is left on disk, in words."""
+    from drag_graph.manage.erase import compact
+
+    return "its file keeps what was deleted" if hasattr(graph, "compact") and not wanted else compact(graph)
 
 
 def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "ErasureFilter | None"]:

@@ -15,6 +15,7 @@ from drag_graph.documents.run import Ingester, documents_gone
 from drag_graph.errors import ConfigurationError
 from drag_graph.extractors.phrases import PhraseReader
 from drag_graph.factories import embedder_is_here, make_pricing, teacher_is_here
+from drag_graph.manage.erase import compact
 from drag_graph.paging import pages
 from drag_graph.ports.models import Teacher
 from drag_graph.ports.runs import start_run
@@ -102,6 +103,5 @@ def _erase(session: Session, ids: Sequence[str], *, compacts: bool) -> None:
         session.ledger.erase(ids, session.settings.namespace)
     for some in pages(ids, ERASED_AT_ONCE):
         session.store.erase(some)
-    compact = getattr(session.store, "compact", None)
-    if compact is not None and compacts:
-        compact()
+    if compacts:
+        compact(session.store)

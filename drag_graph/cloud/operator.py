@@ -7,6 +7,8 @@ from typing import Any
 from drag_graph.errors import CloudRefused, ConfigurationError
 
 PATIENCE = 30.0
+WRITING_PATIENCE = 600.0
+"""Seconds: a large file is written anew."""
 
 
 class Operator:
@@ -25,15 +27,15 @@ class Operator:
         """Register an edge; return its token."""
         return str(self._ask("POST", f"/v1/edges/{name}")["token"])
 
-    def remove(self, name: str) -> None:
-        """Withdraw an edge."""
-        self._ask("DELETE", f"/v1/edges/{name}")
+    def remove(self, name: str) -> str:
+        """Withdraw an edge; return what is left of its summaries on disk, in words."""
+        return str(self._ask("DELETE", f"/v1/edges/{name}", WRITING_PATIENCE)["store"])
 
-    def _ask(self, method: str, path: str) -> Any:
+    def _ask(self, method: str, path: str, patience: float = PATIENCE) -> Any:
         import httpx
 
         headers = {"Authorization": f"Bearer {self._token}"}
-        with httpx.Client(base_url=self._address, headers=headers, timeout=PATIENCE, trust_env=False) as client:
+        with httpx.Client(base_url=self._address, headers=headers, timeout=patience, trust_env=False) as client:
             reply = client.request(method, path)
         said = reply.json()
         if reply.status_code == 409:  # noqa: PLR2004 - what an error on purpose is sent as

@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect
 from drag_graph import log
 from drag_graph.cloud.audit import origins
 from drag_graph.cloud.board import EdgeTask, WorkBoard
-from drag_graph.cloud.edges import add_edge, remove_edge
+from drag_graph.cloud.edges import add_edge, left_on_disk, remove_edge
 from drag_graph.cloud.question import CloudAsker
 from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.ports import wire
@@ -180,10 +180,10 @@ def operator_app(cloud: Cloud, token: str) -> FastAPI:
         return {"token": await asyncio.to_thread(add_edge, cloud.store, name)}
 
     @app.delete("/v1/edges/{name}", dependencies=only_operator)
-    async def remove(name: str) -> wire.Taken:
+    async def remove(name: str) -> dict[str, str]:
         await asyncio.to_thread(remove_edge, cloud.store, name)
         cloud.board.forget(edge_id(cloud.store.namespace, name))
-        return wire.Taken()
+        return {"store": await asyncio.to_thread(left_on_disk, cloud.store)}
 
     return app
 

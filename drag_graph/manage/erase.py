@@ -230,6 +230,18 @@ def _aggregation_without(subgraph: Subgraph, call_ids: Collection[str], triple_i
     return made.model_copy(update={"statements": kept})
 
 
+def compact(store: GraphStore) -> str:
+    """Write an embedded store's file anew without what was deleted; return what is left on disk, in words.
+
+    Raises StoreLocked where somebody goes on reading, StoreUnavailable where there is no room for a second file.
+    """
+    write_anew = getattr(store, "compact", None)
+    if write_anew is None:
+        return "the server's files and transaction logs keep the text until they are written over; see docs/graph.md"
+    write_anew()
+    return "written anew without the text"
+
+
 def ids_gone(before: Subgraph, after: Subgraph | None) -> frozenset[str]:
     """Return the ids of evidence, triples and simple edges that an answer may have been shown and that are not left."""
     left = {item.id for part in (after.evidence, after.triples) for item in part} if after else set()

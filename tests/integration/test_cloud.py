@@ -18,6 +18,7 @@ from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import ConfigurationError
 from drag_graph.ports import wire
 from drag_graph.settings import Settings
+from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.students.nearest import NearestStudent
 from drag_graph.testing.dict_store import DictStore
 
@@ -65,12 +66,16 @@ def operator_file(tmp_path_factory):
     return tmp_path_factory.mktemp("cloud") / "cloud.operator"
 
 
-@pytest.fixture(scope="module")
-def cloud():
+def cloud_of(store):
     settings = Settings(embedder="lexical", asked_summaries=3, asked_edges=2, asked_seconds=30.0)
-    store, embedder, board = DictStore(), LexicalEmbedder(), WorkBoard()
+    embedder, board = LexicalEmbedder(), WorkBoard()
     store.migrate()
     return Cloud(store, embedder, CloudAsker(settings, store.registry, embedder, NearestStudent(embedder), board), board)
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    return cloud_of(DictStore())
 
 
 @pytest.fixture(scope="module")
@@ -372,6 +377,25 @@ def test_a_withdrawn_edge_is_gone_at_once(store, edge, operator_file):
     assert asker.ask().asked == ()
     with pytest.raises(ConfigurationError, match="no edge 'alps'"):
         operator.remove("alps")
+
+
+def test_what_a_withdrawn_edge_told_is_in_no_file(tmp_path):
+    def bytes_of_all():
+        return b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+
+    with LadybugStore(tmp_path / "cloud.lbug") as store, contextlib.ExitStack() as opened:
+        served_at = opened.enter_context(served(cloud_of(store), ServiceAddress("127.0.0.1", 0), tmp_path / "cloud.operator"))
+        edges = {name: Edge(served_at, name, add_edge(store, name)) for name in ("alps", "bakery", "asker")}
+        for one in edges.values():
+            opened.enter_context(one.client)
+        edges["alps"].tell({"a": "Zerzura lies behind the glaciers."})
+        edges["bakery"].tell({"b": BREAD})
+        assert b"Zerzura" in bytes_of_all()
+        operator = running_cloud(tmp_path / "cloud.operator")
+        assert operator.remove("alps") == "written anew without the text"
+        assert b"Zerzura" not in bytes_of_all()
+        assert b"yeast" in bytes_of_all()
+        assert [one.edge for one in edges["asker"].ask("How is dough baked?").missing] == ["bakery"], "the others are asked"
 
 
 def test_the_operators_service_takes_its_token(store, address, operator_file, tmp_path):
