@@ -1,7 +1,8 @@
-// what: the edge of an id
-// parameters: namespace, id
-// returns: at most one row: id, name, token_sha256, created_at, seen_at, refused, summaries (how many)
-MATCH (e:Edge {id: $id})
+// what: edges by their ids
+// parameters: namespace, ids
+// returns: one row an edge that is there: id, name, token_sha256, created_at, seen_at, refused, summaries (how many)
+UNWIND $ids AS id
+MATCH (e:Edge {id: id})
 WHERE e.namespace = $namespace
 OPTIONAL MATCH (e)-[:HAS_SUMMARY]->(s:Summary)
 RETURN

@@ -25,7 +25,7 @@ class LadybugRegistry(SharedRegistry):
         self._kept: VectorIndex | None = None
 
     def _lock(self, session: Transaction, edge_id: str) -> bool:
-        return bool(session.run("read_edge", namespace=self._namespace, id=edge_id))  # one transaction writes at a time
+        return bool(session.run("read_edges", namespace=self._namespace, ids=[edge_id]))  # one transaction writes at a time
 
     @staticmethod
     def _sent_vector(vector: Sequence[float]) -> bytes:

@@ -27,10 +27,7 @@ class SharedRegistry(ABC):
         """Let nobody else write to an edge until the transaction ends; False where there is none."""
 
     def edges(self, edge_ids: Collection[str] | None = None) -> list[RegisteredEdge]:
-        if edge_ids is None:
-            found = self._read("list_edges")
-        else:
-            found = [row for id_ in sorted(set(edge_ids)) for row in self._read("read_edge", id=id_)]
+        found = self._read("list_edges") if edge_ids is None else self._read("read_edges", ids=sorted(set(edge_ids)))
         return sorted((RegisteredEdge(**row) for row in found), key=lambda edge: edge.name)
 
     def register(self, edge: RegisteredEdge) -> bool:
@@ -82,16 +79,21 @@ class SharedRegistry(ABC):
             session.changed_vectors = [row["id"] for row in rows]
             if not self._lock(session, edge_id):
                 return False
-            # A MERGE would look through all summaries of the embedded engine.
-            there = {row["key"] for row in self._hashes(session, edge_id)}
-            fresh, known = [row for row in rows if row["key"] not in there], [row for row in rows if row["key"] in there]
-            for some in pages(fresh, self.rows_at_once):
-                session.run("save_summaries", namespace=self._namespace, edge_id=edge_id, rows=some)
-            for some in pages(known, self.rows_at_once):
-                session.run("replace_summaries", namespace=self._namespace, rows=some)
+            for some in pages(rows, self.rows_at_once):
+                self._write(session, edge_id, some)
             return True
 
         return self._access.in_writing(work)
+
+    def _write(self, session: Transaction, edge_id: str, rows: Sequence[Row]) -> None:
+        # A MERGE would look through all summaries of the embedded engine.
+        ids = [row["id"] for row in rows]
+        there = {row["id"] for row in session.run("known_summaries", namespace=self._namespace, ids=ids)}
+        fresh, known = [row for row in rows if row["id"] not in there], [row for row in rows if row["id"] in there]
+        if fresh:
+            session.run("save_summaries", namespace=self._namespace, edge_id=edge_id, rows=fresh)
+        if known:
+            session.run("replace_summaries", namespace=self._namespace, rows=known)
 
     def _row(self, edge_id: str, item: SharedSummary) -> Row:
         return {
