@@ -58,6 +58,8 @@ _USER = Pattern(
     r"(?P<code>@?[\p{L}\p{N}][\p{L}\p{N}._-]{2,}[\p{L}\p{N}])"
 )
 _QUOTED_USER = Pattern(r"(?i:\b(?:login|log-in|user ?name|user)\b[^\n]{0,60}?\bwas)\s+[\"'“‘](?P<code>[^\s\"'”’]{3,})[\"'”’]")
+_AFTER_USER = Pattern(r"\s?/\s?(?P<code>[^\s\"'”’»,;/]{3,}[^\s\"'”’»,;/.)?!])")
+"""A password as it is written behind a user name: jane_77 / s3cret."""
 _HANDLE = Pattern(r"(?<![\w@.])@(?P<code>[A-Za-z][A-Za-z0-9_.]{2,30}[A-Za-z0-9_])\b")
 _NOT_A_USER = Pattern(
     r"(?i)^(?:the|a|an|not|in|on|at|and|or|asked|required|prompted|able|interface|input|experience|authentication|then|that|this|used|allowed|known|given|defined|always|never|only|also|called)$"
@@ -96,6 +98,9 @@ def _users(text: str) -> Iterator[Span]:
     for match in _USER.finditer(text):
         if not _NOT_A_USER.match(match["code"]):
             yield Span(match.start("code"), match.end("code"), "USER_NAME", "label")
+            after = _AFTER_USER.match(text, match.end("code"))
+            if after and _SECRET_LOOKS.search(after["code"]):
+                yield Span(after.start("code"), after.end("code"), "PASSWORD", "label")
     for match in _QUOTED_USER.finditer(text):
         yield Span(match.start("code"), match.end("code"), "USER_NAME", "label")
     for match in _HANDLE.finditer(text):

@@ -34,6 +34,7 @@ def _entry(line: int, admission: Admission, *, why: bool) -> dict[str, Any]:
     return {
         "line": line,
         "id": asked.id if asked else None,
+        "input_id": given.input_id,
         "original": given.text,
         "outgoing": asked.text if asked else "",
         "options": list(given.options),

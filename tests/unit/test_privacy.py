@@ -70,6 +70,7 @@ PRIVATE = [
     ("Write to o.kvisle (at) fjordpost (dot) example. Which process?", ("EMAIL", "o.kvisle (at) fjordpost (dot) example")),
     ("Mail oddvar dot kvisle at fjordpost dot com. Which process?", ("EMAIL", "oddvar dot kvisle at fjordpost dot com")),
     ("My user name okvisle_77 is old. Which process makes gametes?", ("USER_NAME", "okvisle_77")),
+    ("My login: okvisle_77 / fjord2ark. Which process makes gametes?", ("PASSWORD", "fjord2ark")),
 ]
 
 
