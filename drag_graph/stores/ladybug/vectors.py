@@ -77,8 +77,10 @@ class VectorIndex:
 
     def _nearest(self, unit: Vectors, cosines: Vectors, k: int, floor: float) -> list[tuple[str, float]]:
         # In a product the last digits of equal rows differ by their places: what may be among the k gets a cosine row by row.
-        least = max(floor, float(np.partition(cosines, -k)[-k])) if k < len(self.ids) else floor
-        places = np.flatnonzero(cosines >= least - ERROR)
+        places = np.flatnonzero(cosines >= floor - ERROR)
+        if len(places) > k:
+            near = cosines[places]
+            places = places[near >= np.partition(near, -k)[-k] - ERROR]
         exact = np.clip((self.vectors[places] * unit).sum(axis=1), -1.0, 1.0)
         pairs = [(self.ids[places[at]], float(exact[at])) for at in np.flatnonzero(exact >= floor)]
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
