@@ -63,8 +63,8 @@ def set_settings(path: Path, values: Mapping[str, Any]) -> None:
 def begin_edge(settings: Settings, given: Mapping[str, Any], token: str) -> None:
     """Make the working folder an edge, of the settings that are given, if the cloud knows it by this token.
 
-    Raises CloudRefused, and ConfigurationError; then nothing has changed. Raises CloudUnavailable where nobody answers; then
-    all is written.
+    Raises CloudRefused, and ConfigurationError; then nothing has changed but the count of traffic. Raises CloudUnavailable
+    where nobody answers; then all is written.
     """
     away: CloudUnavailable | None = None
     check_name(settings.edge_name)

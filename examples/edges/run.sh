@@ -74,3 +74,4 @@ for edge in "${edges[@]}"; do until_says "$folder/$edge.log" connected; done
 cp "$here/questions.jsonl" "$folder/$asking/"
 run "$asking" ask --file questions.jsonl | tee "$folder/answers"
 run "$asking" audit "$(awk '$2 == "cepheid" { print $1 }' "$folder/answers")"
+echo "The cloud and the edges end now. Their folders stay, with what they hold: $folder" >&2
