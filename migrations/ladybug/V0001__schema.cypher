@@ -34,7 +34,7 @@ CREATE NODE TABLE Answer (
 // A concept is one normal name; SAME_AS says that two are one thing, and `cluster` is what the standing SAME_AS relationships make
 // of it: the id of the concept that stands for all, or nothing while the concept waits for `link` (docs/adr/0015, 0023).
 CREATE NODE TABLE Concept (
-  id STRING PRIMARY KEY, namespace STRING, name STRING, embedding DOUBLE[], key STRING, cluster STRING, entities INT64,
+  id STRING PRIMARY KEY, namespace STRING, name STRING, embedding BLOB, key STRING, cluster STRING, entities INT64,
   revision INT64
 );
 
@@ -70,7 +70,7 @@ CREATE REL TABLE HAS_SUMMARY (FROM Edge TO Summary, namespace STRING);
 // Parts of the whole graph, and what they are about (docs/communities.md).
 CREATE NODE TABLE Community (
   id STRING PRIMARY KEY, namespace STRING, level INT64, name STRING, summary STRING, summariser STRING, member_hash STRING,
-  things INT64, edges INT64, sources INT64, embedding DOUBLE[]
+  things INT64, edges INT64, sources INT64, embedding BLOB
 );
 CREATE REL TABLE IN_COMMUNITY (FROM Entity TO Community, namespace STRING);
 

@@ -1,4 +1,4 @@
-// what: finds vectors that are all zeros (of evidence: empty) although what they are of has words
+// what: finds vectors that are all zeros (but for questions: empty) although what they are of has words
 // parameters: namespace
 // returns: one row a vector: id, label
 MATCH (n:Source)
@@ -15,12 +15,12 @@ RETURN n.id AS id, 'evidence' AS label
 UNION ALL
 MATCH (n:Concept)
 WHERE
-  n.namespace = $namespace AND size(n.embedding) > 0 AND all(x IN n.embedding WHERE x = 0.0)
+  n.namespace = $namespace AND octet_length(n.embedding) = 0
   AND n.name =~ '(?s).*[\\p{L}\\p{N}].*'
 RETURN n.id AS id, 'concept' AS label
 UNION ALL
 MATCH (n:Community)
 WHERE
-  n.namespace = $namespace AND size(n.embedding) > 0 AND all(x IN n.embedding WHERE x = 0.0)
+  n.namespace = $namespace AND octet_length(n.embedding) = 0
   AND n.summary =~ '(?s).*[\\p{L}\\p{N}].*'
 RETURN n.id AS id, 'summary' AS label

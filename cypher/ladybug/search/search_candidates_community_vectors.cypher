@@ -2,5 +2,5 @@
 // parameters: namespace
 // returns: one row a community that has a vector: id, embedding
 MATCH (c:Community)
-WHERE c.namespace = $namespace AND size(c.embedding) > 0
+WHERE c.namespace = $namespace AND octet_length(c.embedding) > 0
 RETURN c.id AS id, c.embedding AS embedding

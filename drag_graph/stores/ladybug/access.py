@@ -10,8 +10,10 @@ from typing import Self
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports.store import Migration
+from drag_graph.ports.vectors import Vector
 from drag_graph.stores.ladybug.engine import Engine, LadybugTransaction, open_engine
 from drag_graph.stores.ladybug.errors import FOREIGN_TABLES
+from drag_graph.stores.ladybug.vectors import vector_bytes, vector_of
 from drag_graph.stores.shared import migrate
 from drag_graph.stores.shared.transaction import Result
 
@@ -85,6 +87,14 @@ class LadybugAccess:
             if session.run("show_tables"):
                 raise StoreUnfit(f"{self.location} is a database of something else", hint="Name another file by --store.")
         return []
+
+    def sent_vector(self, vector: Vector) -> bytes:
+        """See `Access`: bytes, as the engine takes each number of a list for a value."""
+        return vector_bytes(vector)
+
+    def kept_vector(self, kept: bytes | None) -> Sequence[float] | None:
+        """See `Access`."""
+        return None if kept is None else vector_of(kept).tolist()
 
     def reading(self) -> AbstractContextManager[LadybugTransaction]:
         """Open a reading transaction (`Engine.reading`) once the schema is known to be this version's."""

@@ -16,7 +16,7 @@ class LadybugCommunities(SharedCommunities):
     # The engine handles the rows that a statement was first planned with again in every later call. But each call that joins
     # entities to communities takes longer the more there are, so they are few.
     rows_at_once = 256
-    vectors_at_once = 4
+    vectors_at_once = 32
 
     def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
         super().__init__(access)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from drag_graph.errors import StoreLocked
-from drag_graph.ports.vectors import Vector, Vectors
+from drag_graph.ports.vectors import Vectors
 from drag_graph.stores.ladybug.access import LadybugAccess
-from drag_graph.stores.ladybug.vectors import VectorIndex, vector_bytes
+from drag_graph.stores.ladybug.vectors import VectorIndex
 from drag_graph.stores.shared.concepts import SharedConcepts
 
 _linked: dict[tuple[str, str], str] = {}
@@ -21,8 +21,7 @@ class LadybugConcepts(SharedConcepts):
 
     # The engine handles the rows that a statement was first planned with again in every later call.
     rows_at_once = 32
-    vectors_at_once = 4
-    evidence_at_once = 32
+    vectors_at_once = 32
 
     def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
         super().__init__(access)
@@ -40,10 +39,6 @@ class LadybugConcepts(SharedConcepts):
             yield
         finally:
             del _linked[place]
-
-    @staticmethod
-    def sent_vector(vector: Vector) -> bytes:
-        return vector_bytes(vector)
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         return self._index("similar").nearest(vectors, k, floor=floor)

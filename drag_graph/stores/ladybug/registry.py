@@ -8,7 +8,7 @@ from drag_graph.paging import pages
 from drag_graph.ports.registry import SummaryHit
 from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.search import IDS_AT_ONCE, READ_BY_IDS
-from drag_graph.stores.ladybug.vectors import VectorIndex, vector_bytes
+from drag_graph.stores.ladybug.vectors import VectorIndex
 from drag_graph.stores.shared.registry import SharedRegistry, hit_of
 from drag_graph.stores.shared.transaction import Row, Transaction
 
@@ -26,10 +26,6 @@ class LadybugRegistry(SharedRegistry):
 
     def _lock(self, session: Transaction, edge_id: str) -> bool:
         return bool(session.run("read_edges", namespace=self._namespace, ids=[edge_id]))  # one transaction writes at a time
-
-    @staticmethod
-    def _sent_vector(vector: Sequence[float]) -> bytes:
-        return vector_bytes(np.asarray(vector, dtype=np.float32))
 
     def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         if k < 1 or not any(vector):

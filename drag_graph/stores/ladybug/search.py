@@ -57,11 +57,9 @@ class LadybugSearch:
         return index.renewed(version, changed, self._vectors(kind, changed))
 
     def _vectors(self, kind: str, ids: Sequence[str]) -> Iterator[Row]:
-        name = "search_candidates_vectors_evidence" if kind == "evidence" else "search_candidates_vectors"
         with self._access.reading() as session:
             for some in pages(ids, IDS_AT_ONCE):
-                found = session.run(name, namespace=self._access.namespace, ids=some)
-                yield from (row for row in found if row["kind"] == kind)
+                yield from session.run(f"search_candidates_vectors_{kind}", namespace=self._access.namespace, ids=some)
 
     def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
         rows = np.asarray([vector], dtype=np.float32)

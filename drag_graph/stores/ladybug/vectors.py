@@ -35,7 +35,7 @@ class VectorIndex:
         blocks: dict[int, list[Vectors]] = {0: [np.zeros((0, 0), np.float32)]}
         # A list of Python's numbers takes eight times the room, so there are never more of these than a block.
         for block in pages(rows, BLOCK):
-            pairs = sorted(((row["id"], _numbers(row["embedding"])) for row in block), key=_width)
+            pairs = sorted(((row["id"], vector_of(row["embedding"])) for row in block), key=_width)
             for width, fitting in groupby(pairs, key=_width):
                 some = list(fitting)
                 ids.setdefault(width, []).extend(id_ for id_, _ in some)
@@ -92,7 +92,7 @@ def _units(vectors: Vectors) -> Vectors:
 
 
 def vector_bytes(vector: Vector) -> bytes:
-    """Return a vector of evidence as it is kept: compressed, in single precision; one of zeros is empty.
+    """Return a vector as it is kept: compressed, in single precision; one of zeros is empty.
 
     Those of `lexical` are mostly zeros. In a checkpoint the engine has several times the size of all vectors in memory.
     """
@@ -100,8 +100,11 @@ def vector_bytes(vector: Vector) -> bytes:
     return zlib.compress(numbers.tobytes(), 1) if numbers.any() else b""
 
 
-def _numbers(kept: bytes | Sequence[float]) -> Vector:
-    return np.frombuffer(zlib.decompress(kept), dtype=np.float32) if isinstance(kept, bytes) else kept
+def vector_of(kept: bytes | Sequence[float]) -> Vectors:
+    """Return the numbers of a vector as it is kept; none where it was all zeros. Those of queries are kept as lists."""
+    if isinstance(kept, bytes):
+        return np.frombuffer(zlib.decompress(kept) if kept else b"", dtype=np.float32)
+    return np.asarray(kept, dtype=np.float32)
 
 
 def _width(pair: tuple[str, Vector]) -> int:

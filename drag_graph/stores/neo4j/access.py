@@ -11,6 +11,7 @@ from drag_graph.errors import StoreUnfit
 from drag_graph.log import event
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports.store import Migration
+from drag_graph.ports.vectors import Vector
 from drag_graph.stores.neo4j.connection import Neo4jConnection, Work
 from drag_graph.stores.shared import migrate
 from drag_graph.stores.shared.statements import load
@@ -57,6 +58,14 @@ class Neo4jAccess:
     @property
     def namespace(self) -> str:
         return self._namespace
+
+    def sent_vector(self, vector: Vector) -> list[float]:
+        """See `Access`."""
+        return [float(number) for number in vector]
+
+    def kept_vector(self, kept: list[float] | None) -> list[float] | None:
+        """See `Access`."""
+        return kept
 
     def __enter__(self) -> Self:
         self._connection.open()

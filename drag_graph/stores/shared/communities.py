@@ -63,7 +63,7 @@ class SharedCommunities(ABC):
 
     def summarise(self, communities: Sequence[Community]) -> int:
         rows = [
-            {**{name: getattr(item, name) for name in _TOLD}, "vector": list(item.vector or ())}
+            {**{name: getattr(item, name) for name in _TOLD}, "vector": self._access.sent_vector(item.vector or ())}
             for item in sorted(communities, key=lambda item: item.id)
         ]
         written = self._writing(
@@ -75,7 +75,8 @@ class SharedCommunities(ABC):
         """Yield the communities and their members as records (`GraphStore.records`)."""
         for row in self._pages(vectors=vectors):
             entities = row.pop("entities")
-            yield node("Community", row["id"], {**row, "namespace": self._namespace})
+            vector = self._access.kept_vector(row["embedding"])
+            yield node("Community", row["id"], {**row, "namespace": self._namespace, "embedding": vector})
             yield from (link("IN_COMMUNITY", entity, row["id"], self._namespace) for entity in entities)
 
     def _pages(self, *, vectors: bool) -> Iterator[Row]:

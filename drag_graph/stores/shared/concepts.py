@@ -5,8 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from typing import Any
 
-import numpy as np
-
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.paging import pages
 from drag_graph.ports.concepts import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
@@ -25,8 +23,7 @@ class SharedConcepts(ABC):
 
     rows_at_once = 1000
     vectors_at_once = 100
-    evidence_at_once = 100
-    """Rows of one statement, and how many where each has a vector, of a concept or of an evidence."""
+    """Rows of one statement, and how many where each has a vector."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -35,11 +32,6 @@ class SharedConcepts(ABC):
     @abstractmethod
     def exclusive(self) -> AbstractContextManager[None]:
         """See ConceptStore."""
-
-    @staticmethod
-    def sent_vector(vector: Vector) -> Any:
-        """Return a vector of evidence as the engine takes it."""
-        return np.asarray(vector).tolist()
 
     @abstractmethod
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
@@ -86,7 +78,8 @@ class SharedConcepts(ABC):
             self._run(run, "mark_linked", ids=some, linked=False)
         self.save_vectors(run, changes.evidence)
         written = self._link(run, changes)
-        named = [{"id": c.id, "revision": c.revision, "name": c.name, "vector": list(c.vector or ())} for c in changes.named]
+        sent = self._access.sent_vector
+        named = [{"id": c.id, "revision": c.revision, "name": c.name, "vector": sent(c.vector or ())} for c in changes.named]
         self._each(run, "name_concepts", _by_id(named), self.vectors_at_once)
         self._each(run, "delete_same_as", [_same_as_row(item) for item in changes.withdrawn])
         self._each(run, "save_same_as", [_same_as_row(item) for item in changes.made])
@@ -97,8 +90,8 @@ class SharedConcepts(ABC):
 
     def save_vectors(self, run: Run, evidence: Mapping[str, Vector]) -> None:
         """Write vectors of evidence, by its id, in the transaction of `run`, which says that it changes them."""
-        rows = [{"id": id_, "vector": self.sent_vector(vector)} for id_, vector in sorted(evidence.items())]
-        self._each(run, "save_evidence_vectors", rows, self.evidence_at_once)
+        rows = [{"id": id_, "vector": self._access.sent_vector(vector)} for id_, vector in sorted(evidence.items())]
+        self._each(run, "save_evidence_vectors", rows, self.vectors_at_once)
 
     def _link(self, run: Run, changes: Changes) -> Written:
         ids = [item.id for item in changes.concepts]
@@ -131,7 +124,8 @@ class SharedConcepts(ABC):
             return found
 
         found = [row for row in self._reading(work) if row["name"] is not None] if ids else []
-        return [_concept(row, names=names.get(row["id"], {}), vector=row["embedding"]) for row in _by_id(found)]
+        vectors = {row["id"]: self._access.kept_vector(row["embedding"]) for row in found}
+        return [_concept(row, names=names.get(row["id"], {}), vector=vectors[row["id"]]) for row in _by_id(found)]
 
     def same_as(
         self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
@@ -147,7 +141,8 @@ class SharedConcepts(ABC):
         names = ("id", "namespace", "key", "name", "entities", "cluster", "embedding")
         for page in self._pages(vectors=vectors):
             for row in page:
-                yield node("Concept", row["id"], {name: {**row, "namespace": self._namespace}[name] for name in names})
+                found = {**row, "namespace": self._namespace, "embedding": self._access.kept_vector(row["embedding"])}
+                yield node("Concept", row["id"], {name: found[name] for name in names})
             for item in self.same_as([row["id"] for row in page]):
                 # Of the two pages that have its ends, that of the first.
                 if item.left in {row["id"] for row in page}:

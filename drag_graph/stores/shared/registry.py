@@ -101,13 +101,8 @@ class SharedRegistry(ABC):
             "key": item.key,
             "hash": item.hash,
             "text": item.text,
-            "embedding": self._sent_vector(item.embedding),
+            "embedding": self._access.sent_vector(item.embedding),
         }
-
-    @staticmethod
-    def _sent_vector(vector: Sequence[float]) -> Any:
-        """Return a vector as a statement's parameter."""
-        return [float(number) for number in vector]
 
     def _hashes(self, session: Transaction, edge_id: str) -> list[Row]:
         return session.run("summary_hashes", namespace=self._namespace, edge_id=edge_id)

@@ -1,7 +1,9 @@
 """What the shared parts of a store ask of an engine's transactions."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, TypeVar
+
+from drag_graph.ports.vectors import Vector
 
 Row = dict[str, Any]
 Run = Callable[..., list[Row]]
@@ -36,6 +38,12 @@ class Access(Protocol):
     @property
     def namespace(self) -> str:
         """See GraphStore."""
+
+    def sent_vector(self, vector: Vector) -> Any:
+        """Return a vector as a statement's parameter."""
+
+    def kept_vector(self, kept: Any) -> Sequence[float] | None:
+        """Return a vector of a statement's row; None where there is none, and nothing of one that is all zeros, perhaps."""
 
     def in_reading(self, work: Callable[[Any], Result]) -> Result:
         """Return what `work` returns, which reads."""

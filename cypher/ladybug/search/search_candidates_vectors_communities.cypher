@@ -1,0 +1,7 @@
+// what: reads the vectors of those of these communities that have one
+// parameters: namespace, ids
+// returns: one row a vector: id, embedding
+UNWIND $ids AS id
+MATCH (c:Community {id: id})
+WHERE c.namespace = $namespace AND octet_length(c.embedding) > 0
+RETURN c.id AS id, c.embedding AS embedding
