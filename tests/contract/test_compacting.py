@@ -1,16 +1,21 @@
 """After a compaction nothing that was erased is in a file of the store, and everything else is as it was."""
 
+import errno
 import signal
 import stat
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from drag_graph.errors import StoreLocked, StoreUnavailable
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug import files, snapshot
+from drag_graph.stores.ladybug.engine import Engine
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.testing.builders import make_answer, make_document_subgraph, make_query, make_subgraph
 from drag_graph.testing.finding import nearest_queries
@@ -132,6 +137,47 @@ def test_it_waits_for_readers_of_its_process_and_gives_up_in_words(tmp_path):
         stop.set()
         thread.join()
         assert sorted(map(repr, other.records())) == before
+
+
+def test_who_reads_waits_only_while_the_files_change_places(tmp_path, monkeypatch):
+    path = tmp_path / "graph.lbug"
+    before = filled(path)
+    with LadybugStore(path) as store:
+        queries, write_draft = store.sources(limit=1000), Engine._write_draft
+
+        def reading_meanwhile(engine, draft):
+            write_draft(engine, draft)
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(store.sources, limit=1000).result(20) == queries
+
+        monkeypatch.setattr(Engine, "_write_draft", reading_meanwhile)
+        store.compact()
+        assert sorted(map(repr, store.records())) == before
+
+
+def test_a_file_that_cannot_be_put_in_place_leaves_the_old_one_open(tmp_path, monkeypatch):
+    path = tmp_path / "graph.lbug"
+    before = filled(path)
+
+    with LadybugStore(path) as store:
+        monkeypatch.setattr(files.os, "fsync", Mock(side_effect=OSError(errno.EMFILE, "Too many open files")))
+        with pytest.raises(StoreUnavailable, match="Too many open files"):
+            store.compact()
+        assert sorted(map(repr, store.records())) == before
+        store.save([make_subgraph("one more")], PLAIN)
+
+
+def test_a_file_that_another_process_has_taken_is_opened_again_by_the_next_write(tmp_path, monkeypatch):
+    path = tmp_path / "graph.lbug"
+    before = filled(path)
+    with LadybugStore(path) as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(snapshot, "lock", lambda _file: False)
+            patched.setattr(files, "open_database", Mock(side_effect=StoreLocked("another process has it")))
+            with pytest.raises(StoreLocked, match="another process has it"):
+                store.compact()
+        store.save([make_subgraph("one more")], PLAIN)
+        assert set(map(repr, store.records())) > set(before)
 
 
 def test_without_room_for_a_second_file_nothing_is_done(tmp_path, monkeypatch):

@@ -95,7 +95,8 @@ class Engine:
         self._is_waited_for = False
         self._writer: Any = None
         self._writes, self._plans_until = 0, FIRST_PLANS
-        self._failure = ""
+        self._failure, self._is_closed = "", False
+        """Why nothing is written any more; whether another process took the compacted file, which the next write opens."""
 
     def share(self, *, read_only: bool) -> "Engine":
         """Return the engine for one more use. Raises StoreLocked when it was opened for reading and is wanted for writing."""
@@ -119,6 +120,8 @@ class Engine:
                 return
             del _engines[self._key]
             connections = self._taken()
+            if self._is_closed:
+                return
             if self._failure or (not self.read_only and self._lacking_space()):
                 _leak(self._database, *connections)
                 return
@@ -136,34 +139,39 @@ class Engine:
     def compact(self, patience: float = READ_PATIENCE) -> None:
         """Put a new file with what is live in the place of this one: what was deleted is in no file then.
 
-        It waits for what this process reads, and keeps other writers out. Killed at any instant, the old file or the new one is
-        there. Raises StoreLocked where this process reads for longer than `patience` seconds, or another one took the file in
-        between; StoreUnavailable where there is no room for a second file.
+        It keeps other writers out; who reads only waits while the files change places. Killed at any instant, the old file or
+        the new one is there. Raises StoreLocked where this process reads for longer than `patience` seconds, or another one
+        took the file in between; StoreUnavailable where there is no room for a second file, or it cannot be put in place.
         """
         if self.read_only:
             raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
-        with self._write_lock, self._without_readers(patience):
+        with self._write_lock:
             self._require_writable()
             path = Path(self.location)
             if self.free_bytes() < COMPACTING_ROOM * path.stat().st_size + files.SPARE_BYTES:
                 raise StoreUnavailable(f"there is no room for a second file beside {path}", hint="Free some disk space.")
             with files.draft_beside(path) as draft:
                 self._write_draft(draft)
-                for connection in self._taken():
-                    connection.close()
-                self._database.close()
-                self._failure = "its file could not be opened again"
-                try:
-                    with files.put_in_place(draft, path):
-                        self._reopen(path, patience)
-                except StoreError:
-                    if self._failure:
-                        self._reopen(path, patience)
-                    raise
+                with self._without_readers(patience):
+                    self._swap(draft, path, patience)
+
+    def _swap(self, draft: Path, path: Path, patience: float) -> None:
+        """Put a file in the place of the open one, and open it. Where that fails, the old one is opened again."""
+        for connection in self._taken():
+            connection.close()
+        self._database.close()
+        self._is_closed = True
+        try:
+            with files.put_in_place(draft, path):
+                self._reopen(path, patience)
+        except StoreError:
+            if self._is_closed:
+                self._reopen(path, patience)
+            raise
 
     def _reopen(self, path: Path, patience: float) -> None:
         self._database, _ = files.open_database(path, read_only=False, timeout=patience)
-        self._failure = ""
+        self._is_closed = False
         self._note_changed(None)
 
     def _write_draft(self, draft: Path) -> None:
@@ -298,6 +306,8 @@ class Engine:
     def _require_writable(self) -> None:
         if self._failure:
             raise StoreUnavailable(f"{self.location} took no more writes after: {self._failure}", hint="Start again.")
+        if self._is_closed:
+            self._reopen(Path(self.location), READ_PATIENCE)
         if self._lacking_space():
             raise StoreUnavailable(f"the disk of {self.location} is full", hint="Free some space and run the same again.")
 

@@ -170,21 +170,26 @@ def put_in_place(draft: Path, path: Path) -> Iterator[None]:
     """Put a closed file in the place of another, which is closed, too, and run the block, which opens it.
 
     The old file stays locked till the end of the block: a process that opened it a moment before does not get it. Raises
-    StoreLocked when another process has taken it already.
+    StoreLocked when another process has taken it already, StoreUnavailable where the system refuses.
     """
-    with path.open("rb+") as old:
-        if not snapshot.lock(old) or Path(f"{path}.wal").exists():
-            raise StoreLocked(f"another process took {path} before it was compacted", hint="Run it again when that is done.")
-        draft.chmod(path.stat().st_mode & 0o777)
-        with draft.open("rb") as new:
-            os.fsync(new.fileno())
-        draft.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-        yield
+    try:
+        with path.open("rb+") as old:
+            if not snapshot.lock(old) or Path(f"{path}.wal").exists():
+                raise StoreLocked(
+                    f"another process took {path} before it was compacted", hint="Run it again when that is done."
+                )
+            draft.chmod(path.stat().st_mode & 0o777)
+            with draft.open("rb") as new:
+                os.fsync(new.fileno())
+            draft.replace(path)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+            yield
+    except OSError as error:
+        raise StoreUnavailable(f"{path} could not be written anew: {error}", hint="Run it again.") from error
 
 
 def _keep_torn_log(path: Path, *, read_only: bool) -> None:
