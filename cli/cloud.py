@@ -131,21 +131,23 @@ def remove(settings: "Settings", name: EdgeName, json: options.Json = False) -> 
     Example:
       drag-graph cloud edges remove ward-7
     """
-    from drag_graph.cloud.edges import left_on_disk, remove_edge
+    from drag_graph.cloud.edges import remove_edge
+    from drag_graph.manage.erase import compact
     from drag_graph.ports.wire import check_name
 
     from . import render
 
-    def alone(store: "GraphStore") -> str:
-        remove_edge(store, name)
-        return left_on_disk(store)
-
     check_name(name)
-    left = _with_cloud(settings, lambda operator: operator.remove(name), alone)
+    try:
+        _with_cloud(settings, lambda operator: operator.remove(name), lambda store: remove_edge(store, name))
+        if not json:
+            render.write(f"Removed {name}, with its summaries.\n")
+    finally:  # a removal before this one may have been killed, or have found no room, before the file was written anew
+        left = _with_cloud(settings, lambda operator: operator.compact(), compact)
     if json:
         render.document({"name": name, "removed": True, "store": left})
     else:
-        render.write(f"Removed {name}, with its summaries. The store: {left}.\n")
+        render.write(f"The store: {left}.\n")
 
 
 def _with_cloud(

@@ -284,24 +284,25 @@ def _erase(
     """
     from datetime import UTC, datetime
 
+    from drag_graph.manage.erase import compact, total
     from drag_graph.manage.erase import erase as erased_in
-    from drag_graph.manage.erase import total
 
     gone = _erase_recorded(settings, scopes, keep_recorded=keep_recorded)
     recorded = {"recorded": gone} if scopes else {}
     erased = total(erased_in(graph, scopes, datetime.now(UTC).isoformat(timespec="seconds")))
     if isinstance(gone, dict):  # the vault comes last: it alone knows what names the input has for what is left
         gone |= _erase_originals(settings, scopes)
-    return {**recorded, "erased": erased, "store": _compact(graph, wanted=compacted)}
+    return {**recorded, "erased": erased, "store": compact(graph, wanted=compacted)}
 
 
 def _compact_again(settings: "Settings", *, compacted: bool) -> str:
     """Do what a run before this one may have been killed before: compact ledger and store; return what became of the store."""
     from drag_graph.bootstrap import open_store
+    from drag_graph.manage.erase import compact
 
     _erase_recorded(settings, ())
     with open_store(settings, create=False) as graph:
-        return _compact(graph, wanted=compacted)
+        return compact(graph, wanted=compacted)
 
 
 def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_recorded: bool = False) -> str | dict[str, int]:
@@ -328,13 +329,6 @@ def _erase_originals(settings: "Settings", scopes: "Sequence[Scope]") -> dict[st
         return {}
     with opened_vault(settings) as vault:
         return {"originals": vault.erase([scope.source_id for scope in scopes if not scope.call_ids])}
-
-
-def _compact(graph: "GraphStore", *, wanted: bool) -> str:
-    """Compact where it is wanted; return what is left on disk, in words."""
-    from drag_graph.manage.erase import compact
-
-    return "its file keeps what was deleted" if hasattr(graph, "compact") and not wanted else compact(graph)
 
 
 def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "ErasureFilter | None"]:

@@ -103,5 +103,4 @@ def _erase(session: Session, ids: Sequence[str], *, compacts: bool) -> None:
         session.ledger.erase(ids, session.settings.namespace)
     for some in pages(ids, ERASED_AT_ONCE):
         session.store.erase(some)
-    if compacts:
-        compact(session.store)
+    compact(session.store, wanted=compacts)

@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from drag_graph.errors import ConfigurationError, StoreError
-from drag_graph.manage.erase import compact
+from drag_graph.errors import ConfigurationError
 from drag_graph.ports.registry import RegisteredEdge, edge_id
 from drag_graph.ports.store import GraphStore
 from drag_graph.ports.wire import check_name, new_token, token_hash
@@ -25,11 +24,3 @@ def remove_edge(store: GraphStore, name: str) -> None:
     check_name(name)
     if not store.registry.withdraw(edge_id(store.namespace, name)):
         raise ConfigurationError(f"there is no edge {name!r}", hint="`drag-graph cloud edges` lists them.")
-
-
-def left_on_disk(store: GraphStore) -> str:
-    """Write an embedded store's file anew, without the summaries of who was withdrawn; return what is left, in words."""
-    try:
-        return compact(store)
-    except StoreError as error:
-        return f"its file keeps the text for now: {error}"

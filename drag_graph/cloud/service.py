@@ -22,9 +22,10 @@ from starlette.requests import ClientDisconnect
 from drag_graph import log
 from drag_graph.cloud.audit import origins
 from drag_graph.cloud.board import EdgeTask, WorkBoard
-from drag_graph.cloud.edges import add_edge, left_on_disk, remove_edge
+from drag_graph.cloud.edges import add_edge, remove_edge
 from drag_graph.cloud.question import CloudAsker
 from drag_graph.errors import ConfigurationError, DragGraphError
+from drag_graph.manage.erase import compact
 from drag_graph.ports import wire
 from drag_graph.ports.models import Embedder
 from drag_graph.ports.registry import RegisteredEdge, SharedSummary, edge_id
@@ -50,6 +51,7 @@ class Cloud:
         self.asker = asker
         self.board = board
         self._touched: dict[str, float] = {}
+        self._is_compacting = False
         self._stranger = secrets.token_hex(32)
         """What a proof to an unknown name is made with, so that nobody can find out which names are known."""
 
@@ -63,9 +65,18 @@ class Cloud:
         found = self.store.registry.edges([edge_id(self.store.namespace, name)])
         if not found or not hmac.compare_digest(found[0].token_sha256, wire.token_hash(token)):
             return None
-        if time.monotonic() - self._touched.get(found[0].id, -TOUCHED_EVERY) >= TOUCHED_EVERY:
+        is_due = time.monotonic() - self._touched.get(found[0].id, -TOUCHED_EVERY) >= TOUCHED_EVERY
+        if is_due and not self._is_compacting:  # who writes waits for that, and there are few threads
             self.touch(found[0])
         return found[0]
+
+    def compact(self) -> str:
+        """Write an embedded store's file anew, without what was withdrawn; return what is left on disk, in words."""
+        self._is_compacting = True
+        try:
+            return compact(self.store)
+        finally:
+            self._is_compacting = False
 
     def touch(self, edge: RegisteredEdge, *, refused: int = 0) -> None:
         """Note in the store that an edge was heard of."""
@@ -162,8 +173,8 @@ def _add_work(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
 
 
 def operator_app(cloud: Cloud, token: str) -> FastAPI:
-    """Return the service for `drag-graph cloud edges`, for who has read the token."""
-    app = _app()
+    """Return the service for `drag-graph cloud edges`, for who has read the token; it tells what failed."""
+    app = _app(tells_all=True)
 
     async def operator(request: Request) -> None:
         if not hmac.compare_digest(request.headers.get("authorization", ""), f"Bearer {token}"):
@@ -180,21 +191,27 @@ def operator_app(cloud: Cloud, token: str) -> FastAPI:
         return {"token": await asyncio.to_thread(add_edge, cloud.store, name)}
 
     @app.delete("/v1/edges/{name}", dependencies=only_operator)
-    async def remove(name: str) -> dict[str, str]:
+    async def remove(name: str) -> wire.Taken:
         await asyncio.to_thread(remove_edge, cloud.store, name)
         cloud.board.forget(edge_id(cloud.store.namespace, name))
-        return {"store": await asyncio.to_thread(left_on_disk, cloud.store)}
+        return wire.Taken()
+
+    @app.post("/v1/compaction", dependencies=only_operator)
+    async def compaction() -> dict[str, str]:
+        return {"store": await asyncio.to_thread(cloud.compact)}
 
     return app
 
 
-def _app() -> FastAPI:
+def _app(*, tells_all: bool = False) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, telemetry=NO_TELEMETRY)
 
     async def failed(_request: Request, error: Exception) -> Response:
         if isinstance(error, ConfigurationError):
             return JSONResponse({"detail": str(error), "hint": error.hint}, 409)
         log.event("failed", level=logging.WARNING, reason=type(error).__name__)
+        if tells_all and isinstance(error, DragGraphError):
+            return JSONResponse({"detail": str(error), "hint": error.hint}, 503)
         return JSONResponse({"detail": "the cloud's own store or embedder fails"}, 503)
 
     app.add_exception_handler(DragGraphError, failed)

@@ -230,14 +230,16 @@ def _aggregation_without(subgraph: Subgraph, call_ids: Collection[str], triple_i
     return made.model_copy(update={"statements": kept})
 
 
-def compact(store: GraphStore) -> str:
-    """Write an embedded store's file anew without what was deleted; return what is left on disk, in words.
+def compact(store: GraphStore, *, wanted: bool = True) -> str:
+    """Write an embedded store's file anew without what was deleted, if wanted; return what is left on disk, in words.
 
     Raises StoreLocked where somebody goes on reading, StoreUnavailable where there is no room for a second file.
     """
     write_anew = getattr(store, "compact", None)
     if write_anew is None:
         return "the server's files and transaction logs keep the text until they are written over; see docs/graph.md"
+    if not wanted:
+        return "its file keeps what was deleted"
     write_anew()
     return "written anew without the text"
 
