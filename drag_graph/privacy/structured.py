@@ -30,10 +30,14 @@ EMAIL = _compile(
     r"(?<![\w.+-])[\p{L}\p{N}!#$%&'*+/=?^_`{|}~.-]{0,63}[\p{L}\p{N}_+-]@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62})?\.)+\p{L}{2,24}\b"
 )
 _AT, _DOT = r"\s?[\[({]\s?at\s?[\])}]\s?", r"\s?[\[({]\s?dot\s?[\])}]\s?"
-_SAID = r"[\w-]{1,63}(?: dot [\w-]{1,63}){0,3}"
+_SITE = r"[\w-]{1,63}(?: dot [\w-]{1,63}){0,3} dot (?:com|org|net|edu|gov|info|io|co|de|fr|nl|uk|example)\b"
+_SAYING = r"(?: (?:dot|underscore|dash|hyphen) [\w.+-]{1,64})"
+_ODD_WORD = r"\p{L}[\w-]{0,63}(?:\d|[._+](?=\w))[\w.+-]{0,63}"
+"""A word that is no word: of "worked at pets dot com" nothing is an address."""
+_MAIL_TO = r"(?<=\b(?:e-?mail|mail|write|contact|reach|address)(?: (?:me|us|address|is|to|at|on)){0,3}:? )"
 SPELT_EMAIL = _compile(
     rf"(?<![\w.+-])[\w.+-]{{1,64}}{_AT}[\w-]{{1,63}}(?:(?:{_DOT}|\.)[\w-]{{1,63}}){{1,4}}"
-    rf"|\b{_SAID} at {_SAID} dot (?:com|org|net|edu|gov|info|io|co|de|fr|nl|uk|example)\b"
+    rf"|(?<![\w.+-])(?:{_ODD_WORD}{_SAYING}{{0,3}}|[\w+-]{{1,64}}{_SAYING}{{1,3}}|{_MAIL_TO}[\w+-]{{1,64}}) at {_SITE}"
 )
 """As people write it against machines: jane (at) example (dot) org, jane dot doe at example dot org."""
 PHONE = Pattern(

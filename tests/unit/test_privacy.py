@@ -69,6 +69,9 @@ PRIVATE = [
     ("I'm Oddvar Kvisle's brother. Which process makes gametes?", ("PERSON", "Oddvar Kvisle")),
     ("Write to o.kvisle (at) fjordpost (dot) example. Which process?", ("EMAIL", "o.kvisle (at) fjordpost (dot) example")),
     ("Mail oddvar dot kvisle at fjordpost dot com. Which process?", ("EMAIL", "oddvar dot kvisle at fjordpost dot com")),
+    ("It is oddvar.kvisle at fjordpost dot com. Which process?", ("EMAIL", "oddvar.kvisle at fjordpost dot com")),
+    ("Ask oddvar underscore kvisle at fjordpost dot com.", ("EMAIL", "oddvar underscore kvisle at fjordpost dot com")),
+    ("My e-mail address is oddvar at fjordpost dot com. Why?", ("EMAIL", "oddvar at fjordpost dot com")),
     ("My user name okvisle_77 is old. Which process makes gametes?", ("USER_NAME", "okvisle_77")),
     ("My login: okvisle_77 / fjord2ark. Which process makes gametes?", ("PASSWORD", "fjord2ark")),
 ]
@@ -81,6 +84,8 @@ def test_what_belongs_to_a_person_goes(standard, question, expected):
 
 PUBLIC = [
     "What do I see when I stare at a red dot in the dark?",
+    "Who worked at Amazon dot com before it had profits?",
+    "Was there a bubble at pets dot com in 2000?",
     "How long may a user name in MySQL be?",
     "Which law did Isaac Newton publish in 1687?",
     "A 54-year-old man has chest pain for two hours. What is the most likely diagnosis?",
