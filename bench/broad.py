@@ -42,10 +42,10 @@ def main() -> None:
     with open_session(store, create=False, read_only=True) as session:
         for name, every in asked.items():
             some = every[: args.questions]
-            ways = [[_found(session, question, answer, few) for question, answer in some] for few in (0, find.FEW)]
+            ways = [[_found(session, question, answer, few) for question, answer in some] for few in (0, find.ENOUGH)]
             cells: list[object] = [name, len(some)]
             cells += [sum(number == 0 for number, _ in way) for way in ways]
-            cells += [sum(number < find.FEW for number, _ in way) for way in ways]
+            cells += [sum(number < find.ENOUGH for number, _ in way) for way in ways]
             cells += [_words([share for _, share in way]) for way in ways]
             low, mean, high = paired_difference([share for _, share in ways[1]], [share for _, share in ways[0]])
             cells.append(f"{100 * mean:+.1f} ({100 * low:.1f} to {100 * high:.1f})")
@@ -54,11 +54,11 @@ def main() -> None:
 
 def _found(session: Session, question: str, answer: str, few: int) -> tuple[int, float]:
     """Return how many lines are found, and the share of the answer's words that the first ten have."""
-    kept, find.FEW = find.FEW, few
+    kept, find.ENOUGH = find.ENOUGH, few
     try:
         lines = find.Finder(session.settings, session.store, session.embedder).search(make_query(question)).candidates
     finally:
-        find.FEW = kept
+        find.ENOUGH = kept
     best = sorted(lines, key=lambda line: -(line.score or 0.0))[:SHOWN]
     wanted = content_words(answer)
     return len(lines), len(wanted & content_words(" ".join(line.plain for line in best))) / max(len(wanted), 1)

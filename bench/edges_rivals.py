@@ -266,7 +266,7 @@ async def measured(args: argparse.Namespace, texts: Mapping[str, str], asked: Se
         found[place] |= {"documents": names, "recall": shares, "context": len(model.tokens(context)), "problem": problem}
 
     async def answer(place: int) -> None:
-        found[place]["answer"], found[place]["problem"] = await _tried(system.answer(asked[place].text), "")
+        found[place]["answer"], found[place]["answer_problem"] = await _tried(system.answer(asked[place].text), "")
 
     for step, number, limit in ((find, len(asked), args.find_limit), (answer, args.answers, args.answer_limit)):
         model.spent.clear()

@@ -65,7 +65,9 @@ def pytest_configure():
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - by default 15, with which Ray's workers get no turn beside other tests
     # Here, as the hub's library reads them when it is first imported.
     os.environ.update({"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"})
-    os.environ["TESTS_REFUSED"] = str(Path(tempfile.gettempdir(), f"drag-graph-refused-{os.getpid()}"))
+    refused = Path(tempfile.gettempdir(), f"drag-graph-refused-{os.getpid()}")
+    refused.unlink(missing_ok=True)  # of an earlier process that had this number
+    os.environ["TESTS_REFUSED"] = str(refused)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(GUARD), str(EXAMPLES.parent)])
     runpy.run_path(str(GUARD / "sitecustomize.py"))
     ScriptedServer.log = watched(ScriptedServer.log)

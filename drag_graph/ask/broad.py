@@ -11,11 +11,11 @@ from drag_graph.model import Mode, Subgraph
 from drag_graph.ports.edges import strongest
 from drag_graph.ports.store import GraphStore
 
-FEW = 4
+ENOUGH = 4
 """Lines; where at least so many are found for the question itself, these are enough."""
-COMMUNITIES = 2
-EDGES = 8
-"""Of each community, the strongest."""
+NEAREST_COMMUNITIES = 2
+EDGES_PER_COMMUNITY = 8
+"""The strongest."""
 
 
 def broad_lines(
@@ -25,12 +25,12 @@ def broad_lines(
 
     A summary is near from a cosine of `threshold` on. The whole subgraphs of these edges come along, for the audit.
     """
-    near = [hit for hit in store.communities.nearest(vector, COMMUNITIES) if hit.score >= threshold]
+    near = [hit for hit in store.communities.nearest(vector, NEAREST_COMMUNITIES) if hit.score >= threshold]
     ranks: dict[str, int] = {}
     sources: set[str] = set()
     for rank, hit in enumerate(near, start=1):
         contents = store.communities.contents(hit.id)
-        for edge in strongest(contents[1], EDGES) if contents else ():
+        for edge in strongest(contents[1], EDGES_PER_COMMUNITY) if contents else ():
             ranks.setdefault(edge.id, rank)
             sources.add(edge.source_id)
     graphs = store.read(sorted(sources)) if sources else []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from drag_graph.ask import retrieve
-from drag_graph.ask.broad import FEW, broad_lines
+from drag_graph.ask.broad import ENOUGH, broad_lines
 from drag_graph.ask.fuse import Weighed, by_weight, with_list, without_repetitions
 from drag_graph.ask.lines import Candidate, candidate_lines, scored
 from drag_graph.model import LineKind, Query, Subgraph
@@ -109,7 +109,7 @@ class Finder:
         if same and (found := self._of_stored(query, same, "same words")):
             return found
         found = self._searched(query, near)
-        return found if len(found.candidates) >= FEW else self._with_broad(found, vector)
+        return found if len(found.candidates) >= ENOUGH else self._with_broad(found, vector)
 
     def _vector(self, query: Query) -> Sequence[float]:
         return [float(value) for value in self._embedder.embed([query.text])[0]]

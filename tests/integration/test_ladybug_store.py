@@ -50,7 +50,6 @@ def elsewhere(code, *arguments, **options):
 HOLD = """
 import sys, time
 from pathlib import Path
-from drag_graph.stores.ladybug.engine import FIRST_PLANS
 from drag_graph.stores.ladybug.store import LadybugStore
 with LadybugStore(Path(sys.argv[1])) as store:
     print("held", flush=True)
@@ -87,7 +86,6 @@ LETTING_GO = """
 import sys
 from pathlib import Path
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.engine import FIRST_PLANS
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.testing.builders import make_subgraph
 
@@ -251,7 +249,6 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
 AS_NOBODY = """
 import os, sys
 from pathlib import Path
-from drag_graph.stores.ladybug.engine import FIRST_PLANS
 from drag_graph.stores.ladybug.store import LadybugStore
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation

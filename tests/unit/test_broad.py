@@ -3,7 +3,7 @@
 import pytest
 
 from drag_graph.ask.ask import Asker
-from drag_graph.ask.broad import FEW
+from drag_graph.ask.broad import ENOUGH
 from drag_graph.ask.find import Finder, Found
 from drag_graph.embedders import LexicalEmbedder
 from drag_graph.factories import make_student
@@ -91,7 +91,7 @@ def test_communities_are_not_looked_at_where_enough_is_found_for_the_question_it
     graph = make_subgraph("holding", triples=(), evidence=said, dropped=())
     vector = tuple(float(number) for number in EMBEDDER.embed(["What holds the hull?"])[0])
     store.save([graph.model_copy(update={"embedding": vector})], Aggregation())
-    assert len(search(store, "What holds the hull?").candidates) >= FEW
+    assert len(search(store, "What holds the hull?").candidates) >= ENOUGH
     assert not asked
     assert search(store, BROAD).how == "nothing"
     assert asked
