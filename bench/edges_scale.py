@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from drag_graph.bootstrap import open_store
-from drag_graph.cloud.edges import add_edge
+from drag_graph.cloud.edges import add_edge, remove_edge
+from drag_graph.manage.erase import compact
 from drag_graph.paging import pages
 from drag_graph.ports.registry import SharedSummary, edge_id
 from drag_graph.ports.store import GraphStore
@@ -109,6 +110,22 @@ def compare(searches: dict[str, Search], edges: int, times: int) -> None:
         print(f"| {name} | {np.median(values):.2f} | {np.percentile(values, 95):.2f} |")
 
 
+def compaction(store: GraphStore) -> None:
+    """Print how long an embedded file takes to be written anew after a removal, and how long a search then waits at most."""
+    remove_edge(store, "edge-0")
+    waits, vector = [0.0], vectors(1, 1)[0].tolist()
+    with ThreadPoolExecutor(1) as pool:
+        began = time.perf_counter()
+        written = pool.submit(compact, store)
+        while not written.done():
+            asked = time.perf_counter()
+            store.registry.nearest(vector, ASKED)
+            waits.append(time.perf_counter() - asked)
+        took = time.perf_counter() - began
+    print(f"\na compaction: {took:.1f} s; {len(waits) - 1} searches meanwhile, the longest {1000 * max(waits):.0f} ms")
+    print(f"the store: {written.result()}")
+
+
 def measure(settings: Settings, args: argparse.Namespace) -> None:
     with open_store(settings) as store:
         store.embedder(("simulated", WIDTH))
@@ -134,6 +151,7 @@ def measure(settings: Settings, args: argparse.Namespace) -> None:
         else:
             searches["the vectors alone"] = bare_embedded(args.edges, args.summaries)
         compare(searches, args.edges, args.times)
+        compaction(store)
 
 
 def main() -> None:
