@@ -217,7 +217,8 @@ class Linker:
 
     def _near(self, vectors: Mapping[str, Sequence[float] | None]) -> Iterator[tuple[str, str]]:
         """Yield the pairs of these concepts and their nearest, where they are near enough."""
-        ids = sorted(id_ for id_, vector in vectors.items() if vector is not None)
+        # Of one that was all zeros an embedded store keeps nothing.
+        ids = sorted(id_ for id_, vector in vectors.items() if vector is not None and any(vector))
         if not ids or self._point.cosine > 1.0:
             return
         # A little below, because an index and we may differ in the last digits; the judgement goes by our cosine.

@@ -84,7 +84,8 @@ class SearchContract:
                 for entity in graph.entities
             ]
             execute(store, "links", links)
-            execute(store, "concept_vectors", [{"id": ids[name], "vector": vector} for name, vector in dict(concepts).items()])
+            vectors = [{"id": ids[name], "vector": store.sent_vector(vector)} for name, vector in dict(concepts).items()]
+            execute(store, "concept_vectors", vectors)
             store.concepts.write(Changes(evidence=dict(evidence)))
             return ids
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.engine import FIRST_PLANS
 from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.transaction import FIRST_PLANS
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.finding import nearest_queries, read_answer
 
@@ -432,9 +432,9 @@ def test_statements_are_planned_anew_as_a_store_grows(tmp_path):
     connections = []
     filled(tmp_path / "graph.lbug", 1)
     with opened(tmp_path / "graph.lbug") as store:
-        for _ in range(4 * FIRST_PLANS):
+        for _ in range(5 * FIRST_PLANS):
             with store.writing() as session:
                 assert len(session.run("read_sources", namespace=store.namespace, ids=[make_subgraph(0).query.id])) == 1
                 connections.append(session._connection)
     assert connections[0] is connections[FIRST_PLANS // 2]
-    assert len(set(map(id, connections))) == 3  # new ones after 32 writes and after 64
+    assert len(set(map(id, connections))) == 3  # new ones after 32 writes and after 128

@@ -13,9 +13,9 @@ import pytest
 from drag_graph.graph.names import concept_id
 from drag_graph.model import Aggregation
 from drag_graph.ports.concepts import Changes, Concept
-from drag_graph.stores.ladybug.engine import LadybugTransaction
 from drag_graph.stores.ladybug.search import IDS_AT_ONCE, LadybugSearch
 from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.transaction import LadybugTransaction
 from drag_graph.stores.ladybug.vectors import VectorIndex
 from drag_graph.testing.builders import make_subgraph
 

@@ -11,8 +11,9 @@ from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import DEFAULT_NAMESPACE
 from drag_graph.ports.store import Migration
 from drag_graph.ports.vectors import Vector
-from drag_graph.stores.ladybug.engine import Engine, LadybugTransaction, open_engine
+from drag_graph.stores.ladybug.engine import Engine, open_engine
 from drag_graph.stores.ladybug.errors import FOREIGN_TABLES
+from drag_graph.stores.ladybug.transaction import LadybugTransaction
 from drag_graph.stores.ladybug.vectors import vector_bytes, vector_of
 from drag_graph.stores.shared import migrate
 from drag_graph.stores.shared.transaction import Result

@@ -16,7 +16,7 @@ What was measured of ladybug 0.22 and is held to here:
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,9 @@ from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUn
 from drag_graph.stores.ladybug import compact as compacting
 from drag_graph.stores.ladybug import files, snapshot
 from drag_graph.stores.ladybug.errors import COMMITTED, WRITE_FAILURE, translate
+from drag_graph.stores.ladybug.transaction import LadybugTransaction, Plans, rows_of
 from drag_graph.stores.shared.statements import load
-
-Row = dict[str, Any]
+from drag_graph.stores.shared.transaction import Row
 
 COMPACTING_ROOM = 2
 """Times the size of the file that must be free: the tables as files, and the new file."""
@@ -41,31 +41,6 @@ _engines: dict[str, "Engine"] = {}
 _places: dict[str, threading.Lock] = {}
 """A lock for each file: who waits for another process to let go of one file keeps nobody from another."""
 _places_lock = threading.Lock()
-
-
-class LadybugTransaction:
-    """A connection with a transaction open on it (see `Transaction`). `check` is called before any row is given out."""
-
-    perhaps_done = False
-    changed_vectors: Collection[str] | None = None
-
-    def __init__(self, connection: Any, location: str, check: Callable[[], None] | None = None) -> None:
-        self._connection = connection
-        self._location = location
-        self._check = check
-
-    def run(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Execute the statement of that name (`cypher/ladybug`, `cypher/common`) and return its rows. Raises StoreError."""
-        return self.execute(*load(name, "ladybug").bind(**parameters))
-
-    def execute(self, text: str, parameters: dict[str, Any] | None = None) -> list[Row]:
-        """Execute a text that a file or the engine's own transaction control gave, and return its rows. Raises StoreError."""
-        return list(rows_of(self._connection, text, parameters, self._location, self._check))
-
-
-FIRST_PLANS = 32
-"""Writes after which statements are planned anew, by new connections; then after twice as many, and so on. A connection keeps
-the first plan of a statement. One that was made for an empty store looks through whole tables."""
 
 
 class Engine:
@@ -94,7 +69,7 @@ class Engine:
         self._readers = 0
         self._is_waited_for = False
         self._writer: Any = None
-        self._writes, self._plans_until = 0, FIRST_PLANS
+        self._plans = Plans()
         self._failure, self._is_closed = "", False
         """Why nothing is written any more; whether another process took the compacted file, which the next write opens."""
 
@@ -211,14 +186,12 @@ class Engine:
             raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
         with self._write_lock:
             self._require_writable()
-            if self._writes >= self._plans_until:
+            if self._plans.are_old():
                 for connection in self._taken():
                     connection.close()
-                self._plans_until = 2 * self._writes
             if self._writer is None:
                 self._writer = self._connect()
-            self._writes += 1
-            session = LadybugTransaction(self._writer, self.location)
+            session = LadybugTransaction(self._writer, self.location, plans=self._plans)
             committed = False
             try:
                 with self._committed(session):
@@ -246,7 +219,7 @@ class Engine:
     def reading(self) -> Iterator[LadybugTransaction]:
         """Open a read-only transaction on a connection of its own: all its statements see one state. Raises StoreError."""
         with self._borrowed() as connection:
-            session = LadybugTransaction(connection, self.location, self._check)
+            session = LadybugTransaction(connection, self.location, self._check, self._plans)
             session.execute("BEGIN TRANSACTION READ ONLY")
             yield session
             session.execute("COMMIT")
@@ -364,29 +337,6 @@ def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
         database, mark = files.open_database(path, read_only=read_only, timeout=timeout)
         engine = _engines[key] = Engine(key, str(path), database, read_only=read_only, mark=mark)
         return engine
-
-
-def rows_of(
-    connection: Any, text: str, parameters: dict[str, Any] | None, location: str, check: Callable[[], None] | None = None
-) -> Iterator[Row]:
-    """Execute a text and yield its rows as dictionaries, each after a `check`. Raises StoreError, never the engine's own."""
-    try:
-        result = connection.execute(text, parameters or {})
-        try:
-            names = result.get_column_names()
-            while result.has_next():
-                row = dict(zip(names, result.get_next(), strict=True))
-                if check:
-                    check()
-                yield row
-        finally:
-            result.close()
-    except (RuntimeError, ValueError, LookupError, OverflowError, MemoryError) as error:
-        if check:
-            check()
-        raise translate(str(error), location) from error
-    if check:
-        check()
 
 
 def _place_of(key: str) -> threading.Lock:

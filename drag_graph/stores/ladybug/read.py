@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from drag_graph.model import Subgraph
-from drag_graph.stores.ladybug.engine import LadybugTransaction, Row
+from drag_graph.stores.ladybug.transaction import LadybugTransaction
 from drag_graph.stores.shared.rows import subgraph_of
+from drag_graph.stores.shared.transaction import Row
 
 PARTS = ("evidence", "entities", "triples", "edges")
 

@@ -13,9 +13,10 @@ from drag_graph.model import Subgraph
 from drag_graph.paging import pages
 from drag_graph.ports.search import LIMITS, Candidates, Expansion, Hit, Limits, Seed, Step, Walk, concept_ids, ranked
 from drag_graph.stores.ladybug.access import LadybugAccess
-from drag_graph.stores.ladybug.engine import LadybugTransaction, Row
 from drag_graph.stores.ladybug.read import read_subgraphs
+from drag_graph.stores.ladybug.transaction import LadybugTransaction
 from drag_graph.stores.ladybug.vectors import VectorIndex
+from drag_graph.stores.shared.transaction import Row
 
 IDS_AT_ONCE = 32
 """As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""

@@ -9,11 +9,13 @@ from drag_graph.stores.ladybug import write
 from drag_graph.stores.ladybug.access import LadybugAccess
 from drag_graph.stores.ladybug.communities import LadybugCommunities
 from drag_graph.stores.ladybug.concepts import LadybugConcepts
-from drag_graph.stores.ladybug.engine import READ_PATIENCE, LadybugTransaction, Row
+from drag_graph.stores.ladybug.engine import READ_PATIENCE
 from drag_graph.stores.ladybug.read import read_subgraphs
 from drag_graph.stores.ladybug.registry import LadybugRegistry
 from drag_graph.stores.ladybug.search import LadybugSearch
+from drag_graph.stores.ladybug.transaction import LadybugTransaction
 from drag_graph.stores.shared.store import LAST, SharedStore
+from drag_graph.stores.shared.transaction import Row
 
 ALL = 2**62
 """More rows than there are."""

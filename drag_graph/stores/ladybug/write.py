@@ -6,11 +6,12 @@ from drag_graph.graph.proof import proof_of
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.paging import pages
 from drag_graph.stores.ladybug import rows
-from drag_graph.stores.ladybug.engine import LadybugTransaction, Row
+from drag_graph.stores.ladybug.transaction import LadybugTransaction
 from drag_graph.stores.shared.aggregation import aggregation_text
 from drag_graph.stores.shared.communities import open_communities, rejoin_communities
 from drag_graph.stores.shared.concepts import recount_concepts, touched_concepts
 from drag_graph.stores.shared.rows import evidence_again
+from drag_graph.stores.shared.transaction import Row
 
 ROWS_AT_ONCE = 32
 HEADS_AT_ONCE = 4

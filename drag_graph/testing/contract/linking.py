@@ -331,6 +331,17 @@ class ConceptContract(Contract):
             assert len(store.concepts.nearest_concepts(vectors, 20)[0]) == len(names)
             assert store.concepts.nearest_concepts(vectors, 0) == [[], []]
 
+    def test_a_name_whose_vector_is_all_zeros_is_near_to_nothing(self, store: GraphStore) -> None:
+        class SilentOnArrows(Angles):
+            def embed(self, texts: Sequence[str]) -> Vectors:
+                return super().embed(texts) * np.asarray([[text != "←→"] for text in texts], np.float32)
+
+        linker = Linker(store.concepts, store.namespace, SilentOnArrows(), lambda: NOW)
+        store.save([_graph(store.namespace, 1, ["←→", "heart"]), _graph(store.namespace, 2, ["←→", "heart attack"])], PLAIN)
+        assert linker.run().concepts == len({"←→", "heart", "heart attack"})
+        assert {item.name for item in store.concepts.read()} == {"←→", "heart", "heart attack"}
+        assert linker.run().judged == 0
+
     def test_merges_are_found_by_name_and_by_id(self, store: GraphStore) -> None:
         _fill(store)
         _linker(store).run()
