@@ -92,6 +92,8 @@ def serve(settings: "Settings") -> None:
     from drag_graph.bootstrap import open_edge
     from drag_graph.concurrency.interruption import in_background
 
+    if settings.privacy != "off":
+        typer.echo("Loading the privacy gate: some seconds.", err=True)
     with open_edge(settings) as service:
         in_background(service.run)
 

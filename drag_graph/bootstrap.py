@@ -304,7 +304,8 @@ def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStor
     path = Path(settings.store).expanduser()
     if not create and not path.exists():
         raise StoreUnavailable(
-            f"there is no store at {path}", hint="Run `drag-graph distill` first, or name another with --store."
+            f"there is no store at {path}",
+            hint="Run `drag-graph distill` or `ingest` first (a cloud: `cloud edges add`), or name another with --store.",
         )
     from drag_graph.stores.ladybug.store import LadybugStore
 

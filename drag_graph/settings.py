@@ -41,7 +41,7 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 def _address(value: str) -> str:
     parts = urlsplit(value)
     if value and (parts.scheme not in {"http", "https"} or not parts.hostname):
-        raise ValueError("must be an address such as http://HOST:PORT/v1")
+        raise ValueError("must be an address such as http://HOST:PORT")
     return value
 
 

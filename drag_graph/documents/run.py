@@ -271,9 +271,9 @@ class Ingester:
             self._report.seconds_in_store += time.monotonic() - began
 
     def _remove_gone(self, seen: set[str], roots: Sequence[Path]) -> None:
-        """Erase the stored documents of these files and folders that are not `seen`."""
+        """Erase the stored documents of these files and folders that are not `seen`, and what changed ones said from disk."""
         gone = documents_gone(self._store, seen, roots)
-        if gone:
+        if gone or any(item.status == "changed" for item in self._report.documents):
             self._erase([document.id for document in gone])
         self._report.count_removed(gone)
 

@@ -174,6 +174,8 @@ class CloudClient:
                 raise CloudRefused(f"{self.address} does not know the edge {self.name!r} any more", hint=_UNKNOWN)
             case 409 if reply.request.url.path.startswith("/v1/work/"):
                 raise _Over(detail)
+            case 404:
+                raise CloudRefused(f"there is no cloud at {self.address}", hint="Give the address that `cloud serve` printed.")
             case 413 | 422:
                 raise CloudRefused(f"{self.address} refused what this edge sent: {detail}")
             case status:  # of the cloud, or of whatever stands before it

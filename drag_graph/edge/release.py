@@ -89,12 +89,22 @@ class Release:
         graphs = (graph for ids in pages(source_ids(store), PAGE) for graph in store.read(ids))
         return {entity.id for graph in graphs if self.never_leaves(graph) for entity in graph.entities}
 
+    def searched_for(self, text: str) -> str:
+        """Return a question's words as lines are looked for with: generalised as these leave. Raises Withheld.
+
+        Else a line that leaves as "Person A is ill" would be told to be about the person that the question names.
+        """
+        return text if self._generalise is None else self._generalise(text)
+
     def reply(self, found: Found) -> EdgeReply:
-        """Return what may leave of the lines that were found for a question, the best first."""
-        if not self.has_passages:
-            return EdgeReply(withheld=len(found.candidates), problem=NO_PASSAGES)
+        """Return what may leave of the lines that were found for a question, the best first.
+
+        What never leaves is not counted either: the number would tell whether a word of the question is in it.
+        """
         sources = {graph.source_id: graph for graph in found.subgraphs}
-        ranked = sorted(found.candidates, key=lambda item: (-(item.score or 0.0), item.rank))
+        stay = {id_ for id_, source in sources.items() if self.never_leaves(source)}
+        others = [item for item in found.candidates if item.source_id not in stay]
+        ranked = sorted(others, key=lambda item: (-(item.score or 0.0), item.rank))
         passages = tuple(self._released(ranked, sources))
         return EdgeReply(passages=passages[:MOST_PASSAGES], withheld=len(ranked) - len(passages))
 

@@ -19,6 +19,7 @@ from drag_graph.ports.store import GraphStore
 from drag_graph.ports.wire import LONGEST_POLL, EdgeOrigins, EdgeReply, EdgeWork
 from drag_graph.settings import Settings
 
+REFUSED = "its privacy gate lets nobody search for this question"
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 60.0
 """Seconds before the cloud is tried again; they double, and are spread at random, so that not all edges come back at once."""
@@ -109,7 +110,8 @@ class EdgeService:
                         self._answer(work)
             except (CloudUnavailable, StoreUnavailable) as error:
                 seconds = round(pause * random.uniform(0.5, 1.0), 2)  # noqa: S311 - no secret
-                log.event("waiting", level=logging.WARNING, reason=str(error), seconds=seconds)
+                hint = {"hint": error.hint} if isinstance(error, StoreUnavailable) else {}
+                log.event("waiting", level=logging.WARNING, reason=str(error), seconds=seconds, **hint)
                 stop.wait(seconds)
                 pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -157,7 +159,11 @@ class EdgeService:
         if not self._release.has_passages:
             return EdgeReply(problem=NO_PASSAGES)
         settings, embedder = self._knowledge.settings, self._knowledge.embedder
-        query = make_query(work.question, list(work.options) or None, namespace=settings.namespace)
+        try:
+            question, *options = (self._release.searched_for(text) for text in (work.question, *work.options))
+        except Withheld:
+            return EdgeReply(problem=REFUSED)
+        query = make_query(question, options or None, namespace=settings.namespace)
         found = self._knowledge.look(lambda store: Finder(settings, store, embedder).search(query))
         return self._release.reply(found)
 

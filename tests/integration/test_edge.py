@@ -204,7 +204,7 @@ def test_what_never_leaves_does_not_leave_in_passages_summaries_or_names(cloud, 
         answer = asker.client.ask(ASKED)
     assert {line.edge for line in answer.lines} == {"alps"}
     (asked,) = answer.asked
-    assert asked.withheld >= 1
+    assert asked.withheld == 0, "the number would tell that something is there"
     assert len(sent) > 4
     assert not [body for body in sent if re.search(rb"canary|4711", body)]
     assert [one.summaries for one in cloud.store.registry.edges() if one.name == "alps"] == [1]
@@ -303,10 +303,21 @@ def test_what_leaves_is_generalised_first(cloud, folder):
     assert all(line.generalised for line in answer.lines if "village" in line.text)
 
 
+def test_nobody_learns_by_a_name_what_a_generalised_line_is_about(cloud, folder):
+    alps, asker = folder(release="passages", gate=gate(Zermatt=("PLACE", "a village"))), folder("asker")
+    alps.tell(document("alps", FLOWS), document("toll", "Zermatt levies a toll."))
+    with alps.serving():
+        until(online(cloud))
+        said = [{line.text for line in asker.client.ask(f"{name}?").lines} for name in ("Zermatt", "Pontresina")]
+        assert said == [set(), set()]
+        answer = asker.client.ask("Who levies a toll?")
+    assert "a village levies a toll." in {line.text for line in answer.lines}
+
+
 def test_a_passage_that_the_gate_cannot_let_out_stays(cloud, folder):
     class Failing(ToldRewriter):
         def rewrite(self, question, options):
-            if "glaciers" in question:
+            if "metres" in question:
                 raise ValueError("a detector broke")
             return super().rewrite(question, options)
 
