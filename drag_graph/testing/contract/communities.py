@@ -109,6 +109,8 @@ class CommunityContract(Contract):
         assert store.communities.nearest([0.0, 0.0], 5) == []
         assert store.communities.nearest([1.0, 0.0, 0.0], 5) == []
         assert store.communities.nearest([1.0, 0.0], 0) == []
+        assert store.communities.summarise([replace(alone, vector=[1.0, 0.0]), replace(shared, vector=[0.0, 1.0])])
+        assert [hit.id for hit in store.communities.nearest([1.0, 0.1], 1)] == [alone.id], "the one that is near now"
 
     def test_a_summary_goes_with_any_of_its_sources(self, store: GraphStore, namespace: str) -> None:
         graphs, shared, alone = _filled(store, namespace)
