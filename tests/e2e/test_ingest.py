@@ -128,6 +128,17 @@ def test_sync_takes_only_what_lies_under_the_paths_and_never_all_of_an_empty_fol
     assert cli("ingest", tmp_path / "gone", "--sync", "--store", store).code == 2
 
 
+def test_what_a_changed_file_said_is_in_no_file_after_sync(cli, tmp_path, folder):
+    store = tmp_path / "store" / "graph.lbug"
+    (folder / "rust.txt").write_text(f"{RUST} The safe opens with zerzura.")
+    assert cli("ingest", folder, "--store", store).code == 0
+    (folder / "rust.txt").write_text(RUST)
+    assert statuses(cli("ingest", folder, "--sync", "--store", store, "--json"))["rust.txt"] == "changed"
+    held = b"".join(path.read_bytes() for path in store.parent.rglob("*") if path.is_file())
+    assert b"zerzura" not in held
+    assert b"rust" in held
+
+
 def test_a_dry_run_says_what_would_be_and_writes_nothing(cli, tmp_path, folder):
     store = tmp_path / "graph.lbug"
     flags = ("ingest", folder, "--store", store, "--json")
