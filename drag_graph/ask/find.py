@@ -97,34 +97,44 @@ class Finder:
             return self._of_stored(query, [query.id], "same question") or Found("no context")
         return self.search(query)
 
-    def search(self, query: Query) -> Found:
-        """Return the lines for a question whose own subgraph is not at hand, from all subgraphs together."""
+    def search(self, query: Query, without: Collection[str] = ()) -> Found:
+        """Return the lines for a question whose own subgraph is not at hand, from all subgraphs together.
+
+        Sources `without` take no place among the lines, or among the nearest that lead to lines.
+        """
         if self._settings.mode == "none":
             return Found("no context")
         vector = self._vector(query)
-        near = self._near(query, vector)
+        near = self._near(query, vector, without)
         if near.own and (own := self._of_stored(query, [query.id], "same question")):
             return own
         same = retrieve.same_question(near.queries, query.text)
         if same and (found := self._of_stored(query, same, "same words")):
             return found
-        found = self._searched(query, near)
-        return found if len(found.candidates) >= ENOUGH else self._with_broad(found, vector)
+        found = self._searched(query, near, without=without)
+        return found if len(found.candidates) >= ENOUGH else self._with_broad(found, vector, without)
 
     def _vector(self, query: Query) -> Sequence[float]:
         return [float(value) for value in self._embedder.embed([query.text])[0]]
 
-    def _near(self, query: Query, vector: Sequence[float]) -> Candidates:
+    def _near(self, query: Query, vector: Sequence[float], without: Collection[str] = ()) -> Candidates:
         keys = retrieve.question_keys(query.text)
         near = self._store.search.candidates(vector, keys, retrieve.NEAREST, source_id=query.id)
-        return replace(near, evidence=retrieve.closest_evidence(query.text, near.evidence))
+        evidence = [hit for hit in near.evidence if hit.source_id not in without]
+        return replace(
+            near,
+            own=near.own and query.id not in without,
+            queries=tuple(hit for hit in near.queries if hit.id not in without),
+            evidence=retrieve.closest_evidence(query.text, evidence),
+        )
 
-    def _with_broad(self, found: Found, vector: Sequence[float]) -> Found:
+    def _with_broad(self, found: Found, vector: Sequence[float], without: Collection[str] = ()) -> Found:
         """Return what was found, and what the communities say whose summaries are near."""
         mode, line_format = self._settings.mode, self._settings.line_format
         lines, graphs = broad_lines(self._store, vector, self._summary_threshold, mode, line_format)
         whole = {graph.source_id: graph for graph in (*found.subgraphs, *graphs)}
         edges = {edge.id: edge for graph in whole.values() for edge in graph.usable_edges}
+        lines = [line for line in lines if line.candidate.source_id not in without]
         others = [line for line in lines if line.candidate.ref not in found.weighed]
         kept, repeated = without_repetitions([*found.weighed.values(), *others], edges)
         shown = {line.candidate.text for line in kept}

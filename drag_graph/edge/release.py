@@ -52,6 +52,8 @@ class Release:
         self.has_passages = release == "passages"
         self._never = tuple(never_leave)
         self._generalise = generalise
+        self.staying: frozenset[str] = frozenset()
+        """The ids of the stored sources that never leave, as of the last `summaries`. A search leaves them out."""
         self._seen: dict[str, str | None] = {}
         """What became of summaries in the gate, so that each passes it once."""
 
@@ -87,7 +89,9 @@ class Release:
         if not self._never:
             return set()
         graphs = (graph for ids in pages(source_ids(store), PAGE) for graph in store.read(ids))
-        return {entity.id for graph in graphs if self.never_leaves(graph) for entity in graph.entities}
+        staying = {graph.source_id: [entity.id for entity in graph.entities] for graph in graphs if self.never_leaves(graph)}
+        self.staying = frozenset(staying)
+        return {id_ for ids in staying.values() for id_ in ids}
 
     def searched_for(self, text: str) -> str:
         """Return a question's words as lines are looked for with: generalised as these leave. Raises Withheld.

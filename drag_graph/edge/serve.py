@@ -164,7 +164,8 @@ class EdgeService:
         except Withheld:
             return EdgeReply(problem=REFUSED)
         query = make_query(question, options or None, namespace=settings.namespace)
-        found = self._knowledge.look(lambda store: Finder(settings, store, embedder).search(query))
+        staying = self._release.staying
+        found = self._knowledge.look(lambda store: Finder(settings, store, embedder).search(query, without=staying))
         return self._release.reply(found)
 
     def _origins(self, work: EdgeWork) -> EdgeOrigins:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from network import Proxy
 
+from drag_graph.ask.find import SHOWN
 from drag_graph.cloud.board import AWAY, WorkBoard
 from drag_graph.cloud.edges import add_edge, remove_edge
 from drag_graph.cloud.question import CloudAsker
@@ -208,6 +209,16 @@ def test_what_never_leaves_does_not_leave_in_passages_summaries_or_names(cloud, 
     assert len(sent) > 4
     assert not [body for body in sent if re.search(rb"canary|4711", body)]
     assert [one.summaries for one in cloud.store.registry.edges() if one.name == "alps"] == [1]
+
+
+def test_what_never_leaves_takes_no_place_among_what_is_found(cloud, folder):
+    alps, asker = folder(release="passages", never_leave=("*canary*",)), folder("asker")
+    nearer = [document(f"canary {n}", f"{ASKED} canary-{n}, how fast the ice of glaciers does flow") for n in range(SHOWN)]
+    alps.tell(document("alps", FLOWS), *nearer)
+    with alps.serving():
+        until(online(cloud))
+        answer = asker.client.ask(ASKED)
+    assert FLOWS in {line.text for line in answer.lines}
 
 
 def audited(asker, answer):

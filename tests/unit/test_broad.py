@@ -78,6 +78,14 @@ def test_what_is_shown_by_a_community_is_not_said_to_be_left_out(store):
     assert [item for item in found.dropped if item[1] == "not relevant"] == [("other", "not relevant")]
 
 
+def test_sources_that_are_to_be_left_out_are_not_shown_by_a_community(store):
+    every = {item.source_id for item in search(store, BROAD).candidates}
+    gone, *others = sorted(every)
+    found = Finder(settings(), store, EMBEDDER).search(make_query(BROAD), without={gone})
+    assert {item.source_id for item in found.candidates} == set(others)
+    assert others
+
+
 def test_a_community_about_something_else_is_left_out(store):
     assert search(store, "Which enzyme breaks down lactose in milk?").how == "nothing"
     describe(store, "Bread, yeast and ovens.", [])
