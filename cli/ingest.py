@@ -8,6 +8,8 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from drag_graph.documents.run import IngestReport
     from drag_graph.settings import Settings
 
@@ -73,6 +75,7 @@ def _print_foreseen(document: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         render.document(document)
         return
+    _table(document["documents"], ("chunks", "evidence"))
     for item in document["documents"]:
         if item["error"]:
             typer.echo(f"{item['name']} {item['status']}: {item['error']}", err=True)
@@ -86,29 +89,14 @@ def _print_foreseen(document: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _print(report: "IngestReport", *, as_json: bool) -> None:
-    from rich.text import Text
-
     from . import render
 
+    document, done = report.document(), report.documents
     if as_json:
-        render.document(report.document())
+        render.document(document)
         return
-    totals = report.totals()
-    done = report.documents
-    if 0 < len(done) <= SHOWN:
-        columns = ("document", "name", "status", "chunks", "evidence", "triples")
-        rows = (
-            (
-                item.id[: render.SHORT],
-                item.name,
-                Text(item.status, _COLOURS[item.status]),
-                item.chunks,
-                item.evidence,
-                item.triples,
-            )
-            for item in done
-        )
-        render.table(columns, rows, wrapped="name")
+    _table(document["documents"], ("chunks", "evidence", "triples"))
+    totals = document["totals"]
     for item in done:
         if item.error:
             typer.echo(f"{item.name} {item.status}: {item.error}", err=True)
@@ -117,3 +105,21 @@ def _print(report: "IngestReport", *, as_json: bool) -> None:
     counts = ", ".join(f"{totals[status]} {status}" for status in (*_COLOURS, "pending") if totals[status])
     cost = f"; {totals['calls']} calls, ${totals['cost_usd']:.4f}" if totals["calls"] else ""
     render.console().print(f"{counts or 'nothing to read'}{cost}, {totals['seconds']:.1f} s")
+
+
+def _table(documents: "Sequence[Mapping[str, Any]]", counts: tuple[str, ...]) -> None:
+    from rich.text import Text
+
+    from . import render
+
+    if 0 < len(documents) <= SHOWN:
+        rows = (
+            (
+                item["id"][: render.SHORT],
+                item["name"],
+                Text(item["status"], _COLOURS[item["status"]]),
+                *(item[name] for name in counts),
+            )
+            for item in documents
+        )
+        render.table(("document", "name", "status", *counts), rows, wrapped="name")

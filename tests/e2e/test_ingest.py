@@ -1,6 +1,7 @@
 """`drag-graph ingest` by the real command line: files of each kind, again, changed, gone, failed, killed."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -156,6 +157,7 @@ def test_a_dry_run_says_what_would_be_and_writes_nothing(cli, tmp_path, folder):
         "moon.md": "removed",
     }
     assert cli("export", "--store", store).out == before
+    assert re.search(r"rust\.txt +changed", cli("ingest", folder, "--store", store, "--dry-run").out)
     priced = cli(*flags, "--dry-run", "--extractor", "gpt-4o-mini").json["totals"]
     assert (priced["calls"], priced["price_known"]) == (5, True)
     assert priced["price_usd"] > 0
