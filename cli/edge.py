@@ -137,10 +137,12 @@ def traffic(settings: "Settings", json: options.Json = False) -> None:
     Example:
       drag-graph edge traffic --json
     """
+    from drag_graph.edge.folder import check_edge
     from drag_graph.edge.traffic import Traffic
 
     from . import render
 
+    check_edge(settings)
     rows = [asdict(row) for row in Traffic(settings.traffic_path).rows()]
     if json:
         names = ("requests", "texts", "bytes_out", "bytes_in")

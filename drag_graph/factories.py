@@ -177,12 +177,10 @@ def make_cloud_client(settings: Settings, gate: "PrivacyGate | None") -> "CloudC
     `gate` looks at every text that leaves; without one nothing is looked at. Raises ConfigurationError where this is no edge.
     """
     from drag_graph.edge.client import CloudClient
-    from drag_graph.edge.folder import edge_token
+    from drag_graph.edge.folder import check_edge, edge_token
     from drag_graph.edge.traffic import Traffic
 
-    if not (settings.cloud and settings.edge_name):
-        hint = "Run `drag-graph edge init --cloud ADDRESS --name NAME` in the folder of the edge."
-        raise ConfigurationError("this folder is no edge of a cloud", hint=hint)
+    check_edge(settings)
     return CloudClient(
         settings.cloud,
         settings.edge_name,

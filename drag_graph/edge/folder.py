@@ -18,6 +18,13 @@ from drag_graph.settings import CONFIG_FILE, Settings
 READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
+def check_edge(settings: Settings) -> None:
+    """Raise ConfigurationError where the working folder is no edge of a cloud."""
+    if not (settings.cloud and settings.edge_name):
+        hint = "Run `drag-graph edge init --cloud ADDRESS --name NAME` in the folder of the edge."
+        raise ConfigurationError("this folder is no edge of a cloud", hint=hint)
+
+
 def edge_token(path: Path) -> str:
     """Return the token of a folder's edge. Raises ConfigurationError where it is not there, or others may read it."""
     try:
