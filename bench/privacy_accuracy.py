@@ -6,7 +6,7 @@
 FOLDER holds the sets; of entailmentbank_arc the facts that people wrote are shown as lines. Clean questions, and
 the same with private details put in by bench/inject.py, each as often as `--draws` says, with other details. The embedder is
 MiniLM, the level `standard`. Differences are of pairs, in points, with 95 % intervals (bootstrap over questions: the draws of
-one question count as one).
+one question count as one). The last row of a kind is that of all its sets together.
 """
 
 import argparse
@@ -53,11 +53,21 @@ def main() -> None:
         said = student.answer(assembly.prompt).label
         return said is not None and ord(said) - ord("A") == row["answer"]
 
+    def told(name: str, kind: str, changed: int, off: list[float], on: list[float]) -> None:
+        draws = given.draws if kind == "injected" else 1
+        low, mean, high = paired_difference(on, off)
+        shares = [f"{100 * sum(some) / len(on):.1f}" for some in (off, on)]
+        difference = f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+        print(f"| {name} | {kind} | {len(on)} | {draws} | {changed} | {shares[0]} | {shares[1]} | {difference} |", flush=True)
+
     print("| set | questions | n | draws | changed | off | on | on less off |\n|---|---|---|---|---|---|---|---|")
+    kinds = given.kind or KINDS
+    every: dict[str, tuple[list[float], list[float]]] = {kind: ([], []) for kind in kinds}
+    changed_of = dict.fromkeys(kinds, 0)
     for name in given.set or SETS:
         rows = [json.loads(line) for line in (given.data / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         rows = [row for row in rows if isinstance(row["answer"], int)][: given.limit]
-        for kind in given.kind or KINDS:
+        for kind in kinds:
             off, on, changed = [], [], 0
             draws = given.draws if kind == "injected" else 1
             began = time.monotonic()
@@ -74,12 +84,12 @@ def main() -> None:
                     right.append((as_given, is_right(found.question, list(found.options), row) if found.findings else as_given))
                 off.append(sum(before for before, _ in right) / draws)
                 on.append(sum(after for _, after in right) / draws)
-            low, mean, high = paired_difference(on, off)
-            shares = [f"{100 * sum(some) / len(on):.1f}" for some in (off, on)]
-            difference = f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
-            print(
-                f"| {name} | {kind} | {len(on)} | {draws} | {changed} | {shares[0]} | {shares[1]} | {difference} |", flush=True
-            )
+            told(name, kind, changed, off, on)
+            every[kind][0].extend(off)
+            every[kind][1].extend(on)
+            changed_of[kind] += changed
+    for kind in kinds:
+        told("all", kind, changed_of[kind], *every[kind])
 
 
 if __name__ == "__main__":
