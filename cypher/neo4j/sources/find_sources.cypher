@@ -1,10 +1,11 @@
 // what: pages through those of the namespace's sources that all conditions hold of; an empty one holds of all. Ordered by all that
-//     the index is of, a page reads no more than it passes over and returns
+//     the index is of, a page reads no more than it passes over and returns. The prefix is no STARTS WITH, which Neo4j 2026 would
+//     seek by instead of the bounds
 // parameters: namespace, after, until (bounds of the ids, both excluded), prefix, input_id, expired_before, has_failed, limit
 // returns: one row a source: id, is_document, settings_hash, created_at, expires_at
 MATCH (s:Source)
 USING INDEX SEEK s:Source(namespace, id)
-WHERE s.namespace = $namespace AND s.id > $after AND s.id < $until AND s.id STARTS WITH $prefix
+WHERE s.namespace = $namespace AND s.id > $after AND s.id < $until AND left(s.id, size($prefix)) = $prefix
   AND ($input_id = '' OR s.input_id = $input_id)
   AND ($expired_before = '' OR (s.expires_at <> '' AND s.expires_at < $expired_before))
   AND (NOT $has_failed OR EXISTS {
