@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from drag_graph.graph.names import concept_id
-from drag_graph.model import LineKind, SimpleEdge, Subgraph
+from drag_graph.model import Evidence, LineKind, SimpleEdge, Subgraph
 
 SeedKind = Literal["query", "evidence", "concept"]
 
@@ -69,8 +69,9 @@ class Reached:
 class Expansion:
     """The lines that the seeds lead to, and the parts of the subgraphs that they and their audit are made of.
 
-    Each subgraph has its query and all its teacher calls, but of evidence, triples and edges only what was reached or is behind
-    what was reached. An edge whose evidence or calls are being written by somebody at this moment is left out.
+    Each subgraph has its query and all its teacher calls, but of evidence, triples and edges only what was reached, is behind
+    what was reached, or stands beside a seed in its document (`beside`). An edge whose evidence or calls are being written by
+    somebody at this moment is left out.
     """
 
     subgraphs: tuple[Subgraph, ...] = ()
@@ -96,6 +97,10 @@ class Limits:
 
 
 LIMITS = Limits()
+
+
+BESIDE = 2
+"""How many passages before a passage of a document, and as many after it, count as those beside it (docs/adr/0045)."""
 
 
 class GraphSearch(Protocol):
@@ -185,9 +190,19 @@ def assemble_expansion(
                     if id_ in kept
                 ]
         if found:
-            parts.append(_part(graph, {item.ref for item in found}))
+            others = {item.id for id_ in sorted(told & kept) for item in beside(graph, id_)}
+            parts.append(_part(graph, others | {item.ref for item in found}))
             reached |= dict.fromkeys(found)
     return Expansion(tuple(parts), tuple(reached))
+
+
+def beside(graph: Subgraph, evidence_id: str) -> tuple[Evidence, ...]:
+    """Return the kept passages beside one in its chunk, in their order; none where it is no passage of a document."""
+    one = next((item for item in graph.evidence if item.id == evidence_id and item.chunk_id), None)
+    if one is None:
+        return ()
+    near = (item for item in graph.kept_evidence if item.chunk_id == one.chunk_id)
+    return tuple(item for item in near if 0 < abs(item.position - one.position) <= BESIDE)
 
 
 def ranked(hits: Iterable[Hit], k: int) -> tuple[Hit, ...]:

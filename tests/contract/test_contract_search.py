@@ -15,7 +15,7 @@ from drag_graph.embedders import LexicalEmbedder
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Aggregation
 from drag_graph.ports.concepts import Changes
-from drag_graph.ports.search import Limits, Seed
+from drag_graph.ports.search import Limits, Seed, beside
 from drag_graph.report.auditing import audit_document
 from drag_graph.settings import Settings
 from drag_graph.stores.shared.statements import load, load_from
@@ -125,6 +125,27 @@ class SearchContract:
         own = store.search.expand([Seed("evidence", document.evidence[3].id, 1.0, document.source_id)], 1)
         (edge,) = [edge for edge in store.read([document.source_id])[0].edges if document.evidence[3].id in edge.evidence_ids]
         assert {item.ref for item in own.reached} == {document.evidence[3].id, edge.id}
+
+    def test_a_passage_brings_those_beside_it_in_its_chunk(self, store, plant):
+        """They are there to be shown, but are not reached."""
+        document = make_document_subgraph(namespace=store.namespace, edges=8)
+        chunks = [document.chunks[n // 6].id for n in range(8)]
+        passages = [item.model_copy(update={"chunk_id": id_}) for item, id_ in zip(document.evidence, chunks, strict=True)]
+        document = document.model_copy(update={"evidence": tuple(passages), "chunks": document.chunks[:2]})
+        others = [make_document_subgraph(1, namespace=store.namespace), make_subgraph(namespace=store.namespace)]
+        store.save([document, *others], AGGREGATION)
+        plant(store, [document, *others])
+        for number, near in ((4, {2, 3, 5}), (6, {7}), (0, {1, 2})):
+            own = passages[number]
+            found = store.search.expand([Seed("evidence", own.id, 1.0, document.source_id)], 1)
+            (part,) = found.subgraphs
+            assert {item.id for item in beside(part, own.id)} == {passages[n].id for n in near}
+            assert {item.id for item in part.evidence} == {passages[n].id for n in {number, *near}}
+            assert {item.ref for item in found.reached if item.kind == "evidence"} == {own.id}
+            assert {item.id for item in part.chunks} >= {own.chunk_id}
+        other = others[1].evidence[1]
+        (part,) = store.search.expand([Seed("evidence", other.id, 1.0, other.source_id)], 1).subgraphs
+        assert beside(part, other.id) == ()
 
     def test_a_store_without_concepts_has_its_queries(self, store, blood):
         found = store.search.candidates(direction(5), ["blood"], 3)
@@ -516,7 +537,8 @@ class TestNeo4jSearch(SearchContract):
         statement_ = load(name, "neo4j")
         plan = driver.execute_query(f"EXPLAIN {statement_.text}", dict.fromkeys(statement_.parameters)).summary.plan
         found = list(operators(plan))
-        assert any("IndexSeek" in operator for operator in found)
+        seeks = ("IndexSeek", "MergeUniqueNode")  # how Neo4j 2026 calls a MERGE by a unique index
+        assert any(seek in operator for operator in found for seek in seeks)
         assert not [operator for operator in found if "Scan" in operator]
 
     def test_a_new_question_takes_three_statements(self, asker, caplog):

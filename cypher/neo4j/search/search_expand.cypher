@@ -2,9 +2,9 @@
 //     these with their triples, evidence and calls; every part of the walk has a limit, so a hub costs no more than another. A
 //     cluster that is open (empty) is the concept alone
 // parameters: namespace, queries ([id, score]), evidence ([id, score, query id]), clusters ([id, score]), hops, entities, edges,
-//     near, frontier, beyond, far
-// returns: one row a query that something was reached in: head, calls, chunks, evidence, triples, edges (all as in read_subgraphs), ways
-//     (of each edge: lists of [hop, seed])
+//     near, frontier, beyond, far, beside
+// returns: one row a query that something was reached in: head, calls, chunks, evidence (with that beside what was given, in
+//     documents), triples, edges (all as in read_subgraphs), ways (of each edge: lists of [hop, seed])
 CALL () {
   UNWIND $queries AS seed
   MATCH (:Entity)-[r:RELATED {namespace: $namespace, source_id: seed[0]}]->(:Entity)
@@ -93,7 +93,8 @@ MATCH (q:Source {id: id})
 USING INDEX SEEK q:Source(id)
 WHERE q.namespace = $namespace
 WITH q, related, ways, any(seed IN $queries WHERE seed[0] = q.id) AS whole,
-  reduce(ids = [seed IN $evidence WHERE seed[2] = q.id | seed[0]], r IN related | ids + r.evidence_ids) AS evidence_ids,
+  [seed IN $evidence WHERE seed[2] = q.id | seed[0]] AS told
+WITH q, related, ways, whole, told, reduce(ids = told, r IN related | ids + r.evidence_ids) AS evidence_ids,
   reduce(ids = [], r IN related | ids + r.triple_ids) AS triple_ids
 RETURN
   q {.id, .text, .options, .domain, .complexity, .input_id, .metadata, .name, .uri, .sha256, .media_type, .modified_at,
@@ -111,16 +112,21 @@ RETURN
     RETURN DISTINCT [c.id, c.position, c.start, c.end, c.text]
   } AS chunks,
   COLLECT {
-    CALL (q, whole, evidence_ids) {
+    CALL (q, whole, told, evidence_ids) {
       UNWIND CASE WHEN whole THEN [q] ELSE [] END AS all_of
       MATCH (all_of)-[:HAS_EVIDENCE]->(e:Evidence)
       RETURN e
-    UNION ALL
+    UNION
       UNWIND CASE WHEN whole THEN [] ELSE evidence_ids END AS id
-      WITH DISTINCT id
       MATCH (e:Evidence {id: id})
       USING INDEX SEEK e:Evidence(id)
       WHERE e.namespace = $namespace
+      RETURN e
+    UNION
+      UNWIND CASE WHEN q:Document THEN told ELSE [] END AS id
+      MATCH (one:Evidence {id: id})-[:FROM_CHUNK]->(:Chunk)<-[:FROM_CHUNK]-(e:Evidence)
+      USING INDEX SEEK one:Evidence(id)
+      WHERE one.namespace = $namespace AND e <> one AND abs(e.position - one.position) <= $beside
       RETURN e
     }
     RETURN [e.id, e.text, e.framing, e.position, e.cosine, e.llm_score, e.score, e.rank, e.kept, e.reason, e.created_at,

@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from drag_graph.ports.search import LIMITS, Candidates, Expansion, Hit, Limits, Seed, assemble_expansion, concept_ids, ranked
+from drag_graph.ports.search import (
+    BESIDE,
+    LIMITS,
+    Candidates,
+    Expansion,
+    Hit,
+    Limits,
+    Seed,
+    assemble_expansion,
+    concept_ids,
+    ranked,
+)
 from drag_graph.stores.neo4j import rows
 from drag_graph.stores.neo4j.access import Neo4jAccess
 from drag_graph.stores.neo4j.connection import Work
@@ -54,6 +65,7 @@ class Neo4jSearch:
             "frontier": limits.frontier,
             "beyond": limits.beyond,
             "far": limits.far,
+            "beside": BESIDE,
         }
         namespace = self._access.namespace
         found = self._access.in_reading(lambda work: work.run("search_expand", namespace=namespace, **values))
