@@ -15,7 +15,7 @@ from pathlib import Path
 
 from edges_corpora import documents, drawn, made, rows
 
-from drag_graph.ask import beside, find
+from drag_graph.ask import find
 from drag_graph.ask.lines import content_words
 from drag_graph.bootstrap import Session, open_session
 from drag_graph.evaluation.statistics import paired_difference
@@ -25,7 +25,6 @@ SHOWN = 10
 
 
 def main() -> None:
-    beside.PASSAGES = 0  # passages beside others are another matter: bench/beside.py
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--folder", type=Path, required=True, help="Where the store is kept.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from drag_graph import log
+from drag_graph.ask.adjacent import adjacent_lines
 from drag_graph.ask.answer import is_correct, make_answer, no_answer
 from drag_graph.ask.asked import AnswersReport, Asked
 from drag_graph.ask.audit import NO_FILTER, snapshot
@@ -28,6 +29,8 @@ from drag_graph.settings import Settings
 
 GONE = "something that it rests on was erased or replaced while it was given"
 UNKEPT = "it was not to be kept"
+SEARCHED = ("search", "nearest")
+"""How lines were found that are the best of all subgraphs together."""
 BATCH = 64
 """Questions of a file that are looked up, and answers that are written, in one round trip."""
 
@@ -212,9 +215,9 @@ class Asker:
         disguise = self._gate.disguise(query, question.given) if self._gate is not None else None
         known = disguise if self._on_this_machine else None
         mode = self._settings.mode if found.how != "nothing" else "none"
-        candidates, private = self._let_out(found)
+        found, private = self._let_out(query, found)
         chosen = select_lines(
-            candidates,
+            found.candidates,
             count_tokens=self._student.count_tokens,
             token_budget=self._settings.token_budget,
             max_lines=self._settings.max_lines,
@@ -263,24 +266,45 @@ class Asker:
         prompt_hash = "" if known else sha256_of([assembly.prompt.text])
         return replace(asked, prompt_hash=prompt_hash, disguise=disguise)
 
-    def _let_out(self, found: Found) -> tuple[Sequence[Candidate], list[tuple[str, str]]]:
+    def _let_out(self, query: Query, found: Found) -> tuple[Found, list[tuple[str, str]]]:
+        """Return what the student may see of what was found, and (text, reason) of the lines that it may not.
+
+        To an open question that was searched for come the passages adjacent to those that it may see. A line for a question
+        with options has to bear on one of them, which what is adjacent need not.
+        """
+        candidates, private = self._public(found.candidates, found.subgraphs)
+        if query.options or found.how not in SEARCHED:
+            return replace(found, candidates=candidates), private
+        lines = adjacent_lines([found.weighed[item.ref] for item in candidates], found.subgraphs)
+        others, more = self._public([line.candidate for line in lines], found.subgraphs)
+        shown = {item.text for item in others}
+        return replace(
+            found,
+            candidates=(*candidates, *others),
+            weighed={**found.weighed, **{line.candidate.ref: line for line in lines}},
+            dropped=tuple(item for item in found.dropped if item[0] not in shown),
+        ), [*private, *more]
+
+    def _public(
+        self, candidates: Sequence[Candidate], subgraphs: Sequence[Subgraph]
+    ) -> tuple[tuple[Candidate, ...], list[tuple[str, str]]]:
         """Return the lines that the student may see, and (text, reason) of the others.
 
         One that is not on this machine sees no line of a document in which the gate finds something private, and none of a
         question that is stored as it was given and would be generalised now.
         """
         if self._gate is None or self._on_this_machine:
-            return found.candidates, []
-        shown = {item.source_id for item in found.candidates}
-        sources = [graph.source for graph in found.subgraphs if graph.source_id in shown]
+            return tuple(candidates), []
+        shown = {item.source_id for item in candidates}
+        sources = [graph.source for graph in subgraphs if graph.source_id in shown]
         documents = {source.id for source in sources if isinstance(source, Document)}
         unfiltered = {source.id for source in sources if isinstance(source, Query) and self._gate.is_unfiltered(source)}
-        own = [item for item in found.candidates if item.source_id in documents]
+        own = [item for item in candidates if item.source_id in documents]
         findings = self._gate.found_in([item.text for item in own], from_user=True)
         private = {item.ref for item, seen in zip(own, findings, strict=True) if seen}
-        private |= {item.ref for item in found.candidates if item.source_id in unfiltered}
-        left = [item for item in found.candidates if item.ref not in private]
-        return left, [(item.text, "private") for item in found.candidates if item.ref in private]
+        private |= {item.ref for item in candidates if item.source_id in unfiltered}
+        left = tuple(item for item in candidates if item.ref not in private)
+        return left, [(item.text, "private") for item in candidates if item.ref in private]
 
     def _keep(self, asked: list[Asked]) -> list[Asked]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""

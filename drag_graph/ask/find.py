@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from drag_graph.ask import retrieve
-from drag_graph.ask.beside import lines_beside
 from drag_graph.ask.broad import ENOUGH, broad_lines
 from drag_graph.ask.fuse import Weighed, by_weight, with_list, without_repetitions
 from drag_graph.ask.lines import Candidate, candidate_lines, scored
@@ -112,8 +111,8 @@ class Finder:
         same = retrieve.same_question(near.queries, query.text)
         if same and (found := self._of_stored(query, same, "same words")):
             return found
-        found = self._searched(query, near, without=without)
-        return self._with_beside(found if len(found.candidates) >= ENOUGH else self._with_broad(found, vector, without))
+        found = self._searched(query, near, SHOWN, without)
+        return found if len(found.candidates) >= ENOUGH else self._with_broad(found, vector, without)
 
     def _vector(self, query: Query) -> Sequence[float]:
         return [float(value) for value in self._embedder.embed([query.text])[0]]
@@ -143,19 +142,12 @@ class Finder:
         dropped += [(item.text, "duplicate") for item, _ in repeated]
         return Found.of_weighed("search" if found.how == "nothing" and kept else found.how, whole.values(), kept, dropped)
 
-    def _with_beside(self, found: Found) -> Found:
-        """Return what was found, and what stands beside the closest passages of documents."""
-        added = lines_beside(found.weighed.values(), found.subgraphs, self._settings.line_format)
-        texts = {line.candidate.text for line in added}
-        dropped = [item for item in found.dropped if item[0] not in texts]
-        return Found.of_weighed(found.how, found.subgraphs, [*found.weighed.values(), *added], dropped) if added else found
-
     def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> Found | None:
         """Return the lines of stored queries, or None where they are stored no more."""
         subgraphs = self._store.read(source_ids)
         return self.of_own(query, subgraphs, how) if subgraphs else None
 
-    def _searched(self, query: Query, near: Candidates, most: int = SHOWN, without: Collection[str] = ()) -> Found:
+    def _searched(self, query: Query, near: Candidates, most: int, without: Collection[str]) -> Found:
         """Return the best lines of all subgraphs, at most so many of each kind, but for those of some sources."""
         seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold, self._name_threshold)
         return self._expanded(query, seeds, most, without) if seeds.seeds else Found("nothing")

@@ -20,7 +20,7 @@ K = 60
 DECAY = 0.5
 """What a hop leaves of a seed's share."""
 
-ListName = Literal["query", "evidence", "concept", "similar concept", "line", "community", "beside"]
+ListName = Literal["query", "evidence", "concept", "similar concept", "line", "community", "adjacent"]
 
 
 @dataclass(frozen=True, slots=True)

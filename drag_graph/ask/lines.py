@@ -73,10 +73,16 @@ def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: Line
     edges: list[Candidate] = []
     for graph in subgraphs:
         if mode in {"evidence", "combined"} or (mode == "graph" and graph.graph == "evidence_only"):
-            evidence += [_of_evidence(item, rank) for rank, item in enumerate(graph.kept_evidence)]
+            evidence += [evidence_candidate(item, rank) for rank, item in enumerate(graph.kept_evidence)]
         if mode in {"graph", "combined"}:
             edges += [_of_edge(edge, rank, line_format) for rank, edge in enumerate(graph.usable_edges)]
     return sorted(evidence, key=lambda item: item.rank) + sorted(edges, key=lambda item: item.rank)
+
+
+def evidence_candidate(item: Evidence, rank: int) -> Candidate:
+    """Return an evidence as a line without a score."""
+    text = one_line(item.text)
+    return Candidate("evidence", item.id, item.source_id, text, text, rank)
 
 
 def scored(candidates: Iterable[Candidate], scores: Mapping[str, float]) -> list[Candidate]:
@@ -152,11 +158,6 @@ def content_words(text: str) -> frozenset[str]:
 def adds_words(text: str, *others: str) -> bool:
     """Return whether `text` has a word that `others` lack; endings and linking words (of, the, is ...) do not count."""
     return bool(content_words(text).difference(*(content_words(other) for other in others)))
-
-
-def _of_evidence(item: Evidence, rank: int) -> Candidate:
-    text = one_line(item.text)
-    return Candidate("evidence", item.id, item.source_id, text, text, rank)
 
 
 def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:

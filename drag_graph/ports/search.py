@@ -70,7 +70,7 @@ class Expansion:
     """The lines that the seeds lead to, and the parts of the subgraphs that they and their audit are made of.
 
     Each subgraph has its query and all its teacher calls, but of evidence, triples and edges only what was reached, is behind
-    what was reached, or stands beside a seed in its document (`beside`). An edge whose evidence or calls are being written by
+    what was reached, or is adjacent to a seed (`adjacent_passages`). An edge whose evidence or calls are being written by
     somebody at this moment is left out.
     """
 
@@ -99,8 +99,8 @@ class Limits:
 LIMITS = Limits()
 
 
-BESIDE = 2
-"""How many passages before a passage of a document, and as many after it, count as those beside it (docs/adr/0045)."""
+ADJACENT = 2
+"""How many passages before a passage of a document, and as many after it, are adjacent to it (docs/adr/0045)."""
 
 
 class GraphSearch(Protocol):
@@ -118,7 +118,8 @@ class GraphSearch(Protocol):
 
         A query leads to its kept evidence and edges (hop 0); an evidence to itself (0) and the edges read from it (1); a
         cluster to the edges of its entities (1). A second hop goes from the ends of the best of these to their other edges, in
-        the same query and through their clusters in others. What is behind an edge is reached with it.
+        the same query and through their clusters in others. What is behind an edge is reached with it. The passages that are
+        adjacent to an evidence come along, but are not reached.
         """
 
 
@@ -190,19 +191,26 @@ def assemble_expansion(
                     if id_ in kept
                 ]
         if found:
-            others = {item.id for id_ in sorted(told & kept) for item in beside(graph, id_)}
-            parts.append(_part(graph, others | {item.ref for item in found}))
+            adjacent = {item.id for items in adjacent_passages(graph, told).values() for item in items}
+            parts.append(_part(graph, adjacent | {item.ref for item in found}))
             reached |= dict.fromkeys(found)
     return Expansion(tuple(parts), tuple(reached))
 
 
-def beside(graph: Subgraph, evidence_id: str) -> tuple[Evidence, ...]:
-    """Return the kept passages beside one in its chunk, in their order; none where it is no passage of a document."""
-    one = next((item for item in graph.evidence if item.id == evidence_id and item.chunk_id), None)
-    if one is None:
-        return ()
-    near = (item for item in graph.kept_evidence if item.chunk_id == one.chunk_id)
-    return tuple(item for item in near if 0 < abs(item.position - one.position) <= BESIDE)
+def adjacent_passages(graph: Subgraph, evidence_ids: Collection[str]) -> dict[str, list[Evidence]]:
+    """Return the kept passages that are adjacent to those of these ids, in the same chunk and in their order.
+
+    Only passages of documents are keys; evidence of a query has none.
+    """
+    anchors = {item.id: item for item in graph.evidence if item.chunk_id and item.id in evidence_ids}
+    chunks = {item.chunk_id for item in anchors.values()}
+    near = sorted((item for item in graph.evidence if item.kept and item.chunk_id in chunks), key=lambda item: item.position)
+    return {
+        anchor.id: [
+            one for one in near if one.chunk_id == anchor.chunk_id and 0 < abs(one.position - anchor.position) <= ADJACENT
+        ]
+        for anchor in anchors.values()
+    }
 
 
 def ranked(hits: Iterable[Hit], k: int) -> tuple[Hit, ...]:

@@ -15,7 +15,7 @@ from drag_graph.embedders import LexicalEmbedder
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Aggregation
 from drag_graph.ports.concepts import Changes
-from drag_graph.ports.search import Limits, Seed, beside
+from drag_graph.ports.search import Limits, Seed, adjacent_passages
 from drag_graph.report.auditing import audit_document
 from drag_graph.settings import Settings
 from drag_graph.stores.shared.statements import load, load_from
@@ -126,7 +126,7 @@ class SearchContract:
         (edge,) = [edge for edge in store.read([document.source_id])[0].edges if document.evidence[3].id in edge.evidence_ids]
         assert {item.ref for item in own.reached} == {document.evidence[3].id, edge.id}
 
-    def test_a_passage_brings_those_beside_it_in_its_chunk(self, store, plant):
+    def test_a_passage_brings_the_adjacent_ones_of_its_chunk(self, store, plant):
         """They are there to be shown, but are not reached."""
         document = make_document_subgraph(namespace=store.namespace, edges=8)
         chunks = [document.chunks[n // 6].id for n in range(8)]
@@ -139,13 +139,14 @@ class SearchContract:
             own = passages[number]
             found = store.search.expand([Seed("evidence", own.id, 1.0, document.source_id)], 1)
             (part,) = found.subgraphs
-            assert {item.id for item in beside(part, own.id)} == {passages[n].id for n in near}
+            (adjacent,) = adjacent_passages(part, {own.id}).values()
+            assert [item.id for item in adjacent] == [passages[n].id for n in sorted(near)]
             assert {item.id for item in part.evidence} == {passages[n].id for n in {number, *near}}
             assert {item.ref for item in found.reached if item.kind == "evidence"} == {own.id}
             assert {item.id for item in part.chunks} >= {own.chunk_id}
         other = others[1].evidence[1]
         (part,) = store.search.expand([Seed("evidence", other.id, 1.0, other.source_id)], 1).subgraphs
-        assert beside(part, other.id) == ()
+        assert adjacent_passages(part, {other.id}) == {}
 
     def test_a_store_without_concepts_has_its_queries(self, store, blood):
         found = store.search.candidates(direction(5), ["blood"], 3)

@@ -199,3 +199,20 @@ def test_a_student_that_is_away_sees_no_private_line_of_a_document(tmp_path, fol
     with open_session(Settings(**given | {"student": "nearest"}, privacy="standard"), asks=True) as session:
         here = session.asker().ask_text("Who visits the clinic of the town?")
     assert PERSON in json.dumps([line.text for line in here.answer.lines]), "one on this machine sees all"
+
+
+def test_neither_a_private_passage_nor_what_is_adjacent_to_one_goes_away(tmp_path, folder, server, away):
+    (folder / "open.txt").write_text(
+        f"The clinic of the town has nurses at night.\n\n{PERSON} came too late.\n\nIt was closed."
+    )
+    (folder / "told.txt").write_text(f"{PERSON} visits the clinic of the town.\n\nHer hopes are few.")
+    ingested(tmp_path, folder, server, model="patterns")
+    given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "student": "gpt-4o-mini", "student_api_key": "k"}
+    with open_session(Settings(**given, student_base_url=away), asks=True) as session:
+        session.asker().ask_text("Who visits the clinic of the town?")
+    sent = json.dumps([request.body for request in server.requests])
+    assert "It was closed." in sent
+    assert not [text for text in (PERSON, "too late", "Her hopes") if text in sent]
+    with open_session(Settings(**given | {"student": "nearest"}, privacy="standard"), asks=True) as session:
+        here = session.asker().ask_text("Who visits the clinic of the town?")
+    assert "Her hopes are few." in {line.text for line in here.answer.lines}

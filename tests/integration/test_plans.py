@@ -11,7 +11,7 @@ import pytest
 
 from drag_graph.model import Aggregation
 from drag_graph.ports import checks
-from drag_graph.ports.search import BESIDE, LIMITS
+from drag_graph.ports.search import ADJACENT, LIMITS
 from drag_graph.stores.neo4j import rows as neo4j_rows
 from drag_graph.stores.neo4j.store import Neo4jStore
 from drag_graph.stores.shared.statements import load
@@ -282,7 +282,7 @@ def test_a_walk_from_seeds_costs_the_same_in_a_larger_store(driver, namespaces):
             "evidence": [[graphs[1].evidence[0].id, 0.9, graphs[1].query.id]],
             "clusters": [],
         }
-        found = profiled(driver, "search_expand", namespace=namespace, hops=2, beside=BESIDE, **seeds, **asdict(LIMITS))
+        found = profiled(driver, "search_expand", namespace=namespace, hops=2, adjacent=ADJACENT, **seeds, **asdict(LIMITS))
         assert found[0]["args"]["Rows"] == 2
         counted.append(checked(found))
     few, many = counted

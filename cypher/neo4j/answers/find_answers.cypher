@@ -1,9 +1,9 @@
-// what: pages through the namespace's answers
+// what: pages through the namespace's answers. The prefix is no STARTS WITH, for the reason told in find_sources
 // parameters: namespace, after, until (bounds of the ids, both excluded), prefix, limit
 // returns: one row an answer: its properties; answered, used (the ids of the sources and of the evidence it is linked to)
 MATCH (a:Answer)
 USING INDEX SEEK a:Answer(namespace, id)
-WHERE a.namespace = $namespace AND a.id > $after AND a.id < $until AND a.id STARTS WITH $prefix
+WHERE a.namespace = $namespace AND a.id > $after AND a.id < $until AND left(a.id, size($prefix)) = $prefix
 WITH a
 ORDER BY a.namespace, a.id
 LIMIT $limit

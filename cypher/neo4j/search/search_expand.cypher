@@ -2,9 +2,9 @@
 //     these with their triples, evidence and calls; every part of the walk has a limit, so a hub costs no more than another. A
 //     cluster that is open (empty) is the concept alone
 // parameters: namespace, queries ([id, score]), evidence ([id, score, query id]), clusters ([id, score]), hops, entities, edges,
-//     near, frontier, beyond, far, beside
-// returns: one row a query that something was reached in: head, calls, chunks, evidence (with that beside what was given, in
-//     documents), triples, edges (all as in read_subgraphs), ways (of each edge: lists of [hop, seed])
+//     near, frontier, beyond, far, adjacent
+// returns: one row a query that something was reached in: head, calls, chunks, evidence (with the passages adjacent
+//     to those given), triples, edges (all as in read_subgraphs), ways (of each edge: lists of [hop, seed])
 CALL () {
   UNWIND $queries AS seed
   MATCH (:Entity)-[r:RELATED {namespace: $namespace, source_id: seed[0]}]->(:Entity)
@@ -126,7 +126,7 @@ RETURN
       UNWIND CASE WHEN q:Document THEN told ELSE [] END AS id
       MATCH (one:Evidence {id: id})-[:FROM_CHUNK]->(:Chunk)<-[:FROM_CHUNK]-(e:Evidence)
       USING INDEX SEEK one:Evidence(id)
-      WHERE one.namespace = $namespace AND e <> one AND abs(e.position - one.position) <= $beside
+      WHERE one.namespace = $namespace AND e <> one AND abs(e.position - one.position) <= $adjacent
       RETURN e
     }
     RETURN [e.id, e.text, e.framing, e.position, e.cosine, e.llm_score, e.score, e.rank, e.kept, e.reason, e.created_at,

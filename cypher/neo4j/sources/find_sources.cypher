@@ -1,6 +1,6 @@
 // what: pages through those of the namespace's sources that all conditions hold of; an empty one holds of all. Ordered by all that
-//     the index is of, a page reads no more than it passes over and returns. The prefix is no STARTS WITH, which Neo4j 2026 would
-//     seek by instead of the bounds
+//     the index is of, a page reads no more than it passes over and returns. The prefix is no STARTS WITH: Neo4j 2026
+//     would seek by that, and read all that is before the page
 // parameters: namespace, after, until (bounds of the ids, both excluded), prefix, input_id, expired_before, has_failed, limit
 // returns: one row a source: id, is_document, settings_hash, created_at, expires_at
 MATCH (s:Source)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from drag_graph.ports.search import (
-    BESIDE,
+    ADJACENT,
     LIMITS,
     Candidates,
     Expansion,
@@ -65,7 +65,7 @@ class Neo4jSearch:
             "frontier": limits.frontier,
             "beyond": limits.beyond,
             "far": limits.far,
-            "beside": BESIDE,
+            "adjacent": ADJACENT,
         }
         namespace = self._access.namespace
         found = self._access.in_reading(lambda work: work.run("search_expand", namespace=namespace, **values))
