@@ -17,8 +17,8 @@ PASSAGES = 3
 def adjacent_lines(lines: Sequence[Weighed], subgraphs: Sequence[Subgraph]) -> list[Weighed]:
     """Return the passages adjacent to the closest ones among `lines`, but for those that are among `lines` themselves.
 
-    Those of the closest passage come first, and of one passage in the order of the document. They have no score, so that all
-    lines with one come before them. The `subgraphs` are those of an expansion, which has what is adjacent to its seeds.
+    Those of the closest passage come first, and of one passage in the order of the document. They weigh less than what was
+    found. The `subgraphs` are those of an expansion, which has what is adjacent to its seeds.
     """
     seeds = {line.candidate.ref: way.rank for line in lines for way in line.ways if way.list == "evidence" and way.hop == 0}
     adjacent = {id_: passages for graph in subgraphs for id_, passages in adjacent_passages(graph, seeds).items()}

@@ -14,7 +14,7 @@ from drag_graph.ask.answer import is_correct, make_answer, no_answer
 from drag_graph.ask.asked import AnswersReport, Asked
 from drag_graph.ask.audit import NO_FILTER, snapshot
 from drag_graph.ask.find import Finder, Found
-from drag_graph.ask.lines import Candidate, block, select_lines, selections
+from drag_graph.ask.lines import Candidate, block, scored, select_lines, selections
 from drag_graph.ask.prompt import assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.identity import sha256_of
@@ -276,7 +276,8 @@ class Asker:
         if query.options or found.how not in SEARCHED:
             return replace(found, candidates=candidates), private
         lines = adjacent_lines([found.weighed[item.ref] for item in candidates], found.subgraphs)
-        others, more = self._public([line.candidate for line in lines], found.subgraphs)
+        weights = {line.candidate.ref: round(line.weight, 6) for line in lines}
+        others, more = self._public(scored((line.candidate for line in lines), weights), found.subgraphs)
         shown = {item.text for item in others}
         return replace(
             found,
