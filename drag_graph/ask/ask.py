@@ -14,7 +14,7 @@ from drag_graph.ask.answer import is_correct, make_answer, no_answer
 from drag_graph.ask.asked import AnswersReport, Asked
 from drag_graph.ask.audit import NO_FILTER, snapshot
 from drag_graph.ask.find import Finder, Found
-from drag_graph.ask.lines import Candidate, block, scored, select_lines, selections
+from drag_graph.ask.lines import Candidate, block, fits_alone, scored, select_lines, selections
 from drag_graph.ask.prompt import assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.identity import sha256_of
@@ -269,13 +269,16 @@ class Asker:
     def _let_out(self, query: Query, found: Found) -> tuple[Found, list[tuple[str, str]]]:
         """Return what the student may see of what was found, and (text, reason) of the lines that it may not.
 
-        To an open question that was searched for come the passages adjacent to those that it may see. A line for a question
-        with options has to bear on one of them, which what is adjacent need not.
+        To an open question that was searched for come the passages adjacent to those that it may see and that are not too long.
+        A line for a question with options has to bear on one of them, which what is adjacent need not.
         """
         candidates, private = self._public(found.candidates, found.subgraphs)
         if query.options or found.how not in SEARCHED:
             return replace(found, candidates=candidates), private
-        lines = adjacent_lines([found.weighed[item.ref] for item in candidates], found.subgraphs)
+        budget, there = self._settings.token_budget, {item.ref for item in candidates}
+        fitting = [item for item in candidates if fits_alone(item, self._student.count_tokens, budget)]
+        lines = adjacent_lines([found.weighed[item.ref] for item in fitting], found.subgraphs)
+        lines = [line for line in lines if line.candidate.ref not in there]
         weights = {line.candidate.ref: round(line.weight, 6) for line in lines}
         others, more = self._public(scored((line.candidate for line in lines), weights), found.subgraphs)
         shown = {item.text for item in others}

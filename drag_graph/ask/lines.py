@@ -90,6 +90,11 @@ def scored(candidates: Iterable[Candidate], scores: Mapping[str, float]) -> list
     return [replace(item, score=scores.get(item.ref, item.score)) for item in candidates]
 
 
+def fits_alone(candidate: Candidate, count_tokens: CountTokens, token_budget: int) -> bool:
+    """Return whether a line, were it the only one, is within the budget."""
+    return count_tokens(f"1. {candidate.text}") <= token_budget
+
+
 def select_lines(
     candidates: Sequence[Candidate],
     *,
@@ -195,8 +200,8 @@ def _short_enough(
 ) -> list[Candidate]:
     kept: list[Candidate] = []
     for item in candidates:
-        if count_tokens(f"1. {item.text}") > token_budget:
-            dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
-        else:
+        if fits_alone(item, count_tokens, token_budget):
             kept.append(item)
+        else:
+            dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
     return kept

@@ -71,6 +71,12 @@ def test_they_go_first_where_there_is_no_room(read_in):
     assert {text for text, reason in asked.dropped if reason == "line limit"} == {TALK[2], TALK[3]}
 
 
+def test_a_passage_that_is_too_long_brings_none(read_in):
+    asked = ask(read_in({"talk": (TALK[0], TALK[1].replace("?", " here" * 40 + "?"), *TALK[2:])}), token_budget=40)
+    assert [reason for _, reason in asked.dropped] == ["too long"]
+    assert asked.answer.lines == ()
+
+
 def test_only_the_closest_passages_bring_others(read_in):
     talks = {f"talk {n}": (f"Ann said {'so ' * n}.", f"{'Alas: ' * n}{QUESTION}", f"Bob said {'no ' * n}.") for n in range(5)}
     lists = lists_of(ask(read_in(talks)))
