@@ -45,8 +45,8 @@ def alone(session: Session, question: Question) -> list[Candidate]:
 
 def with_adjacent(session: Session, question: Question) -> list[Candidate]:
     found = _search(session, question)
-    lines = [found.weighed[item.ref] for item in found.candidates]
-    return [*found.candidates, *(line.candidate for line in adjacent_lines(lines, found.subgraphs))]
+    lines = adjacent_lines(list(found.weighed.values()), found.subgraphs, found.weighed)
+    return [*found.candidates, *(line.candidate for line in lines)]
 
 
 def more(session: Session, question: Question) -> list[Candidate]:

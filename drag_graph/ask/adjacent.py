@@ -3,7 +3,7 @@
 A passage often does not say what it is about, or asks what the next one answers. Pure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from drag_graph.ask.fuse import Way, Weighed
 from drag_graph.ask.lines import evidence_candidate
@@ -14,19 +14,18 @@ PASSAGES = 3
 """How many of the closest passages bring the adjacent ones."""
 
 
-def adjacent_lines(lines: Sequence[Weighed], subgraphs: Sequence[Subgraph]) -> list[Weighed]:
-    """Return the passages adjacent to the closest ones among `lines`, but for those that are among `lines` themselves.
+def adjacent_lines(lines: Sequence[Weighed], subgraphs: Sequence[Subgraph], without: Collection[str]) -> list[Weighed]:
+    """Return the passages adjacent to the closest ones among `lines`, but for those whose refs are in `without`.
 
     Those of the closest passage come first, and of one passage in the order of the document. They weigh less than what was
     found. The `subgraphs` are those of an expansion, which has what is adjacent to its seeds.
     """
     seeds = {line.candidate.ref: way.rank for line in lines for way in line.ways if way.list == "evidence" and way.hop == 0}
     adjacent = {id_: passages for graph in subgraphs for id_, passages in adjacent_passages(graph, seeds).items()}
-    there = {line.candidate.ref for line in lines}
     found: dict[str, Weighed] = {}
     for rank, id_ in enumerate(sorted(adjacent, key=lambda id_: (seeds[id_], id_))[:PASSAGES], start=1):
         for passage in adjacent[id_]:
-            if passage.id not in there:
+            if passage.id not in without:
                 line = Weighed(evidence_candidate(passage, len(found)), (Way("adjacent", rank, hop=1),))
                 found.setdefault(passage.id, line)
     return list(found.values())

@@ -14,7 +14,7 @@ from drag_graph.ask.answer import is_correct, make_answer, no_answer
 from drag_graph.ask.asked import AnswersReport, Asked
 from drag_graph.ask.audit import NO_FILTER, snapshot
 from drag_graph.ask.find import Finder, Found
-from drag_graph.ask.lines import Candidate, block, fits_alone, scored, select_lines, selections
+from drag_graph.ask.lines import Candidate, block, fits_alone, select_lines, selections
 from drag_graph.ask.prompt import assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.identity import sha256_of
@@ -277,15 +277,14 @@ class Asker:
             return replace(found, candidates=candidates), private
         budget, there = self._settings.token_budget, {item.ref for item in candidates}
         fitting = [item for item in candidates if fits_alone(item, self._student.count_tokens, budget)]
-        lines = adjacent_lines([found.weighed[item.ref] for item in fitting], found.subgraphs)
-        lines = [line for line in lines if line.candidate.ref not in there]
-        weights = {line.candidate.ref: round(line.weight, 6) for line in lines}
-        others, more = self._public(scored((line.candidate for line in lines), weights), found.subgraphs)
+        lines = adjacent_lines([found.weighed[item.ref] for item in fitting], found.subgraphs, there)
+        adjacent = Found.of_weighed(found.how, found.subgraphs, lines, ())
+        others, more = self._public(adjacent.candidates, found.subgraphs)
         shown = {item.text for item in others}
         return replace(
             found,
             candidates=(*candidates, *others),
-            weighed={**found.weighed, **{line.candidate.ref: line for line in lines}},
+            weighed={**found.weighed, **adjacent.weighed},
             dropped=tuple(item for item in found.dropped if item[0] not in shown),
         ), [*private, *more]
 
