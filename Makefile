@@ -30,7 +30,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/uv
 	$(UV) -e '.[dev]'
 	@touch $@ $(VENV)/.base
 
-demo: $(VENV)/.base  ## Distil the examples into an embedded store, ask, and print one full audit
+demo: $(VENV)/.base  ## Distill the examples into an embedded store, ask, and print one full audit
 	@BIN=$(BIN) bash examples/demo.sh
 
 test: $(VENV)/.dev  ## What every change must pass, on the embedded store and a real Neo4j LTS (Java, Maven; no Docker)

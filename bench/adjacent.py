@@ -17,11 +17,12 @@ from unittest import mock
 
 from edges_corpora import CORPORA, Question, documents, drawn, made
 
-from drag_graph.ask import find, retrieve
-from drag_graph.ask.adjacent import adjacent_lines
-from drag_graph.ask.lines import Candidate, content_words, select_lines
-from drag_graph.bootstrap import Session, open_session
-from drag_graph.evaluation.statistics import paired_difference
+from drag_graph.ask import find_lines as find
+from drag_graph.ask import retrieval as retrieve
+from drag_graph.ask.adjacent_passages import adjacent_lines
+from drag_graph.ask.context_lines import Candidate, content_words, select_lines
+from drag_graph.compose.session import Session, open_session
+from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.inputs import make_query
 
 BUDGET = 1024

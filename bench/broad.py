@@ -1,4 +1,4 @@
-"""Do communities help questions that no passage answers? For docs/adr/0043 and the thresholds in drag_graph/ask/retrieve.py.
+"""Do communities help questions that no passage answers? For docs/adr/0043 and the thresholds in drag_graph/ask/retrieval.py.
 
     python bench/broad.py --data FOLDER --folder KEPT [--embedder lexical] [--questions 40]
 
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from edges_corpora import documents, drawn, made, rows
 
-from drag_graph.ask import find
-from drag_graph.ask.lines import content_words
-from drag_graph.bootstrap import Session, open_session
-from drag_graph.evaluation.statistics import paired_difference
+from drag_graph.ask import find_lines as find
+from drag_graph.ask.context_lines import content_words
+from drag_graph.compose.session import Session, open_session
+from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.inputs import make_query
 
 SHOWN = 10

@@ -16,20 +16,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from drag_graph.bootstrap import open_store
+from drag_graph.communities.leiden import WholeGraph, partition
 from drag_graph.communities.matching import ids_of
-from drag_graph.communities.partition import WholeGraph, partition
-from drag_graph.communities.run import CommunityRun
-from drag_graph.communities.summarise import Summary
-from drag_graph.distil.query import Usage
-from drag_graph.embedders.lexical import LexicalEmbedder
+from drag_graph.communities.summaries import Summary
+from drag_graph.compose.session import open_store
+from drag_graph.distill.query_distillation import Usage
 from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.paging import pages
+from drag_graph.jobs.community_job import CommunityRun
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.paging import pages
-from drag_graph.ports.communities import Community
-from drag_graph.ports.concepts import Changes, Concept
-from drag_graph.ports.edges import LinkedEdge
-from drag_graph.ports.store import GraphStore
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.ports.community_store import Community
+from drag_graph.ports.concept_store import Changes, Concept
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_subgraph
 

@@ -136,8 +136,8 @@ class Ours:
     """Our side: one open session, which has distilled one question already when the first measurement begins."""
 
     def __init__(self, settings: Any, options: argparse.Namespace) -> None:
-        from drag_graph.bootstrap import Session, open_store
-        from drag_graph.factories import make_embedder
+        from drag_graph.compose.model_factories import make_embedder
+        from drag_graph.compose.session import Session, open_store
 
         self._embedder = Counted(make_embedder(settings))
         self._session = Session(settings, open_store(settings), self._embedder)
@@ -153,7 +153,7 @@ class Ours:
         self._session.__exit__(*exc)
 
     def run(self, number: int) -> dict[str, float]:
-        """Distil `number` questions that are new: seconds, and processor seconds of this process and of embedding."""
+        """Distill `number` questions that are new: seconds, and processor seconds of this process and of embedding."""
         lines = questions(self._options.questions, self._used + number, self._settings.namespace)[self._used :]
         self._used += number
         self._options.server.order("forget")
@@ -290,17 +290,19 @@ class Parts:
 
 
 def places() -> list[tuple[str, Any, str]]:
-    from drag_graph import embedders
-    from drag_graph.distil import evidence, extract, rank
-    from drag_graph.distil import query as distilling
-    from drag_graph.distil import run as pipeline
-    from drag_graph.distil.canonical import build as canonical
+    from drag_graph.distill import canonical_subgraph as canonical
+    from drag_graph.distill import evidence_ranking as rank
+    from drag_graph.distill import evidence_step as evidence
+    from drag_graph.distill import query_distillation as distilling
+    from drag_graph.distill import triple_extraction as extract
+    from drag_graph.jobs import distill_job as pipeline
     from drag_graph.ledger.journal import Journal
     from drag_graph.ledger.tape import Tape
-    from drag_graph.providers import client as litellm_client
-    from drag_graph.stores.ladybug import store as ladybug_store
-    from drag_graph.stores.neo4j import store as neo4j_store
-    from drag_graph.teachers.litellm import teacher as litellm_teacher
+    from drag_graph.models import chat_client as litellm_client
+    from drag_graph.models import embedders
+    from drag_graph.models.teachers import served_teacher as litellm_teacher
+    from drag_graph.stores.ladybug import ladybug_store
+    from drag_graph.stores.neo4j import neo4j_store
 
     litellm = litellm_client.load_litellm()
     return [
@@ -321,7 +323,7 @@ def places() -> list[tuple[str, Any, str]]:
         ("steps: evidence, ranking", evidence, "read"),
         ("steps: evidence, ranking", rank, "rank"),
         ("steps: canonical graph", canonical, "build"),
-        ("distilling: the rest", distilling.Distillation, "distil"),
+        ("distilling: the rest", distilling.Distillation, "distill"),
         ("pipeline: a query's rest", pipeline.Distiller, "_one"),
         ("journal", Journal, "record"),
         ("journal", Journal, "enter"),
@@ -459,7 +461,7 @@ def _evidence_of(options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]
 
 
 def _asked(plan: str, statements: list[str], options: argparse.Namespace) -> dict[str, float]:
-    from drag_graph.bootstrap import open_session
+    from drag_graph.compose.session import open_session
     from drag_graph.testing.server import ScriptedServer
 
     chosen = random.Random(5)
@@ -493,13 +495,13 @@ def _asked(plan: str, statements: list[str], options: argparse.Namespace) -> dic
 
 def tokens(text: str) -> int:
     """Return the tokens of a text by the tokenizer that LiteLLM carries."""
-    from drag_graph.providers.client import load_litellm
+    from drag_graph.models.chat_client import load_litellm
 
     return len(load_litellm().encoding.encode(text))
 
 
 def _prompt_tokens(body: dict[str, Any]) -> int:
-    from drag_graph.providers.client import count_tokens
+    from drag_graph.models.chat_client import count_tokens
 
     return count_tokens(MODEL, body["messages"])
 

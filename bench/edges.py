@@ -24,27 +24,27 @@ from pathlib import Path
 import numpy as np
 from edges_corpora import CORPORA, SEED, Question, Setup, drawn, facts, made, recall, setup
 
-from drag_graph.ask.answer import plain_answer
-from drag_graph.ask.find import Finder
-from drag_graph.bootstrap import Session, open_session, open_store
-from drag_graph.cloud.edges import add_edge
-from drag_graph.cloud.serve import ServiceAddress, served
-from drag_graph.edge.client import CloudClient
-from drag_graph.edge.local import verdict_on
-from drag_graph.edge.release import Release
-from drag_graph.edge.serve import EdgeService, Knowledge
-from drag_graph.edge.traffic import Traffic, TrafficRow
+from drag_graph.ask.answers import plain_answer
+from drag_graph.ask.find_lines import Finder
+from drag_graph.compose.model_factories import make_embedder
+from drag_graph.compose.session import Session, open_session, open_store
 from drag_graph.errors import ReplyError
 from drag_graph.evaluation.baselines import by_bm25, by_cosine
+from drag_graph.evaluation.intervals import paired_difference, wilson
 from drag_graph.evaluation.metrics import token_f1
-from drag_graph.evaluation.statistics import paired_difference, wilson
-from drag_graph.factories import make_embedder
+from drag_graph.graph.paging import pages, source_ids
 from drag_graph.inputs import make_query
 from drag_graph.model import Subgraph
-from drag_graph.paging import pages
-from drag_graph.ports.models import Embedder
-from drag_graph.ports.store import GraphStore, source_ids
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings, load_settings
+from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
+from drag_graph.sites.cloud.site_tokens import add_edge
+from drag_graph.sites.cloud_client import CloudClient
+from drag_graph.sites.local_candidates import verdict_on
+from drag_graph.sites.passage_release import Release
+from drag_graph.sites.site_service import EdgeService, Knowledge
+from drag_graph.sites.traffic_log import Traffic, TrafficRow
 
 SHOWN = 10
 """Lines in which the documents of an answer are looked for."""
@@ -140,7 +140,7 @@ class Bench:
         """Return what lets texts out as `--privacy` says."""
         if self.args.privacy == "off":
             return Release("passages", (), None)
-        from drag_graph.privacy.opening import open_gate
+        from drag_graph.privacy.gate_opening import open_gate
 
         gate = open_gate(self.args.privacy)
         assert gate is not None

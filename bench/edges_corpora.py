@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drag_graph.bootstrap import open_session
-from drag_graph.documents.files import files_in
-from drag_graph.ingestion import for_documents, make_ingester
-from drag_graph.partitioning import for_communities, make_communities
+from drag_graph.compose.community_setup import for_communities, make_communities
+from drag_graph.compose.document_setup import for_documents, make_ingester
+from drag_graph.compose.session import open_session
+from drag_graph.documents.document_files import files_in
 from drag_graph.settings import Settings, load_settings
 
 CORPORA = ("lihua", "medical", "mix", "multihop")

@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from drag_graph.bootstrap import open_store
-from drag_graph.cloud.edges import add_edge, remove_edge
-from drag_graph.manage.erase import compact
-from drag_graph.paging import pages
-from drag_graph.ports.registry import SharedSummary, edge_id
-from drag_graph.ports.store import GraphStore
-from drag_graph.ports.wire import token_hash
+from drag_graph.compose.session import open_store
+from drag_graph.graph.paging import pages
+from drag_graph.manage.erasing import compact
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.site_registry import SharedSummary, edge_id
 from drag_graph.settings import Settings, load_settings
-from drag_graph.stores.ladybug.vectors import VectorIndex
+from drag_graph.sites.cloud.site_tokens import add_edge, remove_edge
+from drag_graph.sites.wire import token_hash
+from drag_graph.stores.ladybug.vector_index import VectorIndex
 
 WIDTH = 384
 CHANGED = 5

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from drag_graph.distil.canonical.merge import merge_entities, merge_predicates, predicate_text, thresholds_for
-from drag_graph.embedders import make_embedder
-from drag_graph.ports.models import Embedder
+from drag_graph.distill.entity_merging import merge_entities, merge_predicates, predicate_text, thresholds_for
+from drag_graph.models.embedders import make_embedder
+from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import Settings
 

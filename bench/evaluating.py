@@ -15,18 +15,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
-from drag_graph.bootstrap import Session, open_session
-from drag_graph.embedders import make_embedder
-from drag_graph.evaluation.evaluate import Evaluation, own
+from drag_graph.compose.session import Session, open_session
+from drag_graph.evaluation.evaluation_run import Evaluation, own
 from drag_graph.evaluation.tasks import TaskItem, read_task
 from drag_graph.files import write_lines
 from drag_graph.inputs import InputLine
 from drag_graph.model import Mode
-from drag_graph.ports.models import Embedder
+from drag_graph.models.embedders import make_embedder
+from drag_graph.models.students.nearest_student import NearestStudent
+from drag_graph.models.teachers.curated_teacher import CuratedTeacher
+from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import load_settings
-from drag_graph.students.nearest import NearestStudent
-from drag_graph.teachers.curated import CuratedTeacher
 
 SETS = {"qasc": "evidence_llm", "commonsense_qa": "evidence_llm", "medmcqa": "evidence"}
 
@@ -55,7 +55,7 @@ def items_of(data: Path, rows: int) -> list[TaskItem]:
     return list({item.query.id: item for item in items}.values())[:rows]
 
 
-def distil(session: Session, items: Sequence[TaskItem], folder: Path) -> None:
+def distill(session: Session, items: Sequence[TaskItem], folder: Path) -> None:
     """Store the items with their statements."""
     path = folder / "evidence.jsonl"
     write_lines(path, (json.dumps(item.curated()) for item in items))
@@ -83,7 +83,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         settings = load_settings({"store": str(Path(place) / "graph.lbug"), "embedder": "minilm", "student": "nearest"})
         with open_session(settings) as session:
-            distil(session, items, Path(place))
+            distill(session, items, Path(place))
             asking = Recording(make_embedder(settings))
             student = NearestStudent(cast("Embedder", asking))
 

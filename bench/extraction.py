@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from drag_graph.evaluation.extraction import MATCHINGS, Matching, Triple, clean, coverage, matches, score
-from drag_graph.extractors.patterns.reader import ExtractedTriple, extract
+from extraction_metrics import MATCHINGS, Matching, Triple, clean, coverage, matches, score
+
+from drag_graph.distill.patterns.reader import ExtractedTriple, extract
 
 SYSTEMS = ("patterns", "patterns>=0.7", "vicuna-13b", "alpaca-lora-13b")
 FLOOR = 0.7

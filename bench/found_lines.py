@@ -1,4 +1,4 @@
-r"""Do lines that others' questions brought help a new question? For the threshold of options in drag_graph/ask/retrieve.py.
+r"""Do lines that others' questions brought help a new question? For the threshold of options in drag_graph/ask/retrieval.py.
 
     python bench/found_lines.py --data FOLDER [--split development] [--embedder minilm] [--rows N] [--folds 5]
     python bench/found_lines.py --data FOLDER --stored 50,100,200,400 [--asked 61] [--student gguf:FILE.gguf]
@@ -21,15 +21,15 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from drag_graph.ask import retrieve
-from drag_graph.bootstrap import Session, open_session
-from drag_graph.evaluation.statistics import paired_difference
+from drag_graph.ask import retrieval as retrieve
+from drag_graph.compose.session import Session, open_session
+from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.evaluation.tasks import TaskItem, read_task
 from drag_graph.files import write_lines
 from drag_graph.inputs import InputLine
 from drag_graph.model import Mode
+from drag_graph.models.teachers.curated_teacher import CuratedTeacher
 from drag_graph.settings import load_settings
-from drag_graph.teachers.curated import CuratedTeacher
 
 THRESHOLDS = (0.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
 

@@ -3,7 +3,7 @@
     NEO4J_PASSWORD=… drag-graph db up --home /tmp/bench-neo4j --bolt-port 7790 --http-port 7791
     NEO4J_PASSWORD=… python bench/graph.py all --store bolt://127.0.0.1:7790 --sizes 200 2000 --json graph.json
 
-What is measured: `write` (bulk), `again` (second save), `distil` (a transaction a query, 4 writers), `read`, `aggregate`,
+What is measured: `write` (bulk), `again` (second save), `distill` (a transaction a query, 4 writers), `read`, `aggregate`,
 `client` (processor time), `new` (the nearest query), or `all` of these, at each of `--sizes` stored queries; `search` (a new
 question, which links the store first and so takes its time); `embedded`, the embedded engine. Ours and raw alternate in one
 database and one sitting, and the ratio is the median of the pairs' ratios; only ratios mean anything on a machine that does
@@ -28,7 +28,7 @@ from graph_raw import Raw, load_from_cached, row_of
 from graph_workload import id_of, shape, subgraphs
 
 from drag_graph import __version__
-from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 
 EMBEDDED, SEARCH = "embedded", "search"
 

@@ -13,8 +13,8 @@ from graph_measures import Bench, Row, in_turn, seconds
 from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs
 
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.read import PARTS
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.ladybug.subgraph_reading import PARTS
 
 BLOCK = 500
 """Queries a `save`, which is one transaction."""

@@ -12,7 +12,7 @@ from graph_workload import AGGREGATION, TRIPLES, id_of, subgraphs, vector_of
 
 from drag_graph.concurrency.coalesce import RequestCoalescer
 from drag_graph.model import Subgraph
-from drag_graph.ports.store import GraphStore, SaveOutcome
+from drag_graph.ports.graph_store import GraphStore, SaveOutcome
 from drag_graph.testing.finding import nearest_queries, query_ids
 
 BATCH = 50
@@ -115,7 +115,7 @@ def again(bench: Bench) -> None:
         raise SystemExit("a second save changed the store")
 
 
-def distil(bench: Bench) -> None:
+def distill(bench: Bench) -> None:
     """Commit each query from 4 threads; raw, the write shape at one query a transaction."""
     count = 40 * WRITERS
 
@@ -308,7 +308,7 @@ def _merge(raw: Raw, rows: Sequence[list[Any]]) -> None:
 
 MEASURES: dict[str, Callable[[Bench], None]] = {
     "again": again,
-    "distil": distil,
+    "distill": distill,
     "read": read,
     "aggregate": aggregate,
     "client": client,

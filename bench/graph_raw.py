@@ -13,7 +13,7 @@ from typing import Any
 from graph_workload import AGGREGATION
 
 from drag_graph.model import Subgraph
-from drag_graph.stores.shared.statements import load_from
+from drag_graph.stores.shared.cypher_files import load_from
 
 STATEMENTS = Path(__file__).parent / "graph_cypher"
 

@@ -32,7 +32,7 @@ from graph import erase
 from graph_workload import AGGREGATION, TRIPLES, subgraphs
 
 from drag_graph.model import Subgraph
-from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 
 BATCH = 50
 

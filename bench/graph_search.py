@@ -14,7 +14,7 @@ from typing import Any
 from graph_measures import RAW_NUMBERS, Bench, in_turn, near, seconds
 from graph_workload import DIMENSION, id_of, subgraph
 
-from drag_graph.ask import retrieve
+from drag_graph.ask import retrieval as retrieve
 
 AS_ASKED = (retrieve.RELEVANCE["lexical"], retrieve.LINE_RELEVANCE["lexical"], retrieve.NAME_RELEVANCE["lexical"])
 NEIGHBOURS = 10
@@ -25,8 +25,8 @@ MOST = (-1.0, -1.0, -1.0)
 
 def link(bench: Bench) -> None:
     """Link what is new on our side."""
-    from drag_graph.embedders import LexicalEmbedder
-    from drag_graph.link.run import Linker
+    from drag_graph.jobs.link_job import Linker
+    from drag_graph.models.embedders import LexicalEmbedder
 
     began = time.perf_counter()
     report = Linker(

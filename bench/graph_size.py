@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from graph_workload import AGGREGATION, DIMENSION, id_of, subgraph, vector_of
 
 from drag_graph.model import Subgraph
-from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.testing.finding import nearest_queries
 
 BATCH = 50
@@ -128,7 +128,7 @@ def look(store: Neo4jStore, size: int, looks: int) -> None:
 
 def ask(store: Neo4jStore, size: int, looks: int) -> None:
     """Print the times of finding candidates for a new question in queries, evidence and concepts, and of expanding them."""
-    from drag_graph.ask import retrieve
+    from drag_graph.ask import retrieval as retrieve
 
     picks = [(turn * 7919) % size for turn in range(looks + 20)]
     times(lambda n: store.search.candidates(vector_of(n), [], retrieve.NEAREST), picks, "candidates of a question")
@@ -156,8 +156,8 @@ def _timed(work: Callable[[int], object], picks: Sequence[int]) -> Iterator[floa
 
 def link(store: Neo4jStore) -> None:
     """Link what is there, with the built-in embedder."""
-    from drag_graph.embedders import LexicalEmbedder
-    from drag_graph.link.run import Linker
+    from drag_graph.jobs.link_job import Linker
+    from drag_graph.models.embedders import LexicalEmbedder
 
     began = time.perf_counter()
     Linker(store.concepts, NAMESPACE, LexicalEmbedder(DIMENSION), lambda: "2026-01-02T03:04:05+00:00").run()

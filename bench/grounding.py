@@ -8,7 +8,7 @@ FOLDER holds text2kgbench.jsonl, openie_gpt35_musique_passages.jsonl and the set
 tolerance (the share of an end's content words that must occur) the table gives the share of triples that are kept out:
 
 - right, 13B: outputs of Vicuna-13B and Alpaca-LoRA-13B that have the ends of a gold triple of their sentence
-  (`drag_graph.evaluation.extraction`, matching `soft_undirected`), less those that a reader rejected;
+  (`extraction_metrics`, matching `soft_undirected`), less those that a reader rejected;
 - right, GPT-3.5: recorded triples of passages, less those that a reader rejected;
 - right, rules: triples of `patterns` that a reader called right (patterns_judgements.json);
 - wrong, 13B: the outputs of which no gold triple has both ends. Gold is not complete, so some of them are right, too;
@@ -29,8 +29,8 @@ from pathlib import Path
 
 from extraction import JUDGEMENTS as RULE_JUDGEMENTS
 from extraction import as_tuple, judged_items, read
+from extraction_metrics import clean, matches
 
-from drag_graph.evaluation.extraction import clean, matches
 from drag_graph.graph.grounding import TOLERANCE, Grounds
 
 TOLERANCES = (0.01, 0.34, 0.5, 0.6, 0.75, 1.0)

@@ -26,12 +26,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from graph_workload import AGGREGATION, DIMENSION, TRIPLES, subgraph
 
-from drag_graph.bootstrap import open_store
+from drag_graph.compose.session import open_store
 from drag_graph.files import write_lines
-from drag_graph.manage.importing import BATCH, Importer
-from drag_graph.manage.transfer import Embedder, Head, lines_of, read_lines, stored_lines
+from drag_graph.graph.paging import source_ids
+from drag_graph.manage.subgraph_files import Embedder, Head, lines_of, read_lines, stored_lines
+from drag_graph.manage.subgraph_import import BATCH, Importer
 from drag_graph.model import Subgraph
-from drag_graph.ports.store import GraphStore, source_ids
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import as_distilled
 
@@ -149,8 +150,8 @@ def memory(store: str, sizes: Sequence[int], folder: Path) -> None:
 
 def child(place: str, file: Path, folder: Path) -> None:
     """Import a file and export it again in both forms, and print the largest resident size after each."""
-    from drag_graph.manage import transfer
-    from drag_graph.manage.export import canonical_lines
+    from drag_graph.manage import subgraph_files as transfer
+    from drag_graph.manage.canonical_export import canonical_lines
 
     namespace = f"bench-{uuid.uuid4().hex[:6]}"
     said = []

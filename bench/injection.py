@@ -19,19 +19,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from drag_graph.ask.prompt import ANSWER_TOKENS, assemble
-from drag_graph.distil.query import Usage
-from drag_graph.documents.files import SourceFile
-from drag_graph.documents.loaders import load
-from drag_graph.documents.read import DocumentReader, PassagePrivacy
-from drag_graph.documents.run import document_of
-from drag_graph.edge.certainty import LocalAnswer, judge
-from drag_graph.embedders import LexicalEmbedder
-from drag_graph.graph.arrow import one_line
+from drag_graph.ask.student_prompt import ANSWER_TOKENS, assemble
+from drag_graph.distill.query_distillation import Usage
+from drag_graph.documents.document_files import SourceFile
+from drag_graph.documents.document_reader import DocumentReader, PassagePrivacy
+from drag_graph.documents.file_loaders import load
+from drag_graph.graph.edge_text import one_line
+from drag_graph.jobs.ingest_job import document_of
 from drag_graph.model import Line, Subgraph
-from drag_graph.ports.models import Prompt, Student, StudentReply
+from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.students import make_student
+from drag_graph.ports.model_roles import Prompt, Student, StudentReply
 from drag_graph.settings import load_settings
-from drag_graph.students import make_student
+from drag_graph.sites.agreement import LocalAnswer, judge
 
 WAYS = ("clean", "lines", "fenced")
 CASES = Path(__file__).with_name("injections.jsonl")

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from drag_graph.ask.prompt import render
+from drag_graph.ask.student_prompt import render
+from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.evaluation.outcome import Record, read_records
-from drag_graph.evaluation.statistics import paired_difference
 from drag_graph.model import LABELS, Line, labelled
-from drag_graph.ports.models import PLAIN, Prompt
-from drag_graph.students.causal import Form, log_likelihoods
-from drag_graph.students.gguf import GgufModel
-from drag_graph.students.scoring import softmax
+from drag_graph.models.students.causal_student import Form, log_likelihoods
+from drag_graph.models.students.gguf_model import GgufModel
+from drag_graph.models.students.option_scoring import softmax
+from drag_graph.ports.model_roles import PLAIN, Prompt
 
 LINES = ("evidence", "graph")
 

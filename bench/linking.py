@@ -20,10 +20,10 @@ from pathlib import Path
 
 from entity_merging import Pair, Score, held_out, read_pairs, score
 
-from drag_graph.embedders import make_embedder
-from drag_graph.link.judge import OperatingPoint, operating_point, verdict
-from drag_graph.ports.concepts import Method
-from drag_graph.ports.models import Embedder
+from drag_graph.link.same_as import OperatingPoint, operating_point, verdict
+from drag_graph.models.embedders import make_embedder
+from drag_graph.ports.concept_store import Method
+from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings
 
 COSINES = [round(0.70 + 0.025 * step, 3) for step in range(12)] + [1.01]

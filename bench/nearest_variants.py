@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from drag_graph.embedders import make_embedder
-from drag_graph.graph.arrow import arrow, plain_words
+from drag_graph.graph.edge_text import arrow, plain_words
 from drag_graph.model import Line
-from drag_graph.ports.models import Embedder, Prompt
+from drag_graph.models.embedders import make_embedder
+from drag_graph.models.students.nearest_student import TEMPERATURES, NearestStudent, support
+from drag_graph.models.students.option_scoring import softmax
+from drag_graph.ports.model_roles import Embedder, Prompt
 from drag_graph.settings import Settings
-from drag_graph.students.nearest import TEMPERATURES, NearestStudent, support
-from drag_graph.students.scoring import softmax
 
 SETS = (("qasc", "evidence_llm"), ("qasc", "evidence"), ("entailmentbank_arc", "evidence"), ("commonsense_qa", "evidence_llm"))
 VERBS = frozenset(

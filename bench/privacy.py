@@ -28,10 +28,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from drag_graph.english import english_model
-from drag_graph.evaluation.statistics import wilson
-from drag_graph.ports.privacy import Rewriter
-from drag_graph.privacy.rewrite import local_rewriter
+from drag_graph.evaluation.intervals import wilson
+from drag_graph.models.spacy_model import english_model
+from drag_graph.ports.private_details import Rewriter
+from drag_graph.privacy.local_rewriter import local_rewriter
 
 MARKED = ("pii_mmlu_constructed", "pii_presidio_synth", "pii_nannigalaxy", "pii_wnut17_ner")
 CLEAN = ("mmlu", "arc_challenge", "medmcqa", "medqa_us")
@@ -166,8 +166,8 @@ PAPER = (
 
 def by_model_alone(rows: list[dict[str, Any]], model: str, minutes: float) -> None:
     """Print how many of the marked spans are gone from what the model makes of the questions."""
-    from drag_graph.providers.client import complete
-    from drag_graph.providers.gguf import chat_server, recorded_name
+    from drag_graph.models.chat_client import complete
+    from drag_graph.models.gguf_runtime import chat_server, recorded_name
 
     name, server = recorded_name(model), chat_server(model, 600.0)
     total: Counter[str] = Counter()

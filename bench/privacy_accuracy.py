@@ -18,13 +18,13 @@ from pathlib import Path
 
 from inject import injected
 
-from drag_graph.ask.prompt import assemble
-from drag_graph.embedders import MINILM, LocalEmbedder
-from drag_graph.evaluation.statistics import paired_difference
+from drag_graph.ask.student_prompt import assemble
+from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.model import Line
-from drag_graph.privacy.rewrite import local_rewriter
+from drag_graph.models.embedders import MINILM, LocalEmbedder
+from drag_graph.models.students import make_student
+from drag_graph.privacy.local_rewriter import local_rewriter
 from drag_graph.settings import Settings
-from drag_graph.students import make_student
 
 SETS = ("mmlu", "arc_challenge", "commonsense_qa", "medmcqa", "qasc", "openbookqa", "medqa_us", "entailmentbank_arc")
 KINDS = ("clean", "injected")

@@ -19,14 +19,14 @@ from typing import Any
 from distill import CALLS, Server, questions, settings_for
 
 from drag_graph import __version__
-from drag_graph.bootstrap import open_store
+from drag_graph.compose.model_factories import make_embedder, make_teacher
+from drag_graph.compose.session import open_store
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.distil.query import Distillation
-from drag_graph.distil.run import Distiller
-from drag_graph.engines.ray import RayDistillation
-from drag_graph.factories import make_embedder, make_teacher
+from drag_graph.distill.query_distillation import Distillation
+from drag_graph.jobs.distill_job import Distiller
+from drag_graph.jobs.ray import RayDistillation
 from drag_graph.ledger import Ledger
-from drag_graph.ports.runs import Run, start_run
+from drag_graph.ports.run_journal import Run, start_run
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINES = (("local", 0), ("ray", 1), ("ray", 2))
@@ -60,7 +60,7 @@ def turns_of(seconds: float) -> int:
 
 
 def measure(where: tuple[str, int], number: int, turns: int, settings: Any, file: Path) -> float:
-    """Distil `number` questions after as many as there are workers, which are not counted; return the seconds."""
+    """Distill `number` questions after as many as there are workers, which are not counted; return the seconds."""
     engine, processes = where
     settings = settings.model_copy(update={"engine": engine, "ray_processes": processes or None})
     store, embedder, ledger = open_store(settings), make_embedder(settings), Ledger(settings.ledger_path)
@@ -71,24 +71,24 @@ def measure(where: tuple[str, int], number: int, turns: int, settings: Any, file
 
     run = new_run()
     if engine == "ray":
-        from drag_graph.engines.ray import distillation
+        from drag_graph.jobs.ray import ray_distillation as distillation
 
         def make(*given: Any) -> Any:
             return Burning(distillation.make_teacher(*given), turns)
 
-        distils: Any = RayDistillation(settings, embedder, run, make)
+        distills: Any = RayDistillation(settings, embedder, run, make)
     else:
-        distils = Distillation(settings, embedder, Burning(make_teacher(settings, run, Interruption(), ledger), turns))
+        distills = Distillation(settings, embedder, Burning(make_teacher(settings, run, Interruption(), ledger), turns))
     store.embedder((embedder.name, embedder.dimension))
     lines = questions(file, settings.workers + number, settings.namespace)
     parts: Sequence[list[Any]] = (lines[: settings.workers], lines[settings.workers :])
     for part in parts:
         began = time.perf_counter()
-        report = Distiller(store, distils, ledger.journal, new_run(), workers=settings.workers).run(part)
+        report = Distiller(store, distills, ledger.journal, new_run(), workers=settings.workers).run(part)
         seconds = time.perf_counter() - began
         assert report.totals()["complete"] == len(part), report.stopped
     if engine == "ray":
-        distils.close()
+        distills.close()
     ledger.close()
     store.close()
     return seconds

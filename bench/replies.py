@@ -33,14 +33,14 @@ from typing import Any
 
 import json_repair
 
-from drag_graph.distil.extract import unusable
+from drag_graph.distill.triple_extraction import unusable
 from drag_graph.model import Query
-from drag_graph.ports.models import TeacherRequest
-from drag_graph.ports.replies import TriplesReply
-from drag_graph.providers.reasoning import without_reasoning
-from drag_graph.students.parsing import parse_label
-from drag_graph.teachers.replies.json import documents, repaired
-from drag_graph.teachers.replies.replies import Unreadable, fit, read
+from drag_graph.models.reasoning import without_reasoning
+from drag_graph.models.students.choice_parsing import parse_label
+from drag_graph.models.teachers.json_repair import documents, repaired
+from drag_graph.models.teachers.reply_reading import Unreadable, fit, read
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.teacher_replies import TriplesReply
 
 _FOREIGN = re.compile(r'[\n{}]|<\||"\s*:')
 _LONGEST = 200

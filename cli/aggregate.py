@@ -34,13 +34,13 @@ def aggregate(
       drag-graph aggregate --threshold 0.5
       drag-graph aggregate --strategy predicate --merge noisy-or --query-id 9b1c --json
     """
-    from drag_graph.bootstrap import open_store
-    from drag_graph.distil.plans import plan_settings
-    from drag_graph.factories import asked_as
-    from drag_graph.manage.aggregating import aggregate_anew
-    from drag_graph.manage.resolve_id import full_id
+    from drag_graph.compose.model_factories import asked_as
+    from drag_graph.compose.session import open_store
+    from drag_graph.distill.plans import plan_settings
+    from drag_graph.graph.paging import source_ids
+    from drag_graph.manage.reaggregation import aggregate_anew
+    from drag_graph.manage.short_ids import full_id
     from drag_graph.model import Query
-    from drag_graph.ports.store import source_ids
 
     from . import render
 

@@ -12,12 +12,12 @@ from .output import STANDARD, Force, written
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drag_graph.ask.ask import Asker
-    from drag_graph.ask.asked import Asked
-    from drag_graph.bootstrap import Session
-    from drag_graph.edge.asking import EdgeAsker
+    from drag_graph.ask.ask_result import Asked
+    from drag_graph.ask.asker import Asker
+    from drag_graph.compose.session import Session
     from drag_graph.inputs import InputLine
     from drag_graph.settings import Settings
+    from drag_graph.sites.site_asker import EdgeAsker
 
 AnswerFile = Annotated[
     Path | None,
@@ -26,12 +26,14 @@ AnswerFile = Annotated[
 NoKeep = Annotated[
     bool, typer.Option("--no-keep", help="Write nothing, so that the store needs no right to write; -o FILE takes the audit.")
 ]
-DistilMissing = Annotated[
+DistillMissing = Annotated[
     bool,
-    typer.Option("--distil-missing", help="Ask the teacher first where nothing relevant is stored.", rich_help_panel="Teacher"),
+    typer.Option(
+        "--distill-missing", help="Ask the teacher first where nothing relevant is stored.", rich_help_panel="Teacher"
+    ),
 ]
 TEACHER = ("teacher", "teacher_base_url", "extractor", "budget_usd", "ledger")
-"""The flags of --distil-missing; all that distilling is done under can be set in drag-graph.toml."""
+"""The flags of --distill-missing; all that distilling is done under can be set in drag-graph.toml."""
 AuditFormat = Annotated[Literal["table", "json", "prov", "html"], typer.Option("--format", "-f", help="The form.")]
 ShowFormat = Annotated[Literal["table", "text", "json", "html"], typer.Option("--format", "-f", help="The form.")]
 
@@ -47,7 +49,7 @@ def ask(
     query_id: options.QueryId = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the prompt's lines and the options' scores.")] = False,
     no_keep: NoKeep = False,
-    distil_missing: DistilMissing = False,
+    distill_missing: DistillMissing = False,
     local: Annotated[bool, typer.Option("--local", help="At an edge: do not ask the cloud.", rich_help_panel="Edge")] = False,
     reidentify: Annotated[
         bool, typer.Option("--reidentify", help="Show names that the privacy gate took out.", rich_help_panel="Privacy")
@@ -61,35 +63,35 @@ def ask(
     The same question again uses its own subgraph; a new one the best lines of all subgraphs together (`--explain` says why
     each). At an edge (`drag-graph edge init`), the cloud is asked where the local answer is not sure. Where nothing relevant is
     stored, the student answers from what it knows, and the answer says so; with
-    `--distil-missing` the teacher is asked first. With `--no-keep` nothing is stored; `-o FILE` then takes the answer with all
+    `--distill-missing` the teacher is asked first. With `--no-keep` nothing is stored; `-o FILE` then takes the answer with all
     that its audit needs, for `drag-graph audit FILE`.
 
     \b
     Examples:
       drag-graph ask "Why is the sky blue?" --option Scattering --option Reflection
       drag-graph ask --file questions.jsonl --mode graph --json
-      drag-graph ask "Why is the sea salty?" --distil-missing --teacher ollama/llama3.2
+      drag-graph ask "Why is the sea salty?" --distill-missing --teacher ollama/llama3.2
     """
-    from drag_graph.bootstrap import open_session
-    from drag_graph.factories import asked_as
+    from drag_graph.compose.model_factories import asked_as
+    from drag_graph.compose.session import open_session
     from drag_graph.inputs import InputLine
 
     from . import progress, render
     from .distill import question_of, questions_of
 
     _check(text, file, query_id, option, output=output, no_keep=no_keep, explain=explain)
-    if distil_missing:
+    if distill_missing:
         _check_missing(settings, query_id, no_keep=no_keep)
     lines = list(questions_of(file, settings)) if file is not None else []
     query = question_of(text, option or [], settings) if text is not None else None
     at_edge = bool(settings.cloud) and not local and query_id is None
     if at_edge:  # the cloud passes questions on to other edges
         settings = settings.model_copy(update={"privacy": settings.privacy or "standard"})
-    opened = open_session(settings, create=distil_missing, read_only=no_keep, asks=True)
+    opened = open_session(settings, create=distill_missing, read_only=no_keep, asks=True)
     with opened as session, written(output, settings, force=force), ExitStack() as stack:
         asker = session.asker(keep=not no_keep)
-        missing = asker.missing([InputLine(1, query)] if query else lines) if distil_missing else []
-        failed = _distil(session, missing, file, text, quiet=json) if missing else 0
+        missing = asker.missing([InputLine(1, query)] if query else lines) if distill_missing else []
+        failed = _distill(session, missing, file, text, quiet=json) if missing else 0
         asking = _at_edge(session, asker, stack) if at_edge else asker
         if file is not None:
             with progress.progress(len(lines), quiet=json) as shown:
@@ -112,8 +114,8 @@ def ask(
 
 def _at_edge(session: "Session", asker: "Asker", stack: ExitStack) -> "EdgeAsker":
     """Return the asking that goes to the cloud with what the asker is not sure of."""
-    from drag_graph.edge.asking import EdgeAsker
-    from drag_graph.factories import make_cloud_client
+    from drag_graph.compose.model_factories import make_cloud_client
+    from drag_graph.sites.site_asker import EdgeAsker
 
     client = stack.enter_context(make_cloud_client(session.settings, session.gate))
     return EdgeAsker(asker, session.embedder, client, session.settings.candidates, session.settings.agreement)
@@ -122,8 +124,8 @@ def _at_edge(session: "Session", asker: "Asker", stack: ExitStack) -> "EdgeAsker
 def _write(output: Path | None, session: "Session", asked: "Sequence[Asked]", *, at_hand: bool = True) -> None:
     """Print the answers with all that their audits need, for -o; as far as the answers know it where the store is away."""
     from drag_graph.ask.answer_file import answers_text
-    from drag_graph.bootstrap import recorded_requests
-    from drag_graph.report.auditing import self_contained
+    from drag_graph.compose.session import recorded_requests
+    from drag_graph.report.audit_document import self_contained
 
     from . import render
 
@@ -164,17 +166,17 @@ def _check(
 
 
 def _check_missing(settings: "Settings", query_id: str | None, *, no_keep: bool) -> None:
+    from drag_graph.compose.model_factories import check_teacher
     from drag_graph.errors import ConfigurationError
-    from drag_graph.factories import check_teacher
 
     if query_id or no_keep:
         other = "--query-id" if query_id else "--no-keep"
-        raise ConfigurationError(f"--distil-missing and {other} exclude each other", hint="Leave one out.")
+        raise ConfigurationError(f"--distill-missing and {other} exclude each other", hint="Leave one out.")
     check_teacher(settings)
 
 
-def _distil(session: "Session", lines: "Sequence[InputLine]", file: Path | None, text: str | None, *, quiet: bool) -> int:
-    """Distil these questions. Those that cannot be are named, and asked without lines; return how many."""
+def _distill(session: "Session", lines: "Sequence[InputLine]", file: Path | None, text: str | None, *, quiet: bool) -> int:
+    """Distill these questions. Those that cannot be are named, and asked without lines; return how many."""
     from .distill import distilled, source_of
 
     failed = [
@@ -200,9 +202,9 @@ def answers(
       drag-graph answers
       drag-graph answers --query-id 9b1c --limit 5
     """
-    from drag_graph.bootstrap import open_store
-    from drag_graph.factories import asked_as
-    from drag_graph.manage.resolve_id import full_id
+    from drag_graph.compose.model_factories import asked_as
+    from drag_graph.compose.session import open_store
+    from drag_graph.manage.short_ids import full_id
 
     from . import render
 
@@ -233,9 +235,9 @@ def audit(
       drag-graph audit answers.json --answer 3f2a
     """
     from drag_graph.ask.answer_file import read_answer
-    from drag_graph.bootstrap import open_store, recorded_requests
-    from drag_graph.factories import asked_as
-    from drag_graph.report.auditing import answer_document, audit_document, seen_by_teacher
+    from drag_graph.compose.model_factories import asked_as
+    from drag_graph.compose.session import open_store, recorded_requests
+    from drag_graph.report.audit_document import answer_document, audit_document, seen_by_teacher
 
     from . import render_audit
 
@@ -254,8 +256,8 @@ def audit(
 
 def _ask_edges(settings: "Settings", document: dict[str, Any]) -> None:
     """Let the edges that lines are from say what is behind them."""
-    from drag_graph.edge.auditing import ask_edges, lines_elsewhere
-    from drag_graph.factories import make_cloud_client
+    from drag_graph.compose.model_factories import make_cloud_client
+    from drag_graph.sites.remote_audit import ask_edges, lines_elsewhere
 
     if lines_elsewhere(document):
         with make_cloud_client(settings, None) as client:  # ids leave, and no text
@@ -281,11 +283,11 @@ def show(
       drag-graph show
       drag-graph show 9b1c --format html -o graph.html
     """
-    from drag_graph.bootstrap import open_store
+    from drag_graph.compose.model_factories import asked_as
+    from drag_graph.compose.session import open_store
     from drag_graph.errors import ConfigurationError
-    from drag_graph.factories import asked_as
-    from drag_graph.manage.listing import newest_sources
-    from drag_graph.manage.resolve_id import stored_subgraph
+    from drag_graph.manage.short_ids import stored_subgraph
+    from drag_graph.manage.source_listing import newest_sources
 
     from . import render
 

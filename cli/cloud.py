@@ -9,9 +9,9 @@ import typer
 from . import options
 
 if TYPE_CHECKING:
-    from drag_graph.cloud.operator import Operator
-    from drag_graph.ports.store import GraphStore
+    from drag_graph.ports.graph_store import GraphStore
     from drag_graph.settings import Settings
+    from drag_graph.sites.cloud.operator_client import Operator
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="The cloud that many edges ask (docs/edges.md).")
 edges_app = typer.Typer(rich_markup_mode="rich", help="The edges of a cloud: list, add, remove.")
@@ -42,14 +42,14 @@ def serve(
     """
     import threading
 
-    from drag_graph.bootstrap import open_session
+    from drag_graph.compose.model_factories import check_serving
+    from drag_graph.compose.session import open_session
     from drag_graph.concurrency.interruption import on_end
-    from drag_graph.factories import check_serving
 
     from . import render
 
     check_serving()
-    from drag_graph.cloud.serve import ServiceAddress, served
+    from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
 
     place = ServiceAddress(host, port, tls_cert, tls_key, settings.insecure)
     place.check()
@@ -108,8 +108,8 @@ def add(settings: "Settings", name: EdgeName, json: options.Json = False) -> Non
     Example:
       drag-graph cloud edges add ward-7
     """
-    from drag_graph.cloud.edges import add_edge
-    from drag_graph.ports.wire import check_name
+    from drag_graph.sites.cloud.site_tokens import add_edge
+    from drag_graph.sites.wire import check_name
 
     from . import render
 
@@ -131,9 +131,9 @@ def remove(settings: "Settings", name: EdgeName, json: options.Json = False) -> 
     Example:
       drag-graph cloud edges remove ward-7
     """
-    from drag_graph.cloud.edges import remove_edge
-    from drag_graph.manage.erase import compact
-    from drag_graph.ports.wire import check_name
+    from drag_graph.manage.erasing import compact
+    from drag_graph.sites.cloud.site_tokens import remove_edge
+    from drag_graph.sites.wire import check_name
 
     from . import render
 
@@ -158,8 +158,8 @@ def _with_cloud(
     create: bool = False,
 ) -> Any:
     """Return what the cloud that serves this store says, or what the store does where none serves."""
-    from drag_graph.bootstrap import open_store
-    from drag_graph.cloud.operator import running_cloud
+    from drag_graph.compose.session import open_store
+    from drag_graph.sites.cloud.operator_client import running_cloud
 
     if operator := running_cloud(settings.operator_path):
         return running(operator)

@@ -9,9 +9,9 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drag_graph.communities.run import CommunityReport
-    from drag_graph.ports.communities import Community
-    from drag_graph.ports.store import GraphStore
+    from drag_graph.jobs.community_job import CommunityReport
+    from drag_graph.ports.community_store import Community
+    from drag_graph.ports.graph_store import GraphStore
     from drag_graph.settings import Settings
 
 FIRST_WORDS = 160
@@ -47,11 +47,11 @@ def communities(
       drag-graph communities --show --format html -o communities.html
       drag-graph communities --find "What is sold by pharmacies?"
     """
-    from drag_graph.bootstrap import open_session, open_store
-    from drag_graph.communities.estimate import foresee
+    from drag_graph.compose.community_setup import for_communities, make_communities
+    from drag_graph.compose.model_factories import make_pricing
+    from drag_graph.compose.session import open_session, open_store
     from drag_graph.errors import ConfigurationError
-    from drag_graph.factories import make_pricing
-    from drag_graph.partitioning import for_communities, make_communities
+    from drag_graph.jobs.summary_estimate import foresee
 
     from . import progress, render
     from .distill import end
@@ -109,7 +109,7 @@ def _document(item: "Community") -> dict[str, Any]:
 
 
 def _told(item: "Community") -> str:
-    from drag_graph.communities.summarise import cut
+    from drag_graph.communities.summaries import cut
 
     return cut(item.summary, FIRST_WORDS) if item.summary else "(to be made by the next run)"
 
@@ -144,7 +144,7 @@ def _print_found(store: "GraphStore", vector: "Sequence[float]", limit: int, for
 
 
 def _picture(store: "GraphStore", found: "Sequence[Community]") -> str:
-    from drag_graph.manage.statistics import Group, links, names_of
+    from drag_graph.manage.graph_statistics import Group, links, names_of
     from drag_graph.report.groups_page import groups_page, shown_groups
 
     thing_of: dict[str, str] = {}

@@ -19,7 +19,7 @@ def config(settings: "Settings", flags: "Mapping[str, Any]", json: options.Json 
 
     Example: DRAG_GRAPH_TEACHER=ollama/llama3.2 drag-graph config
     """
-    from drag_graph.distil.plans import chosen
+    from drag_graph.distill.plans import chosen
     from drag_graph.settings import origins
 
     from . import render

@@ -10,8 +10,8 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drag_graph.manage.erase import ErasureFilter, Scope
-    from drag_graph.ports.store import GraphStore
+    from drag_graph.manage.erasing import ErasureFilter, Scope
+    from drag_graph.ports.graph_store import GraphStore
     from drag_graph.settings import Settings
 
 app = typer.Typer(
@@ -93,7 +93,7 @@ def status(
 
     Example: drag-graph db status --store bolt://127.0.0.1:7687
     """
-    from drag_graph.bootstrap import open_store
+    from drag_graph.compose.session import open_store
     from drag_graph.errors import StoreError
     from drag_graph.stores.neo4j.server.commands import server_state
 
@@ -113,7 +113,7 @@ def status(
 
 def _contents(graph: "GraphStore", store: str) -> dict[str, Any]:
     """Return what the store, which `--store` names so, says of itself."""
-    from drag_graph.stores.shared.migrate import command
+    from drag_graph.stores.shared.migrations import command
 
     migrations = graph.migrations()
     pending = [item for item in migrations if not item.applied_at]
@@ -143,7 +143,7 @@ def migrate(
 
     Example: drag-graph db migrate --dry-run
     """
-    from drag_graph.bootstrap import open_store
+    from drag_graph.compose.session import open_store
 
     from . import render
 
@@ -164,8 +164,8 @@ def verify(
 
     Example: drag-graph db verify --json
     """
-    from drag_graph.bootstrap import open_store
-    from drag_graph.manage.verify import problems
+    from drag_graph.compose.session import open_store
+    from drag_graph.manage.verification import problems
 
     from . import render
 
@@ -189,9 +189,9 @@ def repair(
     """
     from dataclasses import asdict
 
-    from drag_graph.bootstrap import open_store
-    from drag_graph.factories import gated_embedder
-    from drag_graph.manage.verify import repair as repaired
+    from drag_graph.compose.model_factories import gated_embedder
+    from drag_graph.compose.session import open_store
+    from drag_graph.manage.verification import repair as repaired
 
     from . import render
 
@@ -241,9 +241,9 @@ def erase(
 
     Example: drag-graph db erase --query-id 9b1c --yes
     """
-    from drag_graph.bootstrap import open_store
+    from drag_graph.compose.session import open_store
     from drag_graph.errors import NotStored
-    from drag_graph.manage.erase import preview, total
+    from drag_graph.manage.erasing import preview, total
 
     from . import render
 
@@ -284,8 +284,8 @@ def _erase(
     """
     from datetime import UTC, datetime
 
-    from drag_graph.manage.erase import compact, total
-    from drag_graph.manage.erase import erase as erased_in
+    from drag_graph.manage.erasing import compact, total
+    from drag_graph.manage.erasing import erase as erased_in
 
     gone = _erase_recorded(settings, scopes, keep_recorded=keep_recorded)
     recorded = {"recorded": gone} if scopes else {}
@@ -297,8 +297,8 @@ def _erase(
 
 def _compact_again(settings: "Settings", *, compacted: bool) -> str:
     """Do what a run before this one may have been killed before: compact ledger and store; return what became of the store."""
-    from drag_graph.bootstrap import open_store
-    from drag_graph.manage.erase import compact
+    from drag_graph.compose.session import open_store
+    from drag_graph.manage.erasing import compact
 
     _erase_recorded(settings, ())
     with open_store(settings, create=False) as graph:
@@ -312,7 +312,7 @@ def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_rec
     """
     from dataclasses import asdict
 
-    from drag_graph.bootstrap import open_ledger
+    from drag_graph.compose.session import open_ledger
 
     if not settings.ledger_path.exists():
         return "nothing"
@@ -323,7 +323,7 @@ def _erase_recorded(settings: "Settings", scopes: "Sequence[Scope]", *, keep_rec
 
 def _erase_originals(settings: "Settings", scopes: "Sequence[Scope]") -> dict[str, int]:
     """Erase from the vault, if there is one, the originals of what goes as a whole."""
-    from drag_graph.factories import opened_vault
+    from drag_graph.compose.model_factories import opened_vault
 
     if not settings.vault_path.exists():
         return {}
@@ -338,7 +338,7 @@ def _wanted(query_id: str, call_id: str, where: list[str]) -> tuple[str, str, "E
     never come to mean all.
     """
     from drag_graph.errors import ConfigurationError
-    from drag_graph.manage.erase import filter_of
+    from drag_graph.manage.erasing import filter_of
 
     if sum(map(bool, (query_id, call_id, where))) != 1:
         raise ConfigurationError("say what to erase", hint="Give one of --query-id, --teacher-call and --where (see --help).")
@@ -355,10 +355,10 @@ def _scopes(
     settings: "Settings", graph: "GraphStore", query_id: str, call_id: str, where: "ErasureFilter | None"
 ) -> tuple[str, "list[Scope]"]:
     """Return what is wanted, in words and as scopes. Raises NotStored, and ConfigurationError where digits fit several ids."""
-    from drag_graph.factories import known_queries
-    from drag_graph.manage.erase import Scope, scopes_where
-    from drag_graph.manage.resolve_id import full_call, full_id
-    from drag_graph.ports.store import settings_hashes
+    from drag_graph.compose.model_factories import known_queries
+    from drag_graph.graph.paging import settings_hashes
+    from drag_graph.manage.erasing import Scope, scopes_where
+    from drag_graph.manage.short_ids import full_call, full_id
 
     recorded = known_queries(settings, where.input_id if where else query_id)
     if where is not None:

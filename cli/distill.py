@@ -10,12 +10,12 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from drag_graph.bootstrap import Session
+    from drag_graph.compose.session import Session
     from drag_graph.inputs import InputLine
     from drag_graph.model import Query
-    from drag_graph.ports.models import Teacher
-    from drag_graph.ports.runs import RunReport
-    from drag_graph.ports.store import Replace
+    from drag_graph.ports.graph_store import Replace
+    from drag_graph.ports.model_roles import Teacher
+    from drag_graph.ports.run_journal import RunReport
     from drag_graph.settings import Settings
 
 
@@ -37,7 +37,7 @@ def distill(
     no_wait: Annotated[bool, typer.Option("--no-wait", help="With --batch: submit and leave; come back later.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Distil questions: evidence from the teacher, ranked, read into triples, stored as one graph a question.
+    """Distill questions: evidence from the teacher, ranked, read into triples, stored as one graph a question.
 
     What is complete under the same settings is not asked again; a run that was interrupted goes on with the same command.
     What was quarantined is asked again with --retry-quarantined only. A budget is that of all runs of one command together.
@@ -49,9 +49,9 @@ def distill(
       drag-graph distill -q "Why is the sky blue?" --teacher ollama/llama3.2
       drag-graph distill examples/questions.jsonl --teacher curated:examples/curated.jsonl
     """
-    from drag_graph.bootstrap import known_to_estimate, open_session
-    from drag_graph.distil.estimate import estimate
-    from drag_graph.factories import check_teacher, make_pricing
+    from drag_graph.compose.model_factories import check_teacher, make_pricing
+    from drag_graph.compose.session import known_to_estimate, open_session
+    from drag_graph.distill.cost_estimate import estimate
 
     from . import progress, render
 
@@ -92,8 +92,8 @@ def end(report: Any) -> None:
 
 
 def _check_ways(settings: "Settings", *, batch: bool, no_wait: bool, replace: bool, add: bool) -> None:
+    from drag_graph.compose.model_factories import check_batches
     from drag_graph.errors import ConfigurationError
-    from drag_graph.factories import check_batches
 
     if no_wait and not batch:
         raise ConfigurationError("--no-wait belongs to --batch", hint="drag-graph distill --help")
@@ -135,7 +135,7 @@ def question_of(text: str, choices: list[str], settings: "Settings") -> "Query":
 def distilled(
     session: "Session", lines: "Sequence[InputLine]", source: str, *, quiet: bool, teacher: "Teacher | None" = None
 ) -> "RunReport":
-    """Distil questions on the way to something else, and return what became of them. Raises what ended it early."""
+    """Distill questions on the way to something else, and return what became of them. Raises what ended it early."""
     from . import progress
 
     with progress.progress(len(lines), quiet=quiet) as shown:
@@ -157,8 +157,8 @@ def questions_of(file: Path, settings: "Settings") -> "Iterator[InputLine]":
     """Return the questions of a file; raise InputError where there is none."""
     from itertools import chain
 
-    from drag_graph.distil.loaders import read_queries
     from drag_graph.errors import InputError
+    from drag_graph.inputs import read_queries
 
     lines = read_queries(file, namespace=settings.namespace, domain=settings.domain)
     first = next(lines, None)

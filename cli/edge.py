@@ -12,8 +12,8 @@ from .output import Force, require_picture
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from drag_graph.edge.calibration import Point
     from drag_graph.settings import Settings
+    from drag_graph.sites.calibration import Point
 
 app = typer.Typer(
     no_args_is_help=True, help="The edge of a distributed graph: answer locally, and ask the cloud when not sure."
@@ -44,8 +44,8 @@ def init(settings: "Settings", flags: "Mapping[str, Any]", never_leave: Never = 
       drag-graph edge init --cloud https://cloud.example.org:8470 --name ward-7 --release passages
       drag-graph edge init --cloud http://127.0.0.1:8470 --name ward-7 --never-leave "staff-*.pdf" < token.txt
     """
-    from drag_graph.edge.folder import begin_edge
     from drag_graph.errors import CloudUnavailable
+    from drag_graph.sites.site_folder import begin_edge
 
     from . import render
 
@@ -89,7 +89,7 @@ def serve(settings: "Settings") -> None:
       drag-graph edge serve
       drag-graph edge serve --release nothing
     """
-    from drag_graph.bootstrap import open_edge
+    from drag_graph.compose.session import open_edge
     from drag_graph.concurrency.interruption import in_background
 
     if settings.privacy != "off":
@@ -107,9 +107,9 @@ def status(settings: "Settings", json: options.Json = False) -> None:
     Example:
       drag-graph edge status
     """
-    from drag_graph.edge.traffic import Traffic
+    from drag_graph.compose.model_factories import make_cloud_client
     from drag_graph.errors import CloudError
-    from drag_graph.factories import make_cloud_client
+    from drag_graph.sites.traffic_log import Traffic
 
     from . import render
 
@@ -137,8 +137,8 @@ def traffic(settings: "Settings", json: options.Json = False) -> None:
     Example:
       drag-graph edge traffic --json
     """
-    from drag_graph.edge.folder import check_edge
-    from drag_graph.edge.traffic import Traffic
+    from drag_graph.sites.site_folder import check_edge
+    from drag_graph.sites.traffic_log import Traffic
 
     from . import render
 
@@ -178,11 +178,11 @@ def calibrate(
       drag-graph edge calibrate questions.jsonl --wrong-rate 0.1 --picture curve.svg
       drag-graph edge calibrate questions.jsonl --cloud-rate 0.3 --student gguf:qwen.gguf
     """
-    from drag_graph.bootstrap import open_session
-    from drag_graph.edge.calibration import curve, for_cloud_rate, for_wrong_rate
-    from drag_graph.edge.local import judged
-    from drag_graph.edge.picture import draw_calibration
+    from drag_graph.compose.session import open_session
     from drag_graph.errors import ConfigurationError, InputError
+    from drag_graph.sites.calibration import curve, for_cloud_rate, for_wrong_rate
+    from drag_graph.sites.calibration_plot import draw_calibration
+    from drag_graph.sites.local_candidates import judged
 
     from . import progress, render
     from .distill import questions_of

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
-    from drag_graph.bootstrap import Session
-    from drag_graph.evaluation.evaluate import EvaluationMode, LinesOf
+    from drag_graph.compose.session import Session
+    from drag_graph.evaluation.evaluation_run import EvaluationMode, LinesOf
     from drag_graph.evaluation.lightrag import LightRag
     from drag_graph.evaluation.outcome import Record
     from drag_graph.evaluation.tasks import TaskItem
@@ -89,7 +89,7 @@ def run(
     folder: Folder = None,
     json: options.Json = False,
 ) -> None:
-    """Distil what is missing of a task, ask every item in every mode, and say what the lines did for the student.
+    """Distill what is missing of a task, ask every item in every mode, and say what the lines did for the student.
 
     The outcome is a folder: every item, a summary, a table. The same command goes on with an evaluation that was interrupted.
 
@@ -101,10 +101,10 @@ def run(
     """
     from contextlib import ExitStack
 
-    from drag_graph.bootstrap import open_session
+    from drag_graph.compose.session import open_session
     from drag_graph.evaluation.baselines import read_passages
-    from drag_graph.evaluation.evaluate import PAGE, Evaluation, own
-    from drag_graph.evaluation.machine import versions
+    from drag_graph.evaluation.environment import versions
+    from drag_graph.evaluation.evaluation_run import PAGE, Evaluation, own
     from drag_graph.evaluation.tasks import admitted, read_task
     from drag_graph.identity import sha256_of
 
@@ -124,7 +124,7 @@ def run(
         if "lightrag" in chosen and documents:
             rag = opened.enter_context(_lightrag(session, documents, place))
             lines_of["lightrag"], notes["lightrag"] = rag.lines_of, rag.took
-        notes["distilled"] = _distil(session, settings, items, place, task, evidence=evidence, quiet=json)
+        notes["distilled"] = _distill(session, settings, items, place, task, evidence=evidence, quiet=json)
         if settings.shared_lines:
             session.linker().run()
         about |= {"knowledge": _knowledge(session, items)}
@@ -206,7 +206,7 @@ def picture(
     """
     from drag_graph.errors import ConfigurationError
     from drag_graph.evaluation.outcome import read_about, read_records
-    from drag_graph.evaluation.pictures import draw_sweep
+    from drag_graph.evaluation.plots import draw_sweep
 
     from . import render
 
@@ -253,7 +253,7 @@ def harness(
 
 def _modes(given: str) -> "list[EvaluationMode]":
     from drag_graph.errors import ConfigurationError
-    from drag_graph.evaluation.evaluate import EvaluationMode
+    from drag_graph.evaluation.evaluation_run import EvaluationMode
 
     known = get_args(EvaluationMode)
     chosen = list(dict.fromkeys(mode.strip() for mode in given.split(",") if mode.strip()))
@@ -270,7 +270,7 @@ def _lines_of(
     """Return where the modes that show something else than an item's own subgraph have their lines from."""
     from drag_graph.errors import ConfigurationError
     from drag_graph.evaluation import baselines
-    from drag_graph.evaluation.evaluate import of_another, own
+    from drag_graph.evaluation.evaluation_run import of_another, own
 
     found: dict[EvaluationMode, LinesOf] = {}
     for mode in {"teacher", "lightrag"} & set(modes):
@@ -318,10 +318,10 @@ def _about(
 ) -> dict[str, Any]:
     """Return what determines the outcome."""
     from drag_graph import __version__
-    from drag_graph.evaluation.machine import file_hash, git_hash
-    from drag_graph.evaluation.statistics import SEED
+    from drag_graph.evaluation.environment import file_hash, git_hash
+    from drag_graph.evaluation.intervals import SEED
     from drag_graph.identity import sha256_of
-    from drag_graph.providers.errors import host_of
+    from drag_graph.models.provider_errors import host_of
 
     names = [*options.PANELS["Graph"], "embedder", "plan", "number_of_evidence", "blind", "extractor"]
     names += ["line_format", "max_lines", "shared_lines", "line_order", "brief", "token_budget", "relevance"]
@@ -346,18 +346,18 @@ def _about(
 
 def _knowledge(session: "Session", items: "Sequence[TaskItem]") -> str:
     """Return a hash of what the items' lines come from: what is stored of them, and with shared lines of all."""
+    from drag_graph.graph.paging import iter_sources, settings_hashes
     from drag_graph.identity import sha256_of
-    from drag_graph.ports.store import iter_sources, settings_hashes
 
     if session.settings.shared_lines:
         return sha256_of([[one.id, one.settings_hash] for one in iter_sources(session.store)])
     return sha256_of(settings_hashes(session.store, [item.query.id for item in items]))
 
 
-def _distil(
+def _distill(
     session: Any, settings: "Settings", items: "Sequence[TaskItem]", place: Path, task: str, *, evidence: str, quiet: bool
 ) -> dict[str, Any]:
-    """Distil what is not stored, and return what this run of it took; without a teacher, what is stored has to do."""
+    """Distill what is not stored, and return what this run of it took; without a teacher, what is stored has to do."""
     from drag_graph.inputs import InputLine
 
     from .distill import distilled
@@ -365,14 +365,14 @@ def _distil(
     teacher = None
     if evidence:
         from drag_graph.files import write_lines
-        from drag_graph.teachers.curated import CuratedTeacher
+        from drag_graph.models.teachers.curated_teacher import CuratedTeacher
 
         path = place / "evidence.jsonl"
         write_lines(path, (json_.dumps(item.curated(), ensure_ascii=False) for item in items))
         teacher = CuratedTeacher(path)
     elif not settings.teacher:
         from drag_graph.errors import ConfigurationError
-        from drag_graph.ports.store import settings_hashes
+        from drag_graph.graph.paging import settings_hashes
 
         if not settings_hashes(session.store, [item.query.id for item in items]):
             hint = "Give a --teacher, or --evidence with the key of the rows' own evidence."

@@ -84,9 +84,9 @@ def _combinations(given: "Mapping[str, Any]", name: str, flags: "Mapping[str, An
 
 def _price(runs: "Sequence[Settings]", tasks: "Mapping[str, Sequence[TaskItem]]") -> dict[str, Any]:
     """Return the calls, tokens and price of what the teacher is asked; each namespace is distilled once."""
-    from drag_graph.bootstrap import known_to_estimate
-    from drag_graph.distil.estimate import estimate
-    from drag_graph.factories import check_teacher, make_pricing
+    from drag_graph.compose.model_factories import check_teacher, make_pricing
+    from drag_graph.compose.session import known_to_estimate
+    from drag_graph.distill.cost_estimate import estimate
     from drag_graph.inputs import InputLine
 
     items = [item for found in tasks.values() for item in found]

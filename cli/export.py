@@ -31,10 +31,10 @@ def export(
       drag-graph export --format jsonl -o graph.jsonl
       drag-graph export --format subgraphs -o graph.subgraphs.gz
     """
-    from drag_graph.bootstrap import open_store
+    from drag_graph.compose.session import open_store
     from drag_graph.errors import ConfigurationError
-    from drag_graph.manage.export import canonical_lines
-    from drag_graph.manage.transfer import stored_lines
+    from drag_graph.manage.canonical_export import canonical_lines
+    from drag_graph.manage.subgraph_files import stored_lines
 
     if full and format == "subgraphs":
         raise ConfigurationError("--full belongs to --format jsonl; subgraphs are always whole", hint="Leave it out.")

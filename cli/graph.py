@@ -31,8 +31,8 @@ def stats(settings: "Settings", limit: Limit = 10, json: options.Json = False) -
 
     Example: drag-graph graph stats --json
     """
-    from drag_graph.bootstrap import open_store
-    from drag_graph.manage.statistics import statistics
+    from drag_graph.compose.session import open_store
+    from drag_graph.manage.graph_statistics import statistics
 
     from . import render
 
@@ -72,8 +72,8 @@ def top(settings: "Settings", limit: Limit = 20, json: options.Json = False) -> 
 
     Example: drag-graph graph top --limit 50
     """
-    from drag_graph.bootstrap import open_store
-    from drag_graph.manage.statistics import names_of, shared
+    from drag_graph.compose.session import open_store
+    from drag_graph.manage.graph_statistics import names_of, shared
 
     from . import render
 
@@ -99,9 +99,9 @@ def components(settings: "Settings", limit: Limit = 10, form: Format = "table", 
 
     Example: drag-graph graph components --format html -o components.html
     """
-    from drag_graph.bootstrap import open_store
-    from drag_graph.manage.statistics import components as grouped
-    from drag_graph.manage.statistics import links, names_of
+    from drag_graph.compose.session import open_store
+    from drag_graph.manage.graph_statistics import components as grouped
+    from drag_graph.manage.graph_statistics import links, names_of
     from drag_graph.report.groups_page import groups_page, shown_groups
 
     from . import render

@@ -9,8 +9,8 @@ from . import options
 from .output import STANDARD
 
 if TYPE_CHECKING:
-    from drag_graph.manage.importing import ImportReport
-    from drag_graph.ports.store import GraphStore
+    from drag_graph.manage.subgraph_import import ImportReport
+    from drag_graph.ports.graph_store import GraphStore
     from drag_graph.settings import Settings
 
 SHOWN = 20
@@ -41,9 +41,9 @@ def import_(
     import sys
     from itertools import chain
 
-    from drag_graph.bootstrap import open_store
-    from drag_graph.manage import transfer
-    from drag_graph.manage.importing import Importer
+    from drag_graph.compose.session import open_store
+    from drag_graph.manage import subgraph_files as transfer
+    from drag_graph.manage.subgraph_import import Importer
 
     from . import progress
     from .distill import end

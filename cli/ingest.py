@@ -10,7 +10,7 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from drag_graph.documents.run import IngestReport
+    from drag_graph.jobs.ingest_job import IngestReport
     from drag_graph.settings import Settings
 
 SHOWN = 60
@@ -45,10 +45,10 @@ def ingest(
       drag-graph ingest papers/ --extractor gguf:qwen2.5-1.5b-instruct-q4_k_m.gguf
       drag-graph ingest papers/ --extractor gpt-4o-mini --budget-usd 2
     """
-    from drag_graph.bootstrap import open_session
-    from drag_graph.documents.files import files_in, roots_of
+    from drag_graph.compose.document_setup import for_documents, foreseen, make_ingester
+    from drag_graph.compose.session import open_session
+    from drag_graph.documents.document_files import files_in, roots_of
     from drag_graph.errors import ConfigurationError
-    from drag_graph.ingestion import for_documents, foreseen, make_ingester
 
     from . import progress
     from .distill import end

@@ -9,9 +9,9 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from drag_graph.link.run import LinkReport
-    from drag_graph.ports.concepts import SameAs
-    from drag_graph.ports.store import GraphStore
+    from drag_graph.jobs.link_job import LinkReport
+    from drag_graph.ports.concept_store import SameAs
+    from drag_graph.ports.graph_store import GraphStore
     from drag_graph.settings import Settings
 
 MERGES_SHOWN = 100
@@ -39,7 +39,7 @@ def link(
       drag-graph link --show infarction
       drag-graph link --undo 3f2a
     """
-    from drag_graph.bootstrap import open_session, open_store
+    from drag_graph.compose.session import open_session, open_store
     from drag_graph.errors import ConfigurationError
 
     from . import render

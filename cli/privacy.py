@@ -35,8 +35,8 @@ def check(
       drag-graph privacy check questions.jsonl
       drag-graph privacy check questions.jsonl --level strict --why --page -o check.html
     """
-    from drag_graph.factories import make_reworder
-    from drag_graph.privacy.opening import open_gate
+    from drag_graph.compose.model_factories import make_reworder
+    from drag_graph.privacy.gate_opening import open_gate
     from drag_graph.privacy.preview import entries, totals
 
     from . import render
@@ -74,9 +74,9 @@ def reveal(
     Example:
       drag-graph privacy reveal 3f2a
     """
-    from drag_graph.bootstrap import open_store
-    from drag_graph.factories import asked_as, opened_vault
-    from drag_graph.manage.resolve_id import full_id
+    from drag_graph.compose.model_factories import asked_as, opened_vault
+    from drag_graph.compose.session import open_store
+    from drag_graph.manage.short_ids import full_id
     from drag_graph.privacy.reveal import revealed
 
     from . import render
@@ -117,7 +117,7 @@ def scan(
     """
     from collections import Counter
 
-    from drag_graph.privacy.opening import open_gate
+    from drag_graph.privacy.gate_opening import open_gate
     from drag_graph.privacy.scan import scan as scanned
 
     from . import render
@@ -140,7 +140,7 @@ def scan(
 
 def _documents(settings: "Settings", files: list[Path]) -> "Iterator[tuple[str, str, Any]]":
     """Yield all that is stored, and the lines of the files."""
-    from drag_graph.bootstrap import open_ledger, open_store
+    from drag_graph.compose.session import open_ledger, open_store
     from drag_graph.privacy.scan import file_documents
 
     if settings.uses_neo4j or Path(settings.store).expanduser().exists():

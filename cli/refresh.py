@@ -9,8 +9,8 @@ from . import options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from drag_graph.distil.refresh import Due
-    from drag_graph.ports.store import GraphStore, Staleness
+    from drag_graph.jobs.stale_queries import Due
+    from drag_graph.ports.graph_store import GraphStore, Staleness
     from drag_graph.settings import Settings
 
 
@@ -24,7 +24,7 @@ def refresh(
     retry_quarantined: options.RetryQuarantined = False,
     json: options.Json = False,
 ) -> None:
-    """Distil stored questions again whose subgraphs have expired, or from which wrong answers were given.
+    """Distill stored questions again whose subgraphs have expired, or from which wrong answers were given.
 
     The teacher is asked anew, under the settings given now. Each subgraph is replaced in one transaction, and the answers that
     were given from it keep their audit. A run that was interrupted goes on with the same command.
@@ -34,10 +34,10 @@ def refresh(
       drag-graph refresh --expired --dry-run
       drag-graph refresh --expired --failed --teacher gpt-4o-mini --budget-usd 5
     """
-    from drag_graph.bootstrap import open_session
-    from drag_graph.distil.refresh import lines
+    from drag_graph.compose.model_factories import check_teacher
+    from drag_graph.compose.session import open_session
     from drag_graph.errors import ConfigurationError
-    from drag_graph.factories import check_teacher
+    from drag_graph.jobs.stale_queries import lines
 
     from . import progress
     from .distill import finish
@@ -63,10 +63,10 @@ def refresh(
 
 def _foretell(settings: "Settings", reasons: "list[Staleness]", limit: int | None, *, as_json: bool) -> None:
     """List what is stale and what its refresh would take."""
-    from drag_graph.bootstrap import known_to_estimate, open_store
-    from drag_graph.distil.estimate import estimate
-    from drag_graph.distil.refresh import lines
-    from drag_graph.factories import make_pricing
+    from drag_graph.compose.model_factories import make_pricing
+    from drag_graph.compose.session import known_to_estimate, open_store
+    from drag_graph.distill.cost_estimate import estimate
+    from drag_graph.jobs.stale_queries import lines
 
     from . import render_runs
 
@@ -80,6 +80,6 @@ def _due(store: "GraphStore", reasons: "list[Staleness]", limit: int | None) -> 
     from datetime import UTC, datetime
     from itertools import islice
 
-    from drag_graph.distil.refresh import due
+    from drag_graph.jobs.stale_queries import due
 
     return islice(due(store, reasons, datetime.now(UTC).isoformat(timespec="seconds")), limit)

@@ -17,9 +17,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from drag_graph.ask.asked import AnswersReport, Asked
+    from drag_graph.ask.ask_result import AnswersReport, Asked
     from drag_graph.model import Answer, Subgraph
-    from drag_graph.ports.store import Problem
+    from drag_graph.ports.graph_store import Problem
 
 SHORT = 12
 """Digits of an id in a table; every command takes a short id."""
@@ -294,7 +294,7 @@ def subgraph(value: "Subgraph", form: str) -> None:
 
         write(graph_page(value))
     elif form == "text":
-        from drag_graph.report.auditing import subgraph_text
+        from drag_graph.report.audit_document import subgraph_text
 
         write(subgraph_text(value))
     else:

@@ -24,8 +24,8 @@ def audit(values: dict[str, Any], form: str) -> None:
 
 
 def _tree(values: dict[str, Any]) -> None:
+    from drag_graph.report.audit_document import said_elsewhere
     from drag_graph.report.audit_page import filter_in_words
-    from drag_graph.report.auditing import said_elsewhere
 
     out = console()
     label = f"{values['label']}. " if values["label"] else ""
@@ -58,7 +58,7 @@ def _tree(values: dict[str, Any]) -> None:
 
 
 def _judged(evidence: Mapping[str, Any]) -> str:
-    from drag_graph.report.auditing import place_of
+    from drag_graph.report.audit_document import place_of
 
     if place := place_of(evidence):
         return escape(place)

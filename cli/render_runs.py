@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
-from drag_graph.ports.runs import MADE_ANEW
+from drag_graph.ports.run_journal import MADE_ANEW
 
 from .render import SHORT, console, document, fields, table
 
 if TYPE_CHECKING:
-    from drag_graph.distil.refresh import Due
-    from drag_graph.ports.runs import QueryResult, Run, RunReport, RunState
+    from drag_graph.jobs.stale_queries import Due
+    from drag_graph.ports.run_journal import QueryResult, Run, RunReport, RunState
 
 SHOWN_RESULTS = 60
 """Results of a run up to which each is printed."""
@@ -78,7 +78,7 @@ def _status(result: "QueryResult") -> Text:
 
 
 def due(stale: "Sequence[Due]", foreseen: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print what a refresh would distil again, and what that would take."""
+    """Print what a refresh would distill again, and what that would take."""
     if as_json:
         document({"stale": [item.document() for item in stale], **foreseen})
         return

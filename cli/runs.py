@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from drag_graph.ports.runs import STATUSES, Status
+from drag_graph.ports.run_journal import STATUSES, Status
 
 from . import options
 
@@ -34,7 +34,7 @@ def runs(
       drag-graph runs
       drag-graph runs show 3f2a
     """
-    from drag_graph.bootstrap import open_ledger
+    from drag_graph.compose.session import open_ledger
     from drag_graph.errors import ConfigurationError
 
     from . import render_runs
@@ -64,7 +64,7 @@ def show(
       drag-graph runs show 3f2a --status quarantined
       drag-graph distill questions.jsonl --retry-quarantined
     """
-    from drag_graph.bootstrap import open_ledger
+    from drag_graph.compose.session import open_ledger
 
     from . import render_runs
 
@@ -88,7 +88,7 @@ def give_up(
 
     Example: drag-graph runs give-up batch_67f7
     """
-    from drag_graph.bootstrap import open_ledger
+    from drag_graph.compose.session import open_ledger
     from drag_graph.errors import NotStored
 
     with open_ledger(settings) as opened:

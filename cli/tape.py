@@ -22,7 +22,7 @@ def export_(settings: "Settings") -> None:
 
     Example: drag-graph tape export --output teacher.tape
     """
-    from drag_graph.bootstrap import open_ledger
+    from drag_graph.compose.session import open_ledger
 
     with open_ledger(settings, read_only=True) as opened:
         sys.stdout.writelines(f"{line}\n" for line in opened.export_tape())
@@ -53,7 +53,7 @@ def quarantined(
 
     Example: drag-graph tape quarantined
     """
-    from drag_graph.bootstrap import open_ledger
+    from drag_graph.compose.session import open_ledger
 
     with open_ledger(settings, read_only=True) as opened:
         for entry in opened.tape.quarantined(query_id):

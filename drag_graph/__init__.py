@@ -18,7 +18,7 @@ _PUBLIC = {
     "Subgraph": "drag_graph.model",
     "TeacherCall": "drag_graph.model",
     "Triple": "drag_graph.model",
-    "open_session": "drag_graph.bootstrap",
+    "open_session": "drag_graph.compose.session",
 }
 
 __all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604 - the names are strings, built from one table

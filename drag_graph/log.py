@@ -16,7 +16,7 @@ SLOW = 1.0
 
 
 class _Readable(logging.Formatter):
-    """`12:00:01 INFO distil stage=evidence query=ab12… duration_ms=31 status=ok`."""
+    """`12:00:01 INFO distill stage=evidence query=ab12… duration_ms=31 status=ok`."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = getattr(record, _FIELDS, {})

@@ -139,7 +139,7 @@ class Evidence(Value):
 
     `position` is its place in the teacher's reply, `rank` its place after ranking (0 is best). `reason` says why a
     statement that is not `kept` was dropped; it is empty for a kept one. `score` lies in [0, 1] under the weighted
-    strategy (`drag_graph.distil.rank`).
+    strategy (`drag_graph.distill.evidence_ranking`).
 
     It was made by one or more teacher calls (`call_ids`), or it is a passage of a document: the characters from `start` up to
     `end` of the document, in the chunk `chunk_id`. Never both, and never neither.
@@ -378,7 +378,7 @@ class Answer(Value):
     """What a student said, and the exact lines that it was shown.
 
     `confidence` lies in [0, 1] and means what the student's docstring says. `label` is an option's letter, or None. `snapshot`
-    is the audit document of the moment of answering (`drag_graph.ask.audit`), so that a later refresh never falsifies it.
+    is the audit document of the moment of answering (`ask.audit_snapshot`), so that a later refresh never falsifies it.
     """
 
     id: str

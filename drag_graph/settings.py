@@ -20,7 +20,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
 from drag_graph.model import Domain, Merge, Mode, Scoring, Strategy
-from drag_graph.variables import belongs_to
 
 CONFIG_FILE = "drag-graph.toml"
 PREFIX = "DRAG_GRAPH_"
@@ -377,11 +376,6 @@ def prepare_ray(address: str) -> str:
     }.items():
         os.environ.setdefault(name, value)
     return address
-
-
-def provider_variables(provider: str) -> dict[str, SecretStr]:
-    """Return the variables of the environment that LiteLLM reads for a model provider (`drag_graph.variables`)."""
-    return {name: SecretStr(value) for name, value in os.environ.items() if value and belongs_to(provider, name)}
 
 
 def adopt_variables(variables: Mapping[str, str]) -> None:

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-from drag_graph.communities.partition import GraphPart
+from drag_graph.communities.leiden import GraphPart
 from drag_graph.identity import content_id
-from drag_graph.ports.communities import Community, CommunityChanges
+from drag_graph.ports.community_store import Community, CommunityChanges
 
 
 def ids_of(parts: Sequence[GraphPart], stored: Iterable[Community], namespace: str) -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from drag_graph.errors import Interrupted
-from drag_graph.ports.models import Teacher, TeacherReply, TeacherRequest
+from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 
 GRACE = 1.0
 """Seconds that a service has to end what it is at."""

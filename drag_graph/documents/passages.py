@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from drag_graph.extractors.patterns.words import ABBREVIATIONS
+from drag_graph.distill.patterns.words import ABBREVIATIONS
 
 VERSION = "passages/1"
 LONGEST_SENTENCE = 600

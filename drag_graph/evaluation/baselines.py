@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from drag_graph.errors import InputError, MissingExtra
-from drag_graph.evaluation.evaluate import LinesOf
-from drag_graph.evaluation.pictures import HINT
+from drag_graph.evaluation.evaluation_run import LinesOf
+from drag_graph.evaluation.plots import HINT
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import Evidence, Query, Subgraph, TeacherCall
-from drag_graph.ports.models import Embedder
+from drag_graph.ports.model_roles import Embedder
 
 Baseline = Literal["bm25", "cosine", "lightrag"]
 PASSAGE_WORDS = 120

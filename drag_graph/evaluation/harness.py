@@ -14,10 +14,10 @@ from lm_eval.__main__ import cli_evaluate
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
-from drag_graph.ports.models import SECTION_GAP, SYSTEM_HEADER, Prompt
+from drag_graph.models.students import causal_model
+from drag_graph.models.students.causal_student import Form, check_room, log_likelihoods
+from drag_graph.ports.model_roles import SECTION_GAP, SYSTEM_HEADER, Prompt
 from drag_graph.settings import load_settings
-from drag_graph.students import causal_model
-from drag_graph.students.causal import Form, check_room, log_likelihoods
 
 MAX_NEW_TOKENS = 256
 """Tokens of a reply where a task sets no limit, as the harness's own models have it."""

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from drag_graph.ask.prompt import render
+from drag_graph.ask.student_prompt import render
 from drag_graph.errors import InputError
 from drag_graph.evaluation.outcome import Record, by_mode, read_about, read_records
 from drag_graph.files import write_lines
 from drag_graph.identity import sha256_of
 from drag_graph.model import LABELS, Line
-from drag_graph.ports.models import PLAIN, Layout
+from drag_graph.ports.model_roles import PLAIN, Layout
 
 SCORINGS = ("option-text", "option-text-norm")
 HINT = f"Take an outcome of --scoring {' or '.join(SCORINGS)}, whose items have options."

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from drag_graph.graph.inflection import noun
-from drag_graph.graph.surface import ARTICLES, fold, tokens
+from drag_graph.graph.name_forms import ARTICLES, fold, tokens
 from drag_graph.model import LABELS, Query
 
 _SAYS_THE_ANSWER = re.compile(

@@ -14,15 +14,15 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from drag_graph import teachers
 from drag_graph.errors import DragGraphError, MissingExtra, ModelError, ModelUnavailable
 from drag_graph.evaluation.baselines import cut, subgraph_of
 from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
 from drag_graph.model import Subgraph
-from drag_graph.ports.models import Embedder
-from drag_graph.providers.away import Check
-from drag_graph.providers.client import Server, complete
+from drag_graph.models import teachers
+from drag_graph.models.chat_client import Server, complete
+from drag_graph.models.locality import Check
+from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings, prepare_libraries
 
 HINT = "pip install 'drag-graph[rivals]' (in a checkout: pip install '.[rivals]')"

@@ -7,7 +7,7 @@ An answer's words are compared as SQuAD's evaluation does (`ask/answer.py`, `pla
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from drag_graph.ask.answer import plain_answer
+from drag_graph.ask.answers import plain_answer
 
 
 def token_f1(text: str, golds: Iterable[str]) -> float:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from drag_graph.errors import InputError
+from drag_graph.evaluation.intervals import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.metrics import macro_f1
-from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
 from drag_graph.model import LABELS
 
 _MEASURES = {"f1": "F1", "macro_f1": "macro-F1"}

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drag_graph import log
-from drag_graph.distil.loaders import read_queries
 from drag_graph.errors import InputError, Withheld
 from drag_graph.evaluation.hub import TASKS, read_rows
-from drag_graph.inputs import InputLine, parse_lines
+from drag_graph.inputs import InputLine, parse_lines, read_queries
 from drag_graph.model import Query
-from drag_graph.ports.gate import Gate
+from drag_graph.ports.question_gate import Gate
 
 Split = Literal["all", "development", "test"]
 

@@ -8,7 +8,7 @@ import re
 from functools import cached_property
 
 from drag_graph.graph.inflection import noun, verb
-from drag_graph.graph.surface import ARTICLES, AUXILIARIES, PREPOSITIONS, abbreviates, entity_key, fold, spelling, tokens
+from drag_graph.graph.name_forms import ARTICLES, AUXILIARIES, PREPOSITIONS, abbreviates, entity_key, fold, spelling, tokens
 
 TOLERANCE = 0.5
 """The share of an end's content words that must occur; measured by `bench/grounding.py` (docs/replies.md)."""

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from drag_graph.graph.inflection import noun
-from drag_graph.graph.surface import ARTICLES, abbreviates, acronym_aside, entity_key, entity_words
+from drag_graph.graph.name_forms import ARTICLES, abbreviates, acronym_aside, entity_key, entity_words
 from drag_graph.identity import content_id
 
 

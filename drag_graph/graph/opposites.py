@@ -1,4 +1,4 @@
-"""Word lists behind the guards (`drag_graph.graph.vetoes`): what excludes what, what denies what. This project's own."""
+"""Word lists behind the guards (`graph.contradictions`): what excludes what, what denies what. This project's own."""
 
 # Groups of words that exclude one another; where a group has sides ("/"), only words of different sides do.
 OPPOSITES = """

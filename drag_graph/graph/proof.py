@@ -17,7 +17,7 @@ class Proof:
 
 
 def proof_of(answer: Answer) -> Proof:
-    """Return what the answer's lines rest on, by its snapshot: what `drag_graph.manage.erase.names_any` looks for.
+    """Return what the answer's lines rest on, by its snapshot: what `drag_graph.manage.erasing.names_any` looks for.
 
     An edge rests on its triples, not on its own id: it is made anew whenever its query is aggregated. Of the calls those that
     merged sentences are named, where such an edge was shown: what the others made is evidence and triples.

@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Self
 
-from drag_graph.ledger.batches import BatchRecords, give_up
-from drag_graph.ledger.database import Database
-from drag_graph.ledger.erasing import ErasedRecords, erase, recorded_queries
+from drag_graph.ledger.batch_records import BatchRecords, give_up
 from drag_graph.ledger.journal import Journal
+from drag_graph.ledger.ledger_erasing import ErasedRecords, erase, recorded_queries
 from drag_graph.ledger.spending import Account
+from drag_graph.ledger.sqlite_file import Database
 from drag_graph.ledger.tape import Tape
-from drag_graph.ledger.transfer import exported, imported
-from drag_graph.ports.runs import RecordedQuery
+from drag_graph.ledger.tape_files import exported, imported
+from drag_graph.ports.run_journal import RecordedQuery
 
 __all__ = ["ErasedRecords", "Ledger"]
 
@@ -57,7 +57,7 @@ class Ledger:
         return recorded_queries(self.database, namespace)
 
     def erase(self, source_ids: Collection[str], namespace: str, *, keep_recorded: bool = False) -> ErasedRecords:
-        """Erase what was asked, answered and noted for these queries; see `drag_graph.ledger.erasing`."""
+        """Erase what was asked, answered and noted for these queries; see `drag_graph.ledger.ledger_erasing`."""
         return erase(self.database, source_ids, namespace, keep_recorded=keep_recorded)
 
     def rows(self) -> Iterator[tuple[str, str, dict[str, str]]]:

@@ -4,8 +4,8 @@ import threading
 from dataclasses import dataclass
 
 from drag_graph.errors import BudgetReached
-from drag_graph.ledger.database import Database
 from drag_graph.ledger.spending import Account, Standing, dollars, nanos, nanos_of_limit
+from drag_graph.ledger.sqlite_file import Database
 
 _SMALL = 100_000
 """Nano-dollars below which four places of a dollar say nothing."""

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from drag_graph.errors import ConfigurationError, NotStored
-from drag_graph.ledger.database import Database
-from drag_graph.ports.runs import STATUSES, SUMS, Entry, QueryResult, Run, RunState, Status
+from drag_graph.ledger.sqlite_file import Database
+from drag_graph.ports.run_journal import STATUSES, SUMS, Entry, QueryResult, Run, RunState, Status
 
 PAGE = 500
 """Results that are read at once."""

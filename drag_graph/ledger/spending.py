@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 from dataclasses import dataclass
 
-from drag_graph.ledger.database import Database
+from drag_graph.ledger.sqlite_file import Database
 
 _NANOS = 1_000_000_000
 _MOST = 1 << 52

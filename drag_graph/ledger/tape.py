@@ -19,10 +19,10 @@ from pydantic import ValidationError
 from drag_graph import log
 from drag_graph.errors import ReplyError
 from drag_graph.identity import content_id, sha256_of
-from drag_graph.ledger.database import Database
+from drag_graph.ledger.sqlite_file import Database
 from drag_graph.model import TeacherCall
-from drag_graph.ports.models import TeacherReply, TeacherRequest
-from drag_graph.ports.replies import Reply
+from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.teacher_replies import Reply
 
 LOOKED_AT = 600
 """Exchanges that the lengths of calls are taken from, the last ones."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import regex
 
 from drag_graph.privacy.labelled import LABEL
-from drag_graph.privacy.patterns import Pattern
-from drag_graph.privacy.public import folded, words
+from drag_graph.privacy.public_names import folded, words
+from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span
 
 _SUFFIX = (

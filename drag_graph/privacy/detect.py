@@ -5,16 +5,16 @@ from dataclasses import replace
 from string import whitespace
 from typing import Any
 
-from drag_graph.ports.privacy import Finding, Kept
+from drag_graph.ports.private_details import Finding, Kept
 from drag_graph.privacy import addresses, labelled
 from drag_graph.privacy.generalise import Replacements, replacements_in
-from drag_graph.privacy.passage import Item, Passage, joined
-from drag_graph.privacy.patterns import Pattern
+from drag_graph.privacy.latin_text import surface
 from drag_graph.privacy.people import People
 from drag_graph.privacy.personal import Personal
+from drag_graph.privacy.question_text import Item, Passage, joined
+from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Generalised, Span, settled
 from drag_graph.privacy.structured import URL, StructuredDetector, loose_phones
-from drag_graph.privacy.surface import surface
 
 Field = tuple[str, int, int]
 LOOKS = 3

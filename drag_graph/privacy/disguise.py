@@ -10,8 +10,8 @@ from functools import cached_property
 
 from drag_graph.errors import Withheld
 from drag_graph.model import Answer, Line
-from drag_graph.ports.gate import WITHHELD
-from drag_graph.ports.privacy import Finding, texts_by_field
+from drag_graph.ports.private_details import Finding, texts_by_field
+from drag_graph.ports.question_gate import WITHHELD
 from drag_graph.privacy.outgoing import words_of
 
 NAMED = "PERSON"

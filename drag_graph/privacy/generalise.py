@@ -5,8 +5,8 @@ from string import ascii_uppercase
 
 import regex
 
-from drag_graph.privacy.patterns import Pattern
-from drag_graph.privacy.public import cities, countries, folded
+from drag_graph.privacy.public_names import cities, countries, folded
+from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span
 
 _WORDS = {

@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import unquote_plus
 
 from drag_graph.errors import Withheld
-from drag_graph.ports.privacy import Finding, Kept
-from drag_graph.privacy.guarded import GuardedRewriter
+from drag_graph.ports.private_details import Finding, Kept
+from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
 
 GENERAL = frozenset({"PLACE", "ORGANIZATION", "JOB", "DATE", "AGE", "DETAIL"})
 """Types whose words are in texts about anything. They are looked for with the words beside them only."""

@@ -5,10 +5,10 @@ from functools import cache
 
 import regex
 
-from drag_graph.ports.privacy import Kept
-from drag_graph.privacy.passage import Passage
-from drag_graph.privacy.patterns import Pattern
-from drag_graph.privacy.public import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
+from drag_graph.ports.private_details import Kept
+from drag_graph.privacy.public_names import countries, folded, is_known_person, is_place, may_be_a_name, names_a_thing, words
+from drag_graph.privacy.question_text import Passage
+from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span
 
 _PART = r"(?!(?:and|or)\b|I['’])[\p{Lu}\p{Lo}][\p{L}\p{M}]*(?:['’`-]\p{L}[\p{L}\p{M}]*)*"

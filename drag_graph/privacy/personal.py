@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from drag_graph.ports.privacy import Kept
-from drag_graph.privacy.passage import FIRST_PERSON, Passage
-from drag_graph.privacy.patterns import Pattern
-from drag_graph.privacy.public import folded, is_place, jobs, words
+from drag_graph.ports.private_details import Kept
+from drag_graph.privacy.public_names import folded, is_place, jobs, words
+from drag_graph.privacy.question_text import FIRST_PERSON, Passage
+from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span
 
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from drag_graph.inputs import InputLine
-from drag_graph.privacy.gate import Admission, PrivacyGate
+from drag_graph.privacy.privacy_gate import Admission, PrivacyGate
 
 
 def entries(gate: PrivacyGate, lines: Iterable[InputLine], *, why: bool = False) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import InputError
-from drag_graph.privacy.gate import PrivacyGate
+from drag_graph.privacy.privacy_gate import PrivacyGate
 
 FROM_THE_USER = frozenset({"question", "options", "metadata", "input_id", "gold", "source"})
 """Fields whose texts are looked at for names, too; `text` is one of them where options stand beside it."""

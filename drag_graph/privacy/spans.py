@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from drag_graph.ports.privacy import Finding
+from drag_graph.ports.private_details import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from presidio_analyzer.predefined_recognizers import (
     SgFinRecognizer,
 )
 
-from drag_graph.privacy.patterns import Pattern
+from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.spans import Span
 
 _compile = partial(Pattern, flags=regex.IGNORECASE)

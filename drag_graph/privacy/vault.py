@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import MissingExtra, StoreUnfit
-from drag_graph.ports.privacy import Finding, Kept, texts_by_field
+from drag_graph.ports.private_details import Finding, Kept, texts_by_field
 from drag_graph.settings import Privacy
 
 SERVICE = "drag-graph"

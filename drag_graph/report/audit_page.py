@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from drag_graph.report.auditing import place_of, said_elsewhere
+from drag_graph.report.audit_document import place_of, said_elsewhere
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: #2f6fb0; --bad: #b3372f; }
@@ -23,7 +23,7 @@ td { overflow-wrap: anywhere; }
 
 
 def audit_page(audit: dict[str, Any]) -> str:
-    """Return the page of an audit document (`drag_graph.report.auditing.audit_document`); every text is escaped."""
+    """Return the page of an audit document (`drag_graph.report.audit_document.audit_document`); every text is escaped."""
     label = f"{audit['label']}. " if audit["label"] else ""
     lines = "".join(_line(line) for line in audit["lines"]) or "<p>The student was shown no line.</p>"
     return f"""<!DOCTYPE html>

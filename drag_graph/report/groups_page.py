@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from drag_graph.manage.statistics import Group
+from drag_graph.manage.graph_statistics import Group
 from drag_graph.report.graph_page import picture_page, require_viz
 
 MOST = 400

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from drag_graph.model import labelled
-from drag_graph.ports.privacy import texts_by_field
+from drag_graph.ports.private_details import texts_by_field
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --found: #b3372f33; --bad: #b3372f; }

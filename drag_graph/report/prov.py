@@ -11,7 +11,7 @@ NAMESPACE = "urn:drag-graph:"
 
 
 def prov_document(audit: dict[str, Any]) -> dict[str, Any]:
-    """Return a PROV-JSON document of an audit document (`drag_graph.report.auditing.audit_document`)."""
+    """Return a PROV-JSON document of an audit document (`drag_graph.report.audit_document.audit_document`)."""
     book = _Book()
     answer = book.entity("answer", audit["answer_id"], "Answer", {"text": audit["answer"], "confidence": audit["confidence"]})
     student = book.agent("student", audit["student"])

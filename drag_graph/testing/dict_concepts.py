@@ -11,9 +11,9 @@ import numpy as np
 from drag_graph.errors import StoreLocked
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Entity, Subgraph
-from drag_graph.ports.concepts import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
+from drag_graph.ports.concept_store import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
 from drag_graph.ports.vectors import Vectors
-from drag_graph.stores.shared.records import link, node, same_as_record
+from drag_graph.stores.shared.export_records import link, node, same_as_record
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from drag_graph.ports.registry import RegisteredEdge, SharedSummary, SummaryHit, summary_id
+from drag_graph.ports.site_registry import RegisteredEdge, SharedSummary, SummaryHit, summary_id
 
 
 @dataclass

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from drag_graph.graph.expansion import assemble_expansion, ranked
 from drag_graph.model import Subgraph
-from drag_graph.ports.search import LIMITS, Candidates, Expansion, Hit, Limits, Seed, assemble_expansion, ranked
+from drag_graph.ports.graph_search import LIMITS, Candidates, Expansion, Hit, Limits, Seed
 from drag_graph.testing.dict_concepts import Lend
 
 

@@ -12,11 +12,10 @@ from typing import Any, Self
 
 from drag_graph.errors import StoreUnavailable, StoreUnfit
 from drag_graph.graph.proof import own_refs, proof_of
-from drag_graph.manage.erase import counts_gone, names_any
+from drag_graph.graph.subgraph_checks import COUNTED, added, check, check_answers, check_embedder, dropped, outcome_of, problem
+from drag_graph.manage.erasing import counts_gone, names_any
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports.checks import COUNTED, added, check, check_answers, check_embedder, dropped, outcome_of, problem
-from drag_graph.ports.edges import LinkedEdge
-from drag_graph.ports.store import (
+from drag_graph.ports.graph_store import (
     ALL_SOURCES,
     Erased,
     Migration,
@@ -26,9 +25,10 @@ from drag_graph.ports.store import (
     SourceFilter,
     StoredSource,
 )
+from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.ports.vectors import Vector
-from drag_graph.stores.shared import migrate
-from drag_graph.stores.shared.records import answer_records, subgraph_records
+from drag_graph.stores.shared import migrations as migrate
+from drag_graph.stores.shared.export_records import answer_records, subgraph_records
 from drag_graph.testing.builders import expected
 from drag_graph.testing.dict_communities import DictCommunities, Members, linked_edge, things_of
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from drag_graph.model import Answer
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.graph_store import GraphStore
 
 
 def read_answer(store: GraphStore, id_: str) -> Answer | None:

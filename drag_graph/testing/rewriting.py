@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from drag_graph.ports.privacy import Finding, Rewritten, texts_by_field
+from drag_graph.ports.private_details import Finding, Rewritten, texts_by_field
 
 EMAIL = re.compile(r"[\w.]+@[\w.]+\w")
 

@@ -44,4 +44,4 @@ class GraphStoreContract(
     StatisticsContract,
     StoreContract,
 ):
-    """Every promise of `drag_graph.ports.store.GraphStore`."""
+    """Every promise of `drag_graph.ports.graph_store.GraphStore`."""

@@ -10,9 +10,9 @@ A student that cannot give probabilities may leave them empty; one that does mus
 
 import pytest
 
-from drag_graph.ask.prompt import assemble
+from drag_graph.ask.student_prompt import assemble
 from drag_graph.model import LABELS, Line, LineKind
-from drag_graph.ports.models import Prompt, Student
+from drag_graph.ports.model_roles import Prompt, Student
 
 QUESTION = "Which process turns liquid water into vapour?"
 OPTIONS = ("condensation", "evaporation", "erosion", "photosynthesis")

@@ -8,7 +8,7 @@ import pytest
 from neo4j_browser import FOLDER, SAVED_QUERIES, STYLE, Neo4jBrowser, chromium_page, title
 from playwright.sync_api import expect
 
-from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.neo4j]
 

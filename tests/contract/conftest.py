@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def _empty_ladybug(tmp_path_factory):
     """An embedded file that has the schema: copying it takes a tenth of the time of migrating a new one."""
-    from drag_graph.stores.ladybug.store import LadybugStore
+    from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 
     path = tmp_path_factory.mktemp("empty") / "graph.lbug"
     with LadybugStore(path, namespace="nobody") as store:
@@ -34,7 +34,7 @@ def _empty_ladybug(tmp_path_factory):
 @pytest.fixture
 def open_ladybug(tmp_path, _empty_ladybug):
     """Open stores of any namespace on one embedded file."""
-    from drag_graph.stores.ladybug.store import LadybugStore
+    from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 
     shutil.copy(_empty_ladybug, tmp_path / "graph.lbug")
     with _opening(lambda namespace: LadybugStore(tmp_path / "graph.lbug", namespace=namespace)) as (open_, _):
@@ -44,7 +44,7 @@ def open_ladybug(tmp_path, _empty_ladybug):
 @pytest.fixture
 def open_neo4j(neo4j_address):
     """Open stores of any namespace on the server; what is in these namespaces is gone afterwards."""
-    from drag_graph.stores.neo4j.store import Neo4jStore
+    from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 
     uri, username, password = neo4j_address
     login = {"username": username, "password": password}

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from drag_graph.stores.shared.statements import load_from
+from drag_graph.stores.shared.cypher_files import load_from
 
 FOLDER = Path(__file__).parent / "tamper"
 

@@ -14,9 +14,10 @@ import pytest
 
 from drag_graph.errors import StoreLocked, StoreUnavailable
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug import files, snapshot
+from drag_graph.stores.ladybug import snapshot
+from drag_graph.stores.ladybug import store_files as files
 from drag_graph.stores.ladybug.engine import Engine
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.builders import make_answer, make_document_subgraph, make_query, make_subgraph
 from drag_graph.testing.finding import nearest_queries
 
@@ -81,8 +82,9 @@ def test_what_was_erased_is_in_no_file(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from drag_graph.stores.ladybug import files as ladybug_files, engine as ladybug_engine
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug import store_files as ladybug_files
+from drag_graph.stores.ladybug import engine as ladybug_engine
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 
 def kill(*_):
     os.kill(os.getpid(), signal.SIGKILL)

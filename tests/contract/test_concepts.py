@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from tampering import statement
 
-from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import StoreLocked
-from drag_graph.link.run import Linker
-from drag_graph.manage.export import canonical_lines
+from drag_graph.jobs.link_job import Linker
+from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Aggregation
-from drag_graph.ports.concepts import Changes
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.neo4j import concepts as neo4j_concepts
-from drag_graph.stores.neo4j.store import Neo4jStore
-from drag_graph.stores.shared.statements import load
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.ports.concept_store import Changes
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.neo4j import neo4j_concepts
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
+from drag_graph.stores.shared.cypher_files import load
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.linking import _graph, _linker, _state
 from drag_graph.testing.dict_store import DictStore

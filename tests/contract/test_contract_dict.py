@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from drag_graph.model import Subgraph
-from drag_graph.ports.store import Migration
+from drag_graph.ports.graph_store import Migration
 from drag_graph.testing.dict_store import DictDatabase, DictStore
 from drag_graph.testing.stores import HISTORY_FLAWS, GraphStoreContract
 

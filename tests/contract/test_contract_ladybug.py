@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 from tampering import statement
 
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.stores import HISTORY_FLAWS, GraphStoreContract
 
 

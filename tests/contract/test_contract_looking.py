@@ -5,12 +5,12 @@ import secrets
 import pytest
 from tampering import statement
 
-from drag_graph.communities.partition import WholeGraph, partition
-from drag_graph.manage.statistics import components, links, names_of, shared, statistics
+from drag_graph.communities.leiden import WholeGraph, partition
+from drag_graph.manage.graph_statistics import components, links, names_of, shared, statistics
 from drag_graph.model import Aggregation
-from drag_graph.ports.concepts import Changes, Concept
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.ports.concept_store import Changes, Concept
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.finding import query_ids
 

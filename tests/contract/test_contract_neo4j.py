@@ -6,7 +6,7 @@ import neo4j
 import pytest
 from tampering import statement
 
-from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.testing.stores import HISTORY_FLAWS, GraphStoreContract
 
 pytestmark = pytest.mark.neo4j

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from tampering import statement
 
-from drag_graph.bootstrap import open_session, open_store
-from drag_graph.distil.loaders import read_queries
-from drag_graph.embedders.lexical import LexicalEmbedder
+from drag_graph.compose.session import open_session, open_store
 from drag_graph.errors import ConfigurationError, ModelUnavailable
-from drag_graph.manage.verify import problems, repair
+from drag_graph.inputs import read_queries
+from drag_graph.manage.verification import problems, repair
 from drag_graph.model import Aggregation
-from drag_graph.ports.concepts import Changes, Concept
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.ports.concept_store import Changes, Concept
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.base import records_of
@@ -149,8 +149,8 @@ def test_checking_passes_over_the_queries_once(settings, monkeypatch):
             calls.append(after)
             return sources(*given, after=after, limit=limit)
 
-        patch.setattr("drag_graph.manage.verify.PAGE", 1)
-        patch.setattr("drag_graph.ports.store.SOURCES_A_PAGE", 1)
+        patch.setattr("drag_graph.manage.verification.PAGE", 1)
+        patch.setattr("drag_graph.ports.graph_store.SOURCES_A_PAGE", 1)
         patch.setattr(type(store), "sources", counted)
         assert problems(store) == []
     assert calls == ["", *ids]
@@ -318,7 +318,7 @@ def test_so_they_are_while_their_embedder_cannot_be_used(linked, error, what):
 
 
 def test_those_that_were_embedded_before_it_failed_are_counted(linked, monkeypatch):
-    monkeypatch.setattr("drag_graph.manage.verify.PAGE", 1)
+    monkeypatch.setattr("drag_graph.manage.verification.PAGE", 1)
     questions, _ = lose(linked, questions=3)
 
     embedded = []

@@ -1,4 +1,4 @@
-"""Both stores keep what `drag_graph.ports.search.GraphSearch` promises, and questions are asked through it."""
+"""Both stores keep what `drag_graph.ports.graph_search.GraphSearch` promises, and questions are asked through it."""
 
 import logging
 import math
@@ -10,16 +10,17 @@ import neo4j
 import numpy as np
 import pytest
 
-from drag_graph.ask.ask import Asker
-from drag_graph.embedders import LexicalEmbedder
+from drag_graph.ask.asker import Asker
+from drag_graph.graph.expansion import adjacent_passages
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Aggregation
-from drag_graph.ports.concepts import Changes
-from drag_graph.ports.search import Limits, Seed, adjacent_passages
-from drag_graph.report.auditing import audit_document
+from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.students import make_student
+from drag_graph.ports.concept_store import Changes
+from drag_graph.ports.graph_search import Limits, Seed
+from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings
-from drag_graph.stores.shared.statements import load, load_from
-from drag_graph.students import make_student
+from drag_graph.stores.shared.cypher_files import load, load_from
 from drag_graph.testing.builders import make_document_subgraph, make_subgraph
 from drag_graph.testing.finding import read_answer
 

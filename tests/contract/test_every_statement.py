@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.stores.shared import statements as queries
+from drag_graph.stores.shared import cypher_files as queries
 
 
 @pytest.mark.parametrize("dialect", queries.DIALECTS)

@@ -8,8 +8,8 @@ from tampering import statement
 
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Aggregation
-from drag_graph.stores.neo4j.store import Neo4jStore
-from drag_graph.stores.shared.concepts import recount_concepts, remove_orphan_concepts, touched_concepts
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
+from drag_graph.stores.shared.shared_concepts import recount_concepts, remove_orphan_concepts, touched_concepts
 from drag_graph.testing.contract.linking import _graph, _linker, _state
 
 

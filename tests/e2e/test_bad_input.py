@@ -74,13 +74,13 @@ def test_a_question_that_the_curated_file_lacks_is_quarantined(cli, store, tmp_p
 def test_a_question_of_a_file_that_cannot_be_distilled_first_is_named(cli, tmp_path):
     questions = write(tmp_path / "q.jsonl", GOOD, {"question": "Who?"})
     place = ("--store", tmp_path / "graph.lbug", "--teacher", curated_file(tmp_path / "c.jsonl", GOOD))
-    done = cli("ask", "--file", questions, "--distil-missing", *place, "--json")
+    done = cli("ask", "--file", questions, "--distill-missing", *place, "--json")
     assert done.code == 1
     assert done.err.count("Not distilled") == 1
     assert "Not distilled: line 2: " in done.err
     assert [bool(answer["lines"]) for answer in done.json["answers"]] == [True, False]
-    assert cli("ask", "Who?", "--option", "he", "--option", "she", "--distil-missing", *place).code == 1
-    assert cli("ask", "--file", write(tmp_path / "twice.jsonl", GOOD, GOOD), "--distil-missing", *place).code == 0
+    assert cli("ask", "Who?", "--option", "he", "--option", "she", "--distill-missing", *place).code == 1
+    assert cli("ask", "--file", write(tmp_path / "twice.jsonl", GOOD, GOOD), "--distill-missing", *place).code == 0
 
 
 def test_one_question_is_explained_and_a_file_is_not(cli, tmp_path):
@@ -146,7 +146,7 @@ def test_a_store_that_another_process_holds(cli, tmp_path, monkeypatch):
     questions = write(tmp_path / "q.jsonl", GOOD)
     assert cli("distill", questions, "--teacher", teacher, "--store", "g.lbug").code == 0
     code = (
-        "import sys, pathlib\nfrom drag_graph.stores.ladybug.store import LadybugStore\n"
+        "import sys, pathlib\nfrom drag_graph.stores.ladybug.ladybug_store import LadybugStore\n"
         "store = LadybugStore(pathlib.Path('g.lbug')); store.migrate(); print('open', flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -181,13 +181,13 @@ def teacher():
         yield server
 
 
-def distil(cli, server, *args):
+def distill(cli, server, *args):
     flags = ["--teacher", "scripted", "--teacher-base-url", server.url, "--json"]
     return cli("distill", "-q", GOOD["question"], "--store", "g.lbug", *flags, *args)
 
 
 def test_a_model_teacher_by_its_address(cli, teacher):
-    done = distil(cli, teacher)
+    done = distill(cli, teacher)
     assert done.code == 0, done.err
     (query,) = done.json["queries"]
     assert query["status"] == "complete", query
@@ -200,7 +200,7 @@ def test_a_model_teacher_by_its_address(cli, teacher):
 
 
 def test_a_teacher_that_is_down(cli, teacher, monkeypatch):
-    monkeypatch.setattr("drag_graph.providers.client.RETRIES_UNREACHABLE", 0)
+    monkeypatch.setattr("drag_graph.models.chat_client.RETRIES_UNREACHABLE", 0)
     done = cli("distill", "-q", "What?", "--store", "g.lbug", "--teacher", "m", "--teacher-base-url", "http://127.0.0.1:1/v1")
     assert done.code == 4
     assert "Error: " in done.err
@@ -209,7 +209,7 @@ def test_a_teacher_that_is_down(cli, teacher, monkeypatch):
 
 def test_a_key_that_is_refused_names_the_variable(cli):
     with ScriptedServer(key="right") as server:
-        done = distil(cli, server)
+        done = distill(cli, server)
     assert done.code == 4
     assert "DRAG_GRAPH_TEACHER_API_KEY" in done.err
     assert done.json["queries"][0]["status"] == "pending"
@@ -228,7 +228,7 @@ def test_a_key_that_is_refused_names_the_variable(cli):
 )
 def test_useless_evidence_is_quarantined_and_the_next_run_completes(cli, teacher, reply):
     teacher.script("evidence", *[Say(reply)] * 8)
-    done = distil(cli, teacher)
+    done = distill(cli, teacher)
     (query,) = done.json["queries"]
     assert (done.code, query["status"]) in {(1, "quarantined"), (0, "complete")}
     if query["status"] == "quarantined":
@@ -261,7 +261,7 @@ def test_useless_triples_are_dropped_and_the_rest_is_kept(cli, teacher):
     hostile = {**good, "predicate": "`]->() DETACH DELETE n //", "object": "x'}) MATCH (n) DETACH DELETE n //"}
     say_in_evidence(teacher, f"The Moon pulls the oceans and {hostile['object']}.")
     teacher.script("triples", Say({"triples": [*bad, good, hostile]}))
-    done = distil(cli, teacher)
+    done = distill(cli, teacher)
     assert done.code == 0, done.err
     assert done.json["queries"][0]["triples"] == 2
     export = cli("export", "--store", "g.lbug").out
@@ -269,9 +269,9 @@ def test_useless_triples_are_dropped_and_the_rest_is_kept(cli, teacher):
 
 
 def test_a_teacher_that_stumbles_is_asked_again(cli, teacher, monkeypatch):
-    monkeypatch.setattr("drag_graph.providers.client.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("drag_graph.models.chat_client.time.sleep", lambda _seconds: None)
     teacher.script("evidence", Fault(status=500))
-    done = distil(cli, teacher)
+    done = distill(cli, teacher)
     assert done.code == 0, done.err
 
 
@@ -311,7 +311,7 @@ def test_discarded_triples_and_fall_backs_are_noted(cli, teacher):
     good = {"subject": "the Moon", "predicate": "pulls", "object": "the oceans", "confidence": 0.9, "evidence": [0]}
     say_in_evidence(teacher, "The Moon pulls the oceans.")
     teacher.script("triples", Say({"triples": [good, {**good, "confidence": 7}]}))
-    (query,) = distil(cli, teacher).json["queries"]
+    (query,) = distill(cli, teacher).json["queries"]
     assert len(query["notes"]) == 1
     assert "confidence" in query["notes"][0]
     teacher.script("triples", *[Say("There are no triples in this.")] * 8)

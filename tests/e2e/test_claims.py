@@ -13,7 +13,7 @@ REDUCES, INCREASES = "aspirin reduces bleeding", "aspirin increases the risk of 
 
 @pytest.fixture
 def distilled(cli, store, tmp_path):
-    """Distil the question with evidence of these confidences for both claims, and return the flags that name the store."""
+    """Distill the question with evidence of these confidences for both claims, and return the flags that name the store."""
 
     def run(reduces, increases, *flags):
         evidence = ["Some say that aspirin reduces bleeding.", "Aspirin increases the risk of bleeding."]

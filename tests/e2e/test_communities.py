@@ -27,8 +27,8 @@ LINES = [
 
 
 @pytest.fixture
-def distil(cli, store, tmp_path, monkeypatch):
-    """Distil lines that people wrote."""
+def distill(cli, store, tmp_path, monkeypatch):
+    """Distill lines that people wrote."""
     monkeypatch.setenv("DRAG_GRAPH_STORE", str(store))
 
     def distil_(lines):
@@ -65,8 +65,8 @@ def by_model(server):
     return ("communities", "--min-size", "3", "--summariser", "scripted", "--summariser-base-url", server.url)
 
 
-def test_communities_are_made_once_and_only_what_changed_is_summarised_again(cli, distil, server):
-    distil(LINES)
+def test_communities_are_made_once_and_only_what_changed_is_summarised_again(cli, distill, server):
+    distill(LINES)
     foreseen = cli(*by_model(server), "--dry-run", "--json").json
     assert (foreseen["communities"], foreseen["new"], foreseen["calls"], server.count()) == (3, 3, 3, 0)
     first = cli(*by_model(server), "--json")
@@ -81,7 +81,7 @@ def test_communities_are_made_once_and_only_what_changed_is_summarised_again(cli
     assert cli("export").out == exported
 
     changed = line(LINES[3]["question"], ("lead", "is", "a metal"), ("a metal", "reflects", "light"))
-    distil([changed])
+    distill([changed])
     third = cli(*by_model(server), "--json").json
     assert (third["totals"]["summarised"], server.count()) == (1, 4)
     assert [item["id"] for item in third["communities"]] == [item["id"] for item in first.json["communities"]]
@@ -90,8 +90,8 @@ def test_communities_are_made_once_and_only_what_changed_is_summarised_again(cli
     assert cli("db", "verify").code == 0
 
 
-def test_communities_by_rules_are_shown_found_and_drawn(cli, distil, tmp_path):
-    distil(LINES)
+def test_communities_by_rules_are_shown_found_and_drawn(cli, distill, tmp_path):
+    distill(LINES)
     printed = cli("communities", "--min-size", "3")
     assert printed.code == 0, printed.err
     assert "Communities: 3" in printed.out
@@ -111,8 +111,8 @@ def test_communities_by_rules_are_shown_found_and_drawn(cli, distil, tmp_path):
     assert (counts["Community"], counts["IN_COMMUNITY"]) == (3, counts["Entity"])
 
 
-def test_what_was_erased_is_in_no_summary_and_in_no_file(cli, distil, server, tmp_path):
-    ids = distil(LINES)
+def test_what_was_erased_is_in_no_summary_and_in_no_file(cli, distill, server, tmp_path):
+    ids = distill(LINES)
     assert cli(*by_model(server)).code == 0
     kept = lambda: [path for path in tmp_path.rglob("*") if path.is_file()]  # noqa: E731
     assert any(BEETLE.encode() in path.read_bytes() for path in kept()), "it was all there"
@@ -134,8 +134,8 @@ def test_what_was_erased_is_in_no_summary_and_in_no_file(cli, distil, server, tm
     assert not [item for item in again["communities"] if "the cell" in item["summary"]]
 
 
-def test_a_reply_that_is_unusable_a_budget_and_what_cannot_be(cli, distil, server):
-    distil(LINES)
+def test_a_reply_that_is_unusable_a_budget_and_what_cannot_be(cli, distill, server):
+    distill(LINES)
     server.script("summaries", *[Say("Rather some marmalade.")] * 3)
     done = cli(*by_model(server), "--workers", "1")
     assert done.code == 1

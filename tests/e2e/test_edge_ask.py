@@ -6,22 +6,22 @@ import time
 
 import pytest
 
-from drag_graph.cloud.board import WorkBoard
-from drag_graph.cloud.edges import add_edge
-from drag_graph.cloud.question import CloudAsker
-from drag_graph.cloud.serve import ServiceAddress, served
-from drag_graph.cloud.service import Cloud
-from drag_graph.edge.client import CloudClient
-from drag_graph.edge.release import Release
-from drag_graph.edge.serve import EdgeService, Knowledge
-from drag_graph.edge.traffic import Traffic
-from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.model import Aggregation
-from drag_graph.ports.communities import Community, CommunityChanges
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.students.nearest_student import NearestStudent
+from drag_graph.ports.community_store import Community, CommunityChanges
 from drag_graph.report.audit_page import audit_page
 from drag_graph.report.prov import prov_document
 from drag_graph.settings import Settings
-from drag_graph.students.nearest import NearestStudent
+from drag_graph.sites.cloud.cloud_api import Cloud
+from drag_graph.sites.cloud.cloud_asker import CloudAsker
+from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
+from drag_graph.sites.cloud.site_tokens import add_edge
+from drag_graph.sites.cloud.work_board import WorkBoard
+from drag_graph.sites.cloud_client import CloudClient
+from drag_graph.sites.passage_release import Release
+from drag_graph.sites.site_service import EdgeService, Knowledge
+from drag_graph.sites.traffic_log import Traffic
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
 

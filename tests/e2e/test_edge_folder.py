@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-from drag_graph.cloud.board import WorkBoard
-from drag_graph.cloud.edges import add_edge
-from drag_graph.cloud.question import CloudAsker
-from drag_graph.cloud.serve import ServiceAddress, served
-from drag_graph.cloud.service import Cloud
-from drag_graph.embedders.lexical import LexicalEmbedder
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.settings import Settings
-from drag_graph.students.nearest import NearestStudent
+from drag_graph.sites.cloud.cloud_api import Cloud
+from drag_graph.sites.cloud.cloud_asker import CloudAsker
+from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
+from drag_graph.sites.cloud.site_tokens import add_edge
+from drag_graph.sites.cloud.work_board import WorkBoard
 from drag_graph.testing.dict_store import DictStore
 
 

@@ -16,12 +16,12 @@ import time
 import pytest
 from network import Proxy
 
-from drag_graph.cloud.board import AWAY, LATE
-from drag_graph.cloud.operator import running_cloud
-from drag_graph.edge.traffic import Traffic
+from drag_graph.compose.model_factories import make_cloud_client
 from drag_graph.errors import CloudUnavailable
-from drag_graph.factories import make_cloud_client
 from drag_graph.settings import Settings
+from drag_graph.sites.cloud.operator_client import running_cloud
+from drag_graph.sites.cloud.work_board import AWAY, LATE
+from drag_graph.sites.traffic_log import Traffic
 
 DOCUMENTS = {
     "alps": {

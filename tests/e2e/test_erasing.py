@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from drag_graph.errors import StoreUnavailable
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.neo4j.store import Neo4jStore
-from drag_graph.stores.shared.statements import load_from
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
+from drag_graph.stores.shared.cypher_files import load_from
 from drag_graph.testing.finding import nearest_queries, query_ids, read_answer
 from drag_graph.testing.server import Say, ScriptedServer
 
@@ -179,7 +179,7 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
 
 @pytest.fixture
 def quarantined(place):
-    """Distil three questions, of which the teacher answers two in prose; return the ids of these two."""
+    """Distill three questions, of which the teacher answers two in prose; return the ids of these two."""
     lines = [{"id": name, "question": f"Why does {name} fall?"} for name in ("zebrasnow", "zebrahail")]
     lines = [{**line, "domain": "technical"} for line in lines] + [{"id": "rain", "question": "Why does rain fall?"}]
     questions = place.folder / "q.jsonl"

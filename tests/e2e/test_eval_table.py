@@ -54,7 +54,7 @@ def test_each_table_is_made_of_settings_that_there_are():
         assert all(settings.teacher and settings.plan == "paper" for settings in runs)
         assert set(given["tasks"]) <= set(TASKS)
     apart = {settings.namespace for settings in map(load_settings, _combinations(_read(TABLES[1]), "three", {}))}
-    assert len(apart) == 5, "each teacher distils for itself"
+    assert len(apart) == 5, "each teacher distills for itself"
 
 
 def test_a_table_says_what_it_takes_without_a_key(cli, data, tmp_path, monkeypatch):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.shared.statements import load_from
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.shared.cypher_files import load_from
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.finding import query_ids
 

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from drag_graph.ask.answer import NOTHING_RELEVANT
+from drag_graph.ask.answers import NOTHING_RELEVANT
 from drag_graph.testing.server import ScriptedServer
 
 
@@ -54,7 +54,7 @@ def test_what_two_teachers_say_stands_together(cli, store, tmp_path):
     for name, fact in said.items():
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({**question, "evidence": [fact]}) + "\n", encoding="utf-8")
 
-    def distil(name, *flags):
+    def distill(name, *flags):
         file = tmp_path / f"{name}.jsonl"
         done = cli("distill", file, "--teacher", f"curated:{file}", "--store", store, *flags, "--json")
         assert done.code == 0, done.err
@@ -64,14 +64,14 @@ def test_what_two_teachers_say_stands_together(cli, store, tmp_path):
         shown = cli("show", query["id"], "--store", store, "--json").json
         return {item["text"] for item in shown["evidence"]}
 
-    query = distil("one")
+    query = distill("one")
     assert stored(query) == {said["one"]}
-    assert distil("two", "--add")["status"] == "complete"
+    assert distill("two", "--add")["status"] == "complete"
     assert stored(query) == set(said.values())
-    assert distil("one")["evidence"] == 2, "it is stored under these settings, too"
-    assert distil("two", "--add")["evidence"] == 2
+    assert distill("one")["evidence"] == 2, "it is stored under these settings, too"
+    assert distill("two", "--add")["evidence"] == 2
     assert cli("db", "verify", "--store", store).code == 0
-    assert distil("two", "--replace")["evidence"] == 1
+    assert distill("two", "--replace")["evidence"] == 1
     assert stored(query) == {said["two"]}
     assert cli("distill", tmp_path / "one.jsonl", "--add", "--replace", "--teacher", "m").code == 2
 
@@ -160,7 +160,7 @@ def test_an_unaided_answer_is_told_from_others_in_a_table_a_sum_and_an_audit(cli
 
 
 def test_what_is_missing_is_distilled_first(cli, store, distilled):
-    asked = ("ask", "How do I change the oil of a motorbike?", "--distil-missing", "--store", store)
+    asked = ("ask", "How do I change the oil of a motorbike?", "--distill-missing", "--store", store)
     with ScriptedServer() as server:
         teacher = ("--teacher", "scripted", "--teacher-base-url", server.url)
         done = cli(*asked, *teacher, "--json")
@@ -173,7 +173,7 @@ def test_what_is_missing_is_distilled_first(cli, store, distilled):
     newest = cli("runs", "--store", store, "--json").json[0]
     assert newest["source"] == f"-q {asked[1]}", "each question has a budget of its own"
     assert cli(*asked).code == 2
-    refused = cli("ask", "--query-id", "x", "--distil-missing", *teacher, "--store", store)
+    refused = cli("ask", "--query-id", "x", "--distill-missing", *teacher, "--store", store)
     assert refused.code == 2
     assert "exclude each other" in refused.err
 

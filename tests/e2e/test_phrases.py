@@ -2,9 +2,9 @@
 
 import pytest
 
-from drag_graph import english
+from drag_graph.distill.spacy_extractor import PhraseReader
 from drag_graph.errors import MissingExtra
-from drag_graph.extractors.phrases import PhraseReader
+from drag_graph.models import spacy_model as english
 
 TEXT = """Researchers from Norway, led by Marta Olsen, on Friday published in Nature a study of glaciers."""
 
@@ -12,7 +12,7 @@ TEXT = """Researchers from Norway, led by Marta Olsen, on Friday published in Na
 def test_without_a_model_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(english, "MODELS", ("no_such_model",))
     with pytest.raises(MissingExtra, match="no English model of spaCy") as error:
-        PhraseReader()
+        PhraseReader(*english.load_english_model())
     assert "--extractor patterns" in error.value.hint
 
 
@@ -20,7 +20,7 @@ def test_without_a_model_it_says_what_to_install(monkeypatch):
 def parser():
     if english.english_model() is None:
         pytest.skip("no English model of spaCy is installed")
-    return PhraseReader()
+    return PhraseReader(*english.load_english_model())
 
 
 def test_the_parser_names_what_kind_of_thing_a_name_is(parser):

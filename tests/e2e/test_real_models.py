@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.factories import make_reworder
+from drag_graph.compose.model_factories import make_reworder
 from drag_graph.inputs import make_query
-from drag_graph.privacy.gate import PrivacyGate
-from drag_graph.privacy.guarded import GuardedRewriter
+from drag_graph.models.gguf_runtime import LlamaServer
+from drag_graph.models.students.causal_student import CausalStudent
+from drag_graph.models.students.gguf_model import GgufModel
+from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
+from drag_graph.privacy.privacy_gate import PrivacyGate
 from drag_graph.privacy.vault import Vault
-from drag_graph.providers.gguf import LlamaServer
 from drag_graph.settings import Settings
-from drag_graph.students.causal import CausalStudent
-from drag_graph.students.gguf import GgufModel
 from drag_graph.testing.rewriting import ToldRewriter
 from drag_graph.testing.students import StudentContract, make_prompt
 

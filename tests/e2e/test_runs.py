@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from drag_graph.ledger import Ledger
-from drag_graph.ports.runs import start_run
-from drag_graph.providers.client import load_litellm
+from drag_graph.models.chat_client import load_litellm
+from drag_graph.ports.run_journal import start_run
 from drag_graph.testing.server import Say, ScriptedServer
 
 QUESTIONS = [{"id": name, "question": f"Why does {name} happen?"} for name in ("rain", "snow", "wind")]
@@ -34,8 +34,8 @@ def server():
 
 
 @pytest.fixture
-def distil(cli, questions, server):
-    """Distil the questions, of which the one about snow gets prose instead of JSON while `server.broken`."""
+def distill(cli, questions, server):
+    """Distill the questions, of which the one about snow gets prose instead of JSON while `server.broken`."""
     server.broken = True
     plain = server.take
 
@@ -48,8 +48,8 @@ def distil(cli, questions, server):
     return lambda *more: cli("distill", questions, *flags, *more)
 
 
-def test_a_run_is_listed_and_shown_with_what_became_of_each_query_and_why(cli, distil):
-    done = distil()
+def test_a_run_is_listed_and_shown_with_what_became_of_each_query_and_why(cli, distill):
+    done = distill()
     assert done.code == 1
     (listed,) = cli("runs", "--json").json
     assert listed["id"] == done.json["run_id"]
@@ -72,15 +72,15 @@ def test_a_run_is_listed_and_shown_with_what_became_of_each_query_and_why(cli, d
     assert listed["id"][:12] in cli("runs").out
 
 
-def test_what_was_quarantined_is_asked_again_on_demand_only(cli, distil, server):
-    distil()
+def test_what_was_quarantined_is_asked_again_on_demand_only(cli, distill, server):
+    distill()
     server.broken = False
     asked = server.count()
-    again = distil()
+    again = distill()
     assert (again.code, server.count()) == (1, asked)
     assert again.json["queries"][1]["status"] == "quarantined"
     assert again.json["totals"]["calls"] == 0
-    last = distil("--retry-quarantined")
+    last = distill("--retry-quarantined")
     assert last.json["queries"][1]["status"] == "complete"
     assert server.count() == asked + 3
     first = cli("runs", "--json").json[-1]
@@ -107,27 +107,27 @@ def test_the_calls_of_a_quarantined_question_do_not_change_the_export(cli, serve
     assert exports[0] == exports[1]
 
 
-def test_a_budget_is_that_of_all_runs_of_one_command_together(distil, server, monkeypatch):
+def test_a_budget_is_that_of_all_runs_of_one_command_together(distill, server, monkeypatch):
     price = {"input_cost_per_token": 1e-5, "output_cost_per_token": 1e-5, "litellm_provider": "openai", "mode": "chat"}
     monkeypatch.setitem(load_litellm().model_cost, "scripted", price)
     server.broken = False
-    first = distil("--budget-usd", "0.06", "--workers", "1")
+    first = distill("--budget-usd", "0.06", "--workers", "1")
     assert first.code == 5
     paid = first.json["totals"]["cost_usd"]
     assert 0 < paid <= 0.06
     asked = server.count()
-    second = distil("--budget-usd", "0.06", "--workers", "1")
+    second = distill("--budget-usd", "0.06", "--workers", "1")
     assert (second.code, server.count()) == (5, asked), "what is spent is spent"
     assert "by earlier runs" in second.err
-    enough = distil("--budget-usd", "2")
+    enough = distill("--budget-usd", "2")
     assert enough.json["totals"]["complete"] == 3
 
 
-def test_without_a_journal_and_without_such_a_run_it_says_so(cli, distil):
+def test_without_a_journal_and_without_such_a_run_it_says_so(cli, distill):
     nothing = cli("runs")
     assert nothing.code == 3
     assert "there is no ledger" in nothing.err
-    distil()
+    distill()
     assert cli("runs", "show", "zzz").code == 3
     assert cli("runs", "show").code == 2
 
@@ -159,9 +159,9 @@ print(json.dumps(documents))
 """
 
 
-def test_reading_a_ledger_needs_no_right_to_write(cli, distil, tmp_path):
+def test_reading_a_ledger_needs_no_right_to_write(cli, distill, tmp_path):
     """As another user. What a killed process has left in the log counts."""
-    run = distil().json["run_id"]
+    run = distill().json["run_id"]
     (ledger,) = tmp_path.rglob("*.ledger")
     with tempfile.TemporaryDirectory() as name:
         places = [Path(name) / kind / "x.ledger" for kind in ("warm", "closed", "killed")]

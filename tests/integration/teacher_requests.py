@@ -2,8 +2,8 @@
 
 from drag_graph.identity import query_id
 from drag_graph.model import Query
-from drag_graph.ports.models import TeacherRequest
-from drag_graph.ports.replies import EvidenceReply
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.teacher_replies import EvidenceReply
 
 SECRET = "the-secret-key-4711"
 QUESTION = "Why do confidential plants need light?"

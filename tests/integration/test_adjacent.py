@@ -1,17 +1,17 @@
-"""Passages adjacent to the closest ones (`drag_graph.ask.adjacent`), of documents that are read in by the rules."""
+"""Passages adjacent to the closest ones (`drag_graph.ask.adjacent_passages`), of documents that are read in by the rules."""
 
 from contextlib import ExitStack
 
 import pytest
 
-from drag_graph.ask.adjacent import PASSAGES
-from drag_graph.ask.find import Finder
-from drag_graph.bootstrap import open_session
-from drag_graph.documents.files import files_in
-from drag_graph.ingestion import for_documents, make_ingester
+from drag_graph.ask.adjacent_passages import PASSAGES
+from drag_graph.ask.find_lines import Finder
+from drag_graph.compose.document_setup import for_documents, make_ingester
+from drag_graph.compose.session import open_session
+from drag_graph.documents.document_files import files_in
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
-from drag_graph.report.auditing import audit_document
+from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph
 

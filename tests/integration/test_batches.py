@@ -13,8 +13,8 @@ import pytest
 from drag_graph.__main__ import main
 from drag_graph.errors import ConfigurationError
 from drag_graph.ledger import Ledger
-from drag_graph.providers import client as litellm_client
-from drag_graph.teachers.litellm.batches import batch_price_of, check_support
+from drag_graph.models import chat_client as litellm_client
+from drag_graph.models.teachers.provider_batch_api import batch_price_of, check_support
 from drag_graph.testing import plausible
 from drag_graph.testing.batches import Course
 from drag_graph.testing.server import BATCHES, Fault, Say, ScriptedServer, half
@@ -53,8 +53,8 @@ def drag_graph(*args):
     return stopped.value.code or 0, out.getvalue(), err.getvalue()
 
 
-def distil(server, *more, store="graph.lbug", model=PRICED, code=0, batch=True):
-    """Distil the questions; return the `--json` document."""
+def distill(server, *more, store="graph.lbug", model=PRICED, code=0, batch=True):
+    """Distill the questions; return the `--json` document."""
     teacher = ["--teacher", model, "--teacher-base-url", server.url, "--workers", "2"]
     batched = ["--batch"] if batch else []
     ended, out, err = drag_graph("distill", "q.jsonl", *teacher, "--store", store, "--json", *batched, *more)
@@ -87,10 +87,10 @@ def spent(store="graph.lbug"):
 
 @pytest.mark.parametrize(("plan", "rounds"), [("lean", 3), ("paper", 5)])
 def test_the_same_requests_give_the_same_graph_for_half_the_price(work, server, plan, rounds):
-    alone = distil(server, "--plan", plan, store="alone.lbug", batch=False)
+    alone = distill(server, "--plan", plan, store="alone.lbug", batch=False)
     asked = sorted(json.dumps(request.body, sort_keys=True) for request in server.requests)
     server.requests.clear()
-    batched = distil(server, "--plan", plan)
+    batched = distill(server, "--plan", plan)
     assert export() == export("alone.lbug")
     assert not direct(server)
     assert sorted(json.dumps(request.body, sort_keys=True) for request in server.requests) == asked
@@ -103,14 +103,14 @@ def test_the_same_requests_give_the_same_graph_for_half_the_price(work, server, 
 
 
 def test_what_is_done_is_not_asked_again(work, server):
-    first = distil(server)
-    again = distil(server)
+    first = distill(server)
+    again = distill(server)
     assert (again["totals"]["complete"], again["totals"]["calls"], len(server.batches.sizes)) == (4, 0, 3)
-    pruned = distil(server, "--threshold", "0.5")
+    pruned = distill(server, "--threshold", "0.5")
     assert (pruned["totals"]["complete"], pruned["totals"]["calls"], pruned["totals"]["cost_usd"]) == (4, 0, 0)
-    distil(server)
+    distill(server)
     # Another store asks for everything again; the ledger that has the replies gives them, and nothing is paid.
-    other = distil(server, "--ledger", "graph.lbug.ledger", store="other.lbug")
+    other = distill(server, "--ledger", "graph.lbug.ledger", store="other.lbug")
     calls = first["totals"]["calls"]
     assert (calls, other["totals"]["complete"]) == (12, 4)
     assert (other["totals"]["calls"], other["totals"]["cached_calls"], other["totals"]["cost_usd"]) == (calls, calls, 0)
@@ -124,7 +124,7 @@ def test_what_is_done_is_not_asked_again(work, server):
 def test_a_line_that_a_batch_does_not_answer_usably_is_asked_directly(work, server):
     evidence = plausible.evidence("15 statements: How do glaciers change valleys?")
     server.script("evidence", Say("I cannot think of any."), Say("", refusal="I will not."), half(evidence), Fault(500))
-    report = distil(server)
+    report = distill(server)
     assert statuses(report) == ["complete"] * 4
     assert server.batches.sizes == [4, 4, 4]
     assert [request.schema for request in direct(server)] == ["evidence"] * 4
@@ -137,7 +137,7 @@ def test_a_line_that_nobody_answers_usably_is_quarantined_and_asked_once(work, s
     server.always(
         "scores", lambda request: Say("no") if "glaciers" in request.prompt.lower() else plausible.scores(request.prompt)
     )
-    report = distil(server, code=1)
+    report = distill(server, code=1)
     assert statuses(report) == ["quarantined", "complete", "complete", "complete"]
     assert "after asking again" in report["queries"][0]["error"]
     assert len(direct(server)) == 3
@@ -149,7 +149,7 @@ def test_a_server_that_takes_no_schema_is_asked_in_words_in_the_next_batch(work,
         return Fault(400) if "response_format" in request.body else plausible.evidence(request.prompt)
 
     server.always("evidence", evidence)
-    assert statuses(distil(server)) == ["complete"] * 4
+    assert statuses(distill(server)) == ["complete"] * 4
     assert (server.batches.sizes, direct(server)) == ([4, 4, 4, 4], [])
 
 
@@ -160,12 +160,12 @@ def test_a_reply_is_recorded_with_the_request_that_its_batch_sent(work, server):
 
     server.always("evidence", evidence)
     server.batches.hold.set()
-    distil(server, "--no-wait", code=130)
+    distill(server, "--no-wait", code=130)
     with (work / "q.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
-    distil(server, "--no-wait", code=130)
+    distill(server, "--no-wait", code=130)
     server.batches.hold.clear()
-    distil(server, "--no-wait", code=130)  # the first batch was refused, the second was not
+    distill(server, "--no-wait", code=130)  # the first batch was refused, the second was not
     database = sqlite3.connect("graph.lbug.ledger")
     (sent,) = database.execute("SELECT sent FROM calls").fetchone()
     database.close()
@@ -175,59 +175,59 @@ def test_a_reply_is_recorded_with_the_request_that_its_batch_sent(work, server):
 
 def test_what_an_ended_batch_has_left_is_submitted_again(work, server):
     server.batches.script(Course("cancelled", share=0.5))
-    assert statuses(distil(server)) == ["complete"] * 4
+    assert statuses(distill(server)) == ["complete"] * 4
     assert (server.batches.sizes, direct(server)) == ([4, 4, 4, 2], [])
     assert server.count() == 12
 
 
 def test_what_a_provider_has_no_time_for_twice_is_asked_directly(work, server):
     server.batches.script(Course("expired", share=0.0), Course("expired", share=0.5))
-    assert statuses(distil(server)) == ["complete"] * 4
+    assert statuses(distill(server)) == ["complete"] * 4
     assert (server.batches.sizes, len(direct(server)), server.count()) == ([4, 4, 4, 4], 2, 12)
 
 
 def test_a_lost_line_of_a_completed_batch_is_submitted_again(work, server):
     server.batches.script(Course(share=0.75))
-    assert statuses(distil(server)) == ["complete"] * 4
+    assert statuses(distill(server)) == ["complete"] * 4
     assert (sum(server.batches.sizes), direct(server), server.count()) == (13, [], 12)
 
 
 def test_a_batch_that_fails_twice_quarantines_its_queries_with_the_reason(work, server):
     server.batches.script(*[Course("failed", codes=("token_limit_exceeded",))] * 2)
-    report = distil(server, code=1)
+    report = distill(server, code=1)
     assert statuses(report) == ["quarantined"] * 4
     assert "failed, token_limit_exceeded" in report["queries"][0]["error"]
     assert (server.count(), report["totals"]["cost_usd"], spent()) == (0, 0, (0, 0))
-    assert statuses(distil(server)) == ["complete"] * 4, "nothing was paid, so the same command tries again"
+    assert statuses(distill(server)) == ["complete"] * 4, "nothing was paid, so the same command tries again"
 
 
 def test_the_budget_is_reserved_at_the_price_of_batches(work, server):
-    few = distil(server, "--budget-usd", "0.0012", code=5)
+    few = distill(server, "--budget-usd", "0.0012", code=5)
     settled, reserved = spent()
     assert server.batches.sizes[0] == 1, "not all fit at first"
     assert (reserved, settled) == (0, pytest.approx(sum(query["cost_usd"] for query in few["queries"])))
     assert settled <= 0.0012
     assert "pending" in statuses(few)
-    rest = distil(server, "--budget-usd", "1")
+    rest = distill(server, "--budget-usd", "1")
     assert statuses(rest) == ["complete"] * 4
     assert (server.count(), direct(server)) == (12, [])
     assert spent()[0] == pytest.approx(sum(query["cost_usd"] for report in (few, rest) for query in report["queries"]))
 
 
 def test_a_budget_that_is_enough_takes_more_rounds_but_gets_there(work, server):
-    report = distil(server, "--budget-usd", "0.003")
+    report = distill(server, "--budget-usd", "0.003")
     assert statuses(report) == ["complete"] * 4
     assert (server.count(), len(server.batches.sizes) > 3, spent()[1]) == (12, True, 0)
     assert spent()[0] == pytest.approx(sum(query["cost_usd"] for query in report["queries"]))
 
 
 def test_a_budget_for_nothing_submits_nothing(work, server):
-    assert "may cost" in distil(server, "--budget-usd", "0.0000001", code=5)["stopped"]
+    assert "may cost" in distill(server, "--budget-usd", "0.0000001", code=5)["stopped"]
     assert (server.batches.sizes, spent()) == ([], (0, 0))
 
 
 def test_submit_leave_and_come_back(work, server):
-    reports = [distil(server, "--no-wait", code=130)]
+    reports = [distill(server, "--no-wait", code=130)]
     assert statuses(reports[0]) == ["pending"] * 4
     assert {query["error"] for query in reports[0]["queries"]} == {"waits for a batch"}
     assert "4 requests" in reports[0]["stopped"]
@@ -250,27 +250,27 @@ def test_submit_leave_and_come_back(work, server):
 
 def test_lines_that_were_added_meanwhile_are_submitted_beside_the_waiting_batch(work, server):
     server.batches.hold.set()
-    distil(server, "--no-wait", code=130)
+    distill(server, "--no-wait", code=130)
     with (work / "q.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
-    distil(server, "--no-wait", code=130)
+    distill(server, "--no-wait", code=130)
     assert server.batches.sizes == [4, 1]
     server.batches.hold.clear()
-    assert statuses(distil(server)) == ["complete"] * 5
+    assert statuses(distill(server)) == ["complete"] * 5
     assert (server.batches.sizes, server.count()) == ([4, 1, 5, 5], 15)
 
 
 def test_a_batch_whose_making_seems_to_fail_is_found_and_not_made_twice(work, server):
     server.batches.page = 1
     server.batches.fail("created", 503)
-    assert statuses(distil(server)) == ["complete"] * 4
+    assert statuses(distill(server)) == ["complete"] * 4
     assert server.batches.sizes == [4, 4, 4]
 
 
 def test_trouble_on_the_way_is_repeated_by_the_one_retry_loop(work, server):
     for event in ("file", "create", "retrieve", "content"):
         server.batches.fail(event, 429)
-    assert statuses(distil(server)) == ["complete"] * 4
+    assert statuses(distill(server)) == ["complete"] * 4
     assert (server.batches.sizes, server.count()) == ([4, 4, 4], 12)
 
 
@@ -279,21 +279,21 @@ def test_the_same_request_of_two_queries_goes_out_once(work, server):
         {"question": "How do glaciers change valleys?", "options": options} for options in (["ice", "wind"], ["a", "b"])
     ]
     (work / "q.jsonl").write_text("".join(json.dumps(line) + "\n" for line in questions), encoding="utf-8")
-    report = distil(server, "--blind")
+    report = distill(server, "--blind")
     assert statuses(report) == ["complete"] * 2
     assert (server.batches.sizes, report["totals"]["cached_calls"]) == ([1, 1, 1], 3)
     assert spent()[0] == pytest.approx(sum(query["cost_usd"] for query in report["queries"]))
 
 
 def test_two_processes_do_not_wait_for_the_same_batches(work, server):
-    distil(server)
+    distill(server)
     with Ledger(work / "graph.lbug.ledger") as ledger:
         with ledger.database.reading() as rows:
             (job,) = rows.execute("SELECT DISTINCT job FROM batches").fetchone()
         records = ledger.batches(job, PRICED)
-        assert "another process waits for the batches" in distil(server, code=3)
+        assert "another process waits for the batches" in distill(server, code=3)
         records.close()
-    assert statuses(distil(server)) == ["complete"] * 4
+    assert statuses(distill(server)) == ["complete"] * 4
 
 
 def test_a_teacher_without_batches_is_refused_in_words(work, server):
@@ -307,7 +307,7 @@ def test_a_teacher_without_batches_is_refused_in_words(work, server):
         code, _, err = drag_graph("distill", "q.jsonl", *flags)
         assert (code, words in err, "Next: " in err) == (2, True, True), err
     server.batches.there = False
-    report = distil(server, code=2)
+    report = distill(server, code=2)
     assert "has no batch API (HTTP 404)" in report["stopped"]
     assert server.count() == 0
 
@@ -354,7 +354,7 @@ def test_lines_of_any_other_form_are_asked_again(work, server):
         return [*(json.dumps(line).encode() + b"\n" for line in spoilt), b"[[[\n", b"null\n"]
 
     server.batches.alter = spoil
-    assert statuses(distil(server)) == ["complete"] * 4
+    assert statuses(distill(server)) == ["complete"] * 4
     assert (len(direct(server)), sum(server.batches.sizes)) == (3, 12)
 
 
@@ -376,7 +376,7 @@ def test_what_cannot_be_read_is_kept_and_looked_at_again(work, server, trouble):
     else:
         server.batches.alter = spoil
         words = "of 4 replies of the batch batch_1"
-    report = distil(server, code=4)
+    report = distill(server, code=4)
     assert words in report["stopped"]
     assert statuses(report) == ["pending"] * 4
     settled, reserved = spent()
@@ -384,7 +384,7 @@ def test_what_cannot_be_read_is_kept_and_looked_at_again(work, server, trouble):
     for name, content in server.batches.files.items():
         if whole and content in {HTML, whole[0][: len(whole[0]) // 2]}:
             server.batches.files[name] = whole[0]
-    again = distil(server)
+    again = distill(server)
     assert statuses(again) == ["complete"] * 4
     assert (server.batches.sizes, server.count()) == ([4, 4, 4], 12), "nothing was asked twice"
     assert spent() == (pytest.approx(sum(query["cost_usd"] for query in again["queries"])), 0)
@@ -400,7 +400,7 @@ def test_a_batch_that_is_given_up_counts_as_paid_in_full(work, server):
     assert (code, "drag-graph runs give-up batch_1" in " ".join(err.split())) == (4, True), err
     assert drag_graph("runs", "give-up", "batch_2", "--store", "graph.lbug")[0] == 3
     assert "4 requests" in drag_graph("runs", "give-up", "batch_1", "--store", "graph.lbug")[1]
-    report = distil(server)
+    report = distill(server)
     assert statuses(report) == ["complete"] * 4
     assert server.batches.sizes == [4, 4, 4, 4]
     assert spent() == (pytest.approx(reserved + sum(query["cost_usd"] for query in report["queries"])), 0)
@@ -408,12 +408,12 @@ def test_a_batch_that_is_given_up_counts_as_paid_in_full(work, server):
 
 def test_what_waits_counts_for_a_later_limit_and_what_was_not_submitted_is_said(work, server):
     server.batches.hold.set()
-    distil(server, "--no-wait", code=130)
+    distill(server, "--no-wait", code=130)
     settled, reserved = spent()
     assert (settled, reserved > 0) == (0, True), "reserved without a limit, too"
     with (work / "q.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
-    stopped = distil(server, "--no-wait", "--budget-usd", f"{reserved + 1e-6:.9f}", code=5)["stopped"]
+    stopped = distill(server, "--no-wait", "--budget-usd", f"{reserved + 1e-6:.9f}", code=5)["stopped"]
     assert "a part was not submitted: the next request may cost $0.0007" in stopped
     assert "a batch waits at the provider with 4 requests" in stopped
     assert server.batches.sizes == [4]
@@ -423,11 +423,11 @@ def test_what_waits_counts_for_a_later_limit_and_what_was_not_submitted_is_said(
 def test_a_batch_far_past_its_term_ends_the_run_and_is_kept(work, server):
     server.batches.hold.set()
     server.batches.script(Course(lasts=-7201))
-    report = distil(server, code=4)
+    report = distill(server, code=4)
     assert "batch_1 is still in progress, though it was to end by" in report["stopped"]
     assert statuses(report) == ["pending"] * 4
     server.batches.hold.clear()
-    assert statuses(distil(server)) == ["complete"] * 4
+    assert statuses(distill(server)) == ["complete"] * 4
     assert server.batches.sizes == [4, 4, 4]
 
 
@@ -450,10 +450,10 @@ def test_an_early_end_keeps_what_earlier_passes_paid(work, server):
         return Say("no") if first else plausible.scores(request.prompt)
 
     server.always("scores", scores)
-    stopped = distil(server, "--workers", "1", code=4)
+    stopped = distill(server, "--workers", "1", code=4)
     assert "pending" in statuses(stopped)
     server.always("scores", lambda request: plausible.scores(request.prompt))
-    rest = distil(server)
+    rest = distill(server)
     assert statuses(rest) == ["complete"] * 4
     paid = [sum(query["cost_usd"] for query in report["queries"]) for report in (stopped, rest)]
     assert sum(paid) == pytest.approx(spent()[0])

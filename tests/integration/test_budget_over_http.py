@@ -15,18 +15,19 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.distil import evidence, rank
+from drag_graph.distill import evidence_ranking as rank
+from drag_graph.distill import evidence_step as evidence
 from drag_graph.errors import BudgetReached, ModelUnavailable, ReplyError
 from drag_graph.identity import query_id
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget
-from drag_graph.ledger.database import Database
 from drag_graph.ledger.spending import Account
+from drag_graph.ledger.sqlite_file import Database
 from drag_graph.model import Query
-from drag_graph.ports.replies import REPLIES
-from drag_graph.providers.client import load_litellm
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
+from drag_graph.models.chat_client import load_litellm
+from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.ports.teacher_replies import REPLIES
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.plausible import DEFAULTS, plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 
@@ -248,7 +249,7 @@ class CommandLine:
         self.graph = folder / "graph.lbug"
         teacher = ["--teacher", REAL_MODEL, "--teacher-base-url", server.url, "--ledger", str(folder / "x.ledger")]
         spending = ["--budget-usd", str(limit), "--workers", "4", "--json"]
-        self.distil = ["distill", str(questions), "--store", str(self.graph), *teacher, *spending]
+        self.distill = ["distill", str(questions), "--store", str(self.graph), *teacher, *spending]
         self.environment = {**os.environ, "DRAG_GRAPH_EMBEDDER": "lexical"}
 
     def start(self, arguments):
@@ -256,14 +257,14 @@ class CommandLine:
         return subprocess.Popen(line, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def finish(self):
-        process = self.start(self.distil)
+        process = self.start(self.distill)
         _, errors = process.communicate(timeout=200)
         return process.returncode, " ".join(errors.split())
 
     def kill_during(self, server, more):
         """Run until the server has had `more` requests, then kill -9; return whether it came in time."""
         seen = server.count()
-        process = self.start(self.distil)
+        process = self.start(self.distill)
         until = time.monotonic() + 120
         while process.poll() is None and server.count() < seen + more and time.monotonic() < until:
             time.sleep(0.002)

@@ -17,8 +17,8 @@ import pytest
 from canaries import CANARIES
 
 from drag_graph.__main__ import main
-from drag_graph.bootstrap import open_store
-from drag_graph.privacy import opening
+from drag_graph.compose.session import open_store
+from drag_graph.privacy import gate_opening as opening
 from drag_graph.privacy.vault import Vault
 from drag_graph.settings import Settings
 from drag_graph.testing.rewriting import ToldRewriter
@@ -97,7 +97,7 @@ def drag_graph(*args, code=0):
     return out.getvalue()
 
 
-def distil(away, *more, code=0, file=f"../{FILE}.jsonl"):
+def distill(away, *more, code=0, file=f"../{FILE}.jsonl"):
     teacher = ["--teacher", "gpt-4o-mini", "--teacher-base-url", away, "--workers", "2"]
     return json.loads(drag_graph("distill", file, *teacher, "--json", *more, code=code))
 
@@ -124,7 +124,7 @@ def assert_nothing_left(server, work):
 def test_a_distillation_knows_only_the_asked_text(work, server, away, rewriter):
     server.script("evidence", Fault(503), Fault(), Say("not JSON"), Say({"evidence": "of another form"}))
     server.script("triples", Fault(429, retry_after="0"))
-    document = distil(away)
+    document = distill(away)
     assert [entry["status"] for entry in document["queries"]] == ["complete", "complete"]
     assert [entry["input_id"] for entry in document["queries"]] == [OWN_ID, "2"]
     assert server.count() >= 8
@@ -137,12 +137,12 @@ def test_a_distillation_knows_only_the_asked_text(work, server, away, rewriter):
     assert not stored["input_id"]
     assert not stored["metadata"]
     before = server.count()
-    assert [entry["status"] for entry in distil(away)["queries"]] == ["complete", "complete"]
+    assert [entry["status"] for entry in distill(away)["queries"]] == ["complete", "complete"]
     assert server.count() == before
 
 
 def test_a_batch_knows_only_the_asked_text(work, server, away, rewriter):
-    document = distil(away, "--batch")
+    document = distill(away, "--batch")
     assert [entry["status"] for entry in document["queries"]] == ["complete", "complete"]
     assert server.batches.files
     assert_nothing_left(server, work)
@@ -151,14 +151,14 @@ def test_a_batch_knows_only_the_asked_text(work, server, away, rewriter):
 def test_a_remote_embedder_is_behind_the_same_gate(work, server, away, rewriter, monkeypatch):
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "openai/embedder")
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER_BASE_URL", away)
-    distil(away)
+    distill(away)
     assert server.of("embeddings")
     drag_graph("ask", QUESTION, "--option", "slowly", "--option", f"as {OPTION} says")
     assert_nothing_left(server, work)
 
 
 def test_a_cloud_student_is_asked_the_asked_text_and_finds_its_lines(work, server, away, rewriter):
-    distil(away)
+    distill(away)
     student = ["--student", "gpt-4o-mini", "--student-base-url", away, "--json"]
     options = ["--option", "slowly", "--option", f"as {OPTION} says"]
     answer = json.loads(drag_graph("ask", QUESTION, *options, *student))
@@ -179,13 +179,13 @@ def test_a_question_on_the_command_line_is_in_no_run(work, server, away, rewrite
 
 
 def test_a_dry_run_keeps_nothing_and_knows_what_is_stored(work, server, away, rewriter):
-    first = distil(away, "--dry-run")
+    first = distill(away, "--dry-run")
     assert first["calls"] == 6
     assert list(work.rglob("*.vault")) == []
-    distil(away)
-    assert distil(away, "--dry-run")["stored"] == 2
+    distill(away)
+    assert distill(away, "--dry-run")["stored"] == 2
     rewriter.version = "standard told-2"
-    assert distil(away, "--dry-run")["stored"] == 0, "what other detectors let pass counts as complete"
+    assert distill(away, "--dry-run")["stored"] == 0, "what other detectors let pass counts as complete"
 
 
 @pytest.mark.parametrize("level", [(), ("--privacy", "strict")], ids=["standard", "strict"])
@@ -241,7 +241,7 @@ def test_with_a_broken_detector_nothing_is_sent_and_every_query_is_quarantined(
     monkeypatch.setattr(rewriter, name, breaks_later)
     for more in ((), ("--batch",)) if broken is explode else ((),):
         asked.clear()
-        document = distil(away, *more, code=1)
+        document = distill(away, *more, code=1)
         assert [entry["status"] for entry in document["queries"]] == ["quarantined", "quarantined"]
         assert all(entry["error"].startswith("privacy: ") for entry in document["queries"])
         assert document["totals"]["calls"] == 0
@@ -252,7 +252,7 @@ def test_with_a_broken_detector_nothing_is_sent_and_every_query_is_quarantined(
 def test_what_the_teacher_says_of_a_person_is_not_sent_back(work, server, away, rewriter):
     facts = [{"text": f"Write to {MAIL} about fact {n} of glaciers.", "framing": "causal"} for n in range(15)]
     server.always("evidence", lambda _request: Say({"evidence": facts}))
-    document = distil(away, code=1)
+    document = distill(away, code=1)
     assert {entry["status"] for entry in document["queries"]} == {"quarantined"}
     assert all(entry["error"].startswith("privacy: ") for entry in document["queries"])
     assert server.count("scores") == server.count("triples") == 0
@@ -262,13 +262,13 @@ def test_what_the_teacher_says_of_a_person_is_not_sent_back(work, server, away, 
 
 def test_a_refresh_goes_through_the_gate_again(work, server, away, rewriter, monkeypatch):
     teacher = ["--teacher", "gpt-4o-mini", "--teacher-base-url", away, "--json"]
-    distil(away)
+    distill(away)
     answer = json.loads(drag_graph("ask", "--file", f"../{FILE}.jsonl", "--json"))
     assert [entry["correct"] for entry in answer["answers"]][1] is None
     unfiltered = ["--store", "other.lbug", "--teacher-base-url", server.url, "--teacher", "scripted"]
     drag_graph("distill", f"../{FILE}.jsonl", *unfiltered)
     before = len(server.requests)
-    monkeypatch.setattr("drag_graph.distil.refresh.due", lambda store, *_: _all_due(store))
+    monkeypatch.setattr("drag_graph.jobs.stale_queries.due", lambda store, *_: _all_due(store))
     document = json.loads(drag_graph("refresh", "--expired", *teacher))
     assert [entry["status"] for entry in document["queries"]] == ["complete", "complete"]
     document = json.loads(drag_graph("refresh", "--expired", "--store", "other.lbug", *teacher, code=1))
@@ -278,13 +278,13 @@ def test_a_refresh_goes_through_the_gate_again(work, server, away, rewriter, mon
 
 
 def _all_due(store):
-    from drag_graph.distil.refresh import Due
+    from drag_graph.jobs.stale_queries import Due
 
     return iter([Due(item, ("expired",)) for item in store.sources(limit=10)])
 
 
 def test_the_key_of_the_vault_is_for_its_owner_alone(work, server, away, rewriter):
-    distil(away)
+    distill(away)
     (vault,) = work.rglob("*.vault")
     key = vault.with_name("vault.key")
     assert [path.stat().st_mode & 0o777 for path in (vault, key)] == [0o600, 0o600]
@@ -341,7 +341,7 @@ def test_a_student_of_this_machine_is_asked_the_original_and_its_answer_is_store
 
 
 def test_options_are_stored_as_they_were_asked_whoever_chose_them(work, server, away, rewriter):
-    distil(away)
+    distill(away)
     server.always("student", lambda _request: Say("B"))
     student = ["--student", "scripted", "--student-base-url", server.url, "--json"]
     report = json.loads(drag_graph("ask", "--file", f"../{FILE}.jsonl", *student))
@@ -356,7 +356,7 @@ def test_options_are_stored_as_they_were_asked_whoever_chose_them(work, server, 
 def test_nearest_behind_a_remote_embedder_is_not_asked_the_original(work, server, away, rewriter, monkeypatch):
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "openai/embedder")
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER_BASE_URL", away)
-    distil(away)
+    distill(away)
     report = json.loads(drag_graph("ask", "--file", f"../{FILE}.jsonl", "--json"))
     assert not any(entry.get("error") for entry in report["answers"])
     assert_nothing_left(server, work)
@@ -371,7 +371,7 @@ def test_a_scan_says_where_unfiltered_texts_are_and_not_what_they_are(work, serv
     assert {item["place"] for item in found} == {"store", "ledger", "graph.jsonl"}
     assert {item["type"] for item in found} == {"PERSON", "PLACE", "EMAIL"}
     assert_clean("scan", drag_graph("privacy", "scan", "graph.jsonl"))
-    distil(away, "--store", "other.lbug")
+    distill(away, "--store", "other.lbug")
     drag_graph("export", "--full", "-o", "clean.jsonl", "--store", "other.lbug")
     assert json.loads(drag_graph("privacy", "scan", "clean.jsonl", "--store", "other.lbug", "--json"))["findings"] == []
 
@@ -428,7 +428,7 @@ def test_a_cloud_model_sees_no_statement_about_a_person_to_summarise(work, serve
 def test_communities_are_looked_for_by_the_asked_words(work, server, away, rewriter, monkeypatch):
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "openai/embedder")
     monkeypatch.setenv("DRAG_GRAPH_EMBEDDER_BASE_URL", away)
-    distil(away)
+    distill(away)
     drag_graph("communities", "--min-size", "2")
     before = len(server.of("embeddings"))
     drag_graph("communities", "--find", QUESTION)
@@ -437,7 +437,7 @@ def test_communities_are_looked_for_by_the_asked_words(work, server, away, rewri
 
 
 def test_a_line_is_found_and_erased_by_its_own_id_which_the_vault_alone_knows(work, server, away, rewriter):
-    first = distil(away)["queries"][0]["id"]
+    first = distill(away)["queries"][0]["id"]
     answer = json.loads(
         drag_graph("ask", "--query-id", OWN_ID, "--student", "scripted", "--student-base-url", server.url, "--json")
     )

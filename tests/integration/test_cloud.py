@@ -6,20 +6,20 @@ import threading
 import httpx
 import pytest
 
-from drag_graph.cloud.audit import IMPOSSIBLE as ODD
-from drag_graph.cloud.audit import MISCOUNTED, NOT_GIVEN
-from drag_graph.cloud.board import AWAY, LATE, WITHDRAWN, WorkBoard
-from drag_graph.cloud.edges import add_edge, remove_edge
-from drag_graph.cloud.operator import running_cloud
-from drag_graph.cloud.question import CloudAsker
-from drag_graph.cloud.serve import ServiceAddress, served
-from drag_graph.cloud.service import Cloud
-from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import ConfigurationError
-from drag_graph.ports import wire
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.settings import Settings
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.students.nearest import NearestStudent
+from drag_graph.sites import wire
+from drag_graph.sites.cloud.cloud_api import Cloud
+from drag_graph.sites.cloud.cloud_asker import CloudAsker
+from drag_graph.sites.cloud.cloud_audit import IMPOSSIBLE as ODD
+from drag_graph.sites.cloud.cloud_audit import MISCOUNTED, NOT_GIVEN
+from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
+from drag_graph.sites.cloud.operator_client import running_cloud
+from drag_graph.sites.cloud.site_tokens import add_edge, remove_edge
+from drag_graph.sites.cloud.work_board import AWAY, LATE, WITHDRAWN, WorkBoard
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.dict_store import DictStore
 
 ICE = "Glaciers of the Alps: how the ice of glaciers flows, melts and carves valleys."

@@ -12,27 +12,27 @@ import httpx
 import pytest
 from network import Proxy
 
-from drag_graph.ask.find import SHOWN
-from drag_graph.cloud.board import AWAY, WorkBoard
-from drag_graph.cloud.edges import add_edge, remove_edge
-from drag_graph.cloud.question import CloudAsker
-from drag_graph.cloud.serve import ServiceAddress, served
-from drag_graph.cloud.service import Cloud
-from drag_graph.edge.client import CloudClient
-from drag_graph.edge.folder import edge_token, keep_token, set_settings
-from drag_graph.edge.release import GONE, KEPT, NO_PASSAGES, Release
-from drag_graph.edge.serve import EdgeService, Knowledge
-from drag_graph.edge.traffic import Traffic
-from drag_graph.embedders.lexical import LexicalEmbedder
+from drag_graph.ask.find_lines import SHOWN
 from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError, Withheld
 from drag_graph.log import fields_of
 from drag_graph.model import Aggregation
-from drag_graph.ports import wire
-from drag_graph.ports.communities import Community, CommunityChanges
-from drag_graph.privacy.gate import PrivacyGate
-from drag_graph.privacy.guarded import GuardedRewriter
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.students.nearest_student import NearestStudent
+from drag_graph.ports.community_store import Community, CommunityChanges
+from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
+from drag_graph.privacy.privacy_gate import PrivacyGate
 from drag_graph.settings import Settings
-from drag_graph.students.nearest import NearestStudent
+from drag_graph.sites import wire
+from drag_graph.sites.cloud.cloud_api import Cloud
+from drag_graph.sites.cloud.cloud_asker import CloudAsker
+from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
+from drag_graph.sites.cloud.site_tokens import add_edge, remove_edge
+from drag_graph.sites.cloud.work_board import AWAY, WorkBoard
+from drag_graph.sites.cloud_client import CloudClient
+from drag_graph.sites.passage_release import GONE, KEPT, NO_PASSAGES, Release
+from drag_graph.sites.site_folder import edge_token, keep_token, set_settings
+from drag_graph.sites.site_service import EdgeService, Knowledge
+from drag_graph.sites.traffic_log import Traffic
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
 from drag_graph.testing.rewriting import ToldRewriter
@@ -458,7 +458,7 @@ def proxy(address):
 
 
 def test_over_a_network_that_delays_and_drops_every_question_ends(cloud, folder, proxy, monkeypatch):
-    monkeypatch.setattr("drag_graph.edge.serve.FIRST_PAUSE", 0.05)
+    monkeypatch.setattr("drag_graph.sites.site_service.FIRST_PAUSE", 0.05)
     bad = proxy(delay=0.01, cuts=lambda number: None if number % 3 == 0 else 1500 * number)
     alps, asker = folder(release="passages", network=bad.address), folder("asker")
     alps.tell(document("alps", FLOWS))

@@ -6,17 +6,17 @@ import neo4j
 import numpy as np
 import pytest
 
-from drag_graph.link.run import Linker
-from drag_graph.manage.export import canonical_lines
+from drag_graph.graph.paging import source_ids
+from drag_graph.jobs.link_job import Linker
+from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Aggregation
-from drag_graph.ports import store as ports
-from drag_graph.ports.store import source_ids
-from drag_graph.stores.neo4j import store as neo4j_store
+from drag_graph.ports import graph_store as ports
+from drag_graph.stores.neo4j import neo4j_store
 from drag_graph.stores.neo4j.connection import Work
-from drag_graph.stores.neo4j.store import Neo4jStore
-from drag_graph.stores.shared import concepts
-from drag_graph.stores.shared.statements import load
-from drag_graph.stores.shared.store import LAST
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
+from drag_graph.stores.shared import shared_concepts as concepts
+from drag_graph.stores.shared.cypher_files import load
+from drag_graph.stores.shared.shared_store import LAST
 from drag_graph.testing.builders import make_answer, make_subgraph
 
 pytestmark = pytest.mark.neo4j

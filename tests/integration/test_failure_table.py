@@ -11,15 +11,15 @@ from email.utils import format_datetime
 
 import pytest
 
-from drag_graph.embedders import LiteLLMEmbedder
 from drag_graph.errors import MalformedReply, ModelAccessDenied, ModelUnavailable, RefusedReply, TruncatedReply, UnknownModel
 from drag_graph.ledger import Ledger
-from drag_graph.ledger.transfer import TapeTeacher
-from drag_graph.ports.models import Prompt
-from drag_graph.ports.replies import EvidenceReply, TriplesReply
-from drag_graph.providers.client import complete
-from drag_graph.students.litellm import LiteLLMStudent
-from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
+from drag_graph.ledger.tape_files import TapeTeacher
+from drag_graph.models.chat_client import complete
+from drag_graph.models.embedders import LiteLLMEmbedder
+from drag_graph.models.students.served_student import LiteLLMStudent
+from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.ports.model_roles import Prompt
+from drag_graph.ports.teacher_replies import EvidenceReply, TriplesReply
 from drag_graph.testing.server import EMBEDDINGS, STUDENT, Fault, Say, ScriptedServer, fenced, half
 from tests.integration.teacher_requests import FACTS, TEXTS, TRIPLE, evidence_request, request_for
 
@@ -215,7 +215,7 @@ class TestOneRetryLoop:
         def patient(address, *arguments, **named):
             return complete(replace(address, sleep=waits.append), *arguments, **named)
 
-        monkeypatch.setattr("drag_graph.students.litellm.complete", patient)
+        monkeypatch.setattr("drag_graph.models.students.served_student.complete", patient)
         with pytest.raises(ModelUnavailable):
             LiteLLMStudent("any", base_url=server.url).answer(PROMPT)
         assert (len(server.requests), len(waits)) == (6, 5)

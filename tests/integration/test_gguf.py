@@ -11,15 +11,15 @@ import httpx
 import pytest
 from tiny_gguf import write_tiny_gguf
 
-from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
 from drag_graph.evaluation import lightrag
-from drag_graph.providers import gguf
-from drag_graph.providers.gguf import LlamaServer, chat_server, has_chat_template, recorded_name
+from drag_graph.models import gguf_runtime as gguf
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.gguf_runtime import LlamaServer, chat_server, has_chat_template, recorded_name
+from drag_graph.models.students import make_student
+from drag_graph.models.students.causal_student import CausalStudent
+from drag_graph.models.students.gguf_model import GgufModel
 from drag_graph.settings import load_settings
-from drag_graph.students import make_student
-from drag_graph.students.causal import CausalStudent
-from drag_graph.students.gguf import GgufModel
 from drag_graph.testing.students import StudentContract, make_prompt
 
 TESTS = Path(__file__).parents[1]
@@ -166,8 +166,8 @@ def test_it_loads_beside_an_open_embedded_store(plain, tmp_path):
 import sys
 sys.path[:0] = [{str(TESTS)!r}]
 from pathlib import Path
-from drag_graph.providers.gguf import LlamaServer
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.models.gguf_runtime import LlamaServer
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 with LadybugStore(Path({str(tmp_path / "graph.lbug")!r})) as store:
     store.migrate()
     print(len(LlamaServer.of(Path({str(plain)!r})).tokens("ab", whole=True, marks=False)))

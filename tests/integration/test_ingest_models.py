@@ -6,12 +6,12 @@ import threading
 
 import pytest
 
-from drag_graph.ask.prompt import QUOTED
-from drag_graph.bootstrap import open_session
-from drag_graph.documents.files import files_in
+from drag_graph.ask.student_prompt import QUOTED
+from drag_graph.compose.document_setup import for_documents, make_ingester
+from drag_graph.compose.session import open_session
+from drag_graph.documents.document_files import files_in
 from drag_graph.errors import BudgetReached, Interrupted
-from drag_graph.ingestion import for_documents, make_ingester
-from drag_graph.privacy import opening
+from drag_graph.privacy import gate_opening as opening
 from drag_graph.settings import Settings
 from drag_graph.testing.rewriting import ToldRewriter
 from drag_graph.testing.server import Fault, Say, ScriptedServer

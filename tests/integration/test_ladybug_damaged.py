@@ -13,7 +13,7 @@ import pytest
 
 from drag_graph.errors import DragGraphError
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.builders import make_subgraph
 
 IN_WORDS, READ, TRACEBACK = 0, 1, 3

@@ -9,8 +9,8 @@ import pytest
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.shared import migrate
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.shared import migrations as migrate
 from drag_graph.testing.builders import make_subgraph
 
 ROOT = Path(__file__).parents[2]
@@ -18,9 +18,9 @@ NEXT = "ALTER TABLE Source ADD later STRING;\nCREATE NODE TABLE Later (id STRING
 UPGRADE = """
 import os, signal, sys
 from pathlib import Path
-from drag_graph.stores.shared import migrate
+from drag_graph.stores.shared import migrations as migrate
 from drag_graph.stores.ladybug import engine as ladybug_engine
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 
 known, root = migrate.known, Path(sys.argv[2])
 migrate.known = lambda dialect: known(dialect, root)

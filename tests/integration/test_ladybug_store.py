@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.ladybug.transaction import FIRST_PLANS
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_transaction import FIRST_PLANS
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.finding import nearest_queries, read_answer
 
@@ -50,7 +50,7 @@ def elsewhere(code, *arguments, **options):
 HOLD = """
 import sys, time
 from pathlib import Path
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 with LadybugStore(Path(sys.argv[1])) as store:
     print("held", flush=True)
     time.sleep(float(sys.argv[2]))
@@ -86,7 +86,7 @@ LETTING_GO = """
 import sys
 from pathlib import Path
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.builders import make_subgraph
 
 def let_go():
@@ -249,7 +249,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
 AS_NOBODY = """
 import os, sys
 from pathlib import Path
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_subgraph

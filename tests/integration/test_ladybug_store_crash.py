@@ -13,9 +13,9 @@ import pytest
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug import engine as ladybug_engine
-from drag_graph.stores.ladybug import files as ladybug_files
-from drag_graph.stores.ladybug import rows as ladybug_rows
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug import ladybug_rows
+from drag_graph.stores.ladybug import store_files as ladybug_files
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ KILLS = 8
 WRITER = """
 import sys
 from pathlib import Path
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_answer, make_subgraph

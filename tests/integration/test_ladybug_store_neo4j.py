@@ -6,10 +6,10 @@ import secrets
 
 import pytest
 
-from drag_graph.manage.export import canonical_lines
+from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.testing.builders import make_answer, make_subgraph, random_subgraphs
 
 pytestmark = pytest.mark.neo4j

@@ -14,8 +14,8 @@ import pytest
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
 from drag_graph.stores.ladybug import snapshot as ladybug_snapshot
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.shared import migrate
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.shared import migrations as migrate
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
 from drag_graph.testing.finding import nearest_queries
 
@@ -26,7 +26,7 @@ WRITER = """
 import sys
 import time
 from pathlib import Path
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_subgraph
 
@@ -46,9 +46,10 @@ with LadybugStore(path) as store:
 READER = """
 import os, sys
 from pathlib import Path
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.errors import StoreError
-from drag_graph.ports.store import SourceFilter, settings_hashes
+from drag_graph.graph.paging import settings_hashes
+from drag_graph.ports.graph_store import SourceFilter
 from drag_graph.testing.finding import nearest_queries, read_answer
 
 def everything(path):

@@ -1,6 +1,6 @@
 """Vectors that are mostly zeros, as the built-in embedder makes them, are the same after any number of closings.
 
-The engine's compression of lists loses them (`drag_graph.stores.ladybug.files.COMPRESSION`). What a search keeps of them in
+The engine's compression of lists loses them (`store_files.COMPRESSION`). What a search keeps of them in
 memory is as they are stored.
 """
 
@@ -12,11 +12,11 @@ import pytest
 
 from drag_graph.graph.names import concept_id
 from drag_graph.model import Aggregation
-from drag_graph.ports.concepts import Changes, Concept
-from drag_graph.stores.ladybug.search import IDS_AT_ONCE, LadybugSearch
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.ladybug.transaction import LadybugTransaction
-from drag_graph.stores.ladybug.vectors import VectorIndex
+from drag_graph.ports.concept_store import Changes, Concept
+from drag_graph.stores.ladybug.ladybug_search import IDS_AT_ONCE, LadybugSearch
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
+from drag_graph.stores.ladybug.vector_index import VectorIndex
 from drag_graph.testing.builders import make_subgraph
 
 DIMENSION = 1024

@@ -11,9 +11,9 @@ from drag_graph.errors import (
     TruncatedReply,
 )
 from drag_graph.identity import query_id
-from drag_graph.ports.replies import EvidenceReply, ScoresReply, TriplesReply
-from drag_graph.providers.errors import RequestRejected
-from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
+from drag_graph.models.provider_errors import RequestRejected
+from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply, TriplesReply
 from drag_graph.testing.plausible import plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer, fenced, half
 from tests.integration.teacher_requests import FACTS, QUESTION, SECRET, TEXTS, TRIPLE, evidence_request, request_for

@@ -20,8 +20,8 @@ from drag_graph.errors import (
 )
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget
-from drag_graph.ledger.transfer import TapeTeacher
-from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
+from drag_graph.ledger.tape_files import TapeTeacher
+from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
 from drag_graph.testing.plausible import plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, SECRET, evidence_request, request_for

@@ -14,8 +14,8 @@ from drag_graph.errors import (
     ModelUnavailable,
     UnknownModel,
 )
-from drag_graph.providers.client import Server, complete
-from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
+from drag_graph.models.chat_client import Server, complete
+from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, QUESTION, SECRET, evidence_request
 

@@ -14,7 +14,7 @@ import pytest
 
 from drag_graph.errors import StoreUnavailable
 from drag_graph.model import Aggregation
-from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph
 from drag_graph.testing.contract.base import assert_same
 from drag_graph.testing.finding import nearest_queries, query_ids

@@ -12,7 +12,7 @@ import pytest
 from drag_graph.errors import StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.model import Aggregation
 from drag_graph.stores.neo4j.connection import IdTaken, _check_version
-from drag_graph.stores.neo4j.store import SAVE_TRIES, Neo4jStore
+from drag_graph.stores.neo4j.neo4j_store import SAVE_TRIES, Neo4jStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import assert_same, walk
 from drag_graph.testing.finding import nearest_queries, query_ids
@@ -230,7 +230,7 @@ class TestUse:
         uri, username, password = neo4j_address
         namespace = f"silent-{random.randrange(10**9)}"
         code = f"""
-from drag_graph.stores.neo4j.store import SAVE_TRIES, Neo4jStore
+from drag_graph.stores.neo4j.neo4j_store import SAVE_TRIES, Neo4jStore
 from drag_graph.errors import StoreUnavailable
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_answer, make_subgraph

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
 from drag_graph.graph.names import concept_id, concept_key
-from drag_graph.manage.export import canonical_lines
+from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Aggregation
-from drag_graph.ports.concepts import Changes, Concept, Written
-from drag_graph.stores.ladybug.store import LadybugStore
-from drag_graph.stores.neo4j.store import Neo4jStore
-from drag_graph.stores.shared.statements import load
+from drag_graph.ports.concept_store import Changes, Concept, Written
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
+from drag_graph.stores.shared.cypher_files import load
 from drag_graph.testing.builders import expected, make_subgraph
 from drag_graph.testing.finding import query_ids
 

@@ -9,13 +9,14 @@ from dataclasses import asdict
 import neo4j
 import pytest
 
+from drag_graph.graph import subgraph_checks as checks
+from drag_graph.graph.expansion import ADJACENT
 from drag_graph.model import Aggregation
-from drag_graph.ports import checks
-from drag_graph.ports.search import ADJACENT, LIMITS
-from drag_graph.stores.neo4j import rows as neo4j_rows
-from drag_graph.stores.neo4j.store import Neo4jStore
-from drag_graph.stores.shared.statements import load
-from drag_graph.stores.shared.store import LAST
+from drag_graph.ports.graph_search import LIMITS
+from drag_graph.stores.neo4j import neo4j_rows
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
+from drag_graph.stores.shared.cypher_files import load
+from drag_graph.stores.shared.shared_store import LAST
 from drag_graph.testing.builders import expected, make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.finding import query_ids
 

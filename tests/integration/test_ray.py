@@ -18,14 +18,15 @@ from pathlib import Path
 import pytest
 
 from drag_graph import log
-from drag_graph.bootstrap import open_session
-from drag_graph.engines.ray import cluster, distillation
+from drag_graph.compose.session import open_session
 from drag_graph.errors import BudgetReached, ConfigurationError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine, make_query
+from drag_graph.jobs.ray import cluster
+from drag_graph.jobs.ray import ray_distillation as distillation
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.spending import dollars
-from drag_graph.manage.export import canonical_lines
-from drag_graph.providers.client import price_of
+from drag_graph.manage.canonical_export import canonical_lines
+from drag_graph.models.chat_client import price_of
 from drag_graph.settings import load_settings
 from drag_graph.testing.plausible import DEFAULTS, evidence, plausible_tokens
 from drag_graph.testing.server import Say, ScriptedServer
@@ -99,8 +100,8 @@ def lines(number):
     return [InputLine(n, query=make_query(text)) for n, text in enumerate(QUESTIONS[:number], 1)]
 
 
-def distil(settings, number, meanwhile=None, **options):
-    """Distil in this process, `meanwhile(session)` in a thread; return the report, its results and the export."""
+def distill(settings, number, meanwhile=None, **options):
+    """Distill in this process, `meanwhile(session)` in a thread; return the report, its results and the export."""
     with open_session(settings) as session, ThreadPoolExecutor(1) as thread:
         distiller = session.distiller("the test", **options)
         done = thread.submit(meanwhile or (lambda _session: None), session)
@@ -118,7 +119,7 @@ def calm(tmp_path_factory):
     def export(number):
         if number not in exports:
             with ScriptedServer() as server:
-                report, _, exports[number] = distil(settings_of(tmp_path_factory.mktemp("calm"), server), number)
+                report, _, exports[number] = distill(settings_of(tmp_path_factory.mktemp("calm"), server), number)
             assert report.ended_with == 0
         return exports[number]
 
@@ -172,7 +173,7 @@ def test_two_nodes_share_the_work_and_give_the_same_graph(two_nodes, tmp_path, c
         server.always("evidence", lambda request: Say(unusable) if "orchids" in request.prompt else evidence(request.prompt))
         places = []
         settings = settings_of(tmp_path, server, two_nodes.address)
-        _, results, _ = distil(settings, 12, lambda session: places.extend(session._ray.places()))
+        _, results, _ = distill(settings, 12, lambda session: places.extend(session._ray.places()))
         assert len({place.node for place in places}) == 2
         assert {fields["worker"] for name, fields in logged if name == "teacher call"} == {0, 1}
         asked = asked_of(server)
@@ -189,7 +190,7 @@ def test_two_nodes_share_the_work_and_give_the_same_graph(two_nodes, tmp_path, c
         assert {number for messages, number in asked.items() if "orchids" not in messages} == {1}
 
         server.always("evidence", lambda request: evidence(request.prompt))
-        report, _, export = distil(settings_of(tmp_path, server), 12, retry_quarantined=True)
+        report, _, export = distill(settings_of(tmp_path, server), 12, retry_quarantined=True)
     assert report.ended_with == 0
     assert export == calm(12)
 
@@ -215,7 +216,7 @@ def test_a_killed_worker_and_a_lost_node_cost_at_most_what_was_in_flight(two_nod
             after = session._ray.places()
             assert not {place.pid for place in after} & {place.pid for place in before}
 
-        _, results, export = distil(settings_of(tmp_path, server, two_nodes.address), number, lose)
+        _, results, export = distill(settings_of(tmp_path, server, two_nodes.address), number, lose)
     assert {result.status for result in results} == {"complete"}
     assert export == calm(number)
     for moment, recorded in snapshots:
@@ -242,7 +243,7 @@ def test_a_worker_that_is_restarted_after_an_interruption_asks_nobody(two_nodes,
             assert not {place.pid for place in after} & {place.pid for place in before}
             counts.append(server.count())
 
-        report, results, _ = distil(settings_of(tmp_path, server, two_nodes.address), 12, interrupt_and_kill)
+        report, results, _ = distill(settings_of(tmp_path, server, two_nodes.address), 12, interrupt_and_kill)
         assert isinstance(report.stopped, Interrupted)
         assert {result.status for result in results} == {"pending"}
         assert counts == [WORKERS]
@@ -296,7 +297,7 @@ def test_the_budget_holds_across_workers_and_a_kill(two_nodes, tmp_path):
             os.kill(pid, signal.SIGKILL)
 
         settings = settings_of(tmp_path, server, two_nodes.address, teacher="gpt-4o-mini", budget_usd=limit)
-        report, _, _ = distil(settings, 40, lose)
+        report, _, _ = distill(settings, 40, lose)
     assert isinstance(report.stopped, BudgetReached)
     assert report.ended_with == 5
     assert 0 < sum(charges) <= limit
@@ -336,7 +337,7 @@ def test_a_killed_driver_is_resumed_by_the_local_engine(two_nodes, tmp_path, cal
         recorded = on_tape(tmp_path)
         server.delay = 0
         before = len(server.requests)
-        report, _, export = distil(settings_of(tmp_path, server), 12)
+        report, _, export = distill(settings_of(tmp_path, server), 12)
     assert report.ended_with == 0
     assert export == calm(12)
     assert recorded

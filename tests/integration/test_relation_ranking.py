@@ -2,9 +2,9 @@
 
 import pytest
 
-from drag_graph.bootstrap import open_session
-from drag_graph.embedders import LexicalEmbedder
+from drag_graph.compose.session import open_session
 from drag_graph.inputs import InputLine, make_query
+from drag_graph.models.embedders import LexicalEmbedder
 from drag_graph.settings import load_settings
 from drag_graph.testing.server import Say, ScriptedServer
 
@@ -52,7 +52,7 @@ def in_order(*first):
     return reply
 
 
-def distil(server, tmp_path, **flags):
+def distill(server, tmp_path, **flags):
     settings = load_settings(
         {
             "store": str(tmp_path / "graph.lbug"),
@@ -86,7 +86,7 @@ def test_the_teachers_order_and_the_cosine_rank_relations_together(server, tmp_p
     """All scores are alike, so that it is the order of the reply that counts."""
     first, second, third, fourth = by_nearness()
     server.script("scores", in_order("plants", "leaves", "roots", "bees"), in_order(third, first, second, fourth))
-    subgraph, _ = distil(server, tmp_path)
+    subgraph, _ = distill(server, tmp_path)
     # The sums of both ranks: 0 + 1, 1 + 2, 2 + 0, 3 + 3.
     assert by_rank(subgraph.triples) == [first, third, second, fourth]
     assert [edge.subject for edge in sorted(subgraph.edges, key=lambda edge: edge.rank)] == [first, third, second, fourth]
@@ -97,7 +97,7 @@ def test_the_teachers_order_and_the_cosine_rank_relations_together(server, tmp_p
 
 def test_without_the_order_the_confidences_count_and_nobody_is_asked(server, tmp_path):
     server.always("scores", in_order("plants", "leaves", "roots", "bees"))
-    subgraph, result = distil(server, tmp_path, rank_relations=False, ranking="weighted", alpha=1.0)
+    subgraph, result = distill(server, tmp_path, rank_relations=False, ranking="weighted", alpha=1.0)
     assert by_rank(subgraph.triples) == ["bees", "roots", "leaves", "plants"]
     assert server.count("scores") == 1
     assert "relations" not in {call.stage for call in subgraph.calls}
@@ -105,7 +105,7 @@ def test_without_the_order_the_confidences_count_and_nobody_is_asked(server, tmp
 
 
 def test_where_the_judgement_weighs_nothing_nobody_is_asked_for_it(server, tmp_path):
-    subgraph, _ = distil(server, tmp_path, rank_relations=False, ranking="weighted", alpha=0.0)
+    subgraph, _ = distill(server, tmp_path, rank_relations=False, ranking="weighted", alpha=0.0)
     assert server.count("scores") == 0
     assert "scores" not in {call.stage for call in subgraph.calls}
     ranked = sorted(subgraph.evidence, key=lambda item: item.rank)
@@ -116,7 +116,7 @@ def test_where_the_judgement_weighs_nothing_nobody_is_asked_for_it(server, tmp_p
 def test_an_unusable_order_is_said_and_the_confidences_stand_for_it(server, tmp_path):
     server.script("scores", in_order("plants", "leaves", "roots", "bees"))
     server.always("scores", lambda _request: Say("I like them all."))
-    subgraph, result = distil(server, tmp_path, ranking="weighted", alpha=1.0)
+    subgraph, result = distill(server, tmp_path, ranking="weighted", alpha=1.0)
     assert by_rank(subgraph.triples) == ["bees", "roots", "leaves", "plants"]
     assert [note for note in result.notes if "order of the relations was unusable" in note]
 
@@ -129,6 +129,6 @@ def test_relations_can_be_ordered_under_the_lean_plan(server, tmp_path):
         return Say({"scores": [{"index": number, "score": 9 if "leaves" in line else 2} for number, line in enumerate(lines)]})
 
     server.always("scores", scored)
-    subgraph, _ = distil(server, tmp_path, plan="lean", rank_relations=True, alpha=1.0, threshold=0.0)
+    subgraph, _ = distill(server, tmp_path, plan="lean", rank_relations=True, alpha=1.0, threshold=0.0)
     assert by_rank(subgraph.triples)[0] == "leaves"
     assert server.count("triples") == 1

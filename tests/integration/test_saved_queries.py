@@ -15,7 +15,7 @@ import neo4j
 import pytest
 
 from drag_graph.model import Aggregation
-from drag_graph.stores.neo4j.store import Neo4jStore
+from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.contract.base import walk
 from drag_graph.testing.finding import read_answer

@@ -17,9 +17,9 @@ from drag_graph.errors import (
     UnknownModel,
 )
 from drag_graph.model import LABELS
-from drag_graph.students.causal import CausalStudent
-from drag_graph.students.litellm import DEFAULT_CONTEXT_WINDOW, LiteLLMStudent
-from drag_graph.students.transformers import TransformersModel
+from drag_graph.models.students.causal_student import CausalStudent
+from drag_graph.models.students.served_student import DEFAULT_CONTEXT_WINDOW, LiteLLMStudent
+from drag_graph.models.students.transformers_model import TransformersModel
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from drag_graph.testing.students import LINES, OPTIONS, StudentContract, make_prompt
 
@@ -429,7 +429,7 @@ class Memory:
 
 @pytest.mark.parametrize("options", [OPTIONS, ()])
 def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkeypatch, caplog, options):
-    from drag_graph.students import transformers as module
+    from drag_graph.models.students import transformers_model as module
 
     memory = Memory(module._load, "none", "8bit")
     monkeypatch.setattr(module, "_load", memory)
@@ -445,7 +445,7 @@ def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkey
 
 
 def test_out_of_memory_everywhere_is_an_error_in_words(plain_model, monkeypatch):
-    from drag_graph.students import transformers as module
+    from drag_graph.models.students import transformers_model as module
 
     memory = Memory(module._load, "none", "cpu")
     monkeypatch.setattr(module, "_load", memory)

@@ -10,7 +10,7 @@ from neo4j.exceptions import Neo4jError
 
 from drag_graph.errors import StoreError, StoreUnavailable
 from drag_graph.stores.neo4j.connection import Neo4jConnection
-from drag_graph.stores.neo4j.errors import VANISHED
+from drag_graph.stores.neo4j.neo4j_errors import VANISHED
 
 pytestmark = pytest.mark.neo4j
 

@@ -1,4 +1,4 @@
-"""What the kill suites share: places to distil into, trials that are killed and resumed, and what must hold afterwards."""
+"""What the kill suites share: places to distill into, trials that are killed and resumed, and what must hold afterwards."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from drag_graph.stores.neo4j.connection import Neo4jConnection
-from drag_graph.stores.shared.statements import load_from
+from drag_graph.stores.shared.cypher_files import load_from
 from drag_graph.testing import plausible
 from drag_graph.testing.server import EMBEDDINGS, STUDENT, Say, ScriptedServer
 
@@ -29,7 +29,7 @@ _OBJECTS = ("valleys", "concerts", "islands", "traffic", "gardens", "voyages", "
 
 
 class Place:
-    """Where trials distil to: `clean` empties it, `flags` and `variables` name it. All trials of a place share a namespace."""
+    """Where trials distill to: `clean` empties it, `flags` and `variables` name it. All trials of a place share a namespace."""
 
     def __init__(self, kind, folder, neo4j=None, store_timeout=30.0):
         self.kind = kind

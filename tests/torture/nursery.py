@@ -30,12 +30,12 @@ MODULES = (
     "openai",
     "neo4j",
     "ladybug",
-    "drag_graph.bootstrap",
-    "drag_graph.distil.run",
-    "drag_graph.stores.ladybug.store",
-    "drag_graph.stores.neo4j.store",
-    "drag_graph.teachers.litellm.teacher",
-    "drag_graph.distil.loaders",
+    "drag_graph.compose.session",
+    "drag_graph.jobs.distill_job",
+    "drag_graph.stores.ladybug.ladybug_store",
+    "drag_graph.stores.neo4j.neo4j_store",
+    "drag_graph.models.teachers.served_teacher",
+    "drag_graph.inputs",
 )
 
 _AT_FIRST = dict(os.environ)

@@ -3,14 +3,14 @@
 import threading
 
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
-from drag_graph.distil.query import Distillation
-from drag_graph.distil.run import Distiller
-from drag_graph.embedders import LexicalEmbedder
+from drag_graph.distill.query_distillation import Distillation
 from drag_graph.identity import content_id
+from drag_graph.jobs.distill_job import Distiller
 from drag_graph.ledger import Ledger
 from drag_graph.model import TeacherCall
-from drag_graph.ports.models import TeacherReply
-from drag_graph.ports.runs import start_run
+from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.ports.model_roles import TeacherReply
+from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import load_settings
 
 
@@ -52,6 +52,6 @@ def distiller(store, teacher, journal=None, retry=False, **flags):
     settings = load_settings(flags)
     run = start_run(kind="distill", namespace="default", store="memory", source="test", teacher="saying", plan="lean")
     interruption = Interruption()
-    distils = Distillation(settings, LexicalEmbedder(), InterruptibleTeacher(teacher, interruption))
+    distills = Distillation(settings, LexicalEmbedder(), InterruptibleTeacher(teacher, interruption))
     flags = {"workers": settings.workers, "retry_quarantined": retry, "interruption": interruption}
-    return Distiller(store, distils, journal or Ledger().journal, run, **flags)
+    return Distiller(store, distills, journal or Ledger().journal, run, **flags)

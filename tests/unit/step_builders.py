@@ -1,8 +1,8 @@
 """Small builders for the tests of the steps."""
 
 from drag_graph.model import Evidence, Query, TeacherCall
-from drag_graph.ports.models import TeacherReply
-from drag_graph.ports.replies import REPLIES
+from drag_graph.ports.model_roles import TeacherReply
+from drag_graph.ports.teacher_replies import REPLIES
 
 CALL = TeacherCall(
     id="call-1",

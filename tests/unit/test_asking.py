@@ -1,18 +1,18 @@
-"""What becomes of an answer whose ground is taken away while it is given (`drag_graph.ask.ask`)."""
+"""What becomes of an answer whose ground is taken away while it is given (`drag_graph.ask.asker`)."""
 
 from collections import Counter
 
 import pytest
 
 from cli import render
-from drag_graph.ask.ask import BATCH, GONE, Asker
-from drag_graph.ask.find import Finder
-from drag_graph.embedders import LexicalEmbedder
+from drag_graph.ask.asker import BATCH, GONE, Asker
+from drag_graph.ask.find_lines import Finder
+from drag_graph.compose.model_factories import make_student
 from drag_graph.errors import StoreUnavailable
-from drag_graph.factories import make_student
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.model import Aggregation
-from drag_graph.report.auditing import audit_document
+from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore

@@ -1,16 +1,16 @@
-"""Lines for a broad question: what the communities say whose summaries are near it (`drag_graph.ask.broad`)."""
+"""Lines for a broad question: what the communities say whose summaries are near it (`drag_graph.ask.broad_questions`)."""
 
 import pytest
 
-from drag_graph.ask.ask import Asker
-from drag_graph.ask.broad import ENOUGH
-from drag_graph.ask.find import Finder, Found
-from drag_graph.embedders import LexicalEmbedder
-from drag_graph.factories import make_student
+from drag_graph.ask.asker import Asker
+from drag_graph.ask.broad_questions import ENOUGH
+from drag_graph.ask.find_lines import Finder, Found
+from drag_graph.compose.model_factories import make_student
 from drag_graph.inputs import make_query
 from drag_graph.model import Aggregation
-from drag_graph.ports.communities import Community, CommunityChanges
-from drag_graph.report.auditing import audit_document
+from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.ports.community_store import Community, CommunityChanges
+from drag_graph.report.audit_document import audit_document
 from drag_graph.settings import Settings
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore

@@ -7,8 +7,8 @@ import pytest
 
 from drag_graph.errors import BudgetReached, StoreUnfit
 from drag_graph.ledger.budget import Budget
-from drag_graph.ledger.database import Database
 from drag_graph.ledger.spending import Account, dollars, nanos, nanos_of_limit
+from drag_graph.ledger.sqlite_file import Database
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from drag_graph.errors import BudgetReached
 from drag_graph.ledger.budget import Budget
-from drag_graph.ledger.database import Database
 from drag_graph.ledger.spending import Account, dollars
+from drag_graph.ledger.sqlite_file import Database
 
 ROOT = Path(__file__).parents[2]
 THREADS = 32
@@ -250,7 +250,7 @@ CHILD = """
 import json, random, socket, sys, threading
 from pathlib import Path
 from drag_graph.ledger.budget import Budget
-from drag_graph.ledger.database import Database
+from drag_graph.ledger.sqlite_file import Database
 from drag_graph.ledger.spending import Account
 from drag_graph.errors import BudgetReached
 

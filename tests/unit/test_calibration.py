@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.edge.calibration import Judged, curve, for_cloud_rate, for_wrong_rate
+from drag_graph.sites.calibration import Judged, curve, for_cloud_rate, for_wrong_rate
 
 JUDGED = [
     Judged(0.2, lacks=False, is_correct=False),

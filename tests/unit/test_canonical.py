@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drag_graph.distil.canonical import build as canonical
-from drag_graph.distil.canonical.merge import Thresholds, merge_entities, merge_predicates, predicate_text, thresholds_for
-from drag_graph.distil.extract import RawTriple
-from drag_graph.embedders import LexicalEmbedder, LocalEmbedder
-from drag_graph.graph.surface import entity_key, predicate_key
-from drag_graph.graph.vetoes import entities_differ, predicates_differ
+from drag_graph.distill import canonical_subgraph as canonical
+from drag_graph.distill.entity_merging import Thresholds, merge_entities, merge_predicates, predicate_text, thresholds_for
+from drag_graph.distill.triple_extraction import RawTriple
+from drag_graph.graph.contradictions import entities_differ, predicates_differ
+from drag_graph.graph.name_forms import entity_key, predicate_key
+from drag_graph.models.embedders import LexicalEmbedder, LocalEmbedder
 from tests.unit.step_builders import query
 
 LEXICAL = LexicalEmbedder()

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from drag_graph.students.causal import UNMEASURED, CausalStudent
+from drag_graph.models.students.causal_student import UNMEASURED, CausalStudent
 from drag_graph.testing.students import make_prompt
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drag_graph.edge.certainty import LocalAnswer, judge, lacks
+from drag_graph.sites.agreement import LocalAnswer, judge, lacks
 
 
 def alike(number):

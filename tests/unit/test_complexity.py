@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.distil.complexity import WEIGHTS, complexity, signals
+from drag_graph.distill.complexity import WEIGHTS, complexity, signals
 
 SIMPLE = "What is water?"
 HARD = (

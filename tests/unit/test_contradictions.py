@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.graph.vetoes import predicates_contradict, predicates_differ, statements_differ
+from drag_graph.graph.contradictions import predicates_contradict, predicates_differ, statements_differ
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import pytest
 from drag_graph.errors import InputError, ReplyError
 from drag_graph.identity import query_id
 from drag_graph.model import Query
-from drag_graph.ports.models import TeacherRequest
-from drag_graph.ports.replies import REPLIES
-from drag_graph.teachers.curated import CuratedTeacher
+from drag_graph.models.teachers.curated_teacher import CuratedTeacher
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.teacher_replies import REPLIES
 
 LINE = {
     "question": "What makes tides?",

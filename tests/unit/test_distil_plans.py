@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 import pytest
 
-import drag_graph.distil
+import drag_graph.distill
 import drag_graph.graph
-from drag_graph.distil.plans import choose_k, chosen, plan_settings
-from drag_graph.distil.query import Distillation
-from drag_graph.embedders import LexicalEmbedder
+from drag_graph.distill.plans import choose_k, chosen, plan_settings
+from drag_graph.distill.query_distillation import Distillation
 from drag_graph.inputs import make_query
+from drag_graph.models.embedders import LexicalEmbedder
 from drag_graph.settings import load_settings
 from tests.unit.saying import SayingTeacher
 
@@ -129,7 +129,7 @@ def versions():
     """Yield each prompt version of the steps of a distillation: its module, the name of its constant, and its plan."""
     modules = [
         importlib.import_module(found.name)
-        for package in (drag_graph.distil, drag_graph.graph)
+        for package in (drag_graph.distill, drag_graph.graph)
         for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
     ]
     for module in modules:

@@ -9,9 +9,9 @@ from pathlib import Path
 import document_files as made
 import pytest
 
-from drag_graph.documents import loaders
-from drag_graph.documents.files import SourceFile, files_in, lies_in, roots_of
-from drag_graph.documents.loaders import load
+from drag_graph.documents import file_loaders as loaders
+from drag_graph.documents.document_files import SourceFile, files_in, lies_in, roots_of
+from drag_graph.documents.file_loaders import load
 from drag_graph.errors import DocumentUnusable, InputError
 from drag_graph.model import Document
 
@@ -123,7 +123,7 @@ def test_nothing_heavy_is_imported_for_plain_text_and_nothing_warns_for_a_page(t
     (tmp_path / "a.txt").write_text(FACT)
     (tmp_path / "a.html").write_text(PAGE)
     program = (
-        "import sys; from pathlib import Path; from drag_graph.documents.loaders import load; load(Path('a.txt'));"
+        "import sys; from pathlib import Path; from drag_graph.documents.file_loaders import load; load(Path('a.txt'));"
         "assert not {'langchain_core', 'pypdf', 'bs4'} & set(sys.modules); load(Path('a.html'))"
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True)

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drag_graph import embedders
-from drag_graph.embedders import MINILM, LexicalEmbedder, LiteLLMEmbedder, LocalEmbedder, make_embedder
 from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelUnavailable, UnknownModel
+from drag_graph.models import embedders
+from drag_graph.models.embedders import MINILM, LexicalEmbedder, LiteLLMEmbedder, LocalEmbedder, make_embedder
 from drag_graph.settings import Settings, load_settings
 from drag_graph.testing.server import EMBEDDINGS, Fault, Say, ScriptedServer, embeddings
 
@@ -98,7 +98,7 @@ def test_a_name_is_its_own(embedder):
 
 
 def test_lexical_vectors_are_the_same_in_another_process():
-    code = "from drag_graph.embedders import LexicalEmbedder as E; print(E(16).embed(['Zürich cells']).tobytes().hex())"
+    code = "from drag_graph.models.embedders import LexicalEmbedder as E; print(E(16).embed(['Zürich cells']).tobytes().hex())"
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -142,7 +142,7 @@ def test_minilm_has_its_public_name_and_counts_without_its_model():
 
 def test_embedding_loads_neither_torch_nor_transformers():
     code = (
-        "import sys; from drag_graph.embedders import LocalEmbedder; LocalEmbedder().embed(['a text']);"
+        "import sys; from drag_graph.models.embedders import LocalEmbedder; LocalEmbedder().embed(['a text']);"
         "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'huggingface_hub', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=FEW_VARIABLES)
@@ -212,7 +212,7 @@ def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
 
 
 def test_a_missing_extra_names_the_command(monkeypatch):
-    for module in (embedders, embedders.local):
+    for module in (embedders, embedders.local_embedder):
         monkeypatch.setattr(module, "find_spec", lambda _name: None)
     with pytest.raises(MissingExtra) as caught:
         LocalEmbedder()
@@ -243,7 +243,7 @@ def test_a_folder_in_the_setting_is_a_local_model(tmp_path):
 
 def test_choosing_imports_nothing_heavy():
     code = (
-        "import sys; from drag_graph.embedders import make_embedder; from drag_graph.settings import Settings;"
+        "import sys; from drag_graph.models.embedders import make_embedder; from drag_graph.settings import Settings;"
         "make_embedder(Settings(embedder='auto')); make_embedder(Settings(embedder='a-model'));"
         "print([m for m in ('torch', 'transformers', 'tokenizers', 'safetensors', 'litellm') if m in sys.modules])"
     )
@@ -362,7 +362,7 @@ def test_a_text_that_is_remembered_is_not_computed_again(embedder):
 
 @pytest.mark.parametrize("dimension", [16, 4096])
 def test_the_memory_is_bounded_in_bytes(dimension, monkeypatch):
-    monkeypatch.setattr(embedders.remembering, "REMEMBERED_BYTES", 500_000)
+    monkeypatch.setattr(embedders.embedding_cache, "REMEMBERED_BYTES", 500_000)
     embedder = LexicalEmbedder(dimension)
     embedder.embed(["a word"])  # the hashed words have a memory of their own
     tracemalloc.start()
@@ -375,7 +375,7 @@ def test_the_memory_is_bounded_in_bytes(dimension, monkeypatch):
 
 
 def test_a_text_more_than_the_memory_holds_is_still_embedded(monkeypatch):
-    monkeypatch.setattr(embedders.remembering, "REMEMBERED_BYTES", 0)
+    monkeypatch.setattr(embedders.embedding_cache, "REMEMBERED_BYTES", 0)
     embedder = LexicalEmbedder(8)
     assert embedder.embed(["a", "b"]).any(axis=1).all()
     assert not embedder._vectors

@@ -2,14 +2,14 @@
 
 import pytest
 
-from drag_graph.distil.estimate import ENOUGH, HIGH, LOW, Known, Pricing, estimate
-from drag_graph.distil.query import Distillation, Usage
-from drag_graph.embedders import LexicalEmbedder
+from drag_graph.distill.cost_estimate import ENOUGH, HIGH, LOW, Known, Pricing, estimate
+from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
+from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
 from drag_graph.settings import load_settings
-from drag_graph.teachers.litellm.teacher import LiteLLMTeacher
 from drag_graph.testing.server import Fault, ScriptedServer
 
 PRICING = Pricing(
@@ -63,7 +63,7 @@ def test_more_evidence_is_dearer():
 
 @pytest.fixture
 def recorded(tmp_path):
-    """Return a function that distils texts with the scripted server onto a tape, and gives what an estimate knows then."""
+    """Return a function that distills texts with the scripted server onto a tape, and gives what an estimate knows then."""
 
     def record(*texts, faults=(), **flags):
         settings = load_settings({"teacher": "scripted", **flags})
@@ -74,7 +74,7 @@ def recorded(tmp_path):
             distillation = Distillation(settings, LexicalEmbedder(), teacher)
             for text in texts:
                 try:
-                    distillation.distil(make_query(text), Usage())
+                    distillation.distill(make_query(text), Usage())
                 except ModelAccessDenied:
                     assert faults
         tape = Ledger(tmp_path / "x.ledger").tape

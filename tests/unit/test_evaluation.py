@@ -11,21 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph import log
-from drag_graph.embedders.lexical import LexicalEmbedder
 from drag_graph.errors import InputError, MalformedReply, MissingExtra
-from drag_graph.evaluation import baselines, lightrag, pictures
-from drag_graph.evaluation.evaluate import of_another
+from drag_graph.evaluation import baselines, lightrag
+from drag_graph.evaluation import plots as pictures
+from drag_graph.evaluation.environment import file_hash
+from drag_graph.evaluation.evaluation_run import of_another
 from drag_graph.evaluation.harness_tasks import write_tasks
-from drag_graph.evaluation.machine import file_hash
+from drag_graph.evaluation.intervals import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.metrics import macro_f1, token_f1
 from drag_graph.evaluation.outcome import ABOUT, ITEMS, Record, difference, figures, leakage, read_records, table
-from drag_graph.evaluation.statistics import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.tasks import TaskItem, in_split, read_task
 from drag_graph.files import write_lines
 from drag_graph.identity import sha256_of
 from drag_graph.inputs import make_query
-from drag_graph.providers.client import Server
-from drag_graph.students.scoring import option_scores, softmax
+from drag_graph.models.chat_client import Server
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.students.option_scoring import option_scores, softmax
 
 ROWS = [
     {

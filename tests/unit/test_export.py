@@ -6,7 +6,7 @@ import math
 import pytest
 
 from drag_graph.errors import StoreUnfit
-from drag_graph.manage.export import VOLATILE, canonical_lines
+from drag_graph.manage.canonical_export import VOLATILE, canonical_lines
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.dict_store import DictStore

@@ -1,9 +1,9 @@
 import pytest
 
-from drag_graph.distil import extract as step
-from drag_graph.distil import statements
+from drag_graph.distill import merged_statements as statements
+from drag_graph.distill import triple_extraction as step
 from drag_graph.model import SimpleEdge
-from drag_graph.ports.replies import TriplesReply
+from drag_graph.ports.teacher_replies import TriplesReply
 from tests.unit.step_builders import evidence, query, reply
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.evaluation.extraction import Score, clean, content_words, coverage, matches, normalise, score
+from bench.extraction_metrics import Score, clean, content_words, coverage, matches, normalise, score
 from drag_graph.evaluation.metrics import words_f1
 
 GOLD = [("Ann_Lee", "birthPlace", "Cork"), ("Ann_Lee", "employer", "The Tea Club")]

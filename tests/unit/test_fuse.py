@@ -2,8 +2,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.ask.fuse import Way, Weighed, best_ways, by_weight, fuse, reciprocal, share, with_list, without_repetitions
-from drag_graph.ask.lines import Candidate
+from drag_graph.ask.context_lines import Candidate
+from drag_graph.ask.line_weights import (
+    Way,
+    Weighed,
+    best_ways,
+    by_weight,
+    fuse,
+    reciprocal,
+    share,
+    with_list,
+    without_repetitions,
+)
 from drag_graph.model import SimpleEdge
 
 LISTS = ("query", "evidence", "concept", "similar concept", "line")

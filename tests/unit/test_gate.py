@@ -13,16 +13,16 @@ import pytest
 
 from drag_graph.errors import ConfigurationError, Withheld
 from drag_graph.inputs import InputLine, make_query
-from drag_graph.ports.gate import WITHHELD
-from drag_graph.ports.privacy import Finding, Kept, Rewritten
-from drag_graph.privacy import guarded
-from drag_graph.privacy.gate import PrivacyGate
-from drag_graph.privacy.guarded import GuardedRewriter
-from drag_graph.privacy.patterns import Pattern
+from drag_graph.models.chat_client import Server, complete
+from drag_graph.models.locality import is_local
+from drag_graph.ports.private_details import Finding, Kept, Rewritten
+from drag_graph.ports.question_gate import WITHHELD
+from drag_graph.privacy import failsafe_rewriter as guarded
+from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
 from drag_graph.privacy.preview import entries, totals
+from drag_graph.privacy.privacy_gate import PrivacyGate
+from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.vault import Vault
-from drag_graph.providers.away import is_local
-from drag_graph.providers.client import Server, complete
 from drag_graph.report.privacy_page import privacy_page
 from drag_graph.testing.rewriting import ToldRewriter
 
@@ -232,7 +232,17 @@ def test_a_pattern_that_never_ends_holds_nobody_up_and_gives_up_itself():
 
 
 def test_every_pattern_of_a_rule_gives_up_in_time():
-    for name in ("addresses", "detect", "generalise", "labelled", "passage", "people", "personal", "public", "structured"):
+    for name in (
+        "addresses",
+        "detect",
+        "generalise",
+        "labelled",
+        "question_text",
+        "people",
+        "personal",
+        "public_names",
+        "structured",
+    ):
         source = (Path(guarded.__file__).parent / f"{name}.py").read_text(encoding="utf-8")
         assert "Pattern(" in source
         assert "regex.compile" not in source

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.distil import extract
+from drag_graph.distill import triple_extraction as extract
 from drag_graph.graph.grounding import Grounds
 from tests.unit.step_builders import evidence, reply
 

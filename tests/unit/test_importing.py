@@ -11,20 +11,20 @@ import signal
 import numpy as np
 import pytest
 
-from drag_graph.distil.canonical import build as canonical
-from drag_graph.distil.canonical.merge import Thresholds
-from drag_graph.distil.extract import RawTriple
+from drag_graph.distill import canonical_subgraph as canonical
+from drag_graph.distill.entity_merging import Thresholds
+from drag_graph.distill.triple_extraction import RawTriple
 from drag_graph.errors import InputError, StoreUnavailable, StoreUnfit, SubgraphRefused
 from drag_graph.files import write_lines
-from drag_graph.graph.surface import predicate_key
-from drag_graph.manage import transfer
-from drag_graph.manage.export import sorted_lines
-from drag_graph.manage.ids import wrong_ids, wrong_keys
-from drag_graph.manage.importing import BATCH, READ_AHEAD, Importer
-from drag_graph.manage.transfer import iter_subgraphs, read_lines, stored_lines, subgraph_line
-from drag_graph.manage.verify import problems
+from drag_graph.graph.name_forms import predicate_key
+from drag_graph.manage import subgraph_files as transfer
+from drag_graph.manage.canonical_export import sorted_lines
+from drag_graph.manage.content_ids import wrong_ids, wrong_keys
+from drag_graph.manage.subgraph_files import iter_subgraphs, read_lines, stored_lines, subgraph_line
+from drag_graph.manage.subgraph_import import BATCH, READ_AHEAD, Importer
+from drag_graph.manage.verification import problems
 from drag_graph.model import Aggregation
-from drag_graph.stores.ladybug.store import LadybugStore
+from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.builders import as_distilled, make_document_subgraph, make_subgraph
 from drag_graph.testing.dict_store import DictStore
 

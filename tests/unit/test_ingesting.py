@@ -2,12 +2,12 @@
 
 import pytest
 
-from drag_graph.distil.query import Usage
-from drag_graph.documents.files import files_in
-from drag_graph.documents.read import DocumentReader, PassagePrivacy
-from drag_graph.documents.run import Ingester
-from drag_graph.embedders.lexical import LexicalEmbedder
+from drag_graph.distill.query_distillation import Usage
+from drag_graph.documents.document_files import files_in
+from drag_graph.documents.document_reader import DocumentReader, PassagePrivacy
 from drag_graph.errors import StoreUnavailable, Withheld
+from drag_graph.jobs.ingest_job import Ingester
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.settings import Settings
 from drag_graph.testing.dict_store import DictStore
 

@@ -14,7 +14,7 @@ import pytest
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import Interrupted, ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
-from drag_graph.ledger.database import Database
+from drag_graph.ledger.sqlite_file import Database
 from drag_graph.testing.dict_store import DictStore
 from tests.unit.saying import SayingTeacher, distiller
 

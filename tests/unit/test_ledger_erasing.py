@@ -8,9 +8,9 @@ from drag_graph.errors import MalformedReply, StoreLocked
 from drag_graph.inputs import make_query
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import Attempt
-from drag_graph.ports.models import TeacherRequest
-from drag_graph.ports.replies import EvidenceReply
-from drag_graph.ports.runs import Entry, QueryResult, start_run
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.run_journal import Entry, QueryResult, start_run
+from drag_graph.ports.teacher_replies import EvidenceReply
 
 MODEL = "gpt-4o-mini"
 NUMBER = 60
@@ -128,7 +128,7 @@ def test_what_was_erased_is_neither_settled_nor_complete_since(path):
 
 
 def test_where_another_process_reads_it_is_said(path, monkeypatch):
-    monkeypatch.setattr("drag_graph.ledger.database.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("drag_graph.ledger.sqlite_file.BUSY_SECONDS", 0.2)
     with Ledger(path) as ledger:
         fill(ledger, range(3))
         reader = sqlite3.connect(path, isolation_level=None)

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.distil.loaders import read_queries
 from drag_graph.errors import InputError, QueryInvalid
-from drag_graph.inputs import LINE_LIMIT, make_query, parse_lines
+from drag_graph.inputs import LINE_LIMIT, make_query, parse_lines, read_queries
 
 
 def parse(*lines):

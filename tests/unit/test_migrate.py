@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from drag_graph.errors import ConfigurationError, StoreUnfit
-from drag_graph.stores.shared import migrate
-from drag_graph.stores.shared.statements import DIALECTS
+from drag_graph.stores.shared import migrations as migrate
+from drag_graph.stores.shared.cypher_files import DIALECTS
 
 
 @pytest.fixture

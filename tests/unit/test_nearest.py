@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.embedders import LexicalEmbedder
 from drag_graph.errors import ConfigurationError
+from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.students import make_student
+from drag_graph.models.students.nearest_student import PASSAGE_TOKENS, NearestStudent, support
+from drag_graph.models.students.option_scoring import softmax
 from drag_graph.settings import Settings
-from drag_graph.students import make_student
-from drag_graph.students.nearest import PASSAGE_TOKENS, NearestStudent, support
-from drag_graph.students.scoring import softmax
 from drag_graph.testing.students import StudentContract, make_prompt
 
 

@@ -6,12 +6,12 @@ import re
 import pytest
 from prov.model import ProvDocument
 
-from drag_graph.ask.audit import snapshot
+from drag_graph.ask.audit_snapshot import snapshot
 from drag_graph.errors import ConfigurationError, NotStored, StoreUnfit
-from drag_graph.manage.resolve_id import full_id, stored_subgraph
+from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.model import Aggregation, Line
+from drag_graph.report.audit_document import audit_document, seen_by_teacher, subgraph_text
 from drag_graph.report.audit_page import audit_page
-from drag_graph.report.auditing import audit_document, seen_by_teacher, subgraph_text
 from drag_graph.report.graph_page import graph_page
 from drag_graph.report.prov import prov_document
 from drag_graph.testing.builders import make_answer, make_document_subgraph, make_subgraph

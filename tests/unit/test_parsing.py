@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.model import LABELS
-from drag_graph.providers.reasoning import without_reasoning
-from drag_graph.students.parsing import parse_label
+from drag_graph.models.reasoning import without_reasoning
+from drag_graph.models.students.choice_parsing import parse_label
 
 OPTIONS = ("iron", "water", "salt water", "air")
 LETTERS = st.sampled_from("ABCD")

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drag_graph.communities.leiden import WholeGraph, partition
 from drag_graph.communities.matching import changes_of, ids_of
-from drag_graph.communities.partition import WholeGraph, partition
-from drag_graph.communities.run import CommunityRun
-from drag_graph.communities.summarise import LONGEST_SUMMARY, MOST_EDGES, RuleSummariser, Summary, cut, request
-from drag_graph.distil.query import Usage
-from drag_graph.embedders.lexical import LexicalEmbedder
+from drag_graph.communities.summaries import LONGEST_SUMMARY, MOST_EDGES, RuleSummariser, Summary, cut, request
+from drag_graph.distill.query_distillation import Usage
 from drag_graph.errors import BudgetReached, Interrupted, MalformedReply, Withheld
+from drag_graph.jobs.community_job import CommunityRun
 from drag_graph.model import Aggregation
-from drag_graph.ports.communities import Community
-from drag_graph.ports.edges import LinkedEdge
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.ports.community_store import Community
+from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from drag_graph.extractors.patterns.confidence import CONFIDENCE, confidence
-from drag_graph.extractors.patterns.reader import ExtractedTriple, extract
+from drag_graph.distill.patterns.confidence import CONFIDENCE, confidence
+from drag_graph.distill.patterns.reader import ExtractedTriple, extract
 
 
 def parts(text: str) -> list[tuple[str, str, str]]:

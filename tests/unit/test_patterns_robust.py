@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drag_graph.evaluation.extraction import content_words, coverage
-from drag_graph.extractors.patterns.context import FINITE
-from drag_graph.extractors.patterns.reader import extract
-from drag_graph.extractors.patterns.tagging import tag
-from drag_graph.extractors.patterns.text import MAX_CHARACTERS, MAX_TOKENS, join, sentences
-from drag_graph.extractors.patterns.verbs import forms, third_person
-from drag_graph.extractors.patterns.words import lexicon
+from bench.extraction_metrics import content_words, coverage
+from drag_graph.distill.patterns.context import FINITE
+from drag_graph.distill.patterns.reader import extract
+from drag_graph.distill.patterns.tagging import tag
+from drag_graph.distill.patterns.text import MAX_CHARACTERS, MAX_TOKENS, join, sentences
+from drag_graph.distill.patterns.verbs import forms, third_person
+from drag_graph.distill.patterns.words import lexicon
 
 MEGABYTE = 1_000_000
 # Words, marks and forms that the rules branch on.

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.ports.concepts import ConceptStore
-from drag_graph.ports.registry import EdgeRegistry
-from drag_graph.ports.search import GraphSearch
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.concept_store import ConceptStore
+from drag_graph.ports.graph_search import GraphSearch
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.site_registry import EdgeRegistry
 from drag_graph.testing.dict_concepts import DictConcepts
 from drag_graph.testing.dict_registry import DictRegistry
 from drag_graph.testing.dict_search import DictSearch

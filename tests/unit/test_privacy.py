@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from drag_graph import english
 from drag_graph.errors import MissingExtra
-from drag_graph.ports.privacy import texts_by_field
-from drag_graph.privacy import rewrite
-from drag_graph.privacy.gate import PrivacyGate
-from drag_graph.privacy.guarded import GuardedRewriter
-from drag_graph.privacy.rewrite import local_rewriter
+from drag_graph.models import spacy_model as english
+from drag_graph.ports.private_details import texts_by_field
+from drag_graph.privacy import local_rewriter as rewrite
+from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
+from drag_graph.privacy.local_rewriter import local_rewriter
+from drag_graph.privacy.privacy_gate import PrivacyGate
 
 OPTIONS = ["Mitosis", "Meiosis", "Osmosis", "Diffusion"]
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.ask.prompt import QUOTED, assemble, render
+from drag_graph.ask.student_prompt import QUOTED, assemble, render
 from drag_graph.errors import ContextOverflow, QueryInvalid
 from drag_graph.model import Line
-from drag_graph.ports.models import Layout
+from drag_graph.ports.model_roles import Layout
 
 QUESTION = "What is wet?"
 OPTIONS = ("sand", "water")

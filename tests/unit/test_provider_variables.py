@@ -4,10 +4,11 @@ import os
 
 import pytest
 
-from drag_graph.embedders import LexicalEmbedder, LiteLLMEmbedder
-from drag_graph.engines.ray.distillation import _secrets
-from drag_graph.providers.client import load_litellm
-from drag_graph.settings import load_settings, provider_variables
+from drag_graph.jobs.ray.ray_distillation import _secrets
+from drag_graph.models.chat_client import load_litellm
+from drag_graph.models.embedders import LexicalEmbedder, LiteLLMEmbedder
+from drag_graph.models.provider_variables import provider_variables
+from drag_graph.settings import load_settings
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.stores.shared import statements as queries
-from drag_graph.stores.shared.statements import DIALECTS, Statement, load, load_from
+from drag_graph.stores.shared import cypher_files as queries
+from drag_graph.stores.shared.cypher_files import DIALECTS, Statement, load, load_from
 
 ENGINES_OWN = {
     # A server has other writers and linkers to wait for, indexes that fill in the background or hold vectors, and can be away.

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.distil import rank as step
-from drag_graph.distil.plans import plan_settings
+from drag_graph.distill import evidence_ranking as step
+from drag_graph.distill.plans import plan_settings
 from drag_graph.model import Triple
 from drag_graph.settings import load_settings
 from tests.unit.step_builders import evidence, query, reply

@@ -5,11 +5,11 @@ import threading
 import pytest
 
 from drag_graph import log
-from drag_graph.engines.ray.keeper import Custody, Keeper
-from drag_graph.engines.ray.messages import RemoteReservation
 from drag_graph.errors import Interrupted, Withheld
 from drag_graph.inputs import make_query
-from drag_graph.privacy import opening
+from drag_graph.jobs.ray.keeper import Custody, Keeper
+from drag_graph.jobs.ray.ray_messages import RemoteReservation
+from drag_graph.privacy import gate_opening as opening
 from drag_graph.testing.rewriting import ToldRewriter
 
 

@@ -4,17 +4,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from drag_graph.distil import refresh as refreshing
-from drag_graph.distil.query import Distillation, Usage
-from drag_graph.distil.refresh import READ, UNDATED, due, lines, source_of
-from drag_graph.distil.run import Distiller
-from drag_graph.embedders import LexicalEmbedder
+from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import MalformedReply, Spent
+from drag_graph.jobs import stale_queries as refreshing
+from drag_graph.jobs.distill_job import Distiller
+from drag_graph.jobs.stale_queries import READ, UNDATED, due, lines, source_of
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
-from drag_graph.ports.models import TeacherReply
-from drag_graph.ports.runs import Run, start_run
+from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.ports.model_roles import TeacherReply
+from drag_graph.ports.run_journal import Run, start_run
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import make_answer, make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -147,9 +147,9 @@ class Teacher:
 def refreshed(store, teacher, journal=None, *, retry=False):
     settings = load_settings({"workers": 2})
     run = start_run(kind="refresh", namespace="default", store="memory", source="test", teacher="saying", plan="lean")
-    distils = Distillation(settings, LexicalEmbedder(), teacher)
+    distills = Distillation(settings, LexicalEmbedder(), teacher)
     stale = lines(store, due(store, ["expired"], NOW))
-    return Distiller(store, distils, journal or Ledger().journal, run, workers=2, retry_quarantined=retry).run(stale)
+    return Distiller(store, distills, journal or Ledger().journal, run, workers=2, retry_quarantined=retry).run(stale)
 
 
 def test_the_teacher_is_asked_for_the_edition_that_is_replaced(store):
@@ -167,8 +167,8 @@ def test_the_teacher_is_asked_for_the_edition_that_is_replaced(store):
 def test_without_an_edition_and_of_what_people_wrote_nothing_else_is_asked():
     settings, query = load_settings(), make_subgraph(1).query
     plain, people = Teacher(), Teacher(is_model=False)
-    first, _ = Distillation(settings, LexicalEmbedder(), plain).distil(query, Usage())
-    again, _ = Distillation(settings, LexicalEmbedder(), people).distil(query, Usage(), NOW)
+    first, _ = Distillation(settings, LexicalEmbedder(), plain).distill(query, Usage())
+    again, _ = Distillation(settings, LexicalEmbedder(), people).distill(query, Usage(), NOW)
     assert {*plain.editions, *people.editions} == {""}
     assert [call.id for call in first.calls] == [call.id for call in again.calls]
 

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.model import Query
-from drag_graph.ports.models import TeacherRequest
-from drag_graph.ports.replies import EvidenceReply, ScoresReply, StatementsReply, TriplesReply
-from drag_graph.teachers.replies.json import closed, documents, looks_cut_off
-from drag_graph.teachers.replies.replies import (
+from drag_graph.models.teachers.json_repair import closed, documents, looks_cut_off
+from drag_graph.models.teachers.reply_reading import (
     CutOff,
     Refused,
     Unreadable,
@@ -20,6 +18,8 @@ from drag_graph.teachers.replies.replies import (
     read,
     read_whole_entries,
 )
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply, StatementsReply, TriplesReply
 
 FACTS = [{"text": f'Fact {i} has {{braces}}, [brackets] and "quotes".', "framing": "causal"} for i in range(3)]
 TEXT = json.dumps({"evidence": FACTS})

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.model import Query
-from drag_graph.ports.models import TeacherRequest
-from drag_graph.ports.replies import UNSTATED_CONFIDENCE, TripleItem, TriplesReply
-from drag_graph.teachers.replies.records import RELATED
-from drag_graph.teachers.replies.replies import Refused, Unreadable, fit, read
+from drag_graph.models.teachers.reply_reading import Refused, Unreadable, fit, read
+from drag_graph.models.teachers.reply_records import RELATED
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.teacher_replies import UNSTATED_CONFIDENCE, TripleItem, TriplesReply
 
 TEXTS = (
     "The Moon pulls the sea, and so it causes the tides.",

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.ask.fuse import Way
-from drag_graph.ask.retrieve import (
+from drag_graph.ask.line_weights import Way
+from drag_graph.ask.retrieval import (
     MOST_KEYS,
     NAMED,
     NEIGHBOURS,
@@ -18,9 +18,10 @@ from drag_graph.ask.retrieve import (
     seeds_of,
     weighed_lines,
 )
+from drag_graph.graph.expansion import Step, Walk, assemble_expansion
 from drag_graph.graph.names import concept_key
 from drag_graph.model import Aggregation
-from drag_graph.ports.search import Candidates, Hit, Seed, Step, Walk, assemble_expansion
+from drag_graph.ports.graph_search import Candidates, Hit, Seed
 from drag_graph.testing.builders import expected, make_subgraph
 
 

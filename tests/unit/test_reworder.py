@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from drag_graph.bootstrap import open_session
-from drag_graph.embedders import LexicalEmbedder
+from drag_graph.compose.model_factories import make_reworder
+from drag_graph.compose.session import open_session
 from drag_graph.errors import ConfigurationError, ModelUnavailable
-from drag_graph.factories import make_reworder
 from drag_graph.inputs import make_query
-from drag_graph.ports.privacy import Finding, Kept, Rewritten
-from drag_graph.privacy import opening
-from drag_graph.privacy.gate import PrivacyGate
-from drag_graph.privacy.guarded import GuardedRewriter
-from drag_graph.privacy.reworder import Reworder
+from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.ports.private_details import Finding, Kept, Rewritten
+from drag_graph.privacy import gate_opening as opening
+from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
+from drag_graph.privacy.model_rewriter import Reworder
+from drag_graph.privacy.privacy_gate import PrivacyGate
 from drag_graph.privacy.vault import Vault
 from drag_graph.settings import Settings
 from drag_graph.testing.rewriting import ToldRewriter

@@ -65,7 +65,7 @@ def test_no_two_classes_share_a_name():
     assert {name for name, number in names.items() if number > 1} == set()
 
 
-PURE = ("graph", "distil", "ask", "link", "communities", "ports", "extractors")
+PURE = ("graph", "distill", "ask", "link", "communities", "ports", "extractors")
 """Packages that leave all I/O to what the composition root gives them."""
 
 

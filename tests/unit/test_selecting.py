@@ -1,9 +1,9 @@
-"""What a selection to erase is read from (`drag_graph.manage.erase`)."""
+"""What a selection to erase is read from (`drag_graph.manage.erasing`)."""
 
 import pytest
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.manage.erase import ErasureFilter, filter_of
+from drag_graph.manage.erasing import ErasureFilter, filter_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.ask.lines import Candidate, adds_words, block, candidate_lines, scored, select_lines
-from drag_graph.graph.arrow import adjacency, arrow, parse_adjacency, parse_arrow, plain_words
+from drag_graph.ask.context_lines import Candidate, adds_words, block, candidate_lines, scored, select_lines
+from drag_graph.graph.edge_text import adjacency, arrow, parse_adjacency, parse_arrow, plain_words
 from drag_graph.model import Aggregation, SimpleEdge
 from drag_graph.testing.builders import expected, make_subgraph
 

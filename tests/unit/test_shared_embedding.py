@@ -13,8 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drag_graph.embedders import LiteLLMEmbedder, LocalEmbedder, encoder, remembering
 from drag_graph.errors import UnknownModel
+from drag_graph.models.embedders import LiteLLMEmbedder, LocalEmbedder
+from drag_graph.models.embedders import embedding_cache as remembering
+from drag_graph.models.embedders import minilm_encoder as encoder
 from drag_graph.testing.server import EMBEDDINGS, Fault, ScriptedServer, embeddings
 
 WORDS = "plants take in carbon dioxide and water to make sugar while light gives energy that green leaves need".split()  # noqa: SIM905

@@ -4,8 +4,8 @@ import igraph  # noqa: F401 - so that no example is timed with the import in it
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.manage.statistics import components, contradictions, names_of, shared, statistics
-from drag_graph.ports.edges import LinkedEdge
+from drag_graph.manage.graph_statistics import components, contradictions, names_of, shared, statistics
+from drag_graph.ports.linked_edges import LinkedEdge
 
 EDGES = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh"), st.floats(0.1, 1.0)), max_size=15)
 

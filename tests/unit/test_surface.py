@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.graph.surface import clean, entity_key
+from drag_graph.graph.name_forms import clean, entity_key
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 KSHA = "\u0915\u094d\u200d\u0937"

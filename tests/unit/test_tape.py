@@ -16,10 +16,10 @@ from drag_graph.errors import InputError, MalformedReply, ReplyError, StoreUnfit
 from drag_graph.identity import query_id
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import Attempt, call_id, request_key
-from drag_graph.ledger.transfer import TapeTeacher
+from drag_graph.ledger.tape_files import TapeTeacher
 from drag_graph.model import Query
-from drag_graph.ports.models import TeacherRequest
-from drag_graph.ports.replies import EvidenceReply, ScoresReply
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply
 
 MODEL = "gpt-4o-mini"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from drag_graph.errors import StoreUnfit
-from drag_graph.ports.privacy import Finding, Kept
+from drag_graph.ports.private_details import Finding, Kept
 from drag_graph.privacy.vault import Original, Vault, vault_level
 
 FINDING = Finding("question", 4, 23, "PERSON", "told", "Person A")

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from drag_graph.model import ENTITY_TYPES
-from drag_graph.ports.replies import REPLIES, EvidenceReply, ScoresReply, TriplesReply
+from drag_graph.ports.teacher_replies import REPLIES, EvidenceReply, ScoresReply, TriplesReply
 
 TRIPLE = {"subject": "a", "predicate": "b", "object": "c", "confidence": 0.5, "evidence": [0]}
 EXAMPLES = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.manage.verify import problems
+from drag_graph.manage.verification import problems
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import as_distilled, make_subgraph
 from drag_graph.testing.dict_store import DictStore

@@ -1,4 +1,4 @@
-// what: reads whole subgraphs; the items of the lists are in the order of drag_graph/stores/neo4j/rows.py. What another
+// what: reads whole subgraphs; the items of the lists are in the order of drag_graph/stores/neo4j/neo4j_rows.py. What another
 //     transaction commits shows while this one reads, so the revision is read before the parts and after them: by a
 //     name that the planner does not know, as it would give what it has read before
 // parameters: namespace, source_ids

@@ -4,7 +4,7 @@
 //     Claims below the threshold are pruned. strategy `predicate` makes each claim an edge; `pair` makes one edge of those claims
 //     of a pair that contradict no other, and an edge of each of the rest. The best top_k stay (of a document, document_top_k),
 //     and the source is marked with what its graph is made of and how. revision and sizes tell a reader whether what it read is of
-//     one state (drag_graph/stores/neo4j/rows.py). merge is max, mean or noisy-or; statements holds, by edge id, sentences to use
+//     one state (drag_graph/stores/neo4j/neo4j_rows.py). merge is max, mean or noisy-or; statements holds, by edge id, sentences to use
 //     instead of the joined ones. What it must make is defined in drag_graph/graph/aggregate.py
 // parameters: namespace, source_ids, strategy, merge, threshold, top_k, document_top_k, statements
 // returns: nothing

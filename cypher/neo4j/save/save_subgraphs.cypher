@@ -1,7 +1,7 @@
 // what: makes sources with all that hangs on them; where another writer was faster with one, the uniqueness of its id makes
 //     this fail. Each subgraph is a list: the source's properties as a map, its id, calls, evidence, entities, triples, chunks, its
 //     label (null: it is there, and bare; its answers stay linked to it), and which evidence is of which call, and of which chunk.
-//     Items are lists in the order of drag_graph/stores/neo4j/rows.py; what is of what is said by positions, so that no relationship
+//     Items are lists in the order of drag_graph/stores/neo4j/neo4j_rows.py; what is of what is said by positions, so that no relationship
 //     needs a look-up: a triple ends with those of its subject and object
 // parameters: namespace, subgraphs
 // returns: nothing

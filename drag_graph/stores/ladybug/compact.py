@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from drag_graph.stores.shared import migrate
-from drag_graph.stores.shared.statements import load
+from drag_graph.stores.shared import migrations as migrate
+from drag_graph.stores.shared.cypher_files import load
 
 Execute = Callable[[str], list[dict[str, Any]]]
 """Executes a text and returns its rows."""

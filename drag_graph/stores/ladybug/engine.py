@@ -23,10 +23,11 @@ from typing import Any
 
 from drag_graph.errors import StoreError, StoreLocked, StoreUnavailable, StoreUnfit
 from drag_graph.stores.ladybug import compact as compacting
-from drag_graph.stores.ladybug import files, snapshot
-from drag_graph.stores.ladybug.errors import COMMITTED, WRITE_FAILURE, translate
-from drag_graph.stores.ladybug.transaction import LadybugTransaction, Plans, rows_of
-from drag_graph.stores.shared.statements import load
+from drag_graph.stores.ladybug import snapshot
+from drag_graph.stores.ladybug import store_files as files
+from drag_graph.stores.ladybug.ladybug_errors import COMMITTED, WRITE_FAILURE, translate
+from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction, Plans, rows_of
+from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.transaction import Row
 
 COMPACTING_ROOM = 2

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.log import event, slow
-from drag_graph.stores.neo4j.errors import CREDENTIALS, TIMED_OUT, explain, is_passing, may_have_come_through
-from drag_graph.stores.shared.statements import load
+from drag_graph.stores.neo4j.neo4j_errors import CREDENTIALS, TIMED_OUT, explain, is_passing, may_have_come_through
+from drag_graph.stores.shared.cypher_files import load
 
 if TYPE_CHECKING:
     import neo4j

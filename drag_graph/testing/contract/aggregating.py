@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from drag_graph.graph.aggregate import aggregate
 from drag_graph.model import Aggregation, Merge, Strategy, Subgraph
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.testing.builders import Spec, expected, make_subgraph
 from drag_graph.testing.contract.base import Contract, assert_same
 from drag_graph.testing.contract.strategies import aggregations, subgraphs

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from drag_graph.manage.export import canonical_lines
+from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Value
-from drag_graph.ports.store import GraphStore
-from drag_graph.report.auditing import Rest, stands_on
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.report.audit_document import Rest, stands_on
 from drag_graph.testing.finding import read_answer
 
 OpenStore = Callable[[str], GraphStore]

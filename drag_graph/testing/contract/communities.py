@@ -4,10 +4,10 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from drag_graph.communities.partition import WholeGraph, partition
+from drag_graph.communities.leiden import WholeGraph, partition
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports.communities import Community, CommunityChanges
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.community_store import Community, CommunityChanges
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.testing.builders import make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, assert_same, records_of
 from drag_graph.testing.dict_store import DictStore

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from drag_graph.ask.audit import snapshot
+from drag_graph.ask.audit_snapshot import snapshot
 from drag_graph.errors import SubgraphRefused
-from drag_graph.link.run import Linker
-from drag_graph.manage.export import canonical_lines
+from drag_graph.graph.paging import settings_hashes
+from drag_graph.jobs.link_job import Linker
+from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
-from drag_graph.ports.store import GraphStore, settings_hashes
-from drag_graph.report.auditing import audit_document, subgraph_text
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.report.audit_document import audit_document, subgraph_text
 from drag_graph.testing.builders import as_distilled, expected, make_answer, make_document_subgraph, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.contract.exchanging import in_memory, lines, load

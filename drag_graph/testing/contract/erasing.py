@@ -6,10 +6,10 @@ from itertools import product
 
 import pytest
 
-from drag_graph.ask.audit import snapshot
+from drag_graph.ask.audit_snapshot import snapshot
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import content_id
-from drag_graph.manage.erase import (
+from drag_graph.manage.erasing import (
     ErasureFilter,
     Scope,
     erase,
@@ -22,9 +22,9 @@ from drag_graph.manage.erase import (
     total,
     without,
 )
-from drag_graph.manage.transfer import with_statements
+from drag_graph.manage.subgraph_files import with_statements
 from drag_graph.model import Aggregation, Answer, LineKind, Stage, Subgraph, TeacherCall
-from drag_graph.ports.store import Erased, GraphStore
+from drag_graph.ports.graph_store import Erased, GraphStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.finding import read_answer

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from drag_graph.errors import StoreError, StoreUnfit
-from drag_graph.manage.verify import problems
+from drag_graph.graph.paging import settings_hashes
+from drag_graph.manage.verification import problems
 from drag_graph.model import Aggregation, LineKind
-from drag_graph.ports.store import GraphStore, SourceFilter, settings_hashes
+from drag_graph.ports.graph_store import GraphStore, SourceFilter
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import FLAWS, HISTORY_FLAWS, Contract, OpenStore, Tamper, assert_same, records_of
 from drag_graph.testing.contract.schema import EDGES, LABELS, LINKS, NODES

@@ -9,11 +9,11 @@ import pytest
 
 from drag_graph.errors import StoreError
 from drag_graph.graph.names import concept_id
-from drag_graph.link import run as linking
-from drag_graph.link.run import Linker, LinkReport
+from drag_graph.jobs import link_job as linking
+from drag_graph.jobs.link_job import Linker, LinkReport
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports.concepts import Changes, Concept, SameAs, Waiting, Written
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.concept_store import Changes, Concept, SameAs, Waiting, Written
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.vectors import Vectors
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, records_of

@@ -9,11 +9,11 @@ import pytest
 from drag_graph.errors import StoreLocked
 from drag_graph.graph.names import concept_id
 from drag_graph.identity import content_id
-from drag_graph.link import run as linking
-from drag_graph.manage.erase import Scope, erase
+from drag_graph.jobs import link_job as linking
+from drag_graph.manage.erasing import Scope, erase
 from drag_graph.model import Subgraph
-from drag_graph.ports.concepts import Changes, Concept, Written
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.concept_store import Changes, Concept, Written
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.contract.base import Contract, records_of
 from drag_graph.testing.contract.linking import (

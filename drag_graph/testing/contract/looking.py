@@ -1,10 +1,10 @@
-"""The part of the suite about looking at a whole graph (`drag_graph.manage.statistics`)."""
+"""The part of the suite about looking at a whole graph (`drag_graph.manage.graph_statistics`)."""
 
 from dataclasses import asdict
 
-from drag_graph.manage.statistics import components, links, names_of, shared, statistics
+from drag_graph.manage.graph_statistics import components, links, names_of, shared, statistics
 from drag_graph.model import Aggregation
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.graph_store import GraphStore
 from drag_graph.testing.builders import make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, assert_same
 from drag_graph.testing.dict_store import DictStore

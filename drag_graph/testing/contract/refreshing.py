@@ -9,7 +9,7 @@ import pytest
 
 from drag_graph.errors import StoreError
 from drag_graph.model import Aggregation, Answer, LineKind, Subgraph
-from drag_graph.ports.store import GraphStore, SourceFilter, StoredSource
+from drag_graph.ports.graph_store import GraphStore, SourceFilter, StoredSource
 from drag_graph.testing.builders import Spec, expected, make_answer, make_subgraph
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of, walk
 from drag_graph.testing.finding import read_answer

@@ -1,4 +1,4 @@
-"""The edges of a cloud and their summaries: `drag_graph.ports.registry.EdgeRegistry`."""
+"""The edges of a cloud and their summaries: `drag_graph.ports.site_registry.EdgeRegistry`."""
 
 import math
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ import pytest
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.identity import sha256_of
-from drag_graph.ports.registry import RegisteredEdge, SharedSummary, edge_id
-from drag_graph.ports.store import GraphStore
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.site_registry import RegisteredEdge, SharedSummary, edge_id
 from drag_graph.testing.contract.base import Contract, OpenStore
 
 MANY = 35

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from drag_graph.errors import StoreError
-from drag_graph.manage.listing import newest_sources
+from drag_graph.graph.paging import settings_hashes
+from drag_graph.manage.source_listing import newest_sources
 from drag_graph.model import Aggregation, Subgraph
-from drag_graph.ports.store import GraphStore, SaveOutcome, SourceFilter, settings_hashes
+from drag_graph.ports.graph_store import GraphStore, SaveOutcome, SourceFilter
 from drag_graph.testing.builders import HOSTILE_NAMES, Spec, expected, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.contract.schema import LABELS, TYPES

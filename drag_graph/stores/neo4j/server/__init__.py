@@ -1,8 +1,7 @@
 """A real Neo4j without Docker: `drag-graph db up|down|status`, and the server that the tests use."""
 
 from drag_graph.stores.neo4j.server.configuration import Memory
-from drag_graph.stores.neo4j.server.releases import DEFAULT_VERSION, RELEASES
-from drag_graph.stores.neo4j.server.server import (
+from drag_graph.stores.neo4j.server.local_server import (
     RunningServer,
     ServerStatus,
     running_server,
@@ -10,6 +9,7 @@ from drag_graph.stores.neo4j.server.server import (
     start_server,
     stop_server,
 )
+from drag_graph.stores.neo4j.server.releases import DEFAULT_VERSION, RELEASES
 
 __all__ = [
     "DEFAULT_VERSION",

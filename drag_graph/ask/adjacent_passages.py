@@ -1,0 +1,31 @@
+"""Passages that are adjacent, in their document, to the closest ones that were found (docs/adr/0045).
+
+A passage often does not say what it is about, or asks what the next one answers. Pure.
+"""
+
+from collections.abc import Collection, Sequence
+
+from drag_graph.ask.context_lines import evidence_candidate
+from drag_graph.ask.line_weights import Way, Weighed
+from drag_graph.graph.expansion import adjacent_passages
+from drag_graph.model import Subgraph
+
+PASSAGES = 3
+"""How many of the closest passages bring the adjacent ones."""
+
+
+def adjacent_lines(lines: Sequence[Weighed], subgraphs: Sequence[Subgraph], without: Collection[str]) -> list[Weighed]:
+    """Return the passages adjacent to the closest ones among `lines`, but for those whose refs are in `without`.
+
+    Those of the closest passage come first, and of one passage in the order of the document. They weigh less than what was
+    found. The `subgraphs` are those of an expansion, which has what is adjacent to its seeds.
+    """
+    seeds = {line.candidate.ref: way.rank for line in lines for way in line.ways if way.list == "evidence" and way.hop == 0}
+    adjacent = {id_: passages for graph in subgraphs for id_, passages in adjacent_passages(graph, seeds).items()}
+    found: dict[str, Weighed] = {}
+    for rank, id_ in enumerate(sorted(adjacent, key=lambda id_: (seeds[id_], id_))[:PASSAGES], start=1):
+        for passage in adjacent[id_]:
+            if passage.id not in without:
+                line = Weighed(evidence_candidate(passage, len(found)), (Way("adjacent", rank, hop=1),))
+                found.setdefault(passage.id, line)
+    return list(found.values())

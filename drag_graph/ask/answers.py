@@ -1,0 +1,106 @@
+"""From a student's reply to an answer: its id, and whether it is right."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from drag_graph.identity import canonical_text, content_id, sha256_of
+from drag_graph.model import LABELS, Answer, Line, Mode, Query, Subgraph
+from drag_graph.ports.model_roles import Prompt, StudentReply
+
+NOTHING_RELEVANT = "Nothing relevant is stored."
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+
+
+def gold_text(query: Query) -> str | None:
+    """Return the right answer as an answer's `gold` records it: the letter of an option, or the first right text."""
+    if query.gold is None:
+        return None
+    if isinstance(query.gold, int):
+        return LABELS[query.gold]
+    return query.gold if isinstance(query.gold, str) else next(iter(query.gold), None)
+
+
+def is_correct(query: Query, text: str, label: str | None) -> bool | None:
+    """Return whether an answer is right: the same letter, or for open questions one of the right texts.
+
+    Texts are compared by their plain words. None where the right answer is not known.
+    """
+    if query.gold is None:
+        return None
+    if isinstance(query.gold, int):
+        return label == LABELS[query.gold]
+    golds = (query.gold,) if isinstance(query.gold, str) else query.gold
+    return plain_answer(text) in {plain_answer(gold) for gold in golds}
+
+
+def make_answer(
+    query: Query,
+    reply: StudentReply,
+    prompt: Prompt,
+    *,
+    student: str,
+    mode: Mode,
+    latency_ms: int,
+    created_at: str,
+    snapshot: dict[str, Any],
+    subgraphs: Sequence[Subgraph],
+) -> Answer:
+    """Return the answer to a question from these subgraphs.
+
+    Its id is a hash of the question, the right answer, the student, the mode, the prompt, the lines, the reply, and the
+    settings that the subgraphs were distilled under. So asking again with the same outcome from the same knowledge gives the
+    same answer. It rests on the queries that gave a line, or on the first one where no line was shown.
+    """
+    stored = [subgraph.source_id for subgraph in subgraphs]
+    source_ids = tuple(dict.fromkeys(line.source_id for line in prompt.lines)) or tuple(stored[:1])
+    provenance = [f"{subgraph.source_id}:{subgraph.settings_hash}" for subgraph in subgraphs]
+    return Answer(
+        id=_answer_id(query, student, mode, sha256_of([prompt.text]), reply.text, *provenance, lines=prompt.lines),
+        namespace=query.namespace,
+        question=query.text,
+        options=query.options,
+        source_ids=source_ids,
+        text=reply.text,
+        label=reply.label,
+        gold=gold_text(query),
+        correct=is_correct(query, reply.text, reply.label),
+        confidence=reply.confidence,
+        mode=mode,
+        student=student,
+        lines=prompt.lines,
+        prompt_tokens=prompt.tokens,
+        latency_ms=latency_ms,
+        created_at=created_at,
+        snapshot=snapshot,
+    )
+
+
+def no_answer(query: Query, *, student: str, created_at: str) -> Answer:
+    """Return the answer to a question for which nothing relevant is stored: no lines, no label, confidence 0."""
+    return Answer(
+        id=_answer_id(query, student, "none", NOTHING_RELEVANT),
+        namespace=query.namespace,
+        question=query.text,
+        options=query.options,
+        text=NOTHING_RELEVANT,
+        gold=gold_text(query),
+        mode="none",
+        student=student,
+        created_at=created_at,
+    )
+
+
+def _answer_id(query: Query, *facts: str, lines: Sequence[Line] = ()) -> str:
+    shown = (f"{line.kind}:{line.ref}:{line.text}" for line in lines)
+    return content_id(query.namespace, "answer", query.id, gold_text(query) or "", *facts, *shown)
+
+
+def plain_answer(text: str) -> str:
+    """Return the words of an answer without case, punctuation and articles, as SQuAD's evaluation compares them.
+
+    A text of nothing else is its own plain form.
+    """
+    words = canonical_text(text)
+    return " ".join(_ARTICLE.sub(" ", _PUNCTUATION.sub("", words)).split()) or words

@@ -1,0 +1,351 @@
+"""Asking: find the subgraphs, choose the lines, let the student answer, keep the answer with its audit.
+
+The order of the steps, without I/O of its own: stores and models come in by their ports.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from drag_graph import log
+from drag_graph.ask.adjacent_passages import adjacent_lines
+from drag_graph.ask.answers import is_correct, make_answer, no_answer
+from drag_graph.ask.ask_result import AnswersReport, Asked
+from drag_graph.ask.audit_snapshot import NO_FILTER, snapshot
+from drag_graph.ask.context_lines import Candidate, block, fits_alone, select_lines, selections
+from drag_graph.ask.find_lines import Finder, Found
+from drag_graph.ask.student_prompt import assemble
+from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
+from drag_graph.graph.paging import pages
+from drag_graph.identity import sha256_of
+from drag_graph.inputs import InputLine, make_query
+from drag_graph.manage.short_ids import stored_subgraph
+from drag_graph.model import LABELS, Document, Line, Query, Subgraph
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.model_roles import Embedder, Prompt, Student, StudentReply
+from drag_graph.ports.question_gate import WITHHELD, Disguise, Gate
+from drag_graph.settings import Settings
+
+GONE = "something that it rests on was erased or replaced while it was given"
+UNKEPT = "it was not to be kept"
+SEARCHED = ("search", "nearest")
+"""How lines were found that are the best of all subgraphs together."""
+BATCH = 64
+"""Questions of a file that are looked up, and answers that are written, in one round trip."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question as it is asked and stored, and as it was given where the privacy gate stands."""
+
+    asked: Query
+    given: Query | None = None
+    withheld: str = ""
+
+
+class Asker:
+    """Answers questions from one store with one student; with `keep` false it writes nothing. Not thread-safe.
+
+    Questions pass the `gate`, if there is one. A student `on_this_machine` is then asked the original.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: GraphStore,
+        embedder: Embedder,
+        student: Student,
+        *,
+        keep: bool = True,
+        gate: Gate | None = None,
+        on_this_machine: bool = True,
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._keeps = keep
+        self._student = student
+        self._finder = Finder(settings, store, embedder)
+        self._gate = gate
+        self._on_this_machine = on_this_machine
+
+    def ask_stored(self, prefix: str, asked_as: Collection[str] = ()) -> Asked:
+        """Ask the stored query that is meant. Takes and raises what `full_id` does."""
+        subgraph = stored_subgraph(self._store, prefix, asked_as)
+        question = self._entered(subgraph.query)
+        if question.withheld:
+            raise Withheld(question.withheld)
+        if question.asked.id == subgraph.source_id:  # it came through the gate when it was distilled
+            question = _Question(question.asked)
+        return self._keep([self._answer(question, self._finder.of_own(question.asked, [subgraph], "by id"))])[0]
+
+    def ask(self, query: Query) -> Asked:
+        """Ask a question. Raises ReplyError when the student fails on it, and Withheld."""
+        question = self._entered(query)
+        if question.withheld:
+            raise Withheld(question.withheld)
+        return self._keep([self._answer(question, self._finder.find(question.asked))])[0]
+
+    def several(self, query: Query, number: int) -> list[Asked]:
+        """Answer a question `number` times: with all its lines, then each time without other ones of them.
+
+        None is kept: choose one, and `keep` it. Where nothing relevant is stored there is one answer. Raises as `ask` does.
+        """
+        question = self._entered(query)
+        if question.withheld:
+            raise Withheld(question.withheld)
+        found = self._finder.find(question.asked)
+        return [self._answer(question, replace(found, candidates=lines)) for lines in selections(found.candidates, number)]
+
+    def keep(self, asked: Asked) -> Asked:
+        """Store an answer of `several`; return it with what became of it."""
+        return self._keep([asked])[0]
+
+    def failed(self, query: Query, problem: str) -> Asked:
+        """Return the answer of a question on which the student, or the privacy gate, has failed."""
+        return self._failed(self._entered(query), problem)
+
+    def ask_text(self, text: str, options: Sequence[str] = ()) -> Asked:
+        """Ask a question as `ask`. Raises QueryInvalid, too, when it is none."""
+        return self.ask(
+            make_query(text, list(options) or None, namespace=self._settings.namespace, domain=self._settings.domain)
+        )
+
+    def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
+        """Ask every line; a bad one, or one that the student fails on, is reported and the others go on.
+
+        A store or a student that cannot be used at all, or Ctrl-C, ends it: what was answered is reported, and
+        `AnswersReport.stopped` says why. After a store or student has failed, the questions that are left say so, too.
+        `on_answer` is called after each answer with the cost so far in US dollars (0: a student's cost is not counted).
+        """
+        report = AnswersReport()
+        try:
+            for batch in pages(lines, BATCH):
+                report.rejected += [(line.number, line.problem) for line in batch if line.query is None]
+                self._ask_batch([self._entered(line.query) for line in batch if line.query is not None], report, on_answer)
+        except KeyboardInterrupt:
+            report.stopped = interrupted()
+        return report
+
+    def missing(self, lines: Iterable[InputLine]) -> list[InputLine]:
+        """Return the questions for which nothing relevant is stored; not those that may not be asked."""
+        entered = [(line, self._entered(line.query)) for line in lines if line.query is not None]
+        return [line for line, one in entered if not one.withheld and self._finder.find(one.asked).how == "nothing"]
+
+    def _entered(self, query: Query) -> _Question:
+        """Let a question through the gate."""
+        if self._gate is None:
+            return _Question(query)
+        try:
+            return _Question(self._gate.asked(query), query)
+        except Withheld as error:
+            return _Question(query.model_copy(update={"text": WITHHELD, "options": (), "gold": None}), query, str(error))
+
+    def ask_with(
+        self,
+        questions: Sequence[tuple[Query, Sequence[Subgraph]]],
+        on_answer: Callable[[float], None] = lambda _cost: None,
+        *,
+        own: bool,
+    ) -> AnswersReport:
+        """Ask each question with the lines of the subgraphs beside it, or without lines where there is none.
+
+        Where these are the questions' `own`, the answers are kept, and lines that others brought may stand beside them.
+        What ends the asking is in `stopped`; the answers are then those given until then, in order.
+        """
+        report = AnswersReport()
+        asked: list[Asked] = []
+        try:
+            for query, subgraphs in questions:
+                asked.append(self._try(_Question(query), subgraphs, own=own))
+                on_answer(0.0)
+        except (ModelError, StoreError) as error:
+            report.stopped = error
+        except KeyboardInterrupt:
+            report.stopped = interrupted()
+        report.answers = self._kept(asked, report) if own else [replace(one, not_kept=UNKEPT) for one in asked]
+        return report
+
+    def _ask_batch(self, questions: list[_Question], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
+        asked: list[Asked] = []
+        try:
+            ids = [] if report.stopped else [one.asked.id for one in questions if not one.withheld]
+            stored = {item.source_id: item for item in self._store.read(ids)} if ids else {}
+            for one in () if report.stopped else questions:
+                asked.append(self._try(one, [stored[one.asked.id]] if one.asked.id in stored else None))
+                on_answer(0.0)
+        except (ModelError, StoreError) as error:
+            report.stopped = error
+        finally:
+            report.answers += self._kept(asked, report)
+        report.answers += [self._failed(one, f"not asked: {report.stopped}") for one in questions[len(asked) :]]
+
+    def _kept(self, asked: list[Asked], report: AnswersReport) -> list[Asked]:
+        """Store the answers, or say of each why it cannot be stored."""
+        try:
+            return self._keep(asked)
+        except StoreError as error:
+            report.stopped = error
+            return [replace(one, not_kept=str(error)) for one in asked]
+
+    def _try(self, question: _Question, subgraphs: Sequence[Subgraph] | None, *, own: bool = True) -> Asked:
+        """Ask with the lines of these subgraphs, the question's `own` or not; with those of a search where they are None."""
+        if question.withheld:
+            return self._failed(question, question.withheld)
+        query = question.asked
+        try:
+            if subgraphs is None:
+                found = self._finder.search(query)
+            elif own:
+                found = self._finder.of_own(query, subgraphs, "same question")
+            else:
+                found = self._finder.of_subgraphs(subgraphs, "same question")
+            return self._answer(question, found)
+        except (ReplyError, Withheld) as error:
+            log.event("answer", query=query.id, status="failed", reason=type(error).__name__)
+            return self._failed(question, str(error))
+
+    def _failed(self, question: _Question, problem: str) -> Asked:
+        empty = no_answer(question.asked, student=self._student.name, created_at=_now()).model_copy(update={"text": ""})
+        return Asked(empty, input_id=_own_id(question), problem=problem)
+
+    def _answer(self, question: _Question, found: Found) -> Asked:
+        began = time.monotonic()
+        query = question.asked
+        disguise = self._gate.disguise(query, question.given) if self._gate is not None else None
+        known = disguise if self._on_this_machine else None
+        mode = self._settings.mode if found.how != "nothing" else "none"
+        found, private = self._let_out(query, found)
+        chosen = select_lines(
+            found.candidates,
+            count_tokens=self._student.count_tokens,
+            token_budget=self._settings.token_budget,
+            max_lines=self._settings.max_lines,
+        )
+        documents = {graph.source_id for graph in found.subgraphs if graph.document}
+        assembly = assemble(
+            known.question if known else query.text,
+            known.options if known else query.options,
+            known.restored_lines(chosen.lines) if known else chosen.lines,
+            count_tokens=self._student.count_tokens,
+            context_window=self._student.context_window,
+            layout=replace(
+                self._student.layout,
+                best_last=self._settings.line_order == "best-last",
+                brief=self._settings.brief,
+                quoted=any(line.source_id in documents for line in chosen.lines),
+            ),
+        )
+        said = self._student.answer(assembly.prompt)
+        privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
+        if found.how == "nothing" and not said.text:
+            empty = no_answer(query, student=self._student.name, created_at=_now())
+            empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
+            return Asked(empty, input_id=_own_id(question), how=found.how)
+        prompt, reply = _disguised(known, query, chosen.lines, assembly.prompt, said)
+        shown = _shown_of(found, prompt.lines)
+        answer = make_answer(
+            query,
+            reply,
+            prompt,
+            student=self._student.name,
+            mode=mode,
+            latency_ms=round((time.monotonic() - began) * 1000),
+            created_at=_now(),
+            snapshot=snapshot(query.text, prompt.lines, shown, line_order=self._settings.line_order, privacy=privacy),
+            subgraphs=shown,
+        )
+        if self._gate is not None:  # right answers in words are compared with what was said, and stored nowhere
+            correct = is_correct(question.given or query, said.text, said.label)
+            answer = answer.model_copy(update={"correct": correct, "gold": answer.gold if query.options else None})
+        dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *private, *found.dropped)
+        # Only lines that the context window had no room for change what the selection has counted.
+        context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
+        asked = Asked(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
+        # A hash of the original, all of which but a name is known, would give the name away.
+        prompt_hash = "" if known else sha256_of([assembly.prompt.text])
+        return replace(asked, prompt_hash=prompt_hash, disguise=disguise)
+
+    def _let_out(self, query: Query, found: Found) -> tuple[Found, list[tuple[str, str]]]:
+        """Return what the student may see of what was found, and (text, reason) of the lines that it may not.
+
+        To an open question that was searched for come the passages adjacent to those that it may see and that are not too long.
+        A line for a question with options has to bear on one of them, which what is adjacent need not.
+        """
+        candidates, private = self._public(found.candidates, found.subgraphs)
+        if query.options or found.how not in SEARCHED:
+            return replace(found, candidates=candidates), private
+        budget, there = self._settings.token_budget, {item.ref for item in candidates}
+        fitting = [item for item in candidates if fits_alone(item, self._student.count_tokens, budget)]
+        lines = adjacent_lines([found.weighed[item.ref] for item in fitting], found.subgraphs, there)
+        adjacent = Found.of_weighed(found.how, found.subgraphs, lines, ())
+        others, more = self._public(adjacent.candidates, found.subgraphs)
+        shown = {item.text for item in others}
+        return replace(
+            found,
+            candidates=(*candidates, *others),
+            weighed={**found.weighed, **adjacent.weighed},
+            dropped=tuple(item for item in found.dropped if item[0] not in shown),
+        ), [*private, *more]
+
+    def _public(
+        self, candidates: Sequence[Candidate], subgraphs: Sequence[Subgraph]
+    ) -> tuple[tuple[Candidate, ...], list[tuple[str, str]]]:
+        """Return the lines that the student may see, and (text, reason) of the others.
+
+        One that is not on this machine sees no line of a document in which the gate finds something private, and none of a
+        question that is stored as it was given and would be generalised now.
+        """
+        if self._gate is None or self._on_this_machine:
+            return tuple(candidates), []
+        shown = {item.source_id for item in candidates}
+        sources = [graph.source for graph in subgraphs if graph.source_id in shown]
+        documents = {source.id for source in sources if isinstance(source, Document)}
+        unfiltered = {source.id for source in sources if isinstance(source, Query) and self._gate.is_unfiltered(source)}
+        own = [item for item in candidates if item.source_id in documents]
+        findings = self._gate.found_in([item.text for item in own], from_user=True)
+        private = {item.ref for item, seen in zip(own, findings, strict=True) if seen}
+        private |= {item.ref for item in candidates if item.source_id in unfiltered}
+        left = tuple(item for item in candidates if item.ref not in private)
+        return left, [(item.text, "private") for item in candidates if item.ref in private]
+
+    def _keep(self, asked: list[Asked]) -> list[Asked]:
+        """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""
+        kept = [one.answer for one in asked if one.rests_on_something and not one.problem]
+        ids = {answer.id for answer in kept}
+        gone = (self._store.save_answers(kept) if kept else frozenset()) if self._keeps else ids
+        why = GONE if self._keeps else UNKEPT
+        return [replace(one, not_kept=why) if one.answer.id in gone else one for one in asked]
+
+
+def _own_id(question: _Question) -> str:
+    return (question.given or question.asked).input_id
+
+
+def _disguised(
+    known: Disguise | None, query: Query, lines: Sequence[Line], prompt: Prompt, reply: StudentReply
+) -> tuple[Prompt, StudentReply]:
+    """Return prompt and reply as they may be stored, of a student that was asked the original."""
+    if known is None:
+        return prompt, reply
+    plain = {(line.kind, line.ref): line.text for line in lines}
+    shown = tuple(line.model_copy(update={"text": plain[line.kind, line.ref]}) for line in prompt.lines)
+    text = query.options[LABELS.index(reply.label)] if reply.label else known.hidden(reply.text)
+    return replace(prompt, question=query.text, options=query.options, lines=shown), replace(reply, text=text)
+
+
+def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
+    """Return what an answer rests on: of searched subgraphs those that gave a line, or the first where none did."""
+    if not found.weighed:
+        return found.subgraphs
+    shown = {line.source_id for line in lines}
+    return [graph for graph in found.subgraphs if graph.source_id in shown] or found.subgraphs[:1]
+
+
+def interrupted() -> Interrupted:
+    """Return what ends the asking of a file at Ctrl-C."""
+    return Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,48 @@
+"""Lines for a broad question: what the communities say whose summaries are near it (DGRAG, section 3.3; docs/adr/0043).
+
+A question about what many things have in common is near to no single passage. No I/O of its own: the store comes by its port.
+"""
+
+from collections.abc import Sequence
+
+from drag_graph.ask.context_lines import LineFormat, candidate_lines
+from drag_graph.ask.line_weights import Way, Weighed
+from drag_graph.model import Mode, Subgraph
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.linked_edges import strongest
+
+ENOUGH = 4
+"""Lines; where at least so many are found for the question itself, these are enough."""
+NEAREST_COMMUNITIES = 2
+EDGES_PER_COMMUNITY = 8
+"""The strongest."""
+
+
+def broad_lines(
+    store: GraphStore, vector: Sequence[float], threshold: float, mode: Mode, line_format: LineFormat
+) -> tuple[list[Weighed], list[Subgraph]]:
+    """Return the strongest edges of the communities whose summaries are near to `vector`, with the evidence behind them.
+
+    A summary is near from a cosine of `threshold` on. The whole subgraphs of these edges come along, for the audit.
+    """
+    near = [hit for hit in store.communities.nearest(vector, NEAREST_COMMUNITIES) if hit.score >= threshold]
+    ranks: dict[str, int] = {}
+    sources: set[str] = set()
+    for rank, hit in enumerate(near, start=1):
+        contents = store.communities.contents(hit.id)
+        for edge in strongest(contents[1], EDGES_PER_COMMUNITY) if contents else ():
+            ranks.setdefault(edge.id, rank)
+            sources.add(edge.source_id)
+    graphs = store.read(sorted(sources)) if sources else []
+    confidences = {}
+    for graph in graphs:
+        for simple in graph.usable_edges:
+            if simple.id in ranks:
+                confidences[simple.id] = simple.confidence
+                for evidence in simple.evidence_ids:
+                    ranks.setdefault(evidence, ranks[simple.id])
+    return [
+        Weighed(candidate, (Way("community", ranks[candidate.ref]),), confidences.get(candidate.ref))
+        for candidate in candidate_lines(graphs, mode, line_format)
+        if candidate.ref in ranks
+    ], list(graphs)

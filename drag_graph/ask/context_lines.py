@@ -1,0 +1,207 @@
+"""From subgraphs to the lines that a student is shown (docs/design.md, section 5; paper, section "Simplified graph to text").
+
+Three pure steps: `candidate_lines` takes what the mode allows out of the subgraphs, `scored` gives each candidate its
+relevance, and `select_lines` orders, removes repetitions and cuts to the token budget. Every line keeps the id of
+the evidence or edge behind it (promise 4), every discard has its reason.
+
+A line is one physical line of text: line ends inside an evidence or a name become spaces, so that a text can neither
+begin a section of the prompt nor pass for another line.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from drag_graph.graph.aggregate import joined_statement
+from drag_graph.graph.edge_text import DISPUTED, adjacency, arrow, one_line
+from drag_graph.graph.inflection import noun, verb
+from drag_graph.identity import canonical_text
+from drag_graph.model import Evidence, Line, LineKind, Mode, SimpleEdge, Subgraph
+
+LineFormat = Literal["arrow", "sentence", "json"]
+DropReason = Literal["duplicate", "too long", "line limit", "token budget", "context window"]
+CountTokens = Callable[[str], int]
+
+_WORD = re.compile(r"[^\W_]+")
+_LINKING_WORDS = frozenset(
+    """
+    a an and are as at be been by for from has have in into is it its of on or than that the their this to was were which with
+    """.split()  # noqa: SIM905 - a word list reads better as words
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A line that may be shown. `plain` are its words without decoration; `score` orders it, `rank` breaks ties (0 is best)."""
+
+    kind: LineKind
+    ref: str
+    source_id: str
+    text: str
+    plain: str
+    rank: int
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedLine:
+    """A line that is not shown, and why."""
+
+    kind: LineKind
+    ref: str
+    text: str
+    reason: DropReason
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The lines to show, numbered from 1, evidence before edges; what was left out; the tokens of `block(lines)`."""
+
+    lines: tuple[Line, ...]
+    dropped: tuple[DroppedLine, ...]
+    tokens: int
+
+
+def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: LineFormat = "arrow") -> list[Candidate]:
+    """Return what `mode` allows of `subgraphs`, evidence before edges, each in the order of the stored ranks.
+
+    A subgraph without any triple has only evidence to give, so it gives that in mode `graph` too (the evidence-only
+    fall-back). Of several subgraphs, equal ranks come in the order of the subgraphs.
+    """
+    evidence: list[Candidate] = []
+    edges: list[Candidate] = []
+    for graph in subgraphs:
+        if mode in {"evidence", "combined"} or (mode == "graph" and graph.graph == "evidence_only"):
+            evidence += [evidence_candidate(item, rank) for rank, item in enumerate(graph.kept_evidence)]
+        if mode in {"graph", "combined"}:
+            edges += [_of_edge(edge, rank, line_format) for rank, edge in enumerate(graph.usable_edges)]
+    return sorted(evidence, key=lambda item: item.rank) + sorted(edges, key=lambda item: item.rank)
+
+
+def evidence_candidate(item: Evidence, rank: int) -> Candidate:
+    """Return an evidence as a line without a score."""
+    text = one_line(item.text)
+    return Candidate("evidence", item.id, item.source_id, text, text, rank)
+
+
+def scored(candidates: Iterable[Candidate], scores: Mapping[str, float]) -> list[Candidate]:
+    """Return the candidates with the scores that are given by `ref` (a cosine to the question, say); others keep theirs."""
+    return [replace(item, score=scores.get(item.ref, item.score)) for item in candidates]
+
+
+def fits_alone(candidate: Candidate, count_tokens: CountTokens, token_budget: int) -> bool:
+    """Return whether a line, were it the only one, is within the budget."""
+    return count_tokens(f"1. {candidate.text}") <= token_budget
+
+
+def select_lines(
+    candidates: Sequence[Candidate],
+    *,
+    count_tokens: CountTokens,
+    token_budget: int,
+    max_lines: int | None = None,
+) -> Selection:
+    """Choose, order and number the lines that fit into `token_budget` tokens of `block(lines)`.
+
+    Within each section the highest score comes first, then the lowest rank; candidates without a score come last. Of each
+    section the first `max_lines` stay.
+    Over budget, the lowest evidence goes first, and only when all evidence is gone the lowest edges. A line that is alone
+    longer than the budget is never shown, not even as the only one: the budget holds always. Of lines with the same
+    words, the better one stays.
+    """
+    dropped: list[DroppedLine] = []
+    chosen = _without_duplicates(sorted(candidates, key=_order), dropped)
+    evidence = _short_enough([item for item in chosen if item.kind == "evidence"], count_tokens, token_budget, dropped)
+    edges = _short_enough([item for item in chosen if item.kind == "edge"], count_tokens, token_budget, dropped)
+    for kind in (evidence, edges):
+        dropped += [DroppedLine(item.kind, item.ref, item.text, "line limit") for item in kind[max_lines:] if max_lines]
+    lines = numbered([*evidence[:max_lines], *edges[:max_lines]])
+    while (tokens := count_tokens(block(lines)) if lines else 0) > token_budget:
+        victim = lowest(lines)
+        dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, "token budget"))
+        lines = renumbered(line for line in lines if line is not victim)
+    return Selection(lines, tuple(dropped), tokens)
+
+
+def selections(candidates: Sequence[Candidate], number: int) -> list[tuple[Candidate, ...]]:
+    """Return all candidates and, `number - 1` times, all but some: each time others. Without candidates, once none."""
+    parts = number - 1 if candidates else 0
+    rest = (tuple(one for place, one in enumerate(candidates) if place % parts != part) for part in range(parts))
+    return [tuple(candidates), *rest]
+
+
+def numbered(candidates: Iterable[Candidate]) -> tuple[Line, ...]:
+    """Return candidates as lines 1 to n; one without a score gets 0."""
+    return tuple(
+        Line(n=n, kind=item.kind, text=item.text, ref=item.ref, source_id=item.source_id, score=item.score or 0.0)
+        for n, item in enumerate(candidates, start=1)
+    )
+
+
+def renumbered(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Return the lines with the numbers 1 to n in their order."""
+    return tuple(line if line.n == n else line.model_copy(update={"n": n}) for n, line in enumerate(lines, start=1))
+
+
+def lowest(lines: Sequence[Line]) -> Line:
+    """Return the line that goes first when there is no room: the last evidence, or the last edge if no evidence is left."""
+    evidence = [line for line in lines if line.kind == "evidence"]
+    return (evidence or list(lines))[-1]
+
+
+def block(lines: Iterable[Line]) -> str:
+    """Return lines as a section of the prompt shows them: one a row, each with its number."""
+    return "\n".join(f"{line.n}. {line.text}" for line in lines)
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Return the words of a text that mean something, without endings; linking words (of, the, is ...) are left out."""
+    return frozenset(verb(noun(word)) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)
+
+
+def adds_words(text: str, *others: str) -> bool:
+    """Return whether `text` has a word that `others` lack; endings and linking words (of, the, is ...) do not count."""
+    return bool(content_words(text).difference(*(content_words(other) for other in others)))
+
+
+def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
+    """Return an edge as a line: a teacher's statement where it adds words, else one clause a claim."""
+    clauses = joined_statement(edge.subject, edge.predicates, edge.object)
+    statement = one_line(edge.statement) if adds_words(edge.statement, clauses) else ""
+    plain = statement or one_line(clauses)
+    match line_format:
+        case "arrow":
+            text = arrow(edge.subject, " / ".join(edge.predicates), edge.object, statement)
+        case "json":
+            text = adjacency(edge.subject, edge.predicates, edge.object)
+        case "sentence":
+            text = plain
+    return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
+
+
+def _order(item: Candidate) -> tuple[bool, float, int, str]:
+    return (item.score is None, -(item.score or 0.0), item.rank, item.ref)
+
+
+def _without_duplicates(candidates: Iterable[Candidate], dropped: list[DroppedLine]) -> list[Candidate]:
+    kept: dict[tuple[LineKind, str], Candidate] = {}
+    for item in candidates:
+        key = (item.kind, canonical_text(item.text).rstrip(".!"))
+        if key in kept:
+            dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
+        else:
+            kept[key] = item
+    return list(kept.values())
+
+
+def _short_enough(
+    candidates: Sequence[Candidate], count_tokens: CountTokens, token_budget: int, dropped: list[DroppedLine]
+) -> list[Candidate]:
+    kept: list[Candidate] = []
+    for item in candidates:
+        if fits_alone(item, count_tokens, token_budget):
+            kept.append(item)
+        else:
+            dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
+    return kept

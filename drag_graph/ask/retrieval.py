@@ -1,0 +1,217 @@
+"""Which stored things answer a question (docs/design.md, section 5, "Asking something never distilled"; docs/adr/0017).
+
+Pure: what is asked of a store's search (`question_keys`), what of its answer is relevant (`seeds_of`), and what the lines that
+the store then finds weigh (`weighed_lines`, `relevant_lines`).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from drag_graph.ask.context_lines import Candidate, LineFormat, candidate_lines, content_words
+from drag_graph.ask.line_weights import ListName, Way, Weighed, best_ways, fuse
+from drag_graph.graph.expansion import ranked
+from drag_graph.graph.name_forms import fold, tokens
+from drag_graph.graph.names import concept_key
+from drag_graph.identity import canonical_text
+from drag_graph.model import Mode
+from drag_graph.ports.graph_search import Candidates, Expansion, Hit, Seed
+
+NEIGHBOURS = 5
+"""How many stored queries are gone on from."""
+NEAREST = 100
+"""How many of each list are asked for: evidence is ranked anew by its words, which a vector may have missed."""
+PASSAGES = 10
+"""How many pieces of evidence are gone on from."""
+NAMED = 8
+"""How many of the concepts that a question names are gone on from: the longest names first, then the rarest."""
+HOPS = 2
+LONGEST_NAME = 5
+"""Words of a concept's name that are looked for in a question."""
+MOST_KEYS = 600
+"""Names looked up for one question: enough for one of 60 words; of a longer one, its beginning counts."""
+
+DEFAULT_RELEVANCE = 0.5
+RELEVANCE = {"lexical": 0.4}
+"""Cosine from which a stored query is relevant, by embedder family; measured by `bench/relevance.py`, see docs/asking.md."""
+DEFAULT_NAME_RELEVANCE = 0.5
+NAME_RELEVANCE = {"lexical": 0.45}
+"""The same for a concept's name."""
+DEFAULT_LINE_RELEVANCE = 0.6
+LINE_RELEVANCE = {"lexical": 0.5}
+"""Closeness (`closeness`) from which a piece of evidence or another line is relevant; see docs/adr/0042."""
+DEFAULT_SUMMARY_RELEVANCE = 0.35
+SUMMARY_RELEVANCE = {"lexical": 0.25}
+"""Cosine from which the summary of a community is relevant; measured by `bench/broad.py`, see docs/adr/0043."""
+DEFAULT_ANSWER_RELEVANCE = 0.6
+ANSWER_RELEVANCE = {"lexical": 0.0}
+"""The same for a line and the question together with one of its options: a line that is near to none of these does not decide
+between them; measured by `bench/found_lines.py`, see docs/asking.md."""
+
+_NO_NAMES = frozenset(
+    """a all also an and any are as at be been between but by can could did do does during each for from get give had has
+    have her here his how i if in into is it its just know like made main make many may me might more most much must
+    my name no not of on one only or other our out over own same shall she should so some such take tell than that the
+    their them then there these they this those through to too two under up us use used using very was we were what
+    when where which while who whom whose why will with without would you your""".split()  # noqa: SIM905 - a word list reads better as words
+)
+"""Words that are no names by themselves, and that no name begins or ends with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """What an expansion starts from, and at which ranks of which lists each seed (by id) stands."""
+
+    seeds: tuple[Seed, ...]
+    ranks: Mapping[str, tuple[tuple[ListName, int], ...]]
+
+    @property
+    def only_queries(self) -> bool:
+        """Whether nothing but stored queries was found near, as in a store whose concepts were never made."""
+        return all(seed.kind == "query" for seed in self.seeds)
+
+
+def relevance_threshold(embedder: str, override: float | None = None) -> float:
+    """Return the cosine from which a stored query counts as relevant, in [0, 1], for an embedder's name."""
+    return _threshold(RELEVANCE, DEFAULT_RELEVANCE, embedder, override)
+
+
+def line_threshold(embedder: str, override: float | None = None) -> float:
+    """Return the closeness from which an evidence or another line counts as relevant, for an embedder's name."""
+    return _threshold(LINE_RELEVANCE, DEFAULT_LINE_RELEVANCE, embedder, override)
+
+
+def name_threshold(embedder: str, override: float | None = None) -> float:
+    """Return the cosine from which a concept's name counts as relevant, in [0, 1], for an embedder's name."""
+    return _threshold(NAME_RELEVANCE, DEFAULT_NAME_RELEVANCE, embedder, override)
+
+
+def summary_threshold(embedder: str, override: float | None = None) -> float:
+    """Return the cosine from which the summary of a community is relevant, in [0, 1], for an embedder's name."""
+    return _threshold(SUMMARY_RELEVANCE, DEFAULT_SUMMARY_RELEVANCE, embedder, override)
+
+
+def answer_threshold(embedder: str, override: float | None = None) -> float:
+    """Return the cosine from which a line bears on an option of a question, in [0, 1], for an embedder's name."""
+    return _threshold(ANSWER_RELEVANCE, DEFAULT_ANSWER_RELEVANCE, embedder, override)
+
+
+def _threshold(measured: Mapping[str, float], default: float, embedder: str, override: float | None) -> float:
+    if override is not None:
+        return override
+    return next((value for family, value in measured.items() if embedder.startswith(family)), default)
+
+
+def question_keys(text: str) -> list[str]:
+    """Return the normal names that a question may name concepts by: of up to `LONGEST_NAME` words, the longest first.
+
+    Each is looked for as it is written and in lower case, because a capitalised word keeps its ending in a name.
+    """
+    words = tokens(text)[:MOST_KEYS]
+    names: list[str] = []
+    for length in range(min(LONGEST_NAME, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            gram = words[start : start + length]
+            if fold(gram[0]) in _NO_NAMES or fold(gram[-1]) in _NO_NAMES:
+                continue
+            written = " ".join(gram)
+            names += [concept_key(written), concept_key(written.lower())]
+    keys = list(dict.fromkeys(name for name in names if name))
+    return keys if len(keys) <= MOST_KEYS else question_keys(" ".join(words[: len(words) * 3 // 4]))
+
+
+def same_question(hits: Iterable[Hit], question: str) -> list[str]:
+    """Return the ids of the queries of exactly this question's words, whatever their options were."""
+    wanted = canonical_text(question)
+    return [hit.id for hit in hits if canonical_text(hit.text) == wanted]
+
+
+def closeness(question: str, texts: Sequence[str], cosines: Iterable[float]) -> list[float]:
+    """Return how close each text is to a question: its cosine and, from 0 to 1, the share of the question's words that it has.
+
+    A word counts the more, the fewer of these texts have it (as in BM25), so those that nearly all have count for nothing.
+    """
+    wanted, words = content_words(question), [content_words(text) for text in texts]
+    having = {word: sum(word in one for one in words) for word in wanted}
+    weights = {word: math.log(1 + (len(texts) - number + 0.5) / (number + 0.5)) for word, number in having.items()}
+    whole = sum(weights.values()) or 1.0
+    shares = (sum(weights[word] for word in sorted(wanted & one)) / whole for one in words)
+    return [round(cosine + share, 6) for cosine, share in zip(cosines, shares, strict=True)]
+
+
+def closest_evidence(question: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return evidence with its closeness to the question as its score, the closest first, ties by id."""
+    scores = closeness(question, [hit.text for hit in hits], (hit.score for hit in hits))
+    return ranked((replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)), len(hits))
+
+
+def seeds_of(found: Candidates, query_threshold: float, line_threshold: float, name_threshold: float) -> Seeds:
+    """Return where to go on from: what is near enough, and the concepts that the question names.
+
+    Evidence is scored by closeness. A concept alone proves nothing, so its lines are to be judged by themselves
+    (`relevant_lines`). The longest name comes first; of names of one length, the rarer concept says more.
+    """
+    queries = [hit for hit in found.queries if hit.score >= query_threshold][:NEIGHBOURS]
+    evidence = [hit for hit in found.evidence if hit.score >= line_threshold][:PASSAGES]
+    telling = sorted(found.named, key=lambda hit: (-len(tokens(hit.text)), hit.entities, hit.id))
+    named = list(dict.fromkeys(hit.cluster for hit in telling))[:NAMED]
+    similar = list(dict.fromkeys(hit.cluster for hit in found.similar if hit.score >= name_threshold))[:NAMED]
+    lists: dict[ListName, list[str]] = {
+        "query": [hit.id for hit in queries],
+        "evidence": [hit.id for hit in evidence],
+        "concept": named,
+        "similar concept": similar,
+    }
+    scores = fuse(lists.values())
+    ranks: dict[str, tuple[tuple[ListName, int], ...]] = {}
+    for name, ids in lists.items():
+        for rank, id_ in enumerate(ids, start=1):
+            ranks[id_] = (*ranks.get(id_, ()), (name, rank))
+    seeds = [Seed("query", hit.id, scores[hit.id], hit.id) for hit in queries]
+    seeds += [Seed("evidence", hit.id, scores[hit.id], hit.source_id) for hit in evidence]
+    seeds += [Seed("concept", id_, scores[id_]) for id_ in dict.fromkeys([*named, *similar])]
+    return Seeds(tuple(seeds), ranks)
+
+
+def weighed_lines(found: Expansion, seeds: Seeds, mode: Mode, line_format: LineFormat) -> list[Weighed]:
+    """Return what `mode` allows of the lines that were reached, with their ways and weights."""
+    ways: dict[str, list[Way]] = {}
+    for item in found.reached:
+        ways.setdefault(item.ref, []).extend(Way(name, rank, item.hop) for name, rank in seeds.ranks.get(item.seed, ()))
+    confidences = {edge.id: edge.confidence for graph in found.subgraphs for edge in graph.usable_edges}
+    return [
+        Weighed(candidate, best_ways(ways[candidate.ref]), confidences.get(candidate.ref))
+        for candidate in candidate_lines(found.subgraphs, mode, line_format)
+        if ways.get(candidate.ref)
+    ]
+
+
+def relevant_lines(
+    lines: Iterable[Weighed],
+    scores: Mapping[str, float],
+    threshold: float,
+    *,
+    answers: Mapping[str, float] | None = None,
+    answer_threshold: float = 0.0,
+) -> tuple[list[Weighed], list[Candidate]]:
+    """Return the lines that are relevant to the question, and those that are not.
+
+    A line is relevant as a part of a query that is, as an evidence that is, or by its own closeness (by its ref; in `scores`).
+    Of a question with options it must bear on one of them, too: `answers` has its largest cosine with the question and an
+    option.
+    """
+    relevant, others = list[Weighed](), list[Candidate]()
+    for line in lines:
+        ref = line.candidate.ref
+        by_seed = any(way.hop == 0 and way.list in ("query", "evidence") for way in line.ways)
+        bears = answers is None or answers.get(ref, -1.0) >= answer_threshold
+        if bears and (by_seed or scores.get(ref, -1.0) >= threshold):
+            relevant.append(line)
+        else:
+            others.append(line.candidate)
+    return relevant, others
+
+
+def by_score(scores: Mapping[str, float]) -> Sequence[str]:
+    """Return the refs of lines, the highest score first, ties by ref."""
+    return sorted(scores, key=lambda ref: (-scores[ref], ref))

@@ -1,0 +1,395 @@
+"""Settings in, adapters and pipeline out: the only place that chooses."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from drag_graph.ask.asker import Asker
+from drag_graph.compose.model_factories import (
+    FILES,
+    file_teacher,
+    make_batch_teacher,
+    make_cloud_client,
+    make_embedder,
+    make_student,
+    make_teacher,
+    opened_gate,
+    privacy_level,
+    student_is_here,
+)
+from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
+from drag_graph.distill.cost_estimate import Known
+from drag_graph.distill.query_distillation import Distillation
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.graph.paging import settings_hashes
+from drag_graph.jobs.batch_rounds import Rounds
+from drag_graph.jobs.distill_job import Distiller, Distills
+from drag_graph.jobs.link_job import Linker, OnProgress
+from drag_graph.jobs.stale_queries import KIND, source_of
+from drag_graph.ledger import Ledger
+from drag_graph.model import Mode
+from drag_graph.models.locality import Check, unchecked
+from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
+from drag_graph.ports.model_roles import Embedder, Student, Teacher
+from drag_graph.ports.run_journal import Run, start_run
+from drag_graph.settings import Settings
+
+if TYPE_CHECKING:
+    from drag_graph.jobs.ray import RayDistillation
+    from drag_graph.models.teachers.batch_teacher import BatchTeacher
+    from drag_graph.privacy.privacy_gate import PrivacyGate
+    from drag_graph.sites.cloud.cloud_api import Cloud
+    from drag_graph.sites.site_service import EdgeService
+
+RUNS_LOOKED_AT = 50
+"""Runs back to which a refresh looks for one to go on with."""
+
+
+class Session:
+    """An open store and embedder, and what works on them. A context manager; models are made when they are first needed."""
+
+    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder, gate: "PrivacyGate | None" = None) -> None:
+        self.settings = settings
+        self.store = store
+        self.embedder = embedder
+        self.gate = gate
+        self._ledger: Ledger | None = None
+        self._ray: RayDistillation | None = None
+        self._opened = ExitStack()
+        """Closed in turn, the last first, whatever fails: what asks, the ledger, the store."""
+        self._opened.callback(store.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._opened.close()
+
+    def closes(self, opened: ExitStack) -> None:
+        """Close these, too, at the end."""
+        self._opened.push(opened)
+
+    def asked_by(self, run: Run, interruption: Interruption) -> Teacher:
+        """Return the settings' teacher for a run; it is closed with the session."""
+        teacher = make_teacher(self.settings, run, interruption, self.ledger, self.way_out)
+        self._opened.callback(teacher.close)
+        return InterruptibleTeacher(teacher, interruption)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The store's ledger."""
+        if self._ledger is None:
+            self._ledger = self._opened.enter_context(Ledger(self.settings.ledger_path))
+        return self._ledger
+
+    def distiller(
+        self, source: str = "", *, teacher: Teacher | None = None, retry_quarantined: bool = False, replace: Replace = False
+    ) -> Distiller:
+        """Return one run of the distillation under the settings, with their teacher unless another is given.
+
+        `source` names where the questions come from: runs of one source share what is known about them and their budget.
+        """
+        return self._distiller("distill", source, teacher, retry_quarantined=retry_quarantined, replace=replace)[0]
+
+    def batch_distiller(self, source: str = "", *, wait: bool = True, retry_quarantined: bool = False) -> Rounds:
+        """Return one run as `distiller`, whose requests go to the teacher's provider in batches (docs/adr/0013).
+
+        `wait` False submits what there is to submit and leaves. Raises ConfigurationError where the teacher has no batch API.
+        """
+        distiller, teacher = self._distiller(
+            "distill", source, None, retry_quarantined=retry_quarantined, make=make_batch_teacher
+        )
+        return Rounds(
+            distiller,
+            cast("BatchTeacher", teacher),
+            wait=wait,
+            longest_wait=self.settings.batch_poll_seconds,
+        )
+
+    def refresher(
+        self, reasons: Sequence[Staleness], *, teacher: Teacher | None = None, retry_quarantined: bool = False
+    ) -> Distiller:
+        """Return one run for what is stale for these reasons (`drag_graph.jobs.stale_queries`), else as `distiller`."""
+        earlier = [
+            run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RUNS_LOOKED_AT) if run.store == self.place
+        ]
+        source = source_of(reasons, earlier, datetime.now(UTC))
+        return self._distiller(KIND, source, teacher, retry_quarantined=retry_quarantined)[0]
+
+    @property
+    def place(self) -> str:
+        """The store's address, by which runs on it know each other."""
+        return self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve())
+
+    def _distiller(
+        self,
+        kind: str,
+        source: str,
+        teacher: Teacher | None,
+        *,
+        retry_quarantined: bool,
+        replace: Replace = False,
+        make: "Callable[[Settings, Run, Interruption, Ledger, Check | None], Teacher] | None" = None,
+    ) -> tuple[Distiller, Teacher | None]:
+        """Return a run and the teacher that is asked in it, None where others ask."""
+        if self.gate is not None and kind != KIND:  # it may be a question, or the name of a file
+            source = self.gate.mark(source)
+        run = start_run(
+            kind=kind,
+            namespace=self.settings.namespace,
+            store=self.place,
+            source=source,
+            teacher=self.settings.teacher if teacher is None else teacher.name,
+            plan=self.settings.plan,
+        )
+        self.store.embedder((self.embedder.name, self.embedder.dimension))
+        if self.settings.engine == "ray":
+            distills, interruption = self._on_ray(run, by_others=teacher is not None or make is not None)
+        else:
+            interruption = Interruption()
+            if teacher is None:
+                teacher = (make or make_teacher)(self.settings, run, interruption, self.ledger, self.way_out)
+                self._opened.callback(teacher.close)
+            distills = Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption), self.fingerprint)
+        distiller = Distiller(
+            self.store,
+            distills,
+            self.ledger.journal,
+            run,
+            workers=self.settings.workers,
+            retry_quarantined=retry_quarantined,
+            replace=replace,
+            interruption=interruption,
+            admit=self.gate.admit if self.gate else lambda lines: lines,
+        )
+        return distiller, teacher
+
+    @property
+    def fingerprint(self) -> str:
+        """The gate's level and detectors."""
+        return self.gate.fingerprint if self.gate else "off"
+
+    @property
+    def way_out(self) -> Check | None:
+        """What looks at all that leaves this machine; None, and then nothing leaves, where there should be a gate."""
+        if self.gate is None:
+            return unchecked if privacy_level(self.settings) == "off" else None
+        return self.gate.outgoing
+
+    def _on_ray(self, run: Run, *, by_others: bool) -> tuple[Distills, Interruption]:
+        if by_others:
+            hint = "Leave --engine ray out, or --batch."
+            raise ConfigurationError("--engine ray asks the teacher of the settings, call by call", hint=hint)
+        from drag_graph.jobs.ray import RayDistillation
+
+        level = privacy_level(self.settings)
+        settings = self.settings.model_copy(update={"privacy": level})
+        distills = self._ray = RayDistillation(
+            settings, self.embedder, run, privacy=self.gate.fingerprint if self.gate else "off"
+        )
+        self._opened.callback(distills.close)
+        return distills, distills.interruption
+
+    def linker(self, on_progress: OnProgress | None = None) -> Linker:
+        """Return the run that joins what the stored sources have in common; `on_progress` is called with how far it is.
+
+        Raises StoreUnfit when another embedder filled the store.
+        """
+        if self.store.embedder() is not None:
+            self.store.embedder((self.embedder.name, self.embedder.dimension))
+        return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, on_progress)
+
+    def cloud(self) -> "Cloud":
+        """Return the cloud whose memory this store is (docs/edges.md). Raises as `asker` does."""
+        from drag_graph.sites.cloud.cloud_api import Cloud
+        from drag_graph.sites.cloud.cloud_asker import CloudAsker
+        from drag_graph.sites.cloud.work_board import WorkBoard
+
+        self.store.embedder((self.embedder.name, self.embedder.dimension))
+        board = WorkBoard()
+        asker = CloudAsker(self.settings, self.store.registry, self.embedder, self.student(), board)
+        return Cloud(self.store, self.embedder, asker, board)
+
+    def student(self) -> Student:
+        """Return the student that the settings name."""
+        return make_student(self.settings, self.embedder, self.way_out)
+
+    def teacher_as_student(self) -> Student:
+        """Return the teacher as a student that answers questions itself, whatever `scoring` the student has."""
+        asked = {name: getattr(self.settings, name.replace("student", "teacher")) for name in _STUDENT}
+        return make_student(self.settings.model_copy(update={**asked, "scoring": "auto"}), self.embedder, self.way_out)
+
+    def asker(
+        self,
+        student: Student | None = None,
+        *,
+        keep: bool = True,
+        mode: Mode | None = None,
+        on_this_machine: bool | None = None,
+    ) -> Asker:
+        """Return the asking under the settings, with their student and mode unless others are given; `keep` stores its answers.
+
+        A student `on_this_machine` is asked originals; by default that is so where the settings' student is.
+        Raises StoreUnfit when another embedder filled the store, or answers are to be kept where only reading is allowed.
+        """
+        if self.store.embedder() is not None:
+            self.store.embedder((self.embedder.name, self.embedder.dimension))
+        if student is None:
+            student = self.student()
+        settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
+        here = student_is_here(settings) if on_this_machine is None else on_this_machine
+        return Asker(settings, self.store, self.embedder, student, keep=keep, gate=self.gate, on_this_machine=here)
+
+
+_STUDENT = ("student", "student_base_url", "student_api_key", "student_timeout")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def open_session(settings: Settings, *, create: bool = True, read_only: bool = False, asks: bool = False) -> Session:
+    """Open the privacy gate, the store (`open_store`) and the embedder. Raises StoreError or ConfigurationError in words.
+
+    With `create` false an embedded store that is not there is an error instead of a new, empty one. `asks` says that the
+    student is asked, too.
+    """
+    settings = settings.model_copy(update={"privacy": privacy_level(settings, asks=asks)})
+    with ExitStack() as opened:
+        gate = opened.enter_context(opened_gate(settings))
+        embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
+        session = Session(settings, open_store(settings, create=create, read_only=read_only), embedder, gate)
+        session.closes(opened.pop_all())
+    return session
+
+
+def open_store(settings: Settings, *, create: bool = True, migrate: bool = True, read_only: bool = False) -> GraphStore:
+    """Open the store that the settings name, and apply pending migrations unless told otherwise. Close it after use.
+
+    With `read_only` pending migrations are an error (StoreUnfit), as who only looks does not upgrade what others may still use
+    with an older version. An embedded store is opened without writing, so that it works on a file that may not be written and
+    beside a process that writes.
+    """
+    if settings.uses_neo4j:
+        store = _neo4j(settings, read_only=read_only)
+    else:
+        store = _embedded(settings, create=create, read_only=read_only)
+    if migrate:
+        try:
+            store.migrate()
+        except BaseException:
+            store.close()
+            raise
+    return store
+
+
+def _neo4j(settings: Settings, *, read_only: bool) -> GraphStore:
+    from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
+
+    return Neo4jStore(
+        settings.store,
+        username=settings.neo4j_username,
+        password=settings.neo4j_password.get_secret_value(),
+        database=settings.neo4j_database or None,
+        namespace=settings.namespace,
+        timeout=settings.store_timeout,
+        read_only=read_only,
+    )
+
+
+def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStore:
+    path = Path(settings.store).expanduser()
+    if not create and not path.exists():
+        raise StoreUnavailable(
+            f"there is no store at {path}",
+            hint="Run `drag-graph distill` or `ingest` first (a cloud: `cloud edges add`), or name another with --store.",
+        )
+    from drag_graph.stores.ladybug.ladybug_store import LadybugStore
+
+    return LadybugStore(path, namespace=settings.namespace, read_only=read_only, timeout=settings.store_timeout)
+
+
+@contextmanager
+def open_edge(settings: Settings) -> Iterator["EdgeService"]:
+    """Lend the service of the edge that these settings make. What leaves passes the privacy gate, `standard` by default."""
+    from drag_graph.sites.passage_release import Release
+    from drag_graph.sites.site_service import EdgeService, Knowledge
+    from drag_graph.sites.traffic_log import Traffic
+
+    settings = settings.model_copy(update={"privacy": settings.privacy or "standard"})
+    with opened_gate(settings) as gate, make_cloud_client(settings, gate) as client:
+        knowledge = Knowledge(
+            settings,
+            lambda: open_store(settings, create=False, read_only=True),
+            make_embedder(settings, gate.outgoing if gate else unchecked),
+        )
+        release = Release(settings.release, settings.never_leave, gate.generalised_passage if gate else None)
+        try:
+            yield EdgeService(client, knowledge, release, Traffic(settings.traffic_path))
+        finally:
+            knowledge.close()
+
+
+def open_ledger(settings: Settings, *, read_only: bool = False) -> Ledger:
+    """Open the ledger that is there. Close it after use. Raises StoreUnavailable when there is none."""
+    if not settings.ledger_path.exists():
+        hint = "Run `drag-graph distill` first, or name its store or ledger with --store or --ledger."
+        raise StoreUnavailable(f"there is no ledger at {settings.ledger_path}", hint=hint)
+    return Ledger(settings.ledger_path, read_only=read_only)
+
+
+@contextmanager
+def recorded_requests(settings: Settings) -> Iterator[Callable[[str], dict[str, Any] | None]]:
+    """Give the function that returns what a call sent, by the hash of it; None where there is no ledger that knows."""
+    ledger = None
+    if settings.ledger_path.exists():
+        with suppress(StoreUnfit):  # an audit rests on the store alone
+            ledger = Ledger(settings.ledger_path, read_only=True)
+    if ledger is None:
+        yield lambda _hash: None
+        return
+    with ledger:
+        yield ledger.tape.sent
+
+
+@contextmanager
+def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) -> Iterator[tuple[Known, str]]:
+    """Give what a dry run may use of the store and the tape, and a sentence about what it could not look into.
+
+    Nothing is made and nothing is written. A store that is not there holds nothing; neither does one that cannot be reached,
+    but then the sentence says so.
+    """
+    with ExitStack() as opened:
+        settings = settings.model_copy(update={"privacy": privacy_level(settings)})
+        gate = opened.enter_context(opened_gate(settings, keep=False))
+        embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
+        path = settings.ledger_path
+        ledger = opened.enter_context(Ledger(path, read_only=True)) if path.exists() else None
+        if settings.teacher.startswith(FILES):
+            teacher = file_teacher(settings)
+            opened.callback(teacher.close)
+            known = Known(embedder, fingerprint=teacher.fingerprint)
+        elif ledger is not None:
+            known = Known(embedder, tape=ledger.tape, lengths=ledger.tape.lengths(settings.teacher))
+        else:
+            known = Known(embedder)
+        if gate is not None:
+            known = replace(known, admit=gate.admit, privacy=gate.fingerprint)
+        if ledger is not None and not retry_quarantined:
+            known = replace(known, quarantined=ledger.journal.quarantined)
+        try:
+            # A dry run is not made to wait for a server that is not up.
+            soon = settings.model_copy(update={"store_timeout": min(settings.store_timeout, 5.0)})
+            store = opened.enter_context(open_store(soon, create=False, migrate=False, read_only=True))
+            store.sources(limit=1)
+        except StoreUnavailable as error:
+            absent = not settings.uses_neo4j and not Path(settings.store).expanduser().exists()
+            yield known, "" if absent else f"nothing counts as stored: {error}"
+        except StoreError as error:  # older than this code, for example: it is the distillation that migrates
+            yield known, f"nothing counts as stored: {error}"
+        else:
+            yield replace(known, stored=partial(settings_hashes, store)), ""

@@ -1,0 +1,200 @@
+"""Raw triples to the entities and triples of one subgraph.
+
+Surface variants and coreferent names become one entity, predicates get a shared key, self loops and repeats go with a reason.
+All texts are embedded in one call, the triples' sentences among them: how near they are to the question ranks them later.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from drag_graph.distill.entity_merging import Thresholds, merge_entities, merge_predicates, predicate_text
+from drag_graph.distill.evidence_ranking import cosines
+from drag_graph.distill.triple_extraction import RawTriple
+from drag_graph.graph.contradictions import pointed_at, predicates_contradict, sounds_like_pronoun
+from drag_graph.graph.inflection import noun
+from drag_graph.graph.name_forms import ARTICLES, clean, fold, predicate_key, spaced, tokens
+from drag_graph.graph.names import canonical_name
+from drag_graph.identity import content_id
+from drag_graph.model import Entity, Source, Triple, sentence_of
+from drag_graph.ports.vectors import Vectors
+
+Embed = Callable[[Sequence[str]], Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalGraph:
+    """Entities by name, triples by id, and a sentence for each raw triple that was discarded.
+
+    `nearness` is the cosine of each triple's sentence with the source's title, by the triple's id.
+    """
+
+    entities: tuple[Entity, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    nearness: dict[str, float] = field(default_factory=dict)
+    discarded: tuple[str, ...] = ()
+
+
+def build(
+    source: Source, raw: Sequence[RawTriple], embed: Embed, thresholds: Thresholds, *, ranks: bool = True
+) -> CanonicalGraph:
+    """Return the canonical graph of one source.
+
+    The triples' ids, and with them the graph, do not depend on the order of `raw` beyond the order within one evidence, which
+    decides what a pronoun stands for. `embed` is called at most once. Without
+    `ranks`, nothing is compared with the title, and `nearness` is empty.
+    """
+    resolved, discarded = resolve_references(raw)
+    if not resolved:
+        return CanonicalGraph(discarded=tuple(discarded))
+    names = sorted({name for triple in resolved for name in (triple.subject, triple.object)})
+    predicates = sorted({triple.predicate for triple in resolved})
+    sentences = sorted({_sentence(triple) for triple in resolved}) if ranks else []
+    texts = [source.title, *names, *(predicate_text(text, thresholds.frame) for text in predicates), *sentences]
+    vectors = embed(texts)
+    first, second = 1 + len(names), 1 + len(names) + len(predicates)
+    entity_of = _entities(source, resolved, names, merge_entities(names, vectors[1:first], thresholds.entity))
+    key_of = _keys(resolved, predicates, merge_predicates(predicates, vectors[first:second], thresholds.predicate))
+    near = dict(zip(sentences, cosines(vectors[0], vectors[second:]), strict=True))
+    found: dict[str, Triple] = {}
+    nearness: dict[str, float] = {}
+    for one in sorted(resolved, key=_stable):
+        subject, object_ = entity_of[one.subject], entity_of[one.object]
+        if subject.id == object_.id:
+            discarded.append(f'"{_sentence(one)}": both ends are the entity "{subject.name}"')
+            continue
+        triple = _triple(source, one, subject, object_, key_of[one.predicate])
+        if triple.id in found:
+            discarded.append(f'"{_sentence(one)}": repeats a triple of the same evidence')
+            triple = max(found[triple.id], triple, key=lambda item: item.confidence)
+        found[triple.id] = triple
+        if ranks:
+            nearness[triple.id] = max(near[_sentence(one)], nearness.get(triple.id, -1.0))
+    triples = with_opposition(sorted(found.values(), key=lambda triple: triple.id))
+    used = {id_ for triple in triples for id_ in (triple.subject_id, triple.object_id)}
+    entities = {entity.id: entity for entity in entity_of.values() if entity.id in used}
+    named = tuple(sorted(entities.values(), key=lambda entity: (entity.name, entity.id)))
+    return CanonicalGraph(named, triples, nearness, tuple(discarded))
+
+
+def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:
+    """Return the triples, each with the keys of those of its ordered pair that contradict it."""
+    items = tuple(triples)
+    keys: dict[tuple[str, str], set[str]] = {}
+    for item in items:
+        keys.setdefault((item.subject_id, item.object_id), set()).add(item.predicate_key)
+    made = []
+    for item in items:
+        others = keys[item.subject_id, item.object_id]
+        opposed = tuple(sorted(key for key in others if predicates_contradict(item.predicate_key, key)))
+        made.append(item.model_copy(update={"opposes": opposed}) if opposed != item.opposes else item)
+    return tuple(made)
+
+
+def resolve_references(raw: Sequence[RawTriple]) -> tuple[list[RawTriple], list[str]]:
+    """Return the triples with pronouns and pointing phrases put to what they stand for, and why others were discarded.
+
+    A pronoun stands for the last subject of the same evidence. "This disease", "the disease" stand for the one name of the same
+    evidence that ends in "disease", where there is exactly one; else the pointing word goes.
+    """
+    named: dict[str, list[str]] = {}
+    for triple in raw:
+        named.setdefault(triple.evidence_id, []).extend((clean(triple.subject), clean(triple.object)))
+    last: dict[str, str] = {}
+    resolved: list[RawTriple] = []
+    discarded: list[str] = []
+    for triple in raw:
+        ends = []
+        for end, other in ((triple.subject, triple.object), (triple.object, triple.subject)):
+            if sounds_like_pronoun(end):
+                ends.append(last.get(triple.evidence_id, ""))
+            else:
+                ends.append(_pointed(clean(end), [name for name in named[triple.evidence_id] if name != clean(other)]))
+        if not all(ends):
+            discarded.append(f'"{_sentence(triple)}": a pronoun that stands for nothing in its evidence')
+            continue
+        last[triple.evidence_id] = ends[0]
+        resolved.append(replace(triple, subject=ends[0], object=ends[1], predicate=clean(triple.predicate)))
+    return resolved, discarded
+
+
+def _pointed(name: str, names: Sequence[str]) -> str:
+    """Return what "this X" or "the X" stands for among the names of the same evidence."""
+    words = tokens(name)
+    noun_phrase = pointed_at(name)
+    if not noun_phrase and len(words) == 2 and words[0].casefold() == "the" and words[1][0].islower():  # noqa: PLR2004
+        noun_phrase = words[1]
+    if not noun_phrase:
+        return name
+    head = noun(fold(tokens(noun_phrase)[-1])) if tokens(noun_phrase) else ""
+    plain = [other for other in names if not pointed_at(other) and len(_without_article(other)) > 1]
+    candidates = {other for other in plain if head and noun(fold(tokens(other)[-1])) == head}
+    return candidates.pop() if len(candidates) == 1 else noun_phrase
+
+
+def _without_article(name: str) -> list[str]:
+    words = tokens(name)
+    return words[1:] if words and words[0].casefold() in ARTICLES else words
+
+
+def _stable(triple: RawTriple) -> tuple[str, ...]:
+    return (triple.evidence_id, triple.subject, triple.predicate, triple.object, f"{triple.confidence:.6f}", triple.call_id)
+
+
+def _sentence(triple: RawTriple) -> str:
+    return sentence_of(triple.subject, triple.predicate, triple.object)
+
+
+def _entities(source: Source, raw: Sequence[RawTriple], names: Sequence[str], groups: list[list[int]]) -> dict[str, Entity]:
+    """Return the entity of each name."""
+    counts = Counter(name for triple in raw for name in (triple.subject, triple.object))
+    types: dict[str, Counter[str]] = {}
+    for triple in raw:
+        for name, type_ in ((triple.subject, triple.subject_type), (triple.object, triple.object_type)):
+            if type_:
+                types.setdefault(name, Counter())[type_] += 1
+    entities = {}
+    for group in groups:
+        variants = [names[position] for position in group]
+        name = canonical_name({variant: counts[variant] for variant in variants})
+        votes: Counter[str] = Counter()
+        for variant in variants:
+            votes.update(types.get(variant, {}))
+        entity = Entity(
+            id=content_id(source.namespace, "entity", source.id, name),
+            source_id=source.id,
+            name=name,
+            type=min(votes, key=lambda type_: (-votes[type_], type_)) if votes else "",
+            variants=tuple(sorted({*variants} - {name})),
+        )
+        entities.update(dict.fromkeys(variants, entity))
+    return entities
+
+
+def _keys(raw: Sequence[RawTriple], predicates: Sequence[str], groups: list[list[int]]) -> dict[str, str]:
+    """Return the predicate key of each predicate: of the keys in its group the most frequent, then the shortest."""
+    counts = Counter(predicate_key(triple.predicate) for triple in raw)
+    keys = {}
+    for group in groups:
+        own = sorted({predicate_key(predicates[position]) for position in group})
+        key = min(own, key=lambda item: (-counts[item], len(item), item))
+        keys.update({predicates[position]: key for position in group})
+    return keys
+
+
+def _triple(source: Source, raw: RawTriple, subject: Entity, object_: Entity, key: str) -> Triple:
+    """Return the triple; its id is by the predicate's own plain form, so "is" and "was" of one evidence are one triple."""
+    parts = (source.id, subject.id, predicate_key(raw.predicate), object_.id, raw.evidence_id)
+    return Triple(
+        id=content_id(source.namespace, "triple", *parts),
+        source_id=source.id,
+        subject_id=subject.id,
+        subject=subject.name,
+        predicate=spaced(raw.predicate) if "_" in raw.predicate else raw.predicate,
+        predicate_key=key,
+        object_id=object_.id,
+        object=object_.name,
+        confidence=raw.confidence,
+        evidence_id=raw.evidence_id,
+        call_ids=(raw.call_id,),
+    )

@@ -1,0 +1,283 @@
+"""`distill --dry-run`: the calls, tokens and price of a distillation, without making one.
+
+What is stored under the same settings, and what the tape already holds, counts as free: a query is followed through its steps
+on recorded replies up to the first request that would be made. The evidence prompt of each query is counted as it would be
+sent. What depends on replies that are not there yet is taken from the replies of the same prompts on the tape where there are
+enough of them, else from the constants below, which are assumptions and not measurements; so the price has a range.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import mean, quantiles
+from typing import Any, Protocol
+
+from drag_graph.distill import evidence_ranking as rank
+from drag_graph.distill import evidence_step as evidence
+from drag_graph.distill import merged_statements as statements
+from drag_graph.distill import triple_extraction as extract
+from drag_graph.distill.plans import chosen, plan_settings
+from drag_graph.distill.query_distillation import Distillation, Usage
+from drag_graph.errors import DragGraphError, ReplyError
+from drag_graph.graph.paging import pages
+from drag_graph.graph.unite import is_made_under
+from drag_graph.inputs import InputLine
+from drag_graph.model import Query
+from drag_graph.ports.model_roles import Embedder, TeacherReply, TeacherRequest
+from drag_graph.ports.run_journal import Entry, entry_of
+from drag_graph.settings import Settings
+
+TOKENS_EVIDENCE = 30
+"""Tokens of one statement of evidence, as a prompt repeats it."""
+TOKENS_EVIDENCE_JSON = 42
+"""Tokens of one statement with its framing in a reply."""
+TOKENS_SCORE = 14
+TOKENS_TRIPLE = 48
+TRIPLES_AN_EVIDENCE = 1.5
+TOKENS_INSTRUCTION = {"lean": 90, "paper": 170}
+"""Tokens of the instructions of a call after the first."""
+LOW, HIGH = 0.6, 1.6
+"""The range of the price where lengths are assumed, as shares of the expected one."""
+ENOUGH = 5
+"""Recorded replies of a stage from which their lengths are used instead of the assumed ones."""
+WINDOW = 64
+MOST_REJECTED = 100
+"""Rejected lines that an estimate lists."""
+_TOTALS = ("queries", "stored", "quarantined", "rejected", "calls", "recorded_calls", "tokens_in", "tokens_out")
+_STAGES = ("evidence", "scores", "triples", "relations", "statements")
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """How a teacher's tokens are counted and paid: by its tokenizer, and in US dollars or None where no price is known."""
+
+    count_tokens: Callable[[str, Sequence[Mapping[str, str]]], int]
+    price_of: Callable[[str, int, int], float | None]
+
+
+class Recorded(Protocol):
+    """What is on the tape."""
+
+    def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
+        """Return the recorded reply to this very request, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What an estimate may use. `stored` gives the settings hash of those of the queries that are complete in the store.
+
+    `lengths` are (tokens in, tokens out) of recorded calls by their prompt version. `quarantined` gives the ids of those
+    queries that a run would not ask again. `fingerprint` is the teacher's where that is not its name.
+    """
+
+    embedder: Embedder
+    stored: Callable[[Sequence[str]], Mapping[str, str]] = lambda _ids: {}
+    tape: Recorded | None = None
+    lengths: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    fingerprint: str = ""
+    quarantined: Callable[[Sequence[Entry]], Collection[str]] = lambda _entries: ()
+    admit: Callable[[Iterable[InputLine]], Iterable[InputLine]] = lambda lines: lines
+    """The privacy gate; `privacy` is its level and detectors."""
+    privacy: str = "off"
+
+
+class _Missing(DragGraphError):  # noqa: N818 - reads as what happened
+    """The first request that is not recorded."""
+
+    def __init__(self, stage: str) -> None:
+        super().__init__(stage)
+        self.stage = stage
+
+
+class Replay:
+    """A teacher that says what is recorded and stops at what is not."""
+
+    is_model = True
+
+    def __init__(self, model: str, fingerprint: str, tape: Recorded | None) -> None:
+        self.name, self.fingerprint = model, fingerprint or model
+        self._tape = tape
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        reply = self._tape.find(self.name, request) if self._tape is not None else None
+        if reply is None:
+            raise _Missing(request.stage)
+        return reply
+
+    def close(self) -> None:
+        """Nothing to release: the tape is its owner's."""
+
+
+def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | None, known: Known) -> dict[str, Any]:
+    """Return queries, rejected lines, calls, tokens and the price in US dollars (expected, low, high) as a document.
+
+    Each question counts once. `pricing` is None for files as teachers: they cost nothing. `recorded_calls` are those that the
+    tape answers; they are no part of `calls`. `price_known` is false where the model has no price in LiteLLM's map; the price
+    is then given as 0.
+    """
+    teacher = Replay(settings.teacher, known.fingerprint, known.tape)
+    distillation = Distillation(settings, known.embedder, teacher, known.privacy)
+    counting = _Counting(settings, pricing, known)
+    totals = Counter(dict.fromkeys(_TOTALS, 0))
+    seen: set[str] = set()
+    rejected: list[dict[str, Any]] = []
+    for page in pages(known.admit(lines), WINDOW):
+        window = [line for line in page if not line.withheld]
+        totals.update(queries=len(page) - len(window), quarantined=len(page) - len(window))
+        bad = [line for line in window if line.query is None]
+        totals["rejected"] += len(bad)
+        rejected += [{"line": line.number, "reason": line.problem} for line in bad][: MOST_REJECTED - len(rejected)]
+        found = {line.query.id: line for line in window if line.query is not None and line.query.id not in seen}
+        seen |= found.keys()
+        stored = known.stored([id_ for id_, line in found.items() if not line.edition])
+        entries = [entry_of(line, line.query, distillation.settings_hash) for line in found.values() if line.query is not None]
+        quarantined = known.quarantined(entries)
+        for entry in entries:
+            counting.note(entry.query)
+            totals["queries"] += 1
+            if is_made_under(stored.get(entry.query.id, ""), entry.settings_hash):
+                totals["stored"] += 1
+            elif entry.query.id in quarantined:
+                totals["quarantined"] += 1
+            else:
+                totals.update(counting.of(entry.query, *_followed(distillation, entry.query, entry.edition, known.tape)))
+    return {
+        "teacher": settings.teacher,
+        **counting.plan(),
+        **totals,
+        **counting.price(totals),
+        "how": counting.how(),
+        "rejected_lines": rejected,
+    }
+
+
+def _followed(distillation: Distillation, query: Query, edition: str, tape: Recorded | None) -> tuple[str, int]:
+    """Return the stage of the first request that is not on the tape ('' where all are), and how many are before it."""
+    if tape is None:
+        return "evidence", 0
+    usage = Usage()
+    try:
+        distillation.distill(query, usage, edition)
+    except _Missing as missing:
+        return missing.stage, usage.cached_calls
+    except ReplyError:  # what the tape holds of it ends in quarantine
+        return "", usage.cached_calls
+    return "", usage.cached_calls
+
+
+class _Counting:
+    """Counts the calls and tokens of queries, by the tape's lengths where it has enough of them."""
+
+    def __init__(self, settings: Settings, pricing: Pricing | None, known: Known) -> None:
+        self._settings = settings
+        self._pricing = pricing
+        self._numbers: set[tuple[int, int]] = set()
+        plan = settings.plan
+        versions = {
+            "evidence": evidence.PROMPT_VERSIONS[plan],
+            "scores": rank.PROMPT_VERSIONS[plan],
+            "triples": extract.PROMPT_VERSIONS[plan],
+            "relations": rank.RELATIONS_PROMPT_VERSIONS[plan],
+            "statements": statements.PROMPT_VERSION,
+        }
+        if not chosen(settings, "rank_relations"):
+            del versions["relations"]
+        if chosen(settings, "statements") != "teacher":
+            del versions["statements"]
+        self._stages = versions.keys()
+        found = {stage: known.lengths.get(version, ()) for stage, version in versions.items()}
+        self._lengths = {stage: pairs for stage, pairs in found.items() if len(pairs) >= ENOUGH}
+
+    def note(self, query: Query) -> None:
+        """Keep how much evidence is asked for and kept for a query."""
+        plan = plan_settings(self._settings, query)
+        self._numbers.add((plan.number_of_evidence, plan.top_k))
+
+    def plan(self) -> dict[str, Any]:
+        """Return what the queries are distilled under; numbers that the question decides as a range."""
+        n, k = (sorted(numbers) for numbers in zip(*self._numbers, strict=True)) if self._numbers else ([0], [0])
+        named = {name: chosen(self._settings, name) for name in ("ranking", "rank_relations", "statements", "threshold")}
+        return {"plan": self._settings.plan, "number_of_evidence": _range_of(n), "top_k": _range_of(k), **named}
+
+    def of(self, query: Query, stage: str, recorded: int) -> dict[str, int]:
+        """Return the calls and tokens of a query from `stage` on; a file is asked as often as a model, but has no tokens."""
+        parts = self._parts(query)
+        if not stage:
+            return {"recorded_calls": recorded}
+        left = {name: part for name, part in parts.items() if _STAGES.index(name) >= _STAGES.index(stage)}
+        if stage == "triples":
+            number, tokens_in, tokens_out = left["triples"]
+            missing = max(number - max(recorded - 2, 0), 1)
+            share = missing / max(number, 1)
+            left["triples"] = (missing, round(tokens_in * share), round(tokens_out * share))
+        calls = max(sum(part[0] for part in left.values()), 1)
+        if self._pricing is None:
+            return {"calls": calls}
+        sums = {name: sum(part[place] for part in left.values()) for place, name in ((1, "tokens_in"), (2, "tokens_out"))}
+        return {"calls": calls, "recorded_calls": recorded, **sums}
+
+    def _parts(self, query: Query) -> dict[str, tuple[int, int, int]]:
+        """Return (calls, tokens in, tokens out) of each stage of a query of which nothing is recorded."""
+        settings, plan = self._settings, plan_settings(self._settings, query)
+        number, paper = plan.number_of_evidence, plan.plan == "paper"
+        k = min(number, plan.top_k)
+        batches = 0 if settings.extractor == "patterns" else (k if paper else 1)
+        asked = 0
+        if self._pricing is not None:
+            first = evidence.request(query, number=number, plan=plan.plan, blind=settings.blind)
+            asked = self._pricing.count_tokens(settings.teacher, first.messages)
+        instruction = TOKENS_INSTRUCTION[plan.plan]
+        triples = round(k * TRIPLES_AN_EVIDENCE)
+        # Each triples prompt of the paper plan repeats the question.
+        reading = batches * (instruction + paper * asked // 2) + bool(batches) * k * TOKENS_EVIDENCE
+        about_triples = instruction + triples * TOKENS_EVIDENCE // 2
+        ordering, merging = plan.rank_relations and triples > 1, plan.statements == "teacher"
+        scoring = plan.needs_scores
+        parts = {
+            "evidence": (1, asked, number * TOKENS_EVIDENCE_JSON),
+            "scores": (int(scoring), scoring * (instruction + number * TOKENS_EVIDENCE), scoring * number * TOKENS_SCORE),
+            "triples": (batches, reading, bool(batches) * triples * TOKENS_TRIPLE),
+            "relations": (int(ordering), ordering * about_triples, ordering * triples * TOKENS_SCORE),
+            "statements": (int(merging), merging * about_triples, merging * triples * TOKENS_EVIDENCE // 4),
+        }
+        for stage, pairs in self._lengths.items():
+            calls, tokens_in, _ = parts[stage]
+            if stage != "evidence":  # of which the prompt is counted itself
+                tokens_in = round(calls * mean(pair[0] for pair in pairs))
+            parts[stage] = (calls, tokens_in, round(calls * mean(pair[1] for pair in pairs)))
+        return parts
+
+    def price(self, totals: Mapping[str, int]) -> dict[str, Any]:
+        """Return the price in US dollars, its range, and whether one is known."""
+        model = self._settings.teacher
+        paid = self._pricing.price_of(model, totals["tokens_in"], totals["tokens_out"]) if self._pricing else 0.0
+        low, high = self._range()
+        return {
+            "price_usd": round(paid or 0.0, 4),
+            "price_usd_low": round((paid or 0.0) * low, 4),
+            "price_usd_high": round((paid or 0.0) * high, 4),
+            "price_known": paid is not None,
+        }
+
+    def _range(self) -> tuple[float, float]:
+        """Return the range as shares: that of nine recorded calls in ten where all stages have enough, else the assumed."""
+        if self._lengths.keys() != self._stages:
+            return LOW, HIGH
+        tenths = [quantiles([float(sum(pair)) for pair in pairs], n=20) for pairs in self._lengths.values()]
+        middle = sum(mean(sum(pair) for pair in pairs) for pairs in self._lengths.values())
+        return min(sum(tenth[0] for tenth in tenths) / middle, 1.0), max(sum(tenth[-1] for tenth in tenths) / middle, 1.0)
+
+    def how(self) -> str:
+        """Return a sentence about where the numbers come from."""
+        if self._pricing is None:
+            return "a file is asked, which costs nothing"
+        counted = "the first prompt of each query is counted"
+        if not self._lengths:
+            return f"{counted}, the length of replies is assumed (drag_graph/distill/cost_estimate.py)"
+        known = ", ".join(f"{stage} from {len(pairs)} recorded calls" for stage, pairs in self._lengths.items())
+        rest = "" if self._lengths.keys() == self._stages else ", other lengths assumed"
+        return f"{counted}; lengths: {known}{rest}"
+
+
+def _range_of(numbers: Sequence[int]) -> str:
+    return f"{numbers[0]} to {numbers[-1]}" if numbers[0] != numbers[-1] else str(numbers[0])

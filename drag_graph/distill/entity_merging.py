@@ -1,0 +1,171 @@
+"""Which entity names and which predicates of one subgraph are the same (measured in docs/merging.md).
+
+Names merge by their key, by acronym, and at last by embedding: cosine at or above a threshold, and no guard
+that knows better (`drag_graph.graph.contradictions`). The result does not depend on the order of the names.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from drag_graph.graph.contradictions import entities_differ, predicates_differ
+from drag_graph.graph.inflection import noun
+from drag_graph.graph.name_forms import (
+    abbreviates,
+    acronym_aside,
+    acronym_words,
+    entity_key,
+    fold,
+    is_acronym,
+    predicate_key,
+    spaced,
+    tokens,
+)
+from drag_graph.ports.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Cosines in [0, 1] from which two entity names, or two predicates, are one.
+
+    `frame` is the sentence that a predicate is embedded in: a bare verb means little to a model of sentences, while an embedder
+    of spellings sees the likeness of the frames.
+    """
+
+    entity: float
+    predicate: float
+    frame: str = "X {} Y"
+
+
+MEASURED: Mapping[str, Thresholds] = {
+    "sentence-transformers/all-MiniLM-L6-v2": Thresholds(entity=0.825, predicate=0.825),
+    "lexical": Thresholds(entity=0.8, predicate=0.7, frame="{}"),
+}
+"""What `bench/entity_merging.py` found best, by embedder."""
+ROWS_AT_ONCE = 512
+"""Vectors compared with all others at once."""
+UNMEASURED = Thresholds(entity=0.9, predicate=0.85)
+"""For an embedder that nobody has measured."""
+
+
+def thresholds_for(embedder_name: str, entity: float | None = None, predicate: float | None = None) -> Thresholds:
+    """Return the measured thresholds of an embedder; `entity` and `predicate` override them where they are given."""
+    family = "lexical" if embedder_name.startswith("lexical") else embedder_name
+    measured = MEASURED.get(family, UNMEASURED)
+    return Thresholds(
+        entity=measured.entity if entity is None else entity,
+        predicate=measured.predicate if predicate is None else predicate,
+        frame=measured.frame,
+    )
+
+
+class _Groups:
+    """Union-find over positions; the representative is the smallest position."""
+
+    def __init__(self, size: int) -> None:
+        self._parent = list(range(size))
+        self._members = [[position] for position in range(size)]
+
+    def find(self, position: int) -> int:
+        while self._parent[position] != position:
+            self._parent[position] = self._parent[self._parent[position]]
+            position = self._parent[position]
+        return position
+
+    def join(self, first: int, second: int) -> None:
+        one, two = sorted((self.find(first), self.find(second)))
+        if one != two:
+            self._parent[two] = one
+            self._members[one] += self._members[two]
+
+    def members(self, position: int) -> list[int]:
+        return self._members[self.find(position)]
+
+    def all(self) -> list[list[int]]:
+        return [sorted(self.members(position)) for position in range(len(self._parent)) if self.find(position) == position]
+
+
+def common_words(names: Sequence[str]) -> frozenset[str]:
+    """Return the words that some name writes in lower case, with their singulars: a capital there is no proper name."""
+    written = {word for name in names for word in tokens(name) if word[0].islower()}
+    return frozenset(written | {noun(fold(word)) for word in written})
+
+
+def entity_keys(name: str, common: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return all keys of a name: one, or those of the long form and of the acronym of "long form (LF)"."""
+    aside = acronym_aside(name)
+    return frozenset(entity_key(part, common) for part in (aside or (name,)))
+
+
+def merge_entities(names: Sequence[str], vectors: Vectors, threshold: float) -> list[list[int]]:
+    """Return the positions of `names` (distinct) in groups of one entity each; `vectors` holds a unit row a name.
+
+    A group joins another by embedding only when no name of the one differs, by the guards, from a name of the other.
+    """
+    order = sorted(range(len(names)), key=lambda position: names[position])
+    ordered = [names[position] for position in order]
+    groups = _Groups(len(ordered))
+    common = common_words(ordered)
+    _join_by_key([entity_keys(name, common) for name in ordered], groups)
+    _join_acronyms(ordered, groups)
+    _join_by_vector(ordered, vectors[order], threshold, groups, entities_differ)
+    return sorted(sorted(order[position] for position in group) for group in groups.all())
+
+
+def predicate_text(predicate: str, frame: str) -> str:
+    """Return what is embedded for a predicate."""
+    return frame.format(spaced(predicate))
+
+
+def merge_predicates(predicates: Sequence[str], vectors: Vectors, threshold: float) -> list[list[int]]:
+    """Return the positions of `predicates` (distinct) in groups of one relation each.
+
+    `vectors` holds a unit row a predicate, of its `predicate_text`.
+    """
+    order = sorted(range(len(predicates)), key=lambda position: predicates[position])
+    ordered = [predicates[position] for position in order]
+    groups = _Groups(len(ordered))
+    _join_by_key([frozenset((predicate_key(text),)) for text in ordered], groups)
+    _join_by_vector(ordered, vectors[order], threshold, groups, predicates_differ)
+    return sorted(sorted(order[position] for position in group) for group in groups.all())
+
+
+def _join_by_key(keys: Sequence[frozenset[str]], groups: _Groups) -> None:
+    first: dict[str, int] = {}
+    for position, own in enumerate(keys):
+        for key in sorted(own):
+            groups.join(first.setdefault(key, position), position)
+
+
+def _join_acronyms(names: Sequence[str], groups: _Groups) -> None:
+    """Join an acronym with the long name that it stands for, where the long ones are all one entity."""
+    by_initial: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        by_initial.setdefault("".join(acronym_words(name)[:1])[:1], []).append(position)
+    for position, short in enumerate(names):
+        if not is_acronym(short) or len(tokens(short)) != 1:
+            continue
+        alike = by_initial.get(fold(short)[:1], ())
+        long = [other for other in alike if other != position and abbreviates(short, names[other])]
+        if long and len({groups.find(other) for other in long}) == 1:
+            groups.join(position, long[0])
+
+
+def _join_by_vector(
+    names: Sequence[str], vectors: Vectors, threshold: float, groups: _Groups, differ: Callable[[str, str], str]
+) -> None:
+    if len(names) < 2:  # noqa: PLR2004
+        return
+    near: list[tuple[float, int, int]] = []
+    for start in range(0, len(names), ROWS_AT_ONCE):  # a long document has so many names that all pairs fill the memory
+        cosines = vectors[start : start + ROWS_AT_ONCE] @ vectors.T
+        found = ((int(row) + start, int(right)) for row, right in np.argwhere(cosines >= threshold))
+        near += [(-float(cosines[left - start, right]), left, right) for left, right in found if left < right]
+    # The nearest first; rounded, so that the last bits of a vector do not decide between two pairs.
+    for _, left, right in sorted((round(cosine, 5), left, right) for cosine, left, right in near):
+        one, two = groups.members(left), groups.members(right)
+        if one is two:
+            continue
+        if not any(differ(names[here], names[there]) for here in one for there in two):
+            groups.join(left, right)

@@ -1,0 +1,172 @@
+"""Ranking: which evidence is kept, and the order of evidence and of relations (the paper's step 2 and "similar" in step 3).
+
+`weighted`: score = alpha * llm + (1 - alpha) * cosine, with a cosine below 0 counted as 0, so that it lies in [0, 1]. `llm` is
+the teacher's relevance in tenths; where it gave none, that of a relation is its confidence, and an evidence is scored by the
+cosine alone (its weight becomes 1).
+
+`rank-sum`: the paper's s = sim + rank_LLM (equation 4) adds a similarity to a rank, which have neither one direction nor one
+scale. We read it as a sum of two ranks, by cosine descending and by the teacher's order, and the lowest sum wins. The teacher's
+order is that of its reply where the plan's prompt asks for one, else that of its scores (or confidences); equal values share a
+rank, and what it left out comes after all others. `score` is then 1 minus the sum over its largest value, so that higher is
+better in both strategies. (The reference code sorts the cosine ascending and so favours the least similar.)
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from drag_graph.distill.plans import PlanSettings
+from drag_graph.distill.teacher_messages import Plan, chat, numbered, question
+from drag_graph.model import Evidence, Query, Stage, Triple, sentence_of
+from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.teacher_replies import ScoresReply
+from drag_graph.ports.vectors import Vectors
+
+PROMPT_VERSIONS: dict[Plan, str] = {"lean": "scores-lean/2", "paper": "scores-paper/2"}
+RELATIONS_PROMPT_VERSIONS: dict[Plan, str] = {"lean": "relations-lean/1", "paper": "relations-paper/1"}
+FLOOR = 3
+"""The best three evidence always stay."""
+_DIGITS = 6
+_TOP_SCORE = 10.0
+
+_LEAN_SYSTEM = (
+    "Rate how much each statement helps to answer the question, 1 (not) to 10 (decisive). "
+    'Reply in JSON: {"scores": [{"index": integer, "score": number}]}.'
+)
+_PAPER_SYSTEM = (
+    "Your task is to rank statements by how much they help to answer the question. Order all "
+    "statements from the most to the least relevant, and give each a relevance score from 1 (irrelevant) to 10 (decisive) that "
+    "agrees with that order.\n"
+    'Reply with a JSON object {"scores": [{"index": integer, "score": number}]}, the most relevant statement first, with every '
+    'statement exactly once; "index" is the number in front of the statement.'
+)
+_USER = "{question}\n\n{statements}"
+_SIMPLER_SYSTEM = (
+    'Reply with JSON only, the most relevant first: {"scores": [{"index": 0, "score": 5}]}. Every score is a number from 1 '
+    "to 10."
+)
+
+
+def candidates(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Return the evidence that takes part in ranking, in order of position."""
+    return tuple(sorted((item for item in evidence if item.kept), key=lambda item: item.position))
+
+
+def relations(triples: Sequence[Triple]) -> dict[str, list[str]]:
+    """Return the ids of the triples by the sentence that they are; a relation that several evidence state is ranked once."""
+    found: dict[str, list[str]] = {}
+    for triple in triples:
+        found.setdefault(sentence_of(triple.subject, triple.predicate, triple.object), []).append(triple.id)
+    return found
+
+
+def request(query: Query, texts: Sequence[str], plan: Plan, stage: Stage = "scores", *, blind: bool = False) -> TeacherRequest:
+    """Return the one request for the relevance of evidence or of relations; the paper plan asks for their order, too."""
+    user = _USER.format(question=question(query, blind=blind), statements=numbered(texts))
+    versions = RELATIONS_PROMPT_VERSIONS if stage == "relations" else PROMPT_VERSIONS
+    return TeacherRequest(
+        source=query,
+        stage=stage,
+        schema=ScoresReply,
+        messages=chat(_LEAN_SYSTEM if plan == "lean" else _PAPER_SYSTEM, user),
+        prompt_version=versions[plan],
+        simpler=chat(_SIMPLER_SYSTEM, user),
+        parameters={"temperature": 0.0},
+        count=len(texts),
+        texts=tuple(texts),
+    )
+
+
+def read_scores(reply: TeacherReply, size: int) -> tuple[dict[int, float], tuple[str, ...]]:
+    """Return the scores by place in the request, in the order of the reply, and a sentence for each that was discarded."""
+    assert isinstance(reply.payload, ScoresReply)
+    scores: dict[int, float] = {}
+    discarded = list(reply.payload.discarded)
+    for item in reply.payload.scores:
+        if item.index >= size:
+            discarded.append(f"score of statement {item.index}: there are only {size}")
+        elif item.index in scores:
+            discarded.append(f"score of statement {item.index}: it has one already")
+        else:
+            scores[item.index] = item.score
+    return scores, tuple(discarded)
+
+
+def cosines(query_vector: Vectors, vectors: Vectors) -> list[float]:
+    """Return the cosines of unit rows with a unit vector, in [-1, 1], rounded to six digits."""
+    return [round(min(1.0, max(-1.0, float(value))), _DIGITS) for value in np.asarray(vectors) @ np.asarray(query_vector)]
+
+
+def rank(
+    evidence: Sequence[Evidence], similarity: Sequence[float], scores: Mapping[str, float], settings: PlanSettings
+) -> tuple[Evidence, ...]:
+    """Return the evidence best first, with cosine, llm score, score, rank, kept and reason filled in.
+
+    `similarity` is the cosine of each evidence with the query, in the given order; `scores` are the teacher's, by id, in the
+    order of its reply. The best `top_k`, and in any case the best three, are kept. What was not kept before (repeats) stays so,
+    behind all others. Equal scores are ordered by cosine, then by position, so the given order does not matter.
+    """
+    filled = [
+        item.model_copy(update={"cosine": cosine, "llm_score": scores.get(item.id)})
+        for item, cosine in zip(evidence, similarity, strict=True)
+    ]
+    active = candidates(filled)
+    dropped = sorted((item for item in filled if not item.kept), key=lambda item: item.position)
+    tenths = [None if item.llm_score is None else item.llm_score / _TOP_SCORE for item in active]
+    combined = combine([item.cosine for item in active], tenths, _places(active, scores, settings.plan), settings)
+    scored = [item.model_copy(update={"score": score}) for item, score in zip(active, combined, strict=True)]
+    scored.sort(key=lambda item: (-item.score, -item.cosine, item.position))
+    limit = max(settings.top_k, FLOOR)
+    result = []
+    for place, item in enumerate((*scored, *dropped)):
+        update: dict[str, object] = {"rank": place}
+        if item.kept and place >= limit:
+            update |= {"kept": False, "reason": f"rank {place + 1} is beyond the best {limit}"}
+        result.append(item.model_copy(update=update))
+    return tuple(result)
+
+
+def rank_triples(
+    triples: Sequence[Triple], similarity: Mapping[str, float], scores: Mapping[str, float], settings: PlanSettings
+) -> tuple[Triple, ...]:
+    """Return the triples best first, with their rank; `similarity` and `scores` as in `rank`, both by id.
+
+    Without any score the teacher's judgement of a triple is its confidence.
+    """
+    near = [similarity[triple.id] for triple in triples]
+    if scores:
+        judged = [scores[triple.id] / _TOP_SCORE if triple.id in scores else None for triple in triples]
+    else:
+        judged = [triple.confidence for triple in triples]
+    combined = combine(near, judged, _places(triples, scores, settings.plan), settings)
+    ordered = sorted(zip(combined, triples, strict=True), key=lambda pair: (-pair[0], pair[1].id))
+    return tuple(triple.model_copy(update={"rank": place}) for place, (_, triple) in enumerate(ordered))
+
+
+def combine(
+    near: Sequence[float], judged: Sequence[float | None], places: Sequence[int] | None, settings: PlanSettings
+) -> list[float]:
+    """Return the combined scores in [0, 1], rounded to six digits (module docstring).
+
+    `near` are cosines, `judged` the teacher's judgements in [0, 1], `places` the teacher's own order where it gave one.
+    """
+    if settings.ranking == "weighted":
+        alpha = settings.alpha
+        pairs = zip((max(0.0, cosine) for cosine in near), judged, strict=True)
+        return [round(one if llm is None else alpha * llm + (1.0 - alpha) * one, _DIGITS) for one, llm in pairs]
+    by_llm = _ranks([-1.0 if llm is None else llm for llm in judged]) if places is None else places
+    largest = max(1, 2 * (len(near) - 1))
+    return [round(1.0 - (one + two) / largest, _DIGITS) for one, two in zip(_ranks(near), by_llm, strict=True)]
+
+
+def _places(items: Sequence[Evidence | Triple], scores: Mapping[str, float], plan: Plan) -> list[int] | None:
+    """Return the places in the teacher's order, where the plan's prompt asks for one and the teacher gave it."""
+    if plan != "paper" or not scores:
+        return None
+    places = {id_: place for place, id_ in enumerate(scores)}
+    return [places.get(item.id, len(scores)) for item in items]
+
+
+def _ranks(values: Sequence[float]) -> list[int]:
+    """Return for each value how many are larger: 0 for the largest, and equal values share a rank."""
+    return [sum(other > value for other in values) for value in values]

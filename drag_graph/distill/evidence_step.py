@@ -1,0 +1,165 @@
+"""Evidence: what is asked of the teacher, and what becomes of its reply (the paper's step 1 and appendix F).
+
+`lean` asks once for statements spread over the five framings. `paper` asks as the published prompt does; when near-duplicates
+leave fewer than were asked for, it asks once more for the missing number and shows what is there.
+"""
+
+from collections.abc import Callable, Sequence
+
+from drag_graph.distill.teacher_messages import Plan, chat, numbered, question
+from drag_graph.graph.contradictions import statements_differ
+from drag_graph.graph.name_forms import tokens
+from drag_graph.identity import canonical_text, content_id
+from drag_graph.model import FRAMINGS, Evidence, Query
+from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.teacher_replies import EvidenceReply
+from drag_graph.ports.vectors import Vectors
+
+PROMPT_VERSIONS: dict[Plan, str] = {"lean": "evidence-lean/2", "paper": "evidence-paper/1"}
+TEMPERATURE = 0.7
+NEAR_COSINE = 0.95
+"""Cosine from which two statements say the same, unless a guard sees a difference (numbers, negation, opposites)."""
+LONGEST = 4_000
+"""Characters of a statement that are kept; a longer one is cut after a word."""
+
+Embed = Callable[[Sequence[str]], Vectors]
+
+# Of the wordings that were tried, this one gets most distinct facts from a small model (docs/results.md).
+_LEAN_SYSTEM = (
+    "You write down general knowledge in short, complete sentences, each true by itself, without saying which answer is right. "
+    'Reply in JSON: {"evidence": [{"text": string, "framing": string}]}.'
+)
+_LEAN_USER = (
+    "{question}\n\nWrite {number} different facts that one needs to know to answer this question, spread over the framings "
+    "{framings}."
+)
+# What the paper's appendix F asks for, in our words, and the shape of the reply.
+_PAPER_SYSTEM = (
+    "Your task is to write factual statements that serve as evidence for solving a question. Write the statements only, "
+    "without any remarks around them, and never give the answer itself away.\n"
+    'Reply with a JSON object {{"evidence": [{{"text": string, "framing": string}}]}} with one entry for each evidence '
+    'statement; "framing" is one of {framings}.'
+)
+_PAPER_USER = "Write {number} evidence statements that help to answer this question: {question}"
+_PAPER_MORE = "\n\nThese evidences are there already; generate {number} that say something else:\n{have}"
+_SIMPLER_SYSTEM = 'Reply with JSON only: {"evidence": ["first fact", "second fact"]}.'
+_SIMPLER_USER = "Write {number} short facts about the subject of this question. Do not answer it.\n{question}"
+
+
+def request(
+    query: Query, *, number: int, plan: Plan = "lean", blind: bool = False, have: Sequence[Evidence] = ()
+) -> TeacherRequest:
+    """Return the request for `number` statements; `have` are those that are there already and are not to be repeated."""
+    asked = question(query, blind=blind)
+    framings = ", ".join(FRAMINGS)
+    if plan == "lean":
+        messages = chat(_LEAN_SYSTEM, _LEAN_USER.format(number=number, framings=framings, question=asked))
+    else:
+        user = _PAPER_USER.format(number=number, question=asked)
+        if have:
+            user += _PAPER_MORE.format(number=number, have=numbered([item.text for item in have]))
+        messages = chat(_PAPER_SYSTEM.format(framings=framings), user)
+    return TeacherRequest(
+        source=query,
+        stage="evidence",
+        schema=EvidenceReply,
+        messages=messages,
+        prompt_version=PROMPT_VERSIONS[plan],
+        simpler=chat(_SIMPLER_SYSTEM, _SIMPLER_USER.format(number=number, question=asked)),
+        parameters={"temperature": TEMPERATURE},
+        count=number,
+    )
+
+
+def read(
+    reply: TeacherReply,
+    query: Query,
+    *,
+    embed: Embed,
+    number: int | None = None,
+    have: Sequence[Evidence] = (),
+) -> tuple[Evidence, ...]:
+    """Return `have` and what the reply adds, in order of position; what is not kept has its reason.
+
+    Repeats are found by `embed`, in one call for all texts. Of more than `number` distinct statements the later ones are not
+    kept; None keeps them all. Times are those of the call.
+    """
+    assert isinstance(reply.payload, EvidenceReply)
+    added = []
+    for place, item in enumerate(reply.payload.evidence):
+        added.append(
+            Evidence(
+                id=content_id(query.namespace, "evidence", query.id, shortened(item.text)),
+                source_id=query.id,
+                text=shortened(item.text),
+                framing=item.framing,
+                position=len(have) + place,
+                call_ids=(reply.call.id,),
+                created_at=reply.call.created_at,
+            )
+        )
+    together = _with_distinct_ids(query, (*have, *added))
+    if not together:
+        return ()
+    return _within(mark_repeats(together, embed([item.text for item in together])), number)
+
+
+def missing(evidence: Sequence[Evidence], number: int, plan: Plan) -> int:
+    """Return how many statements the paper plan asks for once more: those short of `number`; the lean plan asks for none."""
+    return max(0, number - sum(item.kept for item in evidence)) if plan == "paper" else 0
+
+
+def mark_repeats(evidence: Sequence[Evidence], vectors: Vectors) -> tuple[Evidence, ...]:
+    """Return the evidence with repeats not kept; the reason names the position of the one that is repeated.
+
+    Two statements are the same when their normalised texts are, or when their `vectors`, one unit row each, are near
+    (`NEAR_COSINE`) and they differ neither in a number nor by a negation or an opposite.
+    """
+    canonical = [" ".join(tokens(canonical_text(item.text))) or canonical_text(item.text) for item in evidence]
+    cosines = vectors @ vectors.T
+    marked: list[Evidence] = []
+    for place, item in enumerate(evidence):
+        reason = item.reason
+        for earlier, other in enumerate(marked):
+            if reason:
+                break
+            if not other.kept:
+                continue
+            if canonical[earlier] == canonical[place]:
+                reason = f"says the same as evidence {other.position}"
+            elif cosines[earlier, place] >= NEAR_COSINE and not statements_differ(other.text, item.text):
+                reason = f"nearly repeats evidence {other.position} (cosine {cosines[earlier, place]:.2f})"
+        marked.append(item.model_copy(update={"kept": False, "reason": reason}) if reason else item)
+    return tuple(marked)
+
+
+def _with_distinct_ids(query: Query, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Give each exact repeat an id of its own, so that what was dropped can be shown too."""
+    seen: dict[str, int] = {}
+    result = []
+    for item in evidence:
+        times = seen.get(item.text, 0)
+        seen[item.text] = times + 1
+        parts = (item.text, "repeat", str(times)) if times else (item.text,)
+        result.append(item.model_copy(update={"id": content_id(query.namespace, "evidence", query.id, *parts)}))
+    return tuple(result)
+
+
+def _within(evidence: Sequence[Evidence], number: int | None) -> tuple[Evidence, ...]:
+    if number is None:
+        return tuple(evidence)
+    result, kept = [], 0
+    for item in evidence:
+        kept += item.kept
+        over = item.kept and kept > number
+        result.append(item.model_copy(update={"kept": False, "reason": f"more than the {number} asked for"}) if over else item)
+    return tuple(result)
+
+
+def shortened(text: str) -> str:
+    """Return a statement of at most `LONGEST` characters, cut after a word and then marked with an ellipsis."""
+    text = text.strip()
+    if len(text) <= LONGEST:
+        return text
+    cut = text[: LONGEST - 2]
+    return (cut[: cut.rfind(" ")] if " " in cut[LONGEST // 2 :] else cut).rstrip() + " \u2026"

@@ -1,0 +1,70 @@
+"""One sentence for the triples of an edge (the paper's appendix H): optional, and asked of the teacher in one call.
+
+The answer goes into `Aggregation.statements`; without it an edge's statement is its triples' sentences, joined.
+"""
+
+from collections.abc import Sequence
+
+from drag_graph.distill.teacher_messages import chat
+from drag_graph.model import Query, SimpleEdge, Triple, sentence_of
+from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.teacher_replies import StatementsReply
+
+PROMPT_VERSION = "statements/1"
+LONGEST = 1_000
+"""Characters of a statement that is used; a longer one is no summary."""
+
+# What appendix H asks for, in our words, and the shape of the request and of the reply.
+_SYSTEM = (
+    "Each numbered line holds the statements about one pair of things. Make one short sentence of each line that still says "
+    "all that they say.\n"
+    "Reply with a JSON object "
+    '{"statements": [{"pair": integer, "statement": string}]}, one entry a line; "pair" is its number.'
+)
+_SIMPLER_SYSTEM = (
+    'Reply with JSON only: {"statements": [{"pair": 0, "statement": "one sentence"}]}. Shorten each numbered line.'
+)
+
+
+def mergeable(edges: Sequence[SimpleEdge]) -> tuple[SimpleEdge, ...]:
+    """Return the edges that there is something to combine for: those of more than one triple, best first."""
+    return tuple(sorted((edge for edge in edges if edge.support > 1), key=lambda edge: (edge.rank, edge.id)))
+
+
+def request(query: Query, edges: Sequence[SimpleEdge], triples: Sequence[Triple]) -> TeacherRequest:
+    """Return the one request for the merged statements of `edges`; the reply's pairs are places in it."""
+    by_id = {triple.id: triple for triple in triples}
+    lines = []
+    for place, edge in enumerate(edges):
+        parts = [by_id[id_] for id_ in edge.triple_ids if id_ in by_id]
+        sentences = dict.fromkeys(sentence_of(part.subject, part.predicate, part.object) for part in parts)
+        lines.append(f"{place}. " + "; ".join(sentences or [edge.statement]))
+    user = "\n".join(lines)
+    return TeacherRequest(
+        source=query,
+        stage="statements",
+        schema=StatementsReply,
+        messages=chat(_SYSTEM, user),
+        prompt_version=PROMPT_VERSION,
+        simpler=chat(_SIMPLER_SYSTEM, user),
+        parameters={"temperature": 0.0},
+        count=len(edges),
+        texts=tuple(edge.statement for edge in edges),
+    )
+
+
+def read(reply: TeacherReply, edges: Sequence[SimpleEdge]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the statements by edge id, and a sentence for each that was discarded."""
+    assert isinstance(reply.payload, StatementsReply)
+    statements: dict[str, str] = {}
+    discarded = list(reply.payload.discarded)
+    for item in reply.payload.statements:
+        if item.pair >= len(edges):
+            discarded.append(f"statement of pair {item.pair}: there are only {len(edges)}")
+        elif edges[item.pair].id in statements:
+            discarded.append(f"statement of pair {item.pair}: it has one already")
+        elif len(item.statement) > LONGEST:
+            discarded.append(f"statement of pair {item.pair}: {len(item.statement)} characters are no summary")
+        else:
+            statements[edges[item.pair].id] = " ".join(item.statement.split())
+    return statements, tuple(discarded)

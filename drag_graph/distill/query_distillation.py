@@ -1,0 +1,294 @@
+"""Distilling one query: question -> evidence -> ranking -> triples -> canonical graph.
+
+The order of the steps, without I/O of its own. Both plans run the same stages (docs/plans.md): `lean` asks for many things at
+once, `paper` step by step as published.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from drag_graph import log
+from drag_graph.distill import canonical_subgraph as canonical
+from drag_graph.distill import evidence_ranking as rank
+from drag_graph.distill import evidence_step as evidence
+from drag_graph.distill import merged_statements as statements
+from drag_graph.distill import triple_extraction as extract
+from drag_graph.distill.entity_merging import Thresholds, thresholds_for
+from drag_graph.distill.plans import PlanSettings, plan_settings
+from drag_graph.errors import AwaitsBatch, DragGraphError, MalformedReply, ReplyError, Spent
+from drag_graph.graph.aggregate import claims_of, edges_of
+from drag_graph.graph.grounding import TOLERANCE
+from drag_graph.identity import sha256_of
+from drag_graph.model import Aggregation, Evidence, Query, Subgraph, TeacherCall, Triple
+from drag_graph.ports.model_roles import Embedder, Teacher, TeacherReply, TeacherRequest
+from drag_graph.ports.vectors import Vectors
+from drag_graph.settings import Settings
+
+DAYS_TO_LIVE = {"medical": 30}
+DEFAULT_DAYS_TO_LIVE = 90
+
+
+@dataclass(slots=True)
+class Usage:
+    """What distilling one query took; `cost_usd` counts only what was paid now."""
+
+    calls: int = 0
+    cached_calls: int = 0
+    cost_usd: float = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    notes: list[str] = field(default_factory=list)
+    """A sentence for each thing that was left out or done in another way than asked."""
+
+    def add(self, other: "Usage") -> None:
+        """Count what another one took, without its notes."""
+        self.calls += other.calls
+        self.cached_calls += other.cached_calls
+        self.cost_usd += other.cost_usd
+        self.tokens_in += other.tokens_in
+        self.tokens_out += other.tokens_out
+
+    def book(self, reply: TeacherReply) -> None:
+        """Count one reply."""
+        if reply.cached:
+            self.calls += 1
+            self.cached_calls += 1
+            return
+        for call in reply.calls[len(reply.calls) - reply.requests :]:
+            self.pay(Spent(1, call.tokens_in, call.tokens_out, call.cost_usd))
+
+    def pay(self, spent: Spent | None) -> None:
+        """Count requests that were made, also those of an exchange that failed."""
+        if spent is not None:
+            self.calls += spent.calls
+            self.tokens_in += spent.tokens_in
+            self.tokens_out += spent.tokens_out
+            self.cost_usd += spent.cost_usd
+
+
+class Distillation:
+    """The steps for one query under fixed settings. Thread-safe."""
+
+    def __init__(self, settings: Settings, embedder: Embedder, teacher: Teacher, privacy: str = "off") -> None:
+        """`privacy` is what questions were rewritten by before they came here: the gate's level and detectors."""
+        self._settings = settings
+        self._privacy = privacy
+        self._embedder = embedder
+        self._teacher = teacher
+
+    def settings_hash(self, query: Query) -> str:
+        """Return the hash of everything that determines the query's subgraph besides its text (docs/adr/0002)."""
+        settings, plan = self._settings, plan_settings(self._settings, query)
+        versions = {
+            "evidence": evidence.PROMPT_VERSIONS[plan.plan],
+            "scores": rank.PROMPT_VERSIONS[plan.plan],
+            "triples": extract.PROMPT_VERSIONS[plan.plan],
+            "relations": rank.RELATIONS_PROMPT_VERSIONS[plan.plan] if plan.rank_relations else "",
+            "statements": statements.PROMPT_VERSION if plan.statements == "teacher" else "",
+            "patterns": extract.PATTERNS_MODEL,
+        }
+        # How edges are made is known at the source. Only where a teacher merges statements it decides what is asked.
+        left_out = ("complexity", *(("strategy", "merge", "threshold") if plan.statements == "joined" else ()))
+        return sha256_of(
+            {
+                "plan": {name: value for name, value in asdict(plan).items() if name not in left_out},
+                "blind": settings.blind,
+                "extractor": settings.extractor,
+                "merging": asdict(self._thresholds()),
+                "grounding": TOLERANCE,
+                "versions": versions,
+                "teacher": self._teacher.fingerprint,
+                "embedder": self._embedder.name,
+                "domain": query.domain,
+                "privacy": self._privacy,
+            }
+        )
+
+    def aggregation(self, query: Query) -> Aggregation:
+        """Return how the edges of the query's subgraph are made, without merged statements."""
+        return plan_settings(self._settings, query).aggregation()
+
+    def distill(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
+        """Return the query's subgraph, without edges, and how the store is to aggregate it.
+
+        `edition` is when the subgraph was made that this one is to replace: a model is then asked anew, where else what it said
+        before would come from the tape (docs/adr/0010).
+        Raises ReplyError when a reply was unusable to the end (the query is to be quarantined), ModelError when the
+        teacher cannot be used at all, BudgetReached. `usage` is filled as calls are made, also when an error is raised.
+        """
+        plan = plan_settings(self._settings, query)
+        query = query.model_copy(update={"complexity": plan.complexity})
+        asking = _Asking(self._teacher, usage, edition if self._teacher.is_model else "")
+        ranked, vector = self._evidence(query, asking, plan)
+        if not self._teacher.is_model:
+            asking.note_left_out(ranked)
+        extraction = self._triples(query, ranked, asking)
+        graph = canonical.build(query, extraction.triples, self._embedder.embed, self._thresholds())
+        usage.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
+        usage.notes += [f"doubtful, and kept as the word of people: {reason}" for reason in extraction.doubted]
+        triples = self._ranked(query, graph, asking, plan)
+        aggregation = plan.aggregation()
+        if plan.statements == "teacher":
+            aggregation = _merged_statements(query, ranked, triples, aggregation, asking)
+        now = _made_at(edition)
+        days = self._settings.days_to_live or DAYS_TO_LIVE.get(query.domain, DEFAULT_DAYS_TO_LIVE)
+        subgraph = Subgraph(
+            source=query,
+            settings_hash=self.settings_hash(query),
+            blind=self._settings.blind,
+            embedding=vector,
+            created_at=now.isoformat(timespec="seconds"),
+            expires_at=(now + timedelta(days=days)).isoformat(timespec="seconds"),
+            evidence=tuple(sorted(ranked, key=lambda item: item.position)),
+            entities=graph.entities,
+            triples=triples,
+            calls=tuple(sorted(asking.calls.values(), key=lambda call: call.id)),
+        )
+        return subgraph, aggregation
+
+    def _thresholds(self) -> Thresholds:
+        return thresholds_for(self._embedder.name, self._settings.entity_similarity, self._settings.predicate_similarity)
+
+    def _evidence(self, query: Query, asking: "_Asking", plan: PlanSettings) -> tuple[tuple[Evidence, ...], tuple[float, ...]]:
+        """Return the ranked evidence, best first, and the query's vector."""
+        blind, number = self._settings.blind, plan.number_of_evidence
+        reply = asking.ask(evidence.request(query, number=number, plan=plan.plan, blind=blind))
+        asking.discard(reply.payload.discarded)
+        # People's own evidence is kept whatever its number; a model that says more than it was asked for is cut.
+        most = number if self._teacher.is_model else None
+        embedded: list[Vectors] = []
+
+        def embed(texts: Sequence[str]) -> Vectors:
+            """Embed the question beside the evidence, once: the same vectors find repeats and rank."""
+            embedded.append(self._embedder.embed([query.text, *texts]))
+            return embedded[-1][1:]
+
+        found = evidence.read(reply, query, number=most, embed=embed)
+        short = evidence.missing(found, number, plan.plan)
+        if short:
+            more = asking.ask(evidence.request(query, number=short, plan=plan.plan, blind=blind, have=found))
+            asking.discard(more.payload.discarded)
+            found = evidence.read(more, query, number=most, have=found, embed=embed)
+        asked = rank.candidates(found)
+        if not asked:
+            raise MalformedReply("the teacher gave no evidence", hint="Ask another teacher, or reword the question.")
+        scores: dict[str, float] = {}
+        if plan.needs_scores:
+            reply = asking.ask(rank.request(query, [item.text for item in asked], plan.plan, blind=blind))
+            scores = asking.scores(reply, [[item.id] for item in asked])
+        vectors = embedded[-1]
+        ranked = rank.rank(found, rank.cosines(vectors[0], vectors[1:]), scores, plan)
+        return ranked, tuple(vectors[0].tolist())
+
+    def _ranked(
+        self, query: Query, graph: canonical.CanonicalGraph, asking: "_Asking", plan: PlanSettings
+    ) -> tuple[Triple, ...]:
+        """Return the triples best first; the teacher is asked for their order where the plan wants it and there is one."""
+        scores: dict[str, float] = {}
+        relations = rank.relations(graph.triples)
+        if plan.rank_relations and len(relations) > 1:
+            try:
+                reply = asking.ask(rank.request(query, list(relations), plan.plan, "relations", blind=self._settings.blind))
+                scores = asking.scores(reply, list(relations.values()))
+            except ReplyError:
+                asking.note("the teacher's order of the relations was unusable, so their confidence stands for it")
+        return rank.rank_triples(graph.triples, graph.nearness, scores, plan)
+
+    def _triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
+        """Return the raw triples: the teacher's, and with `auto` those of `patterns` where it has none."""
+        extraction = extract.Extraction()
+        if self._settings.extractor != "patterns":
+            try:
+                extraction = self._asked_triples(query, ranked, asking)
+            except ReplyError:
+                if self._settings.extractor == "teacher":
+                    raise
+                asking.note("the teacher's triples were unusable, so `patterns` read them")
+            if extraction.triples or self._settings.extractor == "teacher":
+                return extraction
+        by_rules, call = extract.from_patterns(query, ranked, created_at=datetime.now(UTC).isoformat(timespec="seconds"))
+        if by_rules.triples:
+            asking.calls[call.id] = call
+        return extraction + by_rules
+
+    def _asked_triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
+        extraction, waits = extract.Extraction(), None
+        for batch in extract.batches(ranked, self._settings.plan):
+            request = extract.request(query, batch, self._settings.plan, blind=self._settings.blind)
+            try:
+                extraction += extract.read(asking.ask(request), batch, by_people=not self._teacher.is_model)
+            except AwaitsBatch as error:  # none of these requests needs another's reply: all can go into one batch
+                waits = error
+        if waits is not None:
+            raise waits
+        return extraction
+
+
+def _made_at(edition: str) -> datetime:
+    """Return now; for a new edition the next full second.
+
+    Times have seconds, and a wrong answer to the old edition in this very second must not count against the new one.
+    """
+    now = datetime.now(UTC)
+    return now.replace(microsecond=0) + timedelta(seconds=1) if edition else now
+
+
+class _Asking:
+    """Asks the teacher for one query, and keeps the records of its calls."""
+
+    def __init__(self, teacher: Teacher, usage: Usage, edition: str = "") -> None:
+        self._teacher = teacher
+        self._usage = usage
+        self._edition = edition
+        self.calls: dict[str, TeacherCall] = {}
+
+    def note(self, sentence: str) -> None:
+        self._usage.notes.append(sentence)
+
+    def discard(self, reasons: Iterable[str]) -> None:
+        notes = (f"discarded: {reason}" for reason in reasons)
+        self._usage.notes += [note for note in notes if note not in self._usage.notes]  # people's evidence may be read twice
+
+    def note_left_out(self, evidence: Sequence[Evidence]) -> None:
+        """Note what is not kept of people's evidence, whose triples nobody is asked for."""
+        seen = {item.text for item in evidence if item.kept}
+        for item in sorted(evidence, key=lambda item: item.position):
+            if item.text not in seen:
+                self.note(f'left out, with triples that rest on it alone: "{item.text}" {item.reason}')
+                seen.add(item.text)
+
+    def scores(self, reply: TeacherReply, ids: Sequence[Sequence[str]]) -> dict[str, float]:
+        """Return the scores of a reply by id, in its order; `ids` are those behind each statement of the request."""
+        scores, discarded = rank.read_scores(reply, len(ids))
+        self.discard(discarded)
+        return {id_: score for place, score in scores.items() for id_ in ids[place]}
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        try:
+            with log.timed(request.stage, request.source.id):
+                reply = self._teacher.ask(replace(request, edition=self._edition))
+        except DragGraphError as error:
+            self._usage.pay(error.spent)
+            raise
+        self._usage.book(reply)
+        self.calls.update((call.id, call) for call in reply.calls)
+        return reply
+
+
+def _merged_statements(
+    query: Query, ranked: Sequence[Evidence], triples: Sequence[Triple], aggregation: Aggregation, asking: _Asking
+) -> Aggregation:
+    """Return the aggregation with the teacher's one sentence for each edge of several triples (the paper's appendix H)."""
+    claims = claims_of(triples, ranked, asking.calls.values(), aggregation.merge)
+    edges, _ = edges_of(query.id, claims, aggregation)
+    several = statements.mergeable(edges)
+    if not several:
+        return aggregation
+    try:
+        merged, _ = statements.read(asking.ask(statements.request(query, several, triples)), several)
+    except ReplyError:
+        # The paper calls this step optional: the joined sentences say the same.
+        asking.note("the teacher's merged sentences were unusable, so they are joined")
+        return aggregation
+    return aggregation.model_copy(update={"statements": merged})

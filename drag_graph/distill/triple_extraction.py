@@ -1,0 +1,208 @@
+"""Triples: what is asked of the teacher about the kept evidence, and what becomes of its reply.
+
+`lean` asks once about all of it; `paper` asks about each evidence on its own (the paper's step 3). `from_patterns` reads
+triples by rules, without any model.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from drag_graph.distill.patterns.reader import ExtractedTriple
+from drag_graph.distill.patterns.reader import extract as extract_by_rules
+from drag_graph.distill.spacy_extractor import PhraseReader
+from drag_graph.distill.teacher_messages import Plan, chat, numbered, question
+from drag_graph.graph.grounding import Grounds
+from drag_graph.graph.name_forms import clean
+from drag_graph.identity import content_id, sha256_of
+from drag_graph.model import ENTITY_TYPES, Evidence, Query, Source, TeacherCall, sentence_of
+from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.teacher_replies import TripleItem, TriplesReply
+
+PROMPT_VERSIONS: dict[Plan, str] = {"lean": "triples-lean/2", "paper": "triples-paper/2"}
+PATTERNS_MODEL = "patterns/2"
+LONGEST_END = 200
+"""Characters of a subject or an object: a longer one is a sentence, not an entity."""
+LONGEST_PREDICATE = 120
+
+_LEAN_SYSTEM = (
+    "Extract knowledge-graph triples from numbered statements. Short noun phrases in their words as ends, one name per entity, "
+    "no pronouns; confidence 0-1: how directly the statement says it. Reply in JSON: "
+    '{"triples": [{"subject": string, "predicate": string, "object": string, "confidence": number, "evidence": [integer]}]}.'
+)
+_LEAN_USER = "{statements}"
+_PAPER_SYSTEM = (
+    "Your task is to find the entity pairs in an evidence statement, and how they are related. "
+    "Name every pair of entities that the statement relates, in its own words, and describe each relationship with a short "
+    "predicate. Use the same name for the same entity and no pronouns. Rate each relationship with a confidence from 0 to 1 by "
+    "how directly the evidence supports it.\n"
+    'Reply with a JSON object {"triples": [{"subject": string, "predicate": string, "object": string, "confidence": number, '
+    '"evidence": [integer], "subject_type": string, "object_type": string}]}; "evidence" is always [0], and a type is one of '
+    f"{', '.join(ENTITY_TYPES)}."
+)
+_PAPER_USER = "Question: {question}\n\nEvidence:\n{statements}"
+_SIMPLER_SYSTEM = (
+    'Reply with JSON only: {"triples": [{"subject": "A", "predicate": "causes", "object": "B", "confidence": 0.9, '
+    '"evidence": [0]}]}. Make simple facts of this form from the numbered sentences.'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RawTriple:
+    """A triple as it was read, before its ends have become entities; `confidence` lies in [0, 1]."""
+
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    evidence_id: str
+    call_id: str
+    subject_type: str = ""
+    object_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """Raw triples in the order read, and a sentence for each that was discarded or is kept in spite of a doubt."""
+
+    triples: tuple[RawTriple, ...] = ()
+    discarded: tuple[str, ...] = ()
+    doubted: tuple[str, ...] = ()
+
+    def __add__(self, other: "Extraction") -> "Extraction":
+        """Join two extractions (the paper plan has one an evidence)."""
+        return Extraction(self.triples + other.triples, self.discarded + other.discarded, self.doubted + other.doubted)
+
+
+def batches(evidence: Sequence[Evidence], plan: Plan = "lean") -> tuple[tuple[Evidence, ...], ...]:
+    """Return the kept evidence, best first, in the groups that the plan asks about together."""
+    kept = tuple(sorted((item for item in evidence if item.kept), key=lambda item: item.rank))
+    if plan == "paper":
+        return tuple((item,) for item in kept)
+    return (kept,) if kept else ()
+
+
+def request(query: Query, batch: Sequence[Evidence], plan: Plan = "lean", *, blind: bool = False) -> TeacherRequest:
+    """Return the request for the triples of one batch; the reply's indices are places in `batch`."""
+    texts = tuple(item.text for item in batch)
+    statements = numbered(texts)
+    if plan == "lean":
+        messages = chat(_LEAN_SYSTEM, _LEAN_USER.format(statements=statements))
+    else:
+        messages = chat(_PAPER_SYSTEM, _PAPER_USER.format(question=question(query, blind=blind), statements=statements))
+    return TeacherRequest(
+        source=query,
+        stage="triples",
+        schema=TriplesReply,
+        messages=messages,
+        prompt_version=PROMPT_VERSIONS[plan],
+        simpler=chat(_SIMPLER_SYSTEM, statements),
+        parameters={"temperature": 0.0},
+        texts=texts,
+    )
+
+
+def read(reply: TeacherReply, batch: Sequence[Evidence], *, by_people: bool = False) -> Extraction:
+    """Return one raw triple for each triple and evidence that it names, and why others were discarded.
+
+    A triple whose ends do not occur in an evidence is not read from it and is discarded, unless it is the word of people: then
+    it is kept and doubted (docs/adr/0024).
+    """
+    assert isinstance(reply.payload, TriplesReply)
+    grounds = [Grounds(item.text) for item in batch]
+    triples: list[RawTriple] = []
+    discarded = list(reply.payload.discarded)
+    doubted: list[str] = []
+    for place, item in enumerate(reply.payload.triples):
+        problem = unusable(item.subject, item.predicate, item.object)
+        if problem:
+            discarded.append(f"triples[{place}]: {problem}")
+            continue
+        for index in dict.fromkeys(item.evidence):
+            if index >= len(batch):
+                discarded.append(f"triples[{place}]: there is no evidence {index}, only {len(batch)}")
+                continue
+            problem = grounds[index].problem(clean(item.subject), clean(item.object))
+            if problem:
+                sentence = sentence_of(clean(item.subject), clean(item.predicate), clean(item.object))
+                (doubted if by_people else discarded).append(f'"{sentence}": {problem} "{batch[index].text}"')
+            if by_people or not problem:
+                triples.append(_raw(item, batch[index].id, reply.call.id))
+    return Extraction(tuple(triples), tuple(discarded), tuple(doubted))
+
+
+def unusable(subject: str, predicate: str, object_: str) -> str:
+    """Return why a triple cannot be used, or ""."""
+    ends = {"subject": clean(subject), "object": clean(object_)}
+    for name, text in ends.items():
+        if not any(character.isalnum() for character in text):
+            return f"the {name} is empty"
+        if len(text) > LONGEST_END:
+            return f"the {name} has {len(text)} characters, more than {LONGEST_END}"
+    if not any(character.isalnum() for character in predicate):
+        return "the predicate is empty"
+    if len(clean(predicate)) > LONGEST_PREDICATE:
+        return f"the predicate has {len(clean(predicate))} characters, more than {LONGEST_PREDICATE}"
+    return "subject and object are the same" if ends["subject"].casefold() == ends["object"].casefold() else ""
+
+
+def _raw(item: TripleItem, evidence_id: str, call_id: str) -> RawTriple:
+    return RawTriple(
+        subject=clean(item.subject),
+        predicate=clean(item.predicate),
+        object=clean(item.object),
+        confidence=item.confidence,
+        evidence_id=evidence_id,
+        call_id=call_id,
+        subject_type=item.subject_type,
+        object_type=item.object_type,
+    )
+
+
+def from_patterns(
+    source: Source, evidence: Sequence[Evidence], created_at: str = "", phrases: PhraseReader | None = None
+) -> tuple[Extraction, TeacherCall]:
+    """Return what the rule-based extractor reads in the kept evidence, and the record of its "call": no tokens, no cost.
+
+    With `phrases`, so are the triples that a parser finds and no rule.
+    The call's hashes are of the evidence texts and of the triples read, so the same evidence gives the same call.
+    """
+    kept = [item for batch in batches(evidence) for item in batch]
+    request_hash = sha256_of([item.text for item in kept])
+    model = patterns_model(phrases)
+    call_id = content_id(source.namespace, "call", source.id, "triples", model, request_hash)
+    triples: list[RawTriple] = []
+    discarded: list[str] = []
+    for item in kept:
+        for found in _by_rules(item.text, phrases):
+            problem = unusable(found.subject, found.predicate, found.object)
+            if problem:
+                discarded.append(f"{found.rule} in evidence {item.position}: {problem}")
+                continue
+            ends = (clean(found.subject), clean(found.predicate), clean(found.object))
+            types = found.subject_type, found.object_type
+            triples.append(RawTriple(*ends, found.confidence, item.id, call_id, *types))
+    rows = [[raw.subject, raw.predicate, raw.object, raw.confidence, raw.evidence_id] for raw in triples]
+    call = TeacherCall(
+        id=call_id,
+        source_id=source.id,
+        stage="triples",
+        model=model,
+        prompt_version=PATTERNS_MODEL,
+        request_sha256=request_hash,
+        response_sha256=sha256_of(rows),
+        created_at=created_at,
+    )
+    return Extraction(tuple(triples), tuple(discarded)), call
+
+
+def patterns_model(phrases: PhraseReader | None) -> str:
+    """Return what the call is recorded by: the rules, and the parser beside them."""
+    return f"{PATTERNS_MODEL} and {phrases.name}" if phrases else PATTERNS_MODEL
+
+
+def _by_rules(text: str, phrases: PhraseReader | None) -> list[ExtractedTriple]:
+    found = extract_by_rules(text)
+    more = phrases.extract(text) if phrases else []
+    return found + [
+        item for item in more if not any(item.predicate == one.predicate and item.object in one.object for one in found)
+    ]

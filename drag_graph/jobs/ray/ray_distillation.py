@@ -1,0 +1,235 @@
+"""The driver's side: hands queries to the workers and waits for what becomes of them."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields
+from math import ceil
+from typing import Any, NoReturn
+
+from pydantic import SecretStr
+
+from drag_graph import __version__, log
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.distill.query_distillation import Distillation, Usage
+from drag_graph.errors import ConfigurationError, ModelUnavailable
+from drag_graph.jobs.ray.cluster import Cluster
+from drag_graph.jobs.ray.keeper import Custody, Keeper
+from drag_graph.jobs.ray.ray_messages import Outcome, answer, repeat
+from drag_graph.jobs.ray.ray_worker import MakeTeacher, Place, Task, Worker
+from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.tape import Tape
+from drag_graph.model import Aggregation, Query, Subgraph
+from drag_graph.models.chat_client import provider_of
+from drag_graph.models.embedders import LiteLLMEmbedder
+from drag_graph.models.locality import Check
+from drag_graph.models.provider_variables import provider_variables
+from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.ports.model_roles import Embedder, Teacher
+from drag_graph.ports.run_journal import Run
+from drag_graph.settings import Settings
+
+START_SECONDS = 180.0
+"""How long the processes on the cluster may take until they are ready."""
+CLOSE_SECONDS = 5.0
+FILE_THREADS = 16
+"""Calls that the keeper answers at once, besides the reservations that wait."""
+_A_BYTE = 1
+"""What a worker asks of its node. No processor, so that after the loss of a node there is always room on another; but not
+nothing either: what asks for nothing Ray puts on any node instead of spreading it."""
+_RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
+
+
+def make_teacher(settings: Settings, tape: Tape, budget: Budget, interruption: Interruption, privacy: Check) -> Teacher:
+    """Return the model that the settings name, in a worker."""
+    return LiteLLMTeacher(
+        settings.teacher,
+        base_url=settings.teacher_base_url,
+        api_key=settings.teacher_api_key.get_secret_value(),
+        tape=tape,
+        budget=budget,
+        timeout=settings.teacher_timeout,
+        sleep=interruption.sleep,
+        check=interruption.check,
+        privacy=privacy,
+    )
+
+
+class RayDistillation:
+    """`Distills` over a Ray cluster: the queries of `run` are worked on by `settings.ray_processes` processes. Thread-safe.
+
+    Close it after use. Raises what `Cluster` raises, the ledger's StoreUnfit, ConfigurationError for a teacher
+    that is a file and where a node has another drag-graph, and ModelUnavailable when the workers do not start.
+    """
+
+    def __init__(
+        self, settings: Settings, embedder: Embedder, run: Run, make: MakeTeacher = make_teacher, *, privacy: str = "off"
+    ) -> None:
+        """`privacy` is the level and detectors of the gate that questions come through."""
+        if settings.teacher.startswith(("curated:", "tape:")):
+            raise ConfigurationError(
+                "--engine ray needs a model as teacher: curated and tape files are replayed on this machine",
+                hint="Leave --engine ray out.",
+            )
+        # For the settings hash alone: this one is never asked.
+        self._local = Distillation(settings, embedder, LiteLLMTeacher(settings.teacher), privacy)
+        self._privacy = privacy
+        self._lock = threading.Lock()
+        self._workers: list[Any] = []
+        self._keeper: Any = None
+        self.interruption = SharedInterruption(self._interrupt)
+        self._cluster = Cluster(settings.ray_address)
+        try:
+            self._start(settings, embedder, run, make)
+        except BaseException:
+            self.close()
+            raise
+
+    def settings_hash(self, query: Query) -> str:
+        """See `Distillation.settings_hash`."""
+        return self._local.settings_hash(query)
+
+    def aggregation(self, query: Query) -> Aggregation:
+        """See `Distillation.aggregation`."""
+        return self._local.aggregation(query)
+
+    def distill(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
+        """See `Distillation.distill`. Raises ModelUnavailable, too, when the cluster is gone."""
+        with self._lock:
+            number = min(range(len(self._workers)), key=self._in_flight.__getitem__)
+            self._in_flight[number] += 1
+        try:
+            outcome: Outcome = _waited(self._workers[number].distill.remote(query, edition))
+        finally:
+            with self._lock:
+                self._in_flight[number] -= 1
+        repeat(outcome.events, worker=number)
+        for field in fields(Usage):
+            setattr(usage, field.name, getattr(outcome.usage, field.name))
+        if outcome.error is not None:
+            raise outcome.error
+        assert outcome.result is not None
+        return outcome.result
+
+    def places(self) -> list[Place]:
+        """Return where each worker is now."""
+        return [_waited(worker.place.remote()) for worker in self._workers]
+
+    def close(self) -> None:
+        """End the workers and leave the cluster, or stop it where it is ours; a second call does nothing.
+
+        Calls that are still waited for end with ModelUnavailable.
+        """
+        import ray
+
+        workers, self._workers = self._workers, []
+        keeper, self._keeper = self._keeper, None
+        if ray.is_initialized():
+            if keeper is not None:
+                with suppress(ray.exceptions.RayError):
+                    repeat(ray.get(keeper.events.remote(), timeout=CLOSE_SECONDS))
+            for actor in [*workers, *([keeper] if keeper is not None else [])]:
+                ray.kill(actor)
+        until = time.monotonic() + CLOSE_SECONDS
+        while workers and any(self._in_flight) and time.monotonic() < until:
+            time.sleep(0.05)
+        self._cluster.close()
+
+    def _start(self, settings: Settings, embedder: Embedder, run: Run, make: MakeTeacher) -> None:
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        remote: Any = ray.remote  # its types do not know the groups
+        number = settings.ray_processes or min(settings.workers, self._cluster.processors())
+        self._in_flight = [0] * number
+        level = log.LOGGER.getEffectiveLevel()
+        ledger, vault = settings.ledger_path.absolute(), settings.vault_path.absolute()
+        custody = Custody(ledger, run.job, settings.budget_usd, settings.privacy or "off", vault)
+        name = f"drag-graph keeper {run.id}"
+        self._keeper = (
+            # One query makes one call at a time: no more of them wait here than there are, and as many again of lost workers.
+            remote(concurrency_groups={"reserving": 2 * settings.workers + FILE_THREADS})(Keeper)
+            .options(
+                name=name,
+                num_cpus=0,
+                max_concurrency=FILE_THREADS,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(self._cluster.here(), soft=False),
+                **_RESTARTED,
+            )
+            .remote(custody, level)
+        )
+        until = time.monotonic() + START_SECONDS
+        _waited(self._keeper.check.remote(), START_SECONDS)
+        shared = (name, _needed(settings), make, embedder.name, __version__, level, _secrets(settings, embedder))
+        task = Task(*shared, privacy=self._privacy)
+        actor = remote(Worker).options(
+            num_cpus=0,
+            memory=_A_BYTE,
+            max_concurrency=ceil(settings.workers / number) + 2,
+            scheduling_strategy="SPREAD",
+            **_RESTARTED,
+        )
+        self._workers = [actor.remote(index, task) for index in range(number)]
+        starting = [worker.place.remote() for worker in self._workers]
+        places = [_waited(reference, max(until - time.monotonic(), 0.0)) for reference in starting]
+        for index, place in enumerate(places):
+            log.event("worker", worker=index, node=place.node, pid=place.pid)
+
+    def _interrupt(self) -> None:
+        if self._keeper is not None:
+            self._keeper.interrupt.remote()  # before the workers, which ask it when Ray has started them again
+        for worker in self._workers:
+            worker.interrupt.remote()
+
+
+class SharedInterruption(Interruption):
+    """An interruption that other processes learn of."""
+
+    def __init__(self, on_interrupt: Callable[[], None]) -> None:
+        super().__init__()
+        self._on_interrupt = on_interrupt
+
+    def interrupt(self) -> None:
+        """Say that the run is to end, here and in the workers."""
+        super().interrupt()
+        self._on_interrupt()
+
+
+def _waited(reference: Any, timeout: float | None = None) -> Any:
+    """Wait for an actor, whatever happens to its process; raise ModelUnavailable when Ray gives it up, or after `timeout`."""
+    import ray
+
+    try:
+        return answer(reference, timeout)
+    except ray.exceptions.RayTaskError:
+        raise  # a fault of ours
+    except ray.exceptions.GetTimeoutError as error:
+        _gone(f"drag-graph's processes did not start within {START_SECONDS:.0f} s", error)
+    except ray.exceptions.RayError as error:
+        _gone(type(error).__name__, error)
+
+
+def _gone(what: str, error: BaseException) -> NoReturn:
+    hint = "Look at `ray status`, and whether drag-graph is installed on every node; the same command goes on from there."
+    raise ModelUnavailable(f"the Ray cluster cannot do the work: {what}", hint=hint) from error
+
+
+def _needed(settings: Settings) -> Settings:
+    """Return the settings without the secrets that a worker has no use for."""
+    unused = {"neo4j_password": SecretStr(""), "student_api_key": SecretStr("")}
+    return settings.model_copy(update=unused)
+
+
+def _secrets(settings: Settings, embedder: Embedder) -> dict[str, SecretStr]:
+    """Return the variables by which the models' providers know this user: workers have an environment of their own.
+
+    A server at an address of the user's own gets none.
+    """
+    models = [] if settings.teacher_base_url else [settings.teacher]
+    if isinstance(embedder, LiteLLMEmbedder) and not settings.embedder_base_url:
+        models.append(embedder.name)
+    found = {}
+    for model in models:
+        found.update(provider_variables(provider_of(model)))
+    return found

@@ -1,0 +1,142 @@
+"""The tape as a file of JSON lines: what `tape export` writes, `tape import` reads, and `--teacher tape:FILE` replays.
+
+The first line names the format and its version. Each further line is one exchange, sorted by key, keys sorted:
+
+    {"calls": [{…, "raw": …, "sent": {…}}], "key": …, "model": …, "prompt_version": …, "reply": {…}, "source_ids": […],
+     "stage": …}
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from drag_graph.errors import InputError, ReplyError, StoreUnfit
+from drag_graph.ledger.sqlite_file import Database
+from drag_graph.ledger.tape import FACTS, NAMES, Tape, add_exchange, dumped, whole
+from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+
+FORMAT = "drag-graph teacher tape"
+VERSION = 2
+_PAGE = 100
+_EXCHANGES = """
+SELECT key, id, model, stage, prompt_version, reply FROM exchanges WHERE key > ? AND reply IS NOT NULL ORDER BY key LIMIT ?
+"""
+
+
+def exported(database: Database) -> Iterator[str]:
+    """Yield the lines of the file: the same replies give the same bytes."""
+    yield dumped({"format": FORMAT, "version": VERSION})
+    after = ""
+    while True:
+        with database.reading() as rows:
+            page = rows.execute(_EXCHANGES, (after, _PAGE)).fetchall()
+            lines = [_line(rows, row) for row in page]
+        yield from lines
+        if len(page) < _PAGE:
+            return
+        after = page[-1][0]
+
+
+def _line(rows: sqlite3.Connection, row: tuple[Any, ...]) -> str:
+    key, id_, model, stage, prompt_version, reply = row
+    statement = f"SELECT {FACTS}, sent, raw FROM calls WHERE exchange_id = ? ORDER BY n"  # noqa: S608 - names of columns
+    calls = [dict(zip((*NAMES, "sent", "raw"), call, strict=True)) for call in rows.execute(statement, (id_,))]
+    asked = rows.execute("SELECT source_id FROM asked WHERE exchange_id = ? ORDER BY source_id", (id_,))
+    document = {
+        "key": key,
+        "model": model,
+        "stage": stage,
+        "prompt_version": prompt_version,
+        "reply": json.loads(reply),
+        "calls": [{**call, "sent": json.loads(call["sent"])} for call in calls],
+        "source_ids": [source_id for (source_id,) in asked],
+    }
+    return dumped(document)
+
+
+def imported(database: Database, lines: Iterable[bytes], place: str) -> int:
+    """Add the replies of a file to those that are there; return how many were new. Nothing is added where a line is unusable.
+
+    Raises StoreUnfit for another format or version, InputError for an unusable line.
+    """
+    stream = iter(lines)
+    _check_header(next(stream, b""), place)
+    new = 0
+    with database.writing(durable=True) as rows:
+        for number, line in enumerate(stream, start=2):
+            try:
+                found = json.loads(line)
+                row = [str(found[name]) for name in ("key", "model", "stage", "prompt_version")]
+                calls = [(call, dumped(call["sent"]), whole(call["raw"])) for call in found["calls"]]
+                reply, source_ids = dumped(found["reply"]), [str(id_) for id_ in found["source_ids"]]
+                if not calls:
+                    raise KeyError("calls")
+                known = rows.execute("SELECT id FROM exchanges WHERE key = ? AND reply IS NOT NULL", row[:1]).fetchone()
+                id_ = known[0] if known else add_exchange(rows, [*row, reply, None], calls)
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                hint = "Was it cut off, or changed by hand? Export it again."
+                raise InputError(f"{place}, line {number}: this is not an entry of a teacher tape", hint=hint) from error
+            new += known is None
+            rows.executemany("INSERT OR IGNORE INTO asked VALUES (?, ?)", [(source_id, id_) for source_id in source_ids])
+    return new
+
+
+def _check_header(line: bytes, place: str) -> None:
+    try:
+        header = json.loads(line)
+        format_, version = header["format"], int(header["version"])
+    except (ValueError, LookupError, TypeError):
+        format_, version = None, 0
+    if format_ != FORMAT:
+        hint = "`drag-graph tape export` writes one from a ledger."
+        raise StoreUnfit(f"{place} is not an exported teacher tape", hint=hint)
+    if version != VERSION:
+        hint = "Update drag-graph, or export it again with this version."
+        raise StoreUnfit(f"the teacher tape {place} has version {version}; this drag-graph reads {VERSION}", hint=hint)
+
+
+class TapeTeacher:
+    """`tape:FILE`: replays exported replies, offline. Its name is that of the recorded model, so that a replay is the same run.
+
+    On a tape of several models, `model` chooses one; without it each is tried, in order of their names.
+    """
+
+    def __init__(self, path: Path, *, model: str = "") -> None:
+        self._path, self._database = path, Database()
+        try:
+            with path.open("rb") as lines:
+                imported(self._database, lines, str(path))
+        except OSError as error:
+            raise InputError(f"the teacher tape {path} cannot be read: {error.strerror}") from error
+        self._tape = Tape(self._database)
+        if not self._tape.models:
+            raise InputError(f"the teacher tape {path} holds no reply")
+        self._models = (model,) if model else self._tape.models
+
+    @property
+    def name(self) -> str:
+        return self._models[0] if len(self._models) == 1 else f"tape:{self._path.name}"
+
+    @property
+    def fingerprint(self) -> str:
+        return self.name
+
+    @property
+    def is_model(self) -> bool:
+        return True
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        """Return the recorded reply. Raises ReplyError when the tape has none to this request."""
+        for model in self._models:
+            reply = self._tape.find(model, request)
+            if reply is not None:
+                return reply
+        raise ReplyError(
+            f"the teacher tape {self._path} has no reply for the stage {request.stage!r} of query {request.source.id}",
+            hint="It was recorded with other questions or settings: replay it with the same, or give a model as teacher.",
+        )
+
+    def close(self) -> None:
+        self._database.close()

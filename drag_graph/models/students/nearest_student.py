@@ -1,0 +1,126 @@
+"""The built-in student: no language model, only the embedder (docs/design.md, section 5).
+
+It cannot read, reason or negate; it knows which option's words lie near the words of the context. That is enough to tell
+whether a context carries the answer at all, and it runs anywhere. How its scoring was chosen is told in docs/students.md.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drag_graph.graph.edge_text import plain_words
+from drag_graph.model import LABELS
+from drag_graph.models.students.option_scoring import softmax
+from drag_graph.ports.model_roles import Embedder, Layout, Prompt, StudentReply
+
+Scores = NDArray[np.float64]
+
+PASSAGE_TOKENS = 200
+"""Lines are joined into passages of at most so many tokens: an embedder reads about 256 and is silent about the rest."""
+TEMPERATURES = {"minilm": (0.15, 0.13), "lexical": (0.25, 1.4)}
+"""What divides the scores before the softmax, with and without lines, by embedder family (other ones count as `minilm`);
+calibrated by `bench/nearest_variants.py` on its tuning halves."""
+CONTEXT_WINDOW = 1 << 20
+DECIMALS = 6
+"""Scores are rounded to so many: the digits behind depend on the order of sums, and ties must be ties on any machine."""
+
+
+class NearestStudent:
+    """Chooses the option that the context speaks for. Deterministic; ties go to the first option.
+
+    An option's score is a sum of three parts, each made of the cosines of two texts: the bare option, and question and option
+    together.
+
+    - the best single line: by how much a line is nearer to this option than to the average option, at most over the lines;
+    - all lines together, joined into passages;
+    - less what the question alone says for the option, so that an option is not chosen for repeating the question.
+
+    Without lines, the score is the cosine of bare option and question. An open question is answered with the plain
+    words of the line nearest to it (without lines: nothing can be said, and the answer is empty).
+
+    Confidence, in [0, 1]: the chosen option's probability, a softmax of the scores at a fixed temperature which was
+    calibrated on questions that the embedder never saw; for an open question the cosine of question and line, at least 0.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        family = next((family for family in TEMPERATURES if embedder.name.startswith(family)), "minilm")
+        self._aided, self._unaided = TEMPERATURES[family]
+
+    @property
+    def name(self) -> str:
+        return "nearest"
+
+    @property
+    def layout(self) -> Layout:
+        return Layout()
+
+    @property
+    def context_window(self) -> int:
+        """No real limit: lines are embedded one by one, and of a very long question only the beginning counts."""
+        return CONTEXT_WINDOW
+
+    def count_tokens(self, text: str) -> int:
+        return self._embedder.count_tokens(text)
+
+    def answer(self, prompt: Prompt) -> StudentReply:
+        lines = [plain_words(line.text) for line in prompt.lines]
+        if not prompt.options:
+            return self._open_answer(prompt.question, lines)
+        scores = self._scores(prompt.question, prompt.options, lines).round(DECIMALS)
+        probabilities = softmax(scores, self._aided if lines else self._unaided)
+        best = int(np.argmax(probabilities))
+        return StudentReply(
+            text=prompt.options[best],
+            label=LABELS[best],
+            confidence=float(probabilities[best]),
+            probabilities=tuple(float(value) for value in probabilities),
+        )
+
+    def _open_answer(self, question: str, lines: Sequence[str]) -> StudentReply:
+        if not lines:
+            return StudentReply(text="", label=None, confidence=0.0)
+        vectors = self._embedder.embed([question, *lines]).astype(np.float64)
+        cosines = (vectors[1:] @ vectors[0]).round(DECIMALS)
+        best = int(np.argmax(cosines))
+        return StudentReply(text=lines[best], label=None, confidence=float(np.clip(cosines[best], 0.0, 1.0)))
+
+    def _scores(self, question: str, options: Sequence[str], lines: Sequence[str]) -> Scores:
+        """Embed all texts in one call and return a score an option."""
+        if not lines:
+            vectors = self._embedder.embed([question, *options]).astype(np.float64)
+            return np.asarray(vectors[1:] @ vectors[0])
+        passages = self._passages(lines)
+        count = len(options)
+        texts = [question, *options, *(f"{question} {option}" for option in options), *lines, *passages]
+        vectors = self._embedder.embed(texts).astype(np.float64)
+        asked, bare, paired, context = np.split(vectors, [1, 1 + count, 1 + 2 * count])
+        return support(
+            question=asked @ bare.T + asked @ paired.T,
+            lines=context[: len(lines)] @ bare.T + context[: len(lines)] @ paired.T,
+            passages=context[len(lines) :] @ bare.T + context[len(lines) :] @ paired.T,
+        )
+
+    def _passages(self, lines: Sequence[str]) -> list[str]:
+        """Join the lines, in their order, into as few passages as their length allows."""
+        passages: list[str] = []
+        room = 0
+        for line in lines:
+            tokens = self.count_tokens(line)
+            if passages and tokens <= room:
+                passages[-1] = f"{passages[-1]} {line}"
+            else:
+                passages.append(line)
+                room = PASSAGE_TOKENS
+            room -= tokens
+        return passages
+
+
+def support(question: Scores, lines: Scores, passages: Scores) -> Scores:
+    """Return the score of each option from three arrays of similarities, one column an option (see `NearestStudent`).
+
+    `question` has one row, `lines` and `passages` one a text, at least one.
+    """
+    best_line = (lines - lines.mean(axis=1, keepdims=True)).max(axis=0)
+    return np.asarray(best_line + passages.mean(axis=0) - question[0])

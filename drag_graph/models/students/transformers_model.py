@@ -1,0 +1,253 @@
+"""A model of this process: a causal language model by `transformers` (extra `local`; docs/design.md, section 5).
+
+Nothing of the model's repository is executed (`trust_remote_code` is off). What is downloaded, and whether, is the hub's
+business: with HF_HUB_OFFLINE=1 only local files are read.
+"""
+
+import copy
+import inspect
+import logging
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
+from drag_graph.models.students.causal_student import Form
+from drag_graph.ports.model_roles import Prompt
+from drag_graph.settings import prepare_libraries
+
+Quantisation = Literal["auto", "none", "8bit", "4bit"]
+Rung = Literal["none", "8bit", "4bit", "cpu"]
+Result = TypeVar("Result")
+
+DEFAULT_CONTEXT_WINDOW = 2048
+HINT = "pip install 'drag-graph[local]' (in a checkout: pip install '.[local]')"
+_UNSET_LENGTH = 1_000_000
+
+_log = logging.getLogger(__name__)
+
+
+class TransformersModel:
+    """A model by its hub name or folder, loaded when it is first used.
+
+    `device` is `auto` (CUDA where there is one, else the CPU) or a device of torch. `quantisation` `8bit` and `4bit` need
+    CUDA, bitsandbytes and accelerate; without them the model runs at its own precision, and a warning says so. `auto` begins
+    without. When memory runs out, on loading or on answering, it goes on with the next smaller setting (8 bit, 4 bit, CPU)
+    and says that too.
+    """
+
+    def __init__(
+        self,
+        name_or_path: str,
+        *,
+        quantisation: Quantisation = "auto",
+        device: str = "auto",
+        context_window: int | None = None,
+    ) -> None:
+        """Raise MissingExtra where torch or transformers is not installed; UnknownModel comes with the first use."""
+        for package in ("torch", "transformers"):
+            if find_spec(package) is None:
+                raise MissingExtra(f"the student {name_or_path!r} needs {package}", hint=HINT)
+        prepare_libraries()
+        self._source = str(Path(name_or_path).expanduser()) if Path(name_or_path).expanduser().is_dir() else name_or_path
+        self._name = name_or_path
+        self._device = device
+        self._rungs = _rungs(quantisation, self._resolved_device())
+        self._given_window = context_window
+        self._loaded_tokenizer: Any = None
+        self._loaded_model: Any = None
+        self._window = 0
+
+    @property
+    def name(self) -> str:
+        return f"transformers:{self._name}"
+
+    @property
+    def running_on(self) -> Rung:
+        """The setting in use: `none` (its own precision on the device), `8bit`, `4bit` or `cpu`."""
+        return self._rungs[0]
+
+    @property
+    def context_window(self) -> int:
+        """What was given, else what the model's configuration says, else 2048 tokens."""
+        if not self._window:
+            self._window = self._given_window or self._configured_window()
+        return self._window
+
+    @property
+    def follows_instructions(self) -> bool:
+        return bool(getattr(self._tokenizer(), "chat_template", None))
+
+    def chat(self, prompt: Prompt) -> str:
+        from jinja2.exceptions import TemplateError
+
+        tokenizer = self._tokenizer()
+        settings: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+        messages = list(prompt.messages())
+        try:
+            return str(tokenizer.apply_chat_template(messages, **settings))
+        except TemplateError:  # some templates know no system role
+            one = {"role": "user", "content": "\n\n".join(message["content"] for message in messages)}
+            return str(tokenizer.apply_chat_template([one], **settings))
+
+    def tokens(self, text: str, form: Form) -> list[int]:
+        """Return the token ids. A chat template has written its special tokens already; an end mark would end the prompt."""
+        tokenizer = self._tokenizer()
+        ids = list(tokenizer.encode(text, add_special_tokens=form == "text"))
+        ends = tokenizer.eos_token_id is not None and len(ids) > 1 and ids[-1] == tokenizer.eos_token_id
+        return ids[:-1] if ends and form == "text" else ids
+
+    def log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
+        return self._with_memory(lambda: self._log_probabilities(prompt, continuations))
+
+    def _log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Read the prompt once, then each continuation on top of it."""
+        first, read = self._logits(prompt, keep=1)
+        found = []
+        for ids in continuations:
+            rest = self._logits(ids[:-1], keep=len(ids) - 1, after=copy.deepcopy(read))[0] if len(ids) > 1 else first[:0]
+            places = _log_softmax(np.concatenate([first, rest]))
+            found.append([float(places[place, token]) for place, token in enumerate(ids)])
+        return found
+
+    def _logits(self, ids: Sequence[int], *, keep: int, after: Any = None) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Any]:
+        """Return the logits of the last `keep` places, and what the model has read so far."""
+        import torch
+
+        model = self._model()
+        inputs: dict[str, Any] = {"input_ids": torch.tensor([list(ids)], device=model.device), "use_cache": True}
+        if after is not None:
+            inputs["past_key_values"] = after
+        # The logits of a whole prompt can be larger than the model.
+        if "logits_to_keep" in inspect.signature(model.forward).parameters:
+            inputs["logits_to_keep"] = keep
+        with torch.inference_mode():
+            output = model(**inputs)
+        return np.asarray(output.logits[0, -keep:].float().cpu().numpy(), dtype=np.float64), output.past_key_values
+
+    def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
+        tokens, logits = self._with_memory(lambda: self._generate(prompt, limit))
+        said = str(self._tokenizer().decode(tokens, skip_special_tokens=True))
+        return said, [float(_log_softmax(row)[token]) for row, token in zip(logits, tokens, strict=True)]
+
+    def _generate(self, ids: Sequence[int], limit: int) -> tuple[list[int], list[np.ndarray[Any, np.dtype[np.float64]]]]:
+        import torch
+
+        model = self._model()
+        prompt = torch.tensor([list(ids)], device=model.device)
+        with torch.inference_mode():
+            output = model.generate(
+                input_ids=prompt,
+                attention_mask=torch.ones_like(prompt),
+                do_sample=False,
+                temperature=None,
+                top_p=None,
+                top_k=None,
+                max_new_tokens=min(limit, self.context_window - len(ids)),
+                pad_token_id=self._padding_id(),
+                return_dict_in_generate=True,
+                output_logits=True,
+            )
+        logits = [np.asarray(step[0].float().cpu().numpy(), dtype=np.float64) for step in output.logits]
+        return output.sequences[0, len(ids) :].tolist(), logits
+
+    def _padding_id(self) -> int:
+        tokenizer = self._tokenizer()
+        known = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+        return int(next(value for value in known if value is not None))
+
+    def _configured_window(self) -> int:
+        from transformers import AutoConfig
+
+        config = self._from_hub(AutoConfig.from_pretrained)
+        text = config.get_text_config() if hasattr(config, "get_text_config") else config
+        limits = (getattr(text, "max_position_embeddings", None), self._tokenizer().model_max_length)
+        known = [int(limit) for limit in limits if limit and 0 < limit < _UNSET_LENGTH]
+        return min(known) if known else DEFAULT_CONTEXT_WINDOW
+
+    def _tokenizer(self) -> Any:
+        if self._loaded_tokenizer is None:
+            from transformers import AutoTokenizer
+
+            self._loaded_tokenizer = self._from_hub(AutoTokenizer.from_pretrained)
+        return self._loaded_tokenizer
+
+    def _model(self) -> Any:
+        if self._loaded_model is None:
+            self._loaded_model = self._from_hub(_load, rung=self._rungs[0], device=self._resolved_device())
+            self._loaded_model.eval()
+        return self._loaded_model
+
+    def _from_hub(self, load: Callable[..., Any], **arguments: Any) -> Any:
+        try:
+            return load(self._source, trust_remote_code=False, **arguments)
+        except (OSError, ValueError, KeyError) as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+            hint = "Give a hub name or a folder of a causal language model; with HF_HUB_OFFLINE=1 it has to be there already."
+            raise UnknownModel(f"the student {self._name!r} cannot be loaded: {reason}", hint=hint) from error
+
+    def _resolved_device(self) -> str:
+        if self._device != "auto":
+            return self._device
+        import torch
+
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+    def _with_memory(self, work: Callable[[], Result]) -> Result:
+        """Do `work`; out of memory, again with the next smaller setting, aloud. Raises ModelUnavailable after the last."""
+        import torch
+
+        while True:
+            try:
+                return work()
+            except (torch.cuda.OutOfMemoryError, MemoryError):
+                self._loaded_model = None
+            # Outside of the handler: its traceback holds on to the memory.
+            if len(self._rungs) == 1:
+                message = f"the student {self._name!r} does not fit into the memory of this machine"
+                raise ModelUnavailable(message, hint="Choose a smaller model.")
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+            _log.warning("student out of memory at %s: going on with %s", self._rungs[0], self._rungs[1])
+            self._rungs = self._rungs[1:]
+
+
+def _rungs(quantisation: Quantisation, device: str) -> list[Rung]:
+    """Return the settings to try, largest first; says aloud when a wish cannot be met."""
+    wanted: list[Rung] = {"auto": ["none", "8bit", "4bit"], "none": ["none"], "8bit": ["8bit", "4bit"], "4bit": ["4bit"]}[
+        quantisation
+    ]  # type: ignore[assignment]
+    if device == "cpu":
+        if quantisation in {"8bit", "4bit"}:
+            _log.warning("%s quantisation needs CUDA: the student runs at full precision on the CPU", quantisation)
+        return ["cpu"]
+    can_quantise = device.startswith("cuda") and all(find_spec(package) for package in ("bitsandbytes", "accelerate"))
+    if not can_quantise:
+        if quantisation in {"8bit", "4bit"}:
+            _log.warning("%s quantisation needs CUDA, bitsandbytes and accelerate: the student runs without", quantisation)
+        wanted = ["none"]
+    return [*wanted, "cpu"]
+
+
+def _load(source: str, *, rung: Rung, device: str, trust_remote_code: bool) -> Any:
+    """Load the model's weights as `rung` says."""
+    import torch
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+    if rung in {"8bit", "4bit"}:
+        how = BitsAndBytesConfig(load_in_8bit=rung == "8bit", load_in_4bit=rung == "4bit")
+        return AutoModelForCausalLM.from_pretrained(
+            source, trust_remote_code=trust_remote_code, quantization_config=how, device_map={"": device}
+        )
+    # Half precision is slow or missing on CPUs.
+    dtype = torch.float32 if rung == "cpu" else "auto"
+    model = AutoModelForCausalLM.from_pretrained(source, trust_remote_code=trust_remote_code, dtype=dtype)
+    return model.to("cpu" if rung == "cpu" else device)
+
+
+def _log_softmax(logits: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))

@@ -1,0 +1,200 @@
+"""`curated:FILE`: evidence and triples that people wrote, served as a teacher's replies (docs/design.md, sections 6 and 7).
+
+A line is `{"question", "options"?, "evidence": [str], "triples"?: [{"subject", "predicate", "object", "confidence"?,
+"evidence": [int]}]}`. What people state without a confidence counts as certain (1.0). All their evidence is served,
+whatever number was asked for; scores and merged statements they gave none of, so those replies are empty.
+"""
+
+import hashlib
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from drag_graph import log
+from drag_graph.errors import InputError, QueryInvalid, ReplyError
+from drag_graph.identity import canonical_text, query_id, sha256_of
+from drag_graph.inputs import json_object, make_query
+from drag_graph.ledger.tape import call_id, request_key
+from drag_graph.model import TeacherCall
+from drag_graph.models.teachers.json_repair import clean
+from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.teacher_replies import Reply, TripleItem, Words, reason_of
+
+PROMPT_VERSION = "curated"
+CERTAIN = 1.0
+_BOM = b"\xef\xbb\xbf"
+_OTHER_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_LINE_MARKS = re.compile(r"[\t\n\r\x85]+")
+_words = TypeAdapter(Words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What the file has for a question: the usable texts by their position in its list, and the triples that rest on them.
+
+    `problems` has a sentence for each that is not usable.
+    """
+
+    evidence: dict[int, str]
+    triples: list[TripleItem]
+    problems: list[str]
+
+
+class CuratedTeacher:
+    """A file of curated lines. Thread-safe.
+
+    A query is found by its text and options, else by its text alone; of two lines for one question the first counts.
+    Raises InputError when the file cannot be read, is no UTF-8 text, or has no usable line. `problems` has a sentence for each
+    line, evidence or triple that cannot be used, with its line's number.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise InputError(f"there is no curated file at {path}", hint="Give the path of a JSONL file after `curated:`.")
+        self._path = path
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"the curated file {path} cannot be read: {error.strerror}") from error
+        if content.startswith(_OTHER_BOMS) or b"\x00" in content.split(b"\n", 1)[0]:
+            hint = "Save it as UTF-8, one JSON object a line."
+            raise InputError(f"the curated file {path} is not UTF-8 text", hint=hint)
+        self._fingerprint = f"{self.name}@{hashlib.sha256(content).hexdigest()}"
+        self.problems: list[str] = []
+        self._entries: dict[str, _Entry] = {}
+        for number, line in enumerate(content.removeprefix(_BOM).splitlines(), start=1):
+            if line.strip():
+                self._take(number, line)
+        if not self._entries:
+            reason = self.problems[0] if self.problems else "it is empty"
+            raise InputError(
+                f"the curated file {path} has no usable line ({reason})", hint="See docs/teachers.md for its form."
+            )
+
+    @property
+    def name(self) -> str:
+        return f"curated:{self._path.name}"
+
+    @property
+    def fingerprint(self) -> str:
+        """The file's name and the hash of its content: after a change of the file its questions are distilled again."""
+        return self._fingerprint
+
+    @property
+    def is_model(self) -> bool:
+        return False
+
+    def ask(self, request: TeacherRequest) -> TeacherReply:
+        """Return what the file has for the request's question. Raises ReplyError when it has no entry for it."""
+        exact, loose = _keys(request.query.text, request.query.options)
+        entry = self._entries.get(exact) or self._entries.get(loose)
+        if entry is None:
+            hint = "Add a line for it to the file, or give a model as teacher."
+            raise ReplyError("the curated file has no entry for this question", hint=hint)
+        payload = request.schema.parse(_served(entry, request))
+        if request.stage == "evidence":
+            payload = payload.model_copy(update={"discarded": tuple(entry.problems)})
+        return TeacherReply(payload, self._call(request, payload))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _call(self, request: TeacherRequest, payload: Reply) -> TeacherCall:
+        key = request_key(self.name, request)
+        return TeacherCall(
+            id=call_id(request, key),
+            source_id=request.source.id,
+            stage=request.stage,
+            model=self.name,
+            prompt_version=PROMPT_VERSION,
+            request_sha256=key,
+            response_sha256=sha256_of(payload.model_dump(mode="json")),
+            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _take(self, number: int, line: bytes) -> None:
+        """Keep what a line has, and report what of it cannot be used."""
+        try:
+            document = json_object(line)
+            query = make_query(document.get("question"), document.get("options"))
+            entry = _entry(_one_line(document))
+            problems = [*entry.problems]
+            exact, loose = _keys(query.text, query.options)
+            if exact in self._entries:
+                problems.append("an earlier line has the same question and counts")
+            for key in (exact, loose):
+                self._entries.setdefault(key, entry)
+        except QueryInvalid as error:
+            problems = [str(error)]
+        for problem in problems:
+            self.problems.append(f"line {number}: {problem}")
+            said = "the curated file has an unusable part"
+            log.event(said, level=logging.WARNING, file=self._path.name, problem=self.problems[-1])
+
+
+def _keys(text: str, options: tuple[str, ...]) -> tuple[str, str]:
+    """Return the key of a question with its options, and that of its text alone."""
+    return query_id("", text, options), query_id("", text)
+
+
+def _one_line(value: Any) -> Any:
+    """Return a JSON value whose strings hold no control characters: they would reach the terminal that shows them."""
+    if isinstance(value, str):
+        return clean(_LINE_MARKS.sub(" ", value))
+    if isinstance(value, list):
+        return [_one_line(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _one_line(entry) for key, entry in value.items()}
+    return value
+
+
+def _entry(document: Mapping[str, Any]) -> _Entry:
+    """Return what of a line can be used, and what is wrong with the rest. Raises QueryInvalid when it has no evidence."""
+    evidence, triples = document.get("evidence"), document.get("triples") or []
+    if not isinstance(evidence, list):
+        raise QueryInvalid('no list "evidence"')
+    entry = _Entry({}, [], [])
+    for position, text in enumerate(evidence):
+        try:
+            entry.evidence[position] = _words.validate_python(text)
+        except ValidationError as error:
+            entry.problems.append(f"evidence[{position}]: {reason_of(error)}")
+    if not entry.evidence:
+        raise QueryInvalid('the list "evidence" holds no text')
+    if not isinstance(triples, list):
+        entry.problems.append('"triples" is not a list')
+        triples = []
+    for position, given in enumerate(triples):
+        try:
+            item = TripleItem.model_validate({"confidence": CERTAIN, **given} if isinstance(given, Mapping) else given)
+        except ValidationError as error:
+            entry.problems.append(f"triples[{position}]: {reason_of(error)}")
+            continue
+        existing = tuple(number for number in item.evidence if number in entry.evidence)
+        if existing:
+            entry.triples.append(item.model_copy(update={"evidence": existing}))
+        else:
+            entry.problems.append(f"triples[{position}]: its evidence is not in the list")
+    return entry
+
+
+def _served(entry: _Entry, request: TeacherRequest) -> list[Any]:
+    """Return the list of the reply to the request's stage."""
+    if request.stage == "evidence":
+        return list(entry.evidence.values())
+    if request.stage != "triples":
+        return []
+    places = {canonical_text(text): place for place, text in reversed(list(enumerate(request.texts)))}
+    found = []
+    for item in entry.triples:
+        texts = (canonical_text(entry.evidence[number]) for number in item.evidence)
+        known = sorted({places[text] for text in texts if text in places})
+        if known:
+            found.append({**item.model_dump(), "evidence": known})
+    return found

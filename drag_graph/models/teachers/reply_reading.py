@@ -1,0 +1,185 @@
+"""From what a model wrote to a validated reply (docs/replies.md). No I/O.
+
+The text is read strictly first (without reasoning, out of code fences and prose), then by `json-repair`, last as the records
+and calls that models write instead of JSON. Nothing is guessed about meaning: NaN is no number, a key with two values has
+neither, an unclosed document counts as cut off rather than as a shorter one.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from drag_graph.graph.grounding import Grounds
+from drag_graph.models.reasoning import without_reasoning
+from drag_graph.models.teachers.json_repair import LIKE_JSON, closed, documents, looks_cut_off, repaired
+from drag_graph.models.teachers.reply_records import triple_entries
+from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.teacher_replies import EvidenceReply, Reply, ScoresReply, StatementsReply, TriplesReply
+
+R = TypeVar("R", bound=Reply)
+
+LONGEST_REPLY = 2_000_000
+_LONGEST_REFUSAL = 800
+_DEEPEST = 3
+_OVERLAP = 400
+_REFUSAL = re.compile(
+    r"\W*(?:i\s*(?:'|\u2019)?\s*(?:a?m\s+)?(?:very\s+|so\s+|truly\s+|really\s+)?(?:sorry|afraid|unable|not able)\b"
+    r"|(?:sorry|apologies|unfortunately)\b|my apologies|i apologi[sz]e"
+    r"|i\s+(?:can\s*not|can(?:'|\u2019)t|could\s+not|won(?:'|\u2019)t|will\s+not|must\s+decline|decline|refuse|do\s+not\s+feel)\b"
+    r"|as\s+an?\s+(?:ai|language\s+model|large\s+language)|(?:this|your)\s+request\s+(?:violates|goes against))",
+    re.IGNORECASE,
+)
+
+
+class Unreadable(ValueError):  # noqa: N818 - reads as what happened
+    """The reply is not what was asked for. The message is one sentence that can be sent back to the model."""
+
+
+class CutOff(Unreadable):
+    """The reply stops in the middle."""
+
+
+class Refused(Unreadable):
+    """The reply declines to answer."""
+
+
+def read(text: str, schema: type[R], *, finish_reason: str = "stop") -> R:
+    """Return the reply of shape `schema` that is in `text`; where one object of several is unusable, `discarded` says why.
+
+    Raises CutOff, Refused or Unreadable.
+    """
+    if len(text) > LONGEST_REPLY:
+        raise Unreadable(f"the reply is longer than {LONGEST_REPLY} characters")
+    body = without_reasoning(text).strip()
+    try:
+        whole, broken = documents(body)
+        found, reason = _first_fitting(whole, schema)
+        if found is not None:
+            return found
+        if finish_reason == "length" or looks_cut_off(broken) or (text.strip() and not body):
+            raise CutOff("the reply stops in the middle")
+        if finish_reason == "content_filter" or is_refusal(body):
+            raise Refused("the reply declines to answer")
+        written = triple_entries(body) if schema is TriplesReply and not _REFUSAL.match(body) else []
+        found, later = _first_fitting([*repaired(broken), *([written] if written else [])], schema)
+    except RecursionError as error:
+        raise Unreadable("the reply is nested too deeply") from error
+    if found is None:
+        raise Unreadable(reason or later or "there is no JSON in the reply")
+    return found
+
+
+def read_whole_entries(text: str, schema: type[R]) -> R:
+    """Return the entries of a reply that was cut off before the place where it stops. Raises CutOff where there is none."""
+    _, broken = documents(without_reasoning(text).strip())
+    found, _ = _first_fitting(documents(closed(broken))[0], schema)
+    if found is None or not found.items:
+        raise CutOff("the reply stops in its first entry")
+    reason = f"the reply was cut off: its first {len(found.items)} entries are kept"
+    return found.model_copy(update={"discarded": (*found.discarded, reason)})
+
+
+def is_refusal(body: str) -> bool:
+    """Return whether a reply without its reasoning is short, holds no JSON and begins as models do when they decline."""
+    return len(body) <= _LONGEST_REFUSAL and not LIKE_JSON.search(body) and bool(_REFUSAL.match(body))
+
+
+def join(partial: str, continuation: str) -> str:
+    """Return a reply that was cut off with its continuation: what the model repeats of the end is not repeated."""
+    continuation = without_reasoning(continuation)
+    opened = re.match(r"\s*```[\w-]*[ \t]*\r?\n", continuation)
+    if opened:
+        continuation = continuation[opened.end() :]
+    for size in range(min(_OVERLAP, len(partial), len(continuation)), 7, -1):
+        if partial.endswith(continuation[:size]):
+            return partial + continuation[size:]
+    return partial + continuation
+
+
+def fit(reply: R, request: TeacherRequest) -> R:
+    """Return `reply` held against its request: at most `count` evidence, positions that exist, one score an evidence.
+
+    Positions that can only be 1-based are shifted. A triple that names no evidence gets those in which both its ends occur.
+    Whatever is dropped is named in `discarded`. Raises Unreadable when entries were asked for, or given, and none is left.
+    """
+    items, discarded = list(reply.items), list(reply.discarded)
+    if isinstance(reply, EvidenceReply):
+        if request.count and len(items) > request.count:
+            discarded.append(f"evidence[{request.count}] and later: more than the {request.count} asked for")
+            items = items[: request.count]
+    elif isinstance(reply, ScoresReply):
+        items = _positioned(items, "index", len(request.texts) or request.count, discarded)
+    elif isinstance(reply, StatementsReply):
+        items = _positioned(items, "pair", request.count, discarded)
+    elif isinstance(reply, TriplesReply):
+        items = _supported(items, request.texts, discarded)
+    if not items and (request.count or discarded):
+        reason = discarded[0] if discarded else f"{request.count} were asked for"
+        raise Unreadable(f'the list "{reply.schema_name}" has no usable entry: {reason}')
+    return reply.model_copy(update={reply.schema_name: tuple(items), "discarded": tuple(discarded)})
+
+
+def _positioned(items: list[Any], key: str, size: int, discarded: list[str]) -> list[Any]:
+    shift = 1 if size and {getattr(item, key) for item in items} == set(range(1, size + 1)) else 0
+    kept: dict[int, Any] = {}
+    for item in items:
+        position = getattr(item, key) - shift
+        if size and not 0 <= position < size:
+            discarded.append(f"{key} {position}: there is no such position in the request")
+        elif position in kept:
+            discarded.append(f"{key} {position}: given twice")
+        else:
+            kept[position] = item.model_copy(update={key: position})
+    return list(kept.values())
+
+
+def _supported(items: list[Any], texts: Sequence[str], discarded: list[str]) -> list[Any]:
+    """Return the triples with the positions of their evidence that exist, without the triples that have none left."""
+    size = len(texts)
+    positions = {position for item in items for position in item.evidence}
+    shift = 1 if positions and min(positions) >= 1 and max(positions) == size else 0
+    grounds = [Grounds(text) for text in texts] if not all(item.evidence for item in items) else []
+    kept = []
+    for place, item in enumerate(items):
+        if item.evidence:
+            found = dict.fromkeys(position - shift for position in item.evidence if position - shift < size)
+            reason = "it names no evidence of the request"
+        else:
+            found = dict.fromkeys(at for at, ground in enumerate(grounds) if not ground.problem(item.subject, item.object))
+            reason = "it names no evidence, and none holds both its ends"
+        if not found:
+            discarded.append(f"triples[{place}]: {reason}")
+        elif tuple(found) == item.evidence:
+            kept.append(item)
+        else:
+            kept.append(item.model_copy(update={"evidence": tuple(found)}))
+    return kept
+
+
+def _first_fitting(candidates: Iterable[Any], schema: type[R]) -> tuple[R | None, str]:
+    """Return the first candidate with usable entries, else an empty one, else None; and why the first did not fit.
+
+    A model wraps the list in other objects, or gives it another name: each list of objects within a candidate is tried.
+    """
+    empty, reason = None, ""
+    for document in candidates:
+        for shape in (document, *_lists_in(document, _DEEPEST)):
+            try:
+                reply = schema.parse(shape)
+            except ValueError as error:
+                reason = reason or str(error)
+                continue
+            if reply.items:
+                return reply, ""
+            empty = empty or reply
+    return empty, reason
+
+
+def _lists_in(document: Any, depth: int) -> Iterator[list[Any]]:
+    """Yield the lists of objects or lists within a JSON value, also of those that were written as a text."""
+    for value in document.values() if isinstance(document, dict) else document if isinstance(document, list) else ():
+        inner = next(iter(documents(value)[0]), None) if isinstance(value, str) else value
+        if isinstance(inner, list) and inner and isinstance(inner[0], dict | list):
+            yield inner
+        if depth and isinstance(inner, dict | list):
+            yield from _lists_in(inner, depth - 1)

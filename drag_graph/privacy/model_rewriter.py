@@ -1,0 +1,147 @@
+"""A model of this machine that words a generalised question anew, to take out what the detectors missed (`--rewriter`).
+
+It sees the question as the detectors leave it, so that it can make nothing worse: its words are used only where they pass
+every check here and in the gate, else the question stays as it was.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from drag_graph import log
+from drag_graph.errors import ReplyError
+from drag_graph.models.chat_client import Server, complete, supports_schema
+from drag_graph.ports.model_roles import Embedder
+from drag_graph.ports.private_details import Finding, Rewritten
+from drag_graph.privacy.spans import Generalised
+
+PROMPT_VERSION = "rewrite/1"
+TYPE = "DETAIL"
+DETECTOR = "model"
+CLOSE = 0.9
+"""Cosine from which two wordings of a question mean the same."""
+MOST_REPLACEMENTS = 12
+MOST_TOKENS = 1024
+SYSTEM = (
+    "You take out of a question what could tell who a private person is. Some details are replaced already, as in "
+    '"Person A" or "a city in England": leave these words as they are. Replace each other name of a private person, of the '
+    "place, firm or school of one, each user name and nickname by general words. Names that the question is about, such as those "
+    "of scientists, illnesses and countries, stay. Copy everything else word for word, with all numbers. Reply with one JSON "
+    'object of the schema "rewrite": {"question": the whole question, "replacements": [{"original": words that you replaced, '
+    '"placeholder": what stands there now}]}. Where there is nothing to replace the list is empty.'
+)
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+class Replacement(BaseModel):
+    """What was taken out, and what stands there now."""
+
+    original: str
+    placeholder: str
+
+
+class RewriteReply(BaseModel):
+    """`{"question", "replacements": [{"original", "placeholder"}]}`."""
+
+    question: str
+    replacements: list[Replacement]
+
+
+class Reworder:
+    """A model that is asked to word questions anew. `server` says how it is reached now; `embedder` compares wordings."""
+
+    def __init__(self, name: str, server: Callable[[], Server], embedder: Embedder) -> None:
+        self.version = f"{name}, {PROMPT_VERSION}"
+        self._server = server
+        self._embedder = embedder
+
+    def call(self, question: str) -> dict[str, Any]:
+        """Return what the model is asked, and with which parameters."""
+        messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": f"Question: {question}"}]
+        return {"model": self.version, "messages": messages, "parameters": {"temperature": 0.0, "max_tokens": MOST_TOKENS}}
+
+    def ask(self, call: dict[str, Any], question: str) -> dict[str, Any] | None:
+        """Return the call with the model's reply, to be recorded; None where it has none. Raises ModelError, as `complete`."""
+        try:
+            server = self._server()
+            parameters = dict(call["parameters"])
+            if supports_schema(server.model, server.base_url):
+                parameters["response_format"] = _shape(question)
+            made = complete(server, call["messages"], **parameters)
+        except ReplyError as error:
+            log.event("rewriting", status="failed", reason=type(error).__name__)
+            return None
+        return {
+            **call,
+            "reply": made.text,
+            "tokens_in": made.tokens_in,
+            "tokens_out": made.tokens_out,
+            "latency_ms": made.latency_ms,
+        }
+
+    def used(self, question: str, found: Rewritten, reply: str) -> Rewritten | None:
+        """Return the rewriting in the model's words; None where they are not fit to be used.
+
+        They have to take out something that looks like a name, and all of it, and to leave alone numbers, options, what stays
+        because it is public, and what stands for other details. Otherwise they have to mean the same.
+        """
+        said = _read(reply)
+        if said is None:
+            return None
+        text, new = found.question, said.question.strip()
+        left = Generalised(question, [item for item in found.findings if item.field == "question"])
+        public = {question[item.start : item.end].casefold() for item in found.kept if item.field == "question"}
+        findings, patched = list(found.findings), text
+        for item in said.replacements:
+            original, placeholder = item.original.strip(), item.placeholder.strip()
+            if not original or not _places(original, text):
+                continue
+            unfit = original == original.lower() or original.casefold() in public or not placeholder
+            if unfit or any(_places(original, other) for other in (new, placeholder, *found.options)):
+                return None
+            for low, high in _places(original, text):
+                start, end = left.original(low), left.original(high)
+                if question[start:end] != text[low:high]:
+                    return None
+                findings.append(Finding("question", start, end, TYPE, DETECTOR, placeholder))
+            patched = patched.replace(original, placeholder)
+        is_kept = all(item.replacement in new for item in found.findings if item.field == "question")
+        if patched == text or not is_kept or _numbers(new) != _numbers(text) or self._cosine(patched, new) < CLOSE:
+            return None
+        return replace(found, question=new, findings=tuple(findings))
+
+    def _cosine(self, one: str, other: str) -> float:
+        first, second = self._embedder.embed([one, other])
+        return float(first @ second)
+
+
+def _read(reply: str) -> RewriteReply | None:
+    try:
+        return RewriteReply.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1])
+    except ValidationError:
+        return None
+
+
+def _places(words: str, text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(rf"(?<!\w){re.escape(words)}(?!\w)", text)]
+
+
+def _numbers(text: str) -> Counter[str]:
+    return Counter(_NUMBER.findall(text))
+
+
+def _shape(question: str) -> dict[str, Any]:
+    """Return the JSON schema of a reply, with bounds: a small model may go on to the limit of its reply without."""
+    words = {"type": "string", "maxLength": 120}
+    entry = _object({"original": words, "placeholder": words})
+    whole = {"type": "string", "maxLength": 2 * len(question) + 200}
+    schema = _object({"question": whole, "replacements": {"type": "array", "items": entry, "maxItems": MOST_REPLACEMENTS}})
+    return {"type": "json_schema", "json_schema": {"name": "rewrite", "schema": schema, "strict": True}}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

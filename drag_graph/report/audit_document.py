@@ -1,0 +1,153 @@
+"""The audit document of an answer, and a subgraph as text."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from drag_graph.ask.audit_snapshot import unshown
+from drag_graph.errors import NotStored, StoreError
+from drag_graph.manage.short_ids import full_id
+from drag_graph.model import Answer, Subgraph, labelled
+from drag_graph.ports.graph_store import GraphStore
+
+Sent = Callable[[str], Mapping[str, Any] | None]
+"""Returns what a call sent, by the hash of it, or None."""
+Rest = tuple[str, str, str, tuple[str, ...]]
+"""The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the ids of the teacher calls."""
+
+
+def audit_document(store: GraphStore, prefix: str, asked_as: Collection[str] = ()) -> dict[str, Any]:
+    """Return the audit of the answer whose id begins with `prefix`: what was recorded when the answer was given.
+
+    `live` says for each shown line whether the graph still rests it on the same triples, evidence texts and teacher calls:
+    `true`, also where another teacher has said the same since, or `false` after a refresh or tampering. Where it does,
+    `not_shown` has the triples of the edge's pair that are in no edge, as the store has them now. Of a line that another edge
+    has released, only that one knows (`drag_graph.sites.remote_audit`). Raises as `full_id` does.
+    """
+    found = store.answers(prefix=full_id(store, "answer", prefix, asked_as=asked_as))
+    if not found:
+        raise NotStored(f"answer {prefix!r} was erased while it was read", hint="Run the same command again.")
+    document = answer_document(found[0])
+    _compare(document, store)
+    return document
+
+
+def self_contained(answer: Answer, store: GraphStore, sent: Sent) -> Answer:
+    """Return the answer with all that its audit shows in its snapshot: also what is not shown, and the teacher's requests.
+
+    A store that has gone away leaves it as it is.
+    """
+    document = answer_document(answer)
+    with suppress(StoreError):
+        _compare(document, store)
+    lines = [{name: value for name, value in line.items() if name != "live"} for line in document["lines"]]
+    privacy = {**document["privacy"], "teacher_saw": seen_by_teacher(document["calls"], sent)}
+    return answer.model_copy(update={"snapshot": {**answer.snapshot, "lines": lines, "privacy": privacy}})
+
+
+def _compare(document: dict[str, Any], store: GraphStore) -> None:
+    """Fill in what the store knows of each of its lines now."""
+    own = [line for line in document["lines"] if "elsewhere" not in line]
+    graphs = store.read(list(dict.fromkeys(line["source_id"] for line in own)))
+    stored = {graph.source_id: graph for graph in graphs}
+    for line in own:
+        graph = stored.get(line["source_id"])
+        line["live"] = _is_live(line, graph)
+        line["not_shown"] = unshown(line["edge"], graph) if graph and line["live"] and line["edge"] else []
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    """Return the audit of an answer as far as the answer itself knows it: `live` is null, `not_shown` what a file has."""
+    calls = answer.snapshot.get("calls", [])
+    return {
+        "answer_id": answer.id,
+        "answer": answer.text,
+        **_facts(answer),
+        "question": answer.question,
+        "options": list(answer.options),
+        "student": answer.student,
+        "line_order": answer.snapshot.get("line_order", "best-first"),
+        "lines": [{"not_shown": [], **line, "live": None} for line in answer.snapshot.get("lines", [])],
+        "calls": calls,
+        "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
+        "privacy": answer.snapshot.get("privacy", {}),
+        **({"cloud": answer.snapshot["cloud"]} if "cloud" in answer.snapshot else {}),
+    }
+
+
+def seen_by_teacher(calls: Iterable[Mapping[str, Any]], sent: Sent) -> list[dict[str, Any]]:
+    """Return what each call sent, by `sent` (a ledger's, by hash); None where only the hash of it is known."""
+    return [
+        {
+            "call_id": call["id"],
+            "model": call["model"],
+            "stage": call["stage"],
+            "request_sha256": call["request_sha256"],
+            "messages": (sent(call["request_sha256"]) or {}).get("messages"),
+        }
+        for call in calls
+    ]
+
+
+def _facts(answer: Answer) -> dict[str, Any]:
+    fields = {"label", "confidence", "mode", "gold", "correct", "source_ids", "prompt_tokens", "latency_ms", "created_at"}
+    return answer.model_dump(mode="json", include=fields)
+
+
+def place_of(evidence: Mapping[str, Any]) -> str:
+    """Return where in a document a passage of an audit is, in words; '' where it is of none."""
+    document, chunk = evidence.get("document"), evidence.get("chunk")
+    if not document:
+        return ""
+    where = f"{document['name']}, characters {document['start']}-{document['end']}"
+    return f"{where}, chunk {chunk['position'] + 1}" if chunk else where
+
+
+def said_elsewhere(there: Mapping[str, Any]) -> list[str]:
+    """Return what another edge said of a line: where it is from and, once that edge was asked, what is behind it."""
+    said = [f"from the edge {there['edge']}, {place_of(there)}".rstrip(", ") + ", generalised" * there["generalised"]]
+    if origin := there.get("origin"):
+        said += [f"evidence {one['text']} {place_of(one)}".rstrip() for one in origin["passages"]]
+        said += [f"{origin['withheld']} more stay there"] if origin["withheld"] and origin["passages"] else []
+        said += [f"{there['edge']}: {origin['problem']}"] if origin["problem"] else []
+    return said
+
+
+def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:
+    """Return what a shown line rests on in a stored subgraph: nothing where it is gone or has lost its proof."""
+    calls = {call.id for call in subgraph.calls}
+    evidence = {item.id: item for item in subgraph.evidence if calls.issuperset(item.call_ids)}
+    if kind == "evidence":
+        return {("", ref, evidence[ref].text, evidence[ref].call_ids)} if ref in evidence else set()
+    triple_ids = next((edge.triple_ids for edge in subgraph.edges if edge.id == ref), (ref,))
+    return {
+        (item.id, item.evidence_id, evidence[item.evidence_id].text, item.call_ids)
+        for item in subgraph.triples
+        if item.id in triple_ids and item.evidence_id in evidence and calls.issuperset(item.call_ids)
+    }
+
+
+def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:
+    if subgraph is None:
+        return False
+    parts = [{**line, "id": ""}] if line["kind"] == "evidence" else line["triples"]
+    wanted = {
+        (part["id"], part["evidence"]["id"], part["evidence"]["text"]): {call["id"] for call in part["calls"]} for part in parts
+    }
+    now = {rest[:3]: rest[3] for rest in stands_on(line["kind"], line["ref"], subgraph)}
+    return now.keys() == wanted.keys() and all(calls.issubset(now[rest]) for rest, calls in wanted.items())
+
+
+def subgraph_text(subgraph: Subgraph) -> str:
+    """Return a subgraph as plain lines: the question, its evidence and its edges, best first."""
+    lines = [subgraph.title]
+    if subgraph.document is None:
+        lines += [f"  {option}" for option in labelled(subgraph.query.options)]
+    lines += ["", "EVIDENCE"]
+    lines += [f"{number}. {item.text}" for number, item in enumerate(subgraph.kept_evidence, start=1)]
+    lines += ["", f"KNOWLEDGE GRAPH ({subgraph.graph})"]
+    for edge in subgraph.usable_edges:
+        disputed = ", disputed" if edge.contradicts else ""
+        weight = f"({edge.confidence:.2f}, {edge.support}x{disputed})"
+        lines.append(f"[{edge.subject}] --{', '.join(edge.predicates)}--> [{edge.object}] {weight}")
+    return "\n".join(lines)

@@ -1,0 +1,129 @@
+"""The cloud as a process: its sockets, its threads, its end."""
+
+import asyncio
+import json
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from drag_graph.errors import ConfigurationError
+from drag_graph.files import replacing
+from drag_graph.sites.cloud.cloud_api import Cloud, edge_app, operator_app
+from drag_graph.sites.wire import is_loopback
+
+GRACE = 3
+"""Seconds that open requests have at the end."""
+KEEP_ALIVE = 75
+"""Seconds that an idle connection stays: longer than an edge keeps one, so that none is closed under a request."""
+BACKLOG = 1024
+PEM = "--tls-cert and --tls-key take PEM files."
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAddress:
+    """Where the cloud listens. Port 0 takes any that is free; `certificate` and `key` are files of TLS."""
+
+    host: str
+    port: int
+    certificate: Path | None = None
+    key: Path | None = None
+    insecure: bool = False
+
+    def check(self) -> None:
+        """Raise ConfigurationError where bytes would go over a network in the clear, or a file is not there."""
+        if (self.certificate is None) != (self.key is None):
+            raise ConfigurationError("TLS takes a certificate and its key", hint="Give both --tls-cert and --tls-key.")
+        for file in (self.certificate, self.key):
+            if file is not None and not file.is_file():
+                raise ConfigurationError(f"there is no file {file}", hint=PEM)
+        if self.certificate is None and not is_loopback(self.host) and not self.insecure:
+            hint = "Give --tls-cert and --tls-key, or say --insecure where the network is one that you trust."
+            raise ConfigurationError(f"what edges send to {self.host} could be read on the way", hint=hint)
+
+
+@contextmanager
+def served(cloud: Cloud, place: ServiceAddress, operator_file: Path) -> Iterator[str]:
+    """Serve while the block runs; lends the address. Both services share a thread and its event loop.
+
+    Raises ConfigurationError where the address cannot be had.
+    """
+    place.check()
+    sockets = [_bound(place.host, place.port), _bound("127.0.0.1", 0)]
+    token = secrets.token_urlsafe(32)
+    servers = [_server(edge_app(cloud), place), _server(operator_app(cloud, token), None)]
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=_run, args=(loop, servers, sockets), name="cloud", daemon=True)
+    try:
+        thread.start()
+        with replacing(operator_file) as file:
+            json.dump({"address": _address(sockets[1], place=None), "token": token}, file)
+        yield _address(sockets[0], place)
+    finally:
+        operator_file.unlink(missing_ok=True)
+        loop.call_soon_threadsafe(cloud.board.close)
+        for server in servers:
+            server.should_exit = True
+        thread.join(2 * GRACE)
+        cloud.asker.close()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((host, port))
+        sock.listen(BACKLOG)  # who comes before the service has started waits a moment
+    except OSError as error:
+        sock.close()
+        why = error.strerror or type(error).__name__
+        raise ConfigurationError(
+            f"{host}:{port} cannot be listened on: {why}", hint="Give another --host or --port."
+        ) from error
+    return sock
+
+
+def _server(app: Any, place: ServiceAddress | None) -> Any:
+    import uvicorn
+
+    tls: dict[str, Any] = {}
+    if place is not None and place.certificate is not None:
+        tls = {"ssl_certfile": str(place.certificate), "ssl_keyfile": str(place.key)}
+    config = uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+        **tls,
+    )
+    try:
+        config.load()
+    except OSError as error:  # of ssl, too
+        raise ConfigurationError(f"the certificate cannot be used: {error}", hint=PEM) from error
+    return uvicorn.Server(config)
+
+
+def _run(loop: asyncio.AbstractEventLoop, servers: list[Any], sockets: list[socket.socket]) -> None:
+    asyncio.set_event_loop(loop)
+
+    async def both() -> None:
+        await asyncio.gather(*(server.serve([sock]) for server, sock in zip(servers, sockets, strict=True)))
+
+    loop.run_until_complete(both())
+    loop.close()
+
+
+def _address(sock: socket.socket, place: ServiceAddress | None) -> str:
+    host, port = sock.getsockname()[:2]
+    scheme = "https" if place is not None and place.certificate is not None else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

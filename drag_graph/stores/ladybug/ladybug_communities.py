@@ -1,0 +1,29 @@
+"""The communities of a namespace of an embedded store (docs/adr/0039-communities.md)."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from drag_graph.ports.community_store import CommunityHit
+from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
+from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.shared.shared_communities import SharedCommunities, hits_of
+
+
+class LadybugCommunities(SharedCommunities):
+    """The `CommunityStore` port on an embedded store."""
+
+    # The engine handles the rows that a statement was first planned with again in every later call. But each call that joins
+    # entities to communities takes longer the more there are, so they are few.
+    rows_at_once = 256
+    vectors_at_once = 32
+
+    def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
+        super().__init__(access)
+        self._index = index
+
+    def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
+        (found,) = self._index("communities").nearest(np.asarray([vector], dtype=np.float32), k)
+        scores = dict(found)
+        rows = self._rows("read_communities", namespace=self._namespace, ids=list(scores)) if scores else []
+        return hits_of(({**row, "score": scores[row["id"]]} for row in rows), k)

@@ -1,0 +1,44 @@
+"""The concepts of a namespace of an embedded store (docs/adr/0023-linking.md)."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from drag_graph.errors import StoreLocked
+from drag_graph.ports.vectors import Vectors
+from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
+from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.shared.shared_concepts import SharedConcepts
+
+_linked: dict[tuple[str, str], str] = {}
+"""The threads that link, by file and namespace; other processes are kept out by the lock on the file."""
+_linked_lock = threading.Lock()
+
+
+class LadybugConcepts(SharedConcepts):
+    """The `ConceptStore` port on an embedded store."""
+
+    # The engine handles the rows that a statement was first planned with again in every later call.
+    rows_at_once = 32
+    vectors_at_once = 32
+
+    def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
+        super().__init__(access)
+        self._index = index
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        place = os.path.realpath(self._access.location), self._namespace
+        with _linked_lock:
+            if place in _linked:
+                where, who = f"namespace {self._namespace!r} of {self._access.location}", f"thread {_linked[place]}"
+                raise StoreLocked(f"{where} is being linked by {who} of this process", hint="It is free when that ends.")
+            _linked[place] = threading.current_thread().name
+        try:
+            yield
+        finally:
+            del _linked[place]
+
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
+        return self._index("similar").nearest(vectors, k, floor=floor)

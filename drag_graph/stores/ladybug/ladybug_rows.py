@@ -1,0 +1,72 @@
+"""Subgraphs and answers as the rows that the statements of the embedded engine take (no I/O)."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from drag_graph.graph.aggregate import Claim, Part, edges_of
+from drag_graph.graph.proof import own_refs
+from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.stores.shared.shared_rows import answer_row, source_row
+from drag_graph.stores.shared.transaction import Row
+
+HEADS = ("save_subgraphs_queries", "save_subgraphs_documents")
+"""What makes the nodes of sources."""
+
+
+def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
+    """Return the rows of these sources and of what hangs on them, by the statements' names, in the order to write them."""
+    parts = ("queries", "documents", "calls", "chunks", "evidence", "evidence_calls", "evidence_chunks", "entities", "triples")
+    rows: dict[str, list[Row]] = {part: [] for part in parts}
+    for subgraph in subgraphs:
+        evidence, row = subgraph.evidence, source_row(subgraph)
+        if subgraph.document is None:
+            rows["queries"].append(_sent(row, "options"))
+        else:
+            rows["documents"].append(row)
+        rows["calls"] += [call.model_dump() for call in subgraph.calls]
+        rows["chunks"] += [item.model_dump() for item in subgraph.chunks]
+        rows["evidence"] += [item.model_dump(mode="json", exclude={"call_ids"}) for item in evidence]
+        rows["evidence_calls"] += [{"evidence_id": item.id, "id": id_} for item in evidence for id_ in item.call_ids]
+        rows["evidence_chunks"] += [{"evidence_id": item.id, "id": item.chunk_id} for item in evidence if item.chunk_id]
+        rows["entities"] += [_sent(item.model_dump(mode="json"), "variants") for item in subgraph.entities]
+        rows["triples"] += [
+            _sent(triple.model_dump(mode="json", exclude={"subject", "object"}), "opposes") for triple in subgraph.triples
+        ]
+    return {f"save_subgraphs_{part}": found for part, found in rows.items()}
+
+
+def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
+    """Return the rows of a source's simple edges and the kind of its graph, of the claims that `aggregate` merged."""
+    edges, kind = edges_of(source_id, map(_claim, merged), aggregation)
+    return [_sent(edge.model_dump(mode="json", exclude={"subject", "object"}), "contradicts") for edge in edges], kind
+
+
+def _claim(row: Row) -> Claim:
+    """Return a claim of a row, whose lists hold a list a teacher, and in it a list an evidence."""
+    parts = {part["id"]: Part(**part) for said in row["triples"] for part in chain.from_iterable(said)}
+    return Claim(
+        **{name: row[name] for name in ("subject_id", "subject", "object_id", "object", "key")},
+        confidence=min(1.0, max(0.0, row["confidence"])),
+        opposes=frozenset(key for said in row["opposes"] for keys in chain.from_iterable(said) for key in keys or ()),
+        parts=tuple(sorted(parts.values(), key=lambda part: (part.rank, part.id))),
+    )
+
+
+def answer_rows(answers: Iterable[Answer]) -> list[Row]:
+    """Return the rows of the nodes of answers."""
+    return [_sent(answer_row(answer), "options", "source_ids", "lines", "edge_ids") for answer in answers]
+
+
+def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
+    """Return which sources and which evidence answers are linked to, by the name of the statement that links them."""
+    sources = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in dict.fromkeys(answer.source_ids)]
+    shown = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in own_refs(answer, "evidence")]
+    return {"save_answers_sources": sources, "save_answers_evidence": shown}
+
+
+def _sent(row: Row, *names: str) -> Row:
+    """Return the row with a blank before each of these lists, which the statement takes away.
+
+    The engine works out the type of what it is sent: rows that only have empty lists take it longer than all that is in them.
+    """
+    return {**row, **{name: ["", *row[name]] for name in names}}

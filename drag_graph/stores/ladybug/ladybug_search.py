@@ -1,0 +1,173 @@
+"""Searching all subgraphs of a namespace of an embedded store: `drag_graph.ports.graph_search.GraphSearch`.
+
+The engine has no vector index without a download, so vectors are compared here, all at once, in single precision. After a
+write those are read again that it may have changed. All are read where these are many, or not known: after a replacement, an
+erasure or a write that failed. An expansion is a few statements of one reading transaction.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from drag_graph.graph.expansion import Step, Walk, concept_ids, ranked
+from drag_graph.graph.paging import pages
+from drag_graph.model import Subgraph
+from drag_graph.ports.graph_search import LIMITS, Candidates, Expansion, Hit, Limits, Seed
+from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
+from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
+from drag_graph.stores.ladybug.subgraph_reading import read_subgraphs
+from drag_graph.stores.ladybug.vector_index import VectorIndex
+from drag_graph.stores.shared.transaction import Row
+
+IDS_AT_ONCE = 32
+"""As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""
+READ_BY_IDS = 8
+"""One vector of so many may have changed for it to be read by its id, which takes six times as long as reading it among all."""
+_CANDIDATES = ("queries", "evidence", "similar")
+_VECTORS = {
+    "queries": "search_candidates_query_vectors",
+    "evidence": "search_candidates_evidence_vectors",
+    "similar": "search_candidates_concept_vectors",
+    "communities": "search_candidates_community_vectors",
+}
+
+
+class LadybugSearch:
+    """The `GraphSearch` port on an embedded store; see there for what each method promises."""
+
+    def __init__(self, access: LadybugAccess) -> None:
+        self._access = access
+        self._indexes: dict[str, VectorIndex] = {}
+
+    def index(self, kind: str) -> VectorIndex:
+        """Return the vectors of the `queries`, the `evidence`, the `similar` concepts or the `communities` as they are now."""
+        engine, index = self._access.ready(), self._indexes.get(kind)
+        # The version is taken before the vectors, so that a write in between only makes the next call read again.
+        version = engine.version
+        if index is not None and index.version != version:
+            index = self._renewed(kind, index, version)
+        if index is None:
+            index = VectorIndex.of(version, engine.stream(_VECTORS[kind], namespace=self._access.namespace))
+        self._indexes[kind] = index
+        return index
+
+    def _renewed(self, kind: str, index: VectorIndex, version: int) -> VectorIndex | None:
+        """Return the index with what was written since; None where all is to be read, or that is cheaper."""
+        changed = self._access.ready().changed_since(index.version)
+        if changed is None or len(changed) > max(IDS_AT_ONCE, len(index.ids) // READ_BY_IDS):
+            return None
+        return index.renewed(version, changed, self._vectors(kind, changed))
+
+    def _vectors(self, kind: str, ids: Sequence[str]) -> Iterator[Row]:
+        with self._access.reading() as session:
+            for some in pages(ids, IDS_AT_ONCE):
+                yield from session.run(f"search_candidates_vectors_{kind}", namespace=self._access.namespace, ids=some)
+
+    def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
+        rows = np.asarray([vector], dtype=np.float32)
+        pairs = {kind: self.index(kind).nearest(rows, k)[0] if any(vector) else [] for kind in _CANDIDATES}
+        ids = concept_ids(self._access.namespace, keys)
+        with self._access.reading() as session:
+            own = session.run("read_sources", namespace=self._access.namespace, ids=[source_id])
+            ranks = {kind: ranked(self._hits(session, dict(found)), k) for kind, found in pairs.items()}
+            named = {hit.id: hit for hit in self._hits(session, dict.fromkeys(ids, 1.0))}
+        return Candidates(own=bool(own), named=tuple(named[id_] for id_ in ids if id_ in named), **ranks)
+
+    def _hits(self, session: LadybugTransaction, scores: dict[str, float]) -> list[Hit]:
+        found = [
+            row
+            for some in pages(list(scores), IDS_AT_ONCE)
+            for row in session.run("search_candidates", namespace=self._access.namespace, ids=some)
+        ]
+        return [
+            Hit(row["id"], scores[row["id"]], row["text"], row["source_id"], row["cluster"], row["entities"]) for row in found
+        ]
+
+    def expand(self, seeds: Sequence[Seed], hops: int, limits: Limits = LIMITS) -> Expansion:
+        walk = Walk()
+        named = [seed for seed in seeds if seed.kind == "concept"]
+        with self._access.reading() as session:
+            for seed in seeds:
+                walk.steps += self._told(session, seed)
+            walk.steps += self._named(session, named, limits)
+            if hops > 1:
+                walk.steps += self._far(session, walk, limits)
+            graphs = self._subgraphs(session, walk.source_ids(seeds))
+        return walk.expansion(graphs, seeds)
+
+    def _named(self, session: LadybugTransaction, seeds: Sequence[Seed], limits: Limits) -> list[Step]:
+        """Return the edges that clusters lead to."""
+        members = self._members(session, [seed.id for seed in seeds])
+        found: list[Step] = []
+        for seed in seeds:
+            entities = self._entities(session, members[seed.id], limits.entities)
+            rows = sorted(self._edges(session, entities), key=lambda row: (-row["confidence"], row["id"]))[: limits.edges]
+            found += [_step(row, 1, seed.id, seed.score) for row in rows]
+        return sorted(found, key=lambda step: (-step.score * step.confidence, step.edge_id, step.seed))[: limits.near]
+
+    def _told(self, session: LadybugTransaction, seed: Seed) -> list[Step]:
+        """Return the edges that a query or an evidence leads to."""
+        if seed.kind == "concept":
+            return []
+        source_id = seed.id if seed.kind == "query" else seed.source_id
+        found = session.run("read_subgraphs_edges", namespace=self._access.namespace, source_id=source_id)
+        edges = [{**row, "source_id": source_id} for row in found]
+        if seed.kind == "query":
+            return [_step(row, 0, seed.id, seed.score) for row in edges]
+        return [_step(row, 1, seed.id, seed.score) for row in edges if seed.id in row["evidence_ids"]]
+
+    def _far(self, session: LadybugTransaction, walk: Walk, limits: Limits) -> list[Step]:
+        there = {step.edge_id for step in walk.steps}
+        found: list[tuple[float, Step]] = []
+        frontier = walk.frontier(limits.frontier)
+        called = {entity: session.run("search_expand_concepts", entity=entity) for entity, _ in frontier}
+        members = self._members(session, [row["cluster"] for names in called.values() for row in names if row["cluster"]])
+        for entity, way in frontier:
+            others = self._entities(session, [row["id"] for row in called[entity]], limits.beyond)
+            clusters = [row["cluster"] for row in called[entity] if row["cluster"]]
+            others += self._entities(session, [id_ for cluster in clusters for id_ in members[cluster]], limits.beyond)
+            strength = way.score * way.confidence
+            found += [
+                (strength * row["confidence"], _step(row, way.hop + 1, way.seed, way.score))
+                for row in self._edges(session, list(dict.fromkeys([entity, *others])))
+                if row["id"] not in there
+            ]
+        found.sort(key=lambda pair: (-pair[0], pair[1].edge_id))
+        return list(dict.fromkeys(step for _, step in found))[: limits.far]
+
+    def _subgraphs(self, session: LadybugTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
+        found = [
+            subgraph
+            for some in pages(source_ids, IDS_AT_ONCE)
+            for subgraph in read_subgraphs(session, self._access.namespace, some)
+        ]
+        return sorted(found, key=lambda subgraph: subgraph.source_id)
+
+    def _members(self, session: LadybugTransaction, clusters: Sequence[str]) -> dict[str, list[str]]:
+        """Return the concepts of each cluster, the one that stands for it first: that is there even where a cluster is open.
+
+        One statement for all, because it looks at every concept of the namespace.
+        """
+        members = {cluster: {cluster: None} for cluster in clusters}
+        if members:
+            found = session.run("search_expand", namespace=self._access.namespace, clusters=list(members))
+            for row in sorted(found, key=lambda row: str(row["id"])):
+                members[row["cluster"]][row["id"]] = None
+        return {cluster: list(ids) for cluster, ids in members.items()}
+
+    @staticmethod
+    def _entities(session: LadybugTransaction, concepts: Sequence[str], limit: int) -> list[str]:
+        found: list[str] = []
+        for concept in concepts:
+            if len(found) < limit:
+                found += [row["id"] for row in session.run("search_expand_entities", concept=concept, limit=limit - len(found))]
+        return found
+
+    @staticmethod
+    def _edges(session: LadybugTransaction, entities: Sequence[str]) -> list[Row]:
+        found = [row for entity in entities for row in session.run("search_expand_edges", entity=entity)]
+        return list({row["id"]: row for row in found}.values())
+
+
+def _step(row: Row, hop: int, seed: str, score: float) -> Step:
+    return Step(row["id"], row["source_id"], row["confidence"], (row["subject_id"], row["object_id"]), hop, seed, score)

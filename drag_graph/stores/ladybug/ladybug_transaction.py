@@ -1,0 +1,83 @@
+"""Statements of one transaction of an embedded store, and when they are planned anew."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from drag_graph.stores.ladybug.ladybug_errors import translate
+from drag_graph.stores.shared.cypher_files import load
+from drag_graph.stores.shared.transaction import Row
+
+FIRST_PLANS = 32
+"""How often a statement is executed before it is planned anew; then four times as often, and so on."""
+
+
+class Plans:
+    """How old the plans of statements are.
+
+    A connection keeps the first plan of a statement. One that was made for an empty store looks through whole tables, so there
+    are new connections as the store grows.
+    """
+
+    def __init__(self) -> None:
+        self._executed: Counter[str] = Counter()
+        self._until: dict[str, int] = {}
+
+    def note(self, name: str) -> None:
+        """Note that a statement is executed."""
+        self._executed[name] += 1
+
+    def are_old(self) -> bool:
+        """Return whether a statement has been executed often since it was planned; then it counts as planned anew."""
+        executed = list(self._executed.items())  # other threads go on
+        old = [(name, 4 * number) for name, number in executed if number >= self._until.get(name, FIRST_PLANS)]
+        self._until.update(old)
+        return bool(old)
+
+
+class LadybugTransaction:
+    """A connection with a transaction open on it (see `Transaction`). `check` is called before any row is given out."""
+
+    perhaps_done = False
+    changed_vectors: Collection[str] | None = None
+
+    def __init__(
+        self, connection: Any, location: str, check: Callable[[], None] | None = None, plans: Plans | None = None
+    ) -> None:
+        self._connection = connection
+        self._location = location
+        self._check = check
+        self._plans = plans
+
+    def run(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Execute the statement of that name (`cypher/ladybug`, `cypher/common`) and return its rows. Raises StoreError."""
+        if self._plans:
+            self._plans.note(name)
+        return self.execute(*load(name, "ladybug").bind(**parameters))
+
+    def execute(self, text: str, parameters: dict[str, Any] | None = None) -> list[Row]:
+        """Execute a text that a file or the engine's own transaction control gave, and return its rows. Raises StoreError."""
+        return list(rows_of(self._connection, text, parameters, self._location, self._check))
+
+
+def rows_of(
+    connection: Any, text: str, parameters: dict[str, Any] | None, location: str, check: Callable[[], None] | None = None
+) -> Iterator[Row]:
+    """Execute a text and yield its rows as dictionaries, each after a `check`. Raises StoreError, never the engine's own."""
+    try:
+        result = connection.execute(text, parameters or {})
+        try:
+            names = result.get_column_names()
+            while result.has_next():
+                row = dict(zip(names, result.get_next(), strict=True))
+                if check:
+                    check()
+                yield row
+        finally:
+            result.close()
+    except (RuntimeError, ValueError, LookupError, OverflowError, MemoryError) as error:
+        if check:
+            check()
+        raise translate(str(error), location) from error
+    if check:
+        check()

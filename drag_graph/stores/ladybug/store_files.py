@@ -1,0 +1,206 @@
+"""The files of an embedded store: what may be opened as one, opening it, and making an empty one."""
+
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from drag_graph.errors import StoreLocked, StoreUnavailable, StoreUnfit
+from drag_graph.log import event
+from drag_graph.stores.ladybug import snapshot
+from drag_graph.stores.ladybug.ladybug_errors import (
+    BROKEN_RECORD,
+    CHECKPOINT_RACE,
+    DAMAGED,
+    LOCK,
+    RECOVERY_PENDING,
+    TORN_LOG,
+    translate,
+)
+from drag_graph.stores.ladybug.memory import hand_out_zeros
+
+SPARE_BYTES = 8 * 1024 * 1024
+"""Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
+COMPRESSION = False
+"""ladybug 0.22 loses lists of numbers when it compresses: where a column holds vectors that are mostly zeros, and another one
+is added later, that is all zeros after the checkpoint. What decides is how the
+table was made."""
+CHECKPOINT_BYTES = 128 * 1024 * 1024
+"""How long the log grows before it is worked into the file. Each time much of the file is written anew, so often is slow."""
+DRAFT = ".compacting"
+"""How the folder ends that a compaction works in; one that was killed has left it."""
+LENIENT = "throw_on_wal_replay_failure"
+_RIGHTS = "Check its permissions; `drag-graph ask --no-keep` needs no right to write."
+FIRST_PAUSE = 0.02
+RACE_SECONDS = 2.0
+"""How long a reader tries again when a writer comes or goes, with a checkpoint, while it opens the file."""
+
+
+def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, snapshot.Mark | None]:
+    """Open the database, waiting for the lock until the deadline, and past a log whose end was torn off."""
+    import ladybug
+
+    start = time.monotonic()
+    pause = FIRST_PAUSE
+    log = Path(f"{path}.wal")
+    cause: Exception
+    options: dict[str, Any] = {"compression": COMPRESSION, "checkpoint_threshold": CHECKPOINT_BYTES}
+    while True:
+        try:
+            if not read_only:
+                hand_out_zeros()
+                database = ladybug.Database(str(path), **options)
+                shutil.rmtree(path.with_name(f".{path.name}{DRAFT}"), ignore_errors=True)  # nobody else compacts now
+                return database, None
+            with snapshot.readable(path, timeout) as (place, mark):
+                return ladybug.Database(str(place), read_only=True, **options), mark
+        except RuntimeError as error:
+            message, cause = str(error), error
+            misread = BROKEN_RECORD.search(message) is not None
+        except OSError as error:
+            raise StoreUnfit(f"{path} may not be read: {error.strerror}", hint="Check its permissions.") from error
+        except (ValueError, LookupError, OverflowError, MemoryError) as error:
+            # What the engine's own reading of a broken file, or of the torn end of a log, runs into.
+            message, cause, misread = DAMAGED, error, True
+        waited = time.monotonic() - start
+        torn = TORN_LOG.search(message) or (misread and log.exists())
+        if torn and LENIENT not in options:
+            _keep_torn_log(path, read_only=read_only)
+            options[LENIENT] = False
+            continue
+        patience = timeout if LOCK.search(message) else 0.0
+        if read_only and (CHECKPOINT_RACE.search(message) or RECOVERY_PENDING.search(message)):
+            patience = min(RACE_SECONDS, timeout)
+        if waited >= patience:
+            raise translate(message, str(path)) from cause
+        if patience > RACE_SECONDS and pause == FIRST_PAUSE:
+            said = "another process has the store open; waiting for it"
+            event(said, level=logging.WARNING, location=str(path), seconds=timeout)
+        time.sleep(min(pause, max(patience - waited, 0.0)))
+        pause = min(pause * 1.5, 0.5)
+
+
+def require_file(path: Path, *, read_only: bool) -> None:
+    """Refuse what the engine would misread or misname. Only looks at the names: opening the file could drop our lock."""
+    if "\0" in str(path):
+        raise StoreUnfit(f"{str(path)!r} cannot be a file's name", hint="Name another file by --store.")
+    try:
+        if path.is_dir():
+            raise StoreUnfit(f"{path} is a folder; an embedded store is a file", hint=f"Name a file: {path / 'graph.lbug'}")
+        if path.exists():
+            if path.stat().st_size == 0:
+                raise StoreUnfit(f"{path} is an empty file, not a store", hint="Remove it, or restore it from a backup.")
+            _require_rights(path, read_only=read_only)
+        elif read_only:
+            raise StoreUnfit(f"there is no store at {path}", hint="`drag-graph distill` makes one.")
+        if not read_only:
+            # Questions may be private: a folder that is made here, and the files in it, are for their owner.
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _require_folder(path.parent)
+    except OSError as error:
+        raise StoreUnfit(f"{path} cannot be a store: {error.strerror}", hint="Name another file by --store.") from error
+
+
+def _require_rights(path: Path, *, read_only: bool) -> None:
+    if not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK):
+        raise StoreUnfit(f"{path} may not be {'read' if read_only else 'written'}", hint=_RIGHTS)
+    log = Path(f"{path}.wal")
+    if log.exists() and not os.access(log, os.R_OK):
+        raise StoreUnfit(f"the log {log} of the store may not be read", hint="Check its permissions.")
+
+
+def _require_folder(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StoreUnfit(f"the folder {folder} may not be written to", hint=_RIGHTS)
+    if os.statvfs(folder).f_blocks == 0:
+        # Such as /proc, which would otherwise be called a full disk.
+        raise StoreUnfit(f"{folder} is no place for files", hint="Name another file by --store.")
+
+
+def create(path: Path) -> None:
+    """Make an empty database beside `path` and give it its name, so that a file of that name is never half-made."""
+    import ladybug
+
+    free = os.statvfs(path.parent)
+    if free.f_bavail * free.f_frsize < SPARE_BYTES:
+        raise StoreUnavailable(f"the disk of {path} is full", hint="Free some space and run the same again.")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+    hand_out_zeros()
+    try:
+        ladybug.Database(str(draft), compression=COMPRESSION).close()
+        draft.chmod(0o600)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return  # Another process was faster; its file is as good.
+        except OSError:
+            draft.rename(path)  # A file system without hard links.
+    except (RuntimeError, OSError) as error:
+        raise translate(str(error), str(path)) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def protect(log: Path, path: Path) -> None:
+    """Give a log the rights of its file: the engine makes it with those that the process has for new files."""
+    with suppress(FileNotFoundError):
+        mode = path.stat().st_mode & 0o777
+        if log.stat().st_mode & 0o777 & ~mode:
+            log.chmod(mode)
+
+
+@contextmanager
+def draft_beside(path: Path) -> Iterator[Path]:
+    """Give the name of a file in a folder of its own beside `path`; the folder is removed at the end of the block."""
+    folder = path.with_name(f".{path.name}{DRAFT}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder / path.name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def put_in_place(draft: Path, path: Path) -> Iterator[None]:
+    """Put a closed file in the place of another, which is closed, too, and run the block, which opens it.
+
+    The old file stays locked till the end of the block: a process that opened it a moment before does not get it. Raises
+    StoreLocked when another process has taken it already, StoreUnavailable where the system refuses.
+    """
+    try:
+        with path.open("rb+") as old:
+            if not snapshot.lock(old) or Path(f"{path}.wal").exists():
+                raise StoreLocked(
+                    f"another process took {path} before it was compacted", hint="Run it again when that is done."
+                )
+            draft.chmod(path.stat().st_mode & 0o777)
+            with draft.open("rb") as new:
+                os.fsync(new.fileno())
+            draft.replace(path)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+            yield
+    except OSError as error:
+        raise StoreUnavailable(f"{path} could not be written anew: {error}", hint="Run it again.") from error
+
+
+def _keep_torn_log(path: Path, *, read_only: bool) -> None:
+    """Copy the log aside before it is replayed up to its torn end, as opening empties it. Raises StoreUnavailable."""
+    # To a reader it is nothing odd: a writer may be in the middle of a record.
+    event("store.torn_log", level=logging.INFO if read_only else logging.WARNING, location=str(path))
+    if read_only:
+        return
+    log = Path(f"{path}.wal")
+    try:
+        if log.exists():
+            shutil.copyfile(log, f"{log}.torn")
+    except OSError as error:
+        raise StoreUnavailable(f"the log of {path} cannot be copied: {error.strerror}", hint="Free some space.") from error

@@ -1,0 +1,104 @@
+"""Writing subgraphs and answers to the embedded engine, in a transaction that the caller has open."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from drag_graph.graph.paging import pages
+from drag_graph.graph.proof import proof_of
+from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.stores.ladybug import ladybug_rows as rows
+from drag_graph.stores.ladybug.ladybug_transaction import LadybugTransaction
+from drag_graph.stores.shared.aggregation_json import aggregation_text
+from drag_graph.stores.shared.shared_communities import open_communities, rejoin_communities
+from drag_graph.stores.shared.shared_concepts import recount_concepts, touched_concepts
+from drag_graph.stores.shared.shared_rows import evidence_again
+from drag_graph.stores.shared.transaction import Row
+
+ROWS_AT_ONCE = 32
+HEADS_AT_ONCE = 4
+"""Rows unwound by one call; of sources, which carry vectors, fewer. The engine keeps the rows that a statement was first
+planned with and handles them again in every later call, so that one large batch would slow down each small one after it."""
+
+
+def write_subgraphs(
+    session: LadybugTransaction,
+    namespace: str,
+    wanted: Mapping[str, Subgraph],
+    replaced: Collection[str],
+    aggregation: Aggregation,
+) -> None:
+    """Write subgraphs by source id, in the place of those that are `replaced`, with their simple edges."""
+    answers = {id_: session.run("relink_answers", source_id=id_) for id_ in replaced}
+    touched = touched_concepts(session.run, namespace, list(replaced))
+    members = open_communities(session.run, namespace, list(replaced))
+    erase_parts(session, namespace, replaced)
+    recount_concepts(session.run, namespace, touched)
+    write_rows(session, namespace, rows.subgraph_rows(wanted.values()))
+    rejoin_communities(session.run, namespace, members, ROWS_AT_ONCE)
+    for id_, found in answers.items():
+        again = {item.id for item in wanted[id_].evidence}
+        sources = [{"answer_id": row["id"], "id": id_} for row in found]
+        links = {"save_answers_sources": sources, "save_answers_evidence": evidence_again(found, again)}
+        write_rows(session, namespace, links)
+    are_documents = {id_: subgraph.document is not None for id_, subgraph in wanted.items()}
+    write_edges(session, namespace, are_documents, aggregation)
+
+
+def write_edges(
+    session: LadybugTransaction, namespace: str, are_documents: Mapping[str, bool], aggregation: Aggregation
+) -> None:
+    """Make the simple edges of sources that have none; `are_documents` says of each source whether it is a document."""
+    marks, edges = list[Row](), list[Row]()
+    for id_, is_document in are_documents.items():
+        own = aggregation.of_documents() if is_document else aggregation
+        claims = session.run("aggregate", namespace=namespace, source_id=id_, merge=own.merge)
+        made, kind = rows.edge_rows(id_, claims, own)
+        edges += made
+        marks.append({"id": id_, "graph": kind, "aggregation": aggregation_text(own)})
+    write_rows(session, namespace, {"mark_graphs": marks, "save_edges": edges})
+
+
+def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collection[str]) -> list[Row]:
+    """Erase sources with all that hangs on them; return how many nodes and relationships went: rows of label and number."""
+    counts = list[Row]()
+    for source_id in source_ids:
+        for name in ("erase_subgraphs_triples", "erase_subgraphs", "erase_subgraphs_calls", "erase_sources"):
+            counts += session.run(name, namespace=namespace, source_id=source_id)
+    return counts
+
+
+def write_rows(session: LadybugTransaction, namespace: str, by_statement: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """Run each statement over its rows, a few at a time, and not at all where there are none; return what they return."""
+    return [
+        row
+        for name, items in by_statement.items()
+        for some in pages(items, HEADS_AT_ONCE if name in rows.HEADS else ROWS_AT_ONCE)
+        for row in session.run(name, namespace=namespace, rows=some)
+    ]
+
+
+def write_answers(session: LadybugTransaction, namespace: str, answers: Sequence[Answer]) -> set[str]:
+    """Write the answers that rest on nothing that is not stored; return the ids of all that are there then.
+
+    Their sources are stored. An answer that is there already stays as it is.
+    """
+    proofs = [proof_of(answer) for answer in answers]
+    there = {
+        row["id"]
+        for row in session.run(
+            "save_answers_proof",
+            answer_ids=sorted({answer.id for answer in answers}),
+            evidence_ids=sorted({id_ for proof in proofs for id_ in proof.evidence_ids}),
+            call_ids=sorted({id_ for proof in proofs for id_ in proof.call_ids}),
+        )
+    }
+    resting = {id_ for answer, proof in zip(answers, proofs, strict=True) for id_ in answer.source_ids if proof.triple_ids}
+    for source_id in sorted(resting):
+        there |= {row["id"] for row in session.run("read_subgraphs_triples", namespace=namespace, source_id=source_id)}
+    fresh = {
+        answer.id: answer
+        for answer, proof in zip(reversed(answers), reversed(proofs), strict=True)
+        if answer.id not in there and proof.evidence_ids | proof.triple_ids | proof.call_ids <= there
+    }
+    written = {"save_answers": rows.answer_rows(fresh.values()), **rows.answer_links(fresh.values())}
+    write_rows(session, namespace, written)
+    return fresh.keys() | there

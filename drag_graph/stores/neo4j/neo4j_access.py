@@ -1,0 +1,151 @@
+"""A namespace of a Neo4j: its connection, its schema, and transactions on it."""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Self, TypeVar
+
+from drag_graph.errors import StoreUnfit
+from drag_graph.log import event
+from drag_graph.model import DEFAULT_NAMESPACE
+from drag_graph.ports.graph_store import Migration
+from drag_graph.ports.vectors import Vector
+from drag_graph.stores.neo4j.connection import Neo4jConnection, Work
+from drag_graph.stores.shared import migrations as migrate
+from drag_graph.stores.shared.cypher_files import load
+
+Result = TypeVar("Result")
+
+PATIENCE = 600.0
+"""Seconds for which an upgrader waits for another one."""
+_MADE = re.compile(r"\b(?:INDEX|CONSTRAINT) (\w+) IF NOT EXISTS")
+_TELL_EVERY = 30.0
+_LONGEST_LOOK = 1.0
+
+
+class Neo4jAccess:
+    """One namespace of a Neo4j whose schema is this version's: what everything that is kept there works through.
+
+    `timeout` is in seconds: how long a server that is away or restarting is waited for. `password` may be empty for a server
+    without authentication. A store that is `read_only` is not upgraded by `migrate`. Nothing is sent before the first use.
+    Raises ConfigurationError for an address that is none.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        username: str = "neo4j",
+        password: str = "",
+        database: str | None = None,
+        namespace: str = DEFAULT_NAMESPACE,
+        timeout: float = 30.0,
+        read_only: bool = False,
+    ) -> None:
+        self._connection = Neo4jConnection(uri, username=username, password=password, database=database, timeout=timeout)
+        self._uri = uri
+        self._namespace = namespace
+        self._timeout = timeout
+        self._read_only = read_only
+        self._migrated = False
+
+    @property
+    def location(self) -> str:
+        return self._connection.location
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    def sent_vector(self, vector: Vector) -> list[float]:
+        """See `Access`."""
+        return [float(number) for number in vector]
+
+    def kept_vector(self, kept: list[float] | None) -> list[float] | None:
+        """See `Access`."""
+        return kept
+
+    def __enter__(self) -> Self:
+        self._connection.open()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    # ---- the schema
+
+    def migrations(self) -> list[Migration]:
+        return migrate.status("neo4j", self._history)
+
+    def migrate(self) -> list[Migration]:
+        if self._read_only:
+            self._require_schema()
+            return []
+        done: list[Migration] = []
+        if migrate.plan(migrate.known("neo4j"), self._history()):
+            self._connection.change_schema(load("lock_migrations_schema", "neo4j").bind()[0])
+            with self._connection.locked("lock_migrations", PATIENCE) as check_lock:
+                done = migrate.run("neo4j", partial(self._history, current=True), partial(self._apply, check_lock))
+        self._migrated = True
+        return done
+
+    def _history(self, *, current: bool = False) -> list[Migration]:
+        """Return what was applied; where it has to be `current`, what another upgrader has just done, too."""
+        found = self._connection.read(lambda work: work.run("applied_migrations"), current=current)
+        return [Migration(**row) for row in found]
+
+    def _apply(self, check_lock: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
+        """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS.
+
+        `check_lock` raises where others are no longer kept out.
+        """
+        for text in statements:
+            check_lock()
+            self._connection.change_schema(text)
+        self._await_indexes([name for text in statements for name in _MADE.findall(text)])
+        check_lock()
+        values = {"version": migration.version, "name": migration.name, "checksum": migration.checksum}
+        self._connection.write(lambda work: work.run("record_migration", **values, applied_at=migration.applied_at))
+
+    def _await_indexes(self, names: list[str]) -> None:
+        """Wait until these indexes are filled, however long it takes in a large store. Raises StoreUnfit if one cannot."""
+        announced_at, pause = time.monotonic(), 0.05
+        while True:
+            open_ = self._connection.read(lambda work: work.run("await_indexes", names=names), current=True)
+            failed = [row["name"] for row in open_ if row["state"] == "FAILED"]
+            if failed:
+                raise StoreUnfit(
+                    f"the server could not fill the index {failed[0]} of {self.location}",
+                    hint=f"See its logs; then DROP INDEX {failed[0]} and run `drag-graph db migrate` again.",
+                )
+            if not open_:
+                return
+            if time.monotonic() - announced_at >= _TELL_EVERY:
+                announced_at = time.monotonic()
+                percent = round(open_[0]["percent"] or 0.0, 1)
+                event("the server fills an index", level=logging.WARNING, index=open_[0]["name"], percent=percent)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_LOOK)
+
+    def _require_schema(self) -> None:
+        if self._migrated:
+            return
+        if migrate.plan(migrate.known("neo4j"), self._history()):
+            # A replica may not have heard yet of an upgrade.
+            migrate.require("neo4j", partial(self._history, current=True), f"the store at {self.location}", self._uri)
+        self._migrated = True
+
+    def in_reading(self, work: Callable[[Work], Result]) -> Result:
+        """Return what `work` returns of a reading transaction; it may be called again. Raises StoreError."""
+        self._require_schema()
+        return self._connection.read(work)
+
+    def in_writing(self, work: Callable[[Work], Result]) -> Result:
+        """Return what `work` returns of a writing transaction; it may be called again. Raises StoreError."""
+        self._require_schema()
+        return self._connection.write(work)

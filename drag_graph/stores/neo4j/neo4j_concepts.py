@@ -1,0 +1,92 @@
+"""The concepts of a Neo4j namespace (docs/adr/0023-linking.md)."""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+
+from drag_graph.errors import StoreError, StoreLocked
+from drag_graph.ports.vectors import Vectors
+from drag_graph.stores.neo4j.connection import Work
+from drag_graph.stores.neo4j.neo4j_access import Neo4jAccess
+from drag_graph.stores.shared.shared_concepts import SharedConcepts
+from drag_graph.stores.shared.transaction import Result, Run
+
+LEASE_SECONDS = 60
+"""How long a linker that is not heard of keeps others out; every write of it begins that time anew."""
+LEAST_CANDIDATES = 40
+"""What the vector index is asked for at least: it is of all namespaces, and misses some of the nearest when asked for few."""
+_HINT = "Let it end, then run the same again."
+
+
+class Neo4jConcepts(SharedConcepts):
+    """The `ConceptStore` port on Neo4j.
+
+    A linker has a lease on a node of the namespace, and the lease a number that grows with each linker. Every write of it asks
+    for its number in the same transaction: one that another has taken over from writes nothing more.
+    """
+
+    def __init__(self, access: Neo4jAccess) -> None:
+        super().__init__(access)
+        self._token = 0
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        token, until = self._access.in_writing(lambda work: self._lease(work, 0))
+        if not token:
+            when = datetime.fromtimestamp(until / 1000, UTC).isoformat(timespec="seconds")
+            raise StoreLocked(f"{self._place} is being linked by another, until {when} unless that goes on", hint=_HINT)
+        self._token = token
+        try:
+            yield
+        finally:
+            self._token = 0
+            # A server that is away lets go of it later.
+            with suppress(StoreError):
+                self._access.in_writing(lambda work: self._lease(work, token, seconds=0))
+
+    def _lease(self, work: Work, token: int, seconds: int = LEASE_SECONDS) -> tuple[int, int]:
+        """Take the lease (`token` 0) or renew it; return the token, 0 where another has it, and until when that has it."""
+        (row,) = work.run("link_lease", namespace=self._namespace, token=token, milliseconds=1000 * seconds)
+        return row["token"], row["until"]
+
+    @property
+    def _place(self) -> str:
+        return f"namespace {self._namespace!r} of {self._access.location}"
+
+    def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
+        del changed_vectors  # no vectors are kept in this process
+        token = self._token
+
+        def run(session: Work) -> Result:
+            if token and not self._lease(session, token)[0]:
+                raise StoreLocked(f"{self._place} was taken over: this run was silent for too long", hint=_HINT)
+            return work(session.run)
+
+        return self._access.in_writing(run)
+
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
+        found: list[list[tuple[str, float]]] = [[] for _ in vectors]
+        # A vector of zeros is near to nothing, and the index refuses it.
+        asked = [position for position, vector in enumerate(vectors) if vector.any()] if k > 0 else []
+        for start in range(0, len(asked), self.vectors_at_once):
+            some = asked[start : start + self.vectors_at_once]
+            for position, near in zip(some, self._nearest(vectors[some].tolist(), k, floor), strict=True):
+                found[position] = near
+        return found
+
+    def _nearest(self, vectors: list[list[float]], k: int, floor: float) -> list[list[tuple[str, float]]]:
+        candidates = max(LEAST_CANDIDATES, 4 * k)
+        rows = self._rows("nearest_concepts", vectors=vectors, candidates=candidates)
+        found = {row["position"]: _ranked(row["found"], k, floor) for row in rows}
+        # The index is of all namespaces: others may have hidden some of this one, which is gone through then.
+        full = {row["position"] for row in rows if row["seen"] == candidates and row["farthest"] >= floor}
+        if hidden := sorted(position for position in full if len(found[position]) < k):
+            values = {"vectors": [vectors[position] for position in hidden], "k": k, "floor": floor}
+            for row in self._rows("nearest_concepts_exact", **values):
+                found[hidden[row["position"]]] = _ranked(row["found"], k, floor)
+        return [found[position] for position in range(len(vectors))]
+
+
+def _ranked(pairs: list[tuple[str, float]], k: int, floor: float) -> list[tuple[str, float]]:
+    near = [(id_, max(-1.0, min(1.0, cosine))) for id_, cosine in pairs if id_ is not None and cosine >= floor]
+    return sorted(near, key=lambda pair: (-pair[1], pair[0]))[:k]

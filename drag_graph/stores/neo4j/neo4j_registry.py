@@ -1,0 +1,27 @@
+"""The edges of a Neo4j namespace: their summaries are searched by a vector index, in one statement."""
+
+from collections.abc import Sequence
+
+from drag_graph.ports.site_registry import SummaryHit
+from drag_graph.stores.shared.shared_registry import SharedRegistry, hit_of
+from drag_graph.stores.shared.transaction import Transaction
+
+LEAST_CANDIDATES = 40
+"""What the vector index is asked for at least: it is of all namespaces, and misses some of the nearest when asked for few."""
+
+
+class Neo4jRegistry(SharedRegistry):
+    """The `EdgeRegistry` port on Neo4j."""
+
+    def _lock(self, session: Transaction, edge_id: str) -> bool:
+        return bool(session.run("lock_edge", namespace=self._namespace, id=edge_id))
+
+    def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
+        numbers = [float(number) for number in vector]
+        if k < 1 or not any(numbers):  # a vector of zeros is near to nothing, and the index refuses it
+            return []
+        candidates = max(LEAST_CANDIDATES, 4 * k)
+        (found,) = self._read("nearest_summaries", vector=numbers, candidates=candidates, k=k, without=without)
+        if len(found["hits"]) < k:  # other namespaces or the edge itself may have hidden some, or there are no more
+            (found,) = self._read("nearest_summaries_exact", vector=numbers, k=k, without=without)
+        return [hit_of(row, row["score"]) for row in found["hits"]]

@@ -1,0 +1,109 @@
+"""Subgraphs and answers as the lists that the statements in cypher/neo4j take and return, and back.
+
+The order of the fields here is the order of the positions there.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from drag_graph.graph.proof import own_refs, proof_of
+from drag_graph.model import Answer, Subgraph, Value
+from drag_graph.stores.shared import shared_rows as rows
+from drag_graph.stores.shared.shared_rows import source_row
+from drag_graph.stores.shared.transaction import Row
+
+CALL = (
+    "id",
+    "stage",
+    "model",
+    "prompt_version",
+    "request_sha256",
+    "response_sha256",
+    "tokens_in",
+    "tokens_out",
+    "cost_usd",
+    "latency_ms",
+    "created_at",
+    "follows",
+)
+EVIDENCE = (
+    *("id", "text", "framing", "position", "cosine", "llm_score", "score", "rank", "kept", "reason", "created_at"),
+    *("chunk_id", "start", "end"),
+)
+CHUNK = ("id", "position", "start", "end", "text")
+ENTITY = ("id", "name", "type", "variants")
+TRIPLE = ("id", "predicate", "predicate_key", "confidence", "evidence_id", "call_ids", "rank", "opposes")
+EDGE = ("id", "statement", "predicates", "confidence", "support", "triple_ids", "evidence_ids", "contradicts", "rank")
+ENDS = ("subject_id", "subject", "object_id", "object")
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "calls": CALL,
+    "chunks": CHUNK,
+    "evidence": (*EVIDENCE, "call_ids"),
+    "entities": ENTITY,
+    "triples": (*TRIPLE, *ENDS),
+    "edges": (*EDGE, *ENDS),
+}
+"""The parts of a subgraph in a row of `read_subgraphs`, with what the items of each hold."""
+
+
+def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
+    """Return what `save_subgraphs` takes for one subgraph; where it is not `new`, its source's node is there already."""
+    calls = {item.id: position for position, item in enumerate(subgraph.calls)}
+    chunks = {item.id: position for position, item in enumerate(subgraph.chunks)}
+    entities = {item.id: position for position, item in enumerate(subgraph.entities)}
+    row, label = source_row(subgraph), "Query" if subgraph.document is None else "Document"
+    sizes = [len(subgraph.calls), len(subgraph.evidence), len(subgraph.entities), len(subgraph.triples)]
+    return [
+        # No vector is no property.
+        {**row, "embedding": row["embedding"] or None, "graph": "evidence_only", "sizes": sizes},
+        subgraph.source_id,
+        [_values(item, CALL) for item in subgraph.calls],
+        [_values(item, EVIDENCE) for item in subgraph.evidence],
+        [[item.id, item.name, item.type, list(item.variants)] for item in subgraph.entities],
+        [[*_values(item, TRIPLE), entities[item.subject_id], entities[item.object_id]] for item in subgraph.triples],
+        [_values(item, CHUNK) for item in subgraph.chunks],
+        label if new else None,
+        [[position, calls[id_]] for position, item in enumerate(subgraph.evidence) for id_ in item.call_ids],
+        [[position, chunks[item.chunk_id]] for position, item in enumerate(subgraph.evidence) if item.chunk_id],
+    ]
+
+
+def _values(item: Value, names: Sequence[str]) -> list[Any]:
+    return [getattr(item, name) for name in names]
+
+
+def is_whole(row: Row) -> bool:
+    """Return whether all of a row of `read_subgraphs` is of one state of the subgraph (docs/adr/0010).
+
+    Neo4j shows a reader what others commit while it reads, and parts of what they are committing. So the revision must be one
+    before and after, and the parts as many as were written, and refer to each other. What an earlier version wrote has neither.
+    """
+    (before, sizes, call_ids), after = row["stamp"], row["revision"]
+    if before != after or sizes is None:
+        return bool(before == after)
+    calls, evidence, triples, edges = row["calls"], row["evidence"], row["triples"], row["edges"]
+    call, statement, edge = {item[0] for item in calls}, {item[0] for item in evidence}, {item[0] for item in triples}
+    return (
+        list(sizes) == [len(part) for part in (calls, evidence, row["entities"], triples, edges)]
+        and call == set(call_ids)
+        and all(call.issuperset(item[-1]) for item in evidence)
+        and all(item[4] in statement and call.issuperset(item[5]) for item in triples)
+        and all(edge.issuperset(item[5]) for item in edges)
+    )
+
+
+def subgraph_of(row: Row, namespace: str) -> Subgraph:
+    """Return the subgraph of a row, which may lack parts. Raises StoreUnfit when it is not what the model allows."""
+    named = {part: [dict(zip(names, item, strict=True)) for item in row[part]] for part, names in PARTS.items() if part in row}
+    return rows.subgraph_of(namespace, row["head"], named)
+
+
+def answer_row(answer: Answer) -> list[Any]:
+    """Return what `save_answers` takes for one answer.
+
+    Properties, source ids, ids of shown evidence; and the ids of the evidence, triples and calls that must be there still.
+    """
+    proof = proof_of(answer)
+    needed = (sorted(ids) for ids in (proof.evidence_ids, proof.triple_ids, proof.call_ids))
+    return [rows.answer_row(answer), list(answer.source_ids), own_refs(answer, "evidence"), *needed]

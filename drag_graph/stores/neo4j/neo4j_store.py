@@ -1,0 +1,177 @@
+"""The graph store in Neo4j 5.26 LTS or 2026.x, Community or Enterprise (docs/design.md, sections 3 and 4)."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from drag_graph.concurrency.coalesce import RequestCoalescer
+from drag_graph.graph import subgraph_checks as checks
+from drag_graph.graph.paging import pages
+from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports.graph_store import Replace, SaveOutcome
+from drag_graph.ports.vectors import Vector
+from drag_graph.stores.neo4j import neo4j_rows as rows
+from drag_graph.stores.neo4j.connection import IdTaken, Work
+from drag_graph.stores.neo4j.neo4j_access import Neo4jAccess
+from drag_graph.stores.neo4j.neo4j_communities import Neo4jCommunities
+from drag_graph.stores.neo4j.neo4j_concepts import Neo4jConcepts
+from drag_graph.stores.neo4j.neo4j_registry import Neo4jRegistry
+from drag_graph.stores.neo4j.neo4j_search import Neo4jSearch
+from drag_graph.stores.shared.shared_communities import open_communities, rejoin_communities
+from drag_graph.stores.shared.shared_concepts import recount_concepts, touched_concepts
+from drag_graph.stores.shared.shared_store import LAST, SharedStore
+from drag_graph.stores.shared.transaction import Row
+
+SUBGRAPHS_A_STATEMENT = 50
+IDS_A_STATEMENT = 500
+MEMBERS_A_STATEMENT = 1000
+ROWS_A_PAGE = 100
+SAVE_TRIES = 10
+"""How often a save is tried where others write the same sources meanwhile."""
+READ_TRIES = 3
+"""How often subgraphs are read beside writers before those are made to wait, where what was read is not of one state."""
+READ_TOGETHER = 100
+READ_SLOTS = 4
+"""Subgraphs that one statement reads for several threads at most, and how many such statements are under way at once: readers
+that have to wait go together, as a statement costs the client about as much as five subgraphs in it."""
+
+
+class Neo4jStore(Neo4jAccess, SharedStore[Work]):
+    """The `GraphStore` port on Neo4j; see there for what each method promises."""
+
+    _writing_tells = True
+
+    @property
+    def concepts(self) -> Neo4jConcepts:
+        return Neo4jConcepts(self)
+
+    @property
+    def communities(self) -> Neo4jCommunities:
+        return Neo4jCommunities(self)
+
+    @property
+    def search(self) -> Neo4jSearch:
+        return Neo4jSearch(self)
+
+    @property
+    def registry(self) -> Neo4jRegistry:
+        return Neo4jRegistry(self)
+
+    # ---- subgraphs
+
+    def save(
+        self,
+        subgraphs: Sequence[Subgraph],
+        aggregation: Aggregation,
+        *,
+        replace: Replace = False,
+        vectors: Mapping[str, Vector] | None = None,
+    ) -> list[SaveOutcome]:
+        for _ in range(SAVE_TRIES - 1):
+            try:
+                return super().save(subgraphs, aggregation, replace=replace, vectors=vectors)
+            except IdTaken:
+                continue  # another writer was faster, which shows in the next look, or the id is taken for good
+        return super().save(subgraphs, aggregation, replace=replace, vectors=vectors)
+
+    def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
+        self.in_writing(lambda session: self._aggregate(session, set(source_ids), aggregation))
+
+    def _aggregate(self, session: Work, source_ids: Iterable[str], aggregation: Aggregation) -> None:
+        """Make the simple edges of sources anew."""
+        settings = {**aggregation.model_dump(), "document_top_k": aggregation.of_documents().top_k}
+        for some in pages(sorted(source_ids), IDS_A_STATEMENT):
+            session.run("aggregate", namespace=self._namespace, source_ids=some, **settings)
+
+    def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
+        ids = list(dict.fromkeys(source_ids))
+        if not ids:
+            return []
+        by_id: dict[str, Subgraph] = {}
+        for attempt in range(READ_TRIES + 1):
+            alone = attempt == READ_TRIES
+            found = self._subgraphs(ids) if alone else self._reads(ids)
+            by_id |= {row["head"]["id"]: rows.subgraph_of(row, self._namespace) for row in found if alone or rows.is_whole(row)}
+            ids = sorted(row["head"]["id"] for row in found if row["head"]["id"] not in by_id)
+            if not ids:
+                break
+        return [by_id[id_] for id_ in source_ids if id_ in by_id]
+
+    @cached_property
+    def _reads(self) -> RequestCoalescer[list[str], list[Row]]:
+        """Takes query ids and returns their rows of `read_subgraphs`."""
+        return RequestCoalescer(self._read_together, most=READ_TOGETHER, slots=READ_SLOTS, size=len)
+
+    def _read_together(self, wanted: list[list[str]]) -> list[list[Row]]:
+        ids = list(dict.fromkeys(id_ for some in wanted for id_ in some))
+        found = self.in_reading(lambda work: work.run("read_subgraphs", namespace=self._namespace, source_ids=ids))
+        by_id = {row["head"]["id"]: row for row in found}
+        return [[by_id[id_] for id_ in some if id_ in by_id] for some in wanted]
+
+    def _subgraphs(self, source_ids: list[str]) -> list[Row]:
+        """Return the rows of `read_subgraphs` while nobody writes to these queries."""
+
+        def run(work: Work) -> list[Row]:
+            self._lock_sources(work, source_ids)
+            return work.run("read_subgraphs", namespace=self._namespace, source_ids=source_ids)
+
+        return self.in_writing(run)
+
+    def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
+        checks.check_answers(answers, self._namespace)
+        if not answers:
+            return frozenset()
+        written = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
+        # Of two answers with one id the first stays; sorting is stable.
+        once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
+        source_ids = sorted({id_ for _, ids, *_ in once for id_ in ids})
+        values = {"namespace": self._namespace, "answers": once, "source_ids": source_ids}
+        (found,) = self.in_writing(lambda work: work.run("save_answers", **values))
+        return checks.dropped(answers, found["kept"])
+
+    # ---- what the shared store asks
+
+    def _read_in(self, session: Work, source_ids: Sequence[str]) -> list[Subgraph]:
+        found = session.run("read_subgraphs", namespace=self._namespace, source_ids=list(source_ids))
+        return [rows.subgraph_of(row, self._namespace) for row in found]
+
+    def _lock_sources(self, session: Work, source_ids: Sequence[str]) -> dict[str, str]:
+        found = session.run("lock_sources", namespace=self._namespace, ids=list(source_ids))
+        return {row["id"]: row["settings_hash"] for row in found}
+
+    def _write(self, session: Work, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation) -> None:
+        names, old = {"namespace": self._namespace}, sorted(replaced)
+        members = open_communities(session.run, self._namespace, old)
+        if old:
+            touched = touched_concepts(session.run, self._namespace, old)
+            session.run("erase_subgraphs", **names, source_ids=old)
+            recount_concepts(session.run, self._namespace, touched)
+        for ids in pages(sorted(wanted), SUBGRAPHS_A_STATEMENT):
+            written = [rows.subgraph_row(wanted[id_], new=id_ not in old) for id_ in ids]
+            session.run("save_subgraphs", **names, subgraphs=written)
+        rejoin_communities(session.run, self._namespace, members, MEMBERS_A_STATEMENT)
+        self._aggregate(session, wanted, aggregation)
+        if old:
+            session.run("relink_answers", **names, source_ids=old)
+
+    def _erase_parts(self, session: Work, source_ids: Sequence[str]) -> Mapping[str, int]:
+        counts: Counter[str] = Counter()
+        for row in session.run("erase_subgraphs", namespace=self._namespace, source_ids=list(source_ids)):
+            counts.update({label: row[label] for label in ("Evidence", "Entity", "TeacherCall", "TRIPLE")})
+        for row in session.run("erase_sources", namespace=self._namespace, source_ids=list(source_ids)):
+            counts[row["label"]] = row["number"]
+        return counts
+
+    def _links(self) -> Iterator[Row]:
+        for row in self._stream("records_links"):
+            yield from row["links"]
+
+    def _stream(self, name: str) -> Iterator[Row]:
+        """Yield rows by id, page by page. Each is a transaction of its own, so that a slow reader holds none open."""
+        values: dict[str, Any] = {"namespace": self._namespace, "after": "", "limit": ROWS_A_PAGE}
+        if name == "find_answers":
+            values |= {"until": LAST, "prefix": ""}
+        while page := self.in_reading(lambda work: work.run(name, **values)):
+            yield from page
+            values["after"] = max(row["id"] for row in page)

@@ -1,0 +1,236 @@
+"""The concepts of a namespace, over statements that have the same names and rows in every dialect."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from drag_graph.graph.names import concept_id, concept_key
+from drag_graph.graph.paging import pages
+from drag_graph.ports.concept_store import Changes, Concept, SameAs, UnlinkedSource, Waiting, Written
+from drag_graph.ports.vectors import Vector, Vectors
+from drag_graph.stores.shared.export_records import node, same_as_record
+from drag_graph.stores.shared.transaction import Access, Result, Row, Run, Transaction
+
+IDS_AT_ONCE = 100
+PAGE = 2000
+_TRIES = 5
+_ALL = 2**62
+
+
+class SharedConcepts(ABC):
+    """The `ConceptStore` port, but for what is an engine's own; see there for what each method promises."""
+
+    rows_at_once = 1000
+    vectors_at_once = 100
+    """Rows of one statement, and how many where each has a vector."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._namespace = access.namespace
+
+    @abstractmethod
+    def exclusive(self) -> AbstractContextManager[None]:
+        """See ConceptStore."""
+
+    @abstractmethod
+    def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
+        """See ConceptStore."""
+
+    def _reading(self, work: Callable[[Run], Result]) -> Result:
+        return self._access.in_reading(lambda session: work(session.run))
+
+    def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
+        """Return what `work` returns in one transaction that writes; a linker's is refused once another has taken over.
+
+        `changed_vectors` are the ids of the nodes whose vectors it may change.
+        """
+
+        def write(session: Transaction) -> Result:
+            session.changed_vectors = changed_vectors
+            return work(session.run)
+
+        return self._access.in_writing(write)
+
+    def waiting(self, limit: int) -> Waiting:
+        found = self._rows("waiting", limit=limit)
+        sources = sorted(row["id"] for row in found if row["kind"] == "source")
+        parts: dict[str, dict[str, list[tuple[str, str]]]] = {id_: {"entity": [], "evidence": []} for id_ in sources}
+        for row in self._reading(lambda run: self._unlinked(run, sources)):
+            parts[row["source_id"]][row["kind"]].append((row["id"], row["text"]))
+        return Waiting(
+            tuple(UnlinkedSource(id_, tuple(sorted(of["entity"])), tuple(sorted(of["evidence"]))) for id_, of in parts.items()),
+            has_concepts=any(row["kind"] == "concept" for row in found),
+        )
+
+    def _unlinked(self, run: Run, source_ids: Sequence[str]) -> list[Row]:
+        rows = [row for some in pages(source_ids, IDS_AT_ONCE) for row in self._run(run, "unlinked_parts", ids=some)]
+        return [row for row in rows if row["text"] is not None]
+
+    def write(self, changes: Changes) -> Written:
+        concepts = {item.id for item in (*changes.concepts, *changes.named)}
+        changed_vectors = concepts.union(changes.evidence, changes.recounted)
+        return self._writing(lambda run: self._write(run, changes), changed_vectors)
+
+    def _write(self, run: Run, changes: Changes) -> Written:
+        # Who replaces or erases these sources waits, or is waited for: an entity stays while it comes to refer to a concept.
+        for some in pages(sorted(changes.sources), IDS_AT_ONCE):
+            self._run(run, "mark_linked", ids=some, linked=False)
+        self.save_vectors(run, changes.evidence)
+        written = self._link(run, changes)
+        sent = self._access.sent_vector
+        named = [{"id": c.id, "revision": c.revision, "name": c.name, "vector": sent(c.vector or ())} for c in changes.named]
+        self._each(run, "name_concepts", _by_id(named), self.vectors_at_once)
+        self._each(run, "delete_same_as", [_same_as_row(item) for item in changes.withdrawn])
+        self._each(run, "save_same_as", [_same_as_row(item) for item in changes.made])
+        clusters = [{"id": item.id, "revision": item.revision, "cluster": cluster} for item, cluster in changes.clusters]
+        self._each(run, "cluster_concepts", _by_id(clusters))
+        self._mark(run, changes.sources)
+        return written
+
+    def save_vectors(self, run: Run, evidence: Mapping[str, Vector]) -> None:
+        """Write vectors of evidence, by its id, in the transaction of `run`, which says that it changes them."""
+        rows = [{"id": id_, "vector": self._access.sent_vector(vector)} for id_, vector in sorted(evidence.items())]
+        self._each(run, "save_evidence_vectors", rows, self.vectors_at_once)
+
+    def _link(self, run: Run, changes: Changes) -> Written:
+        ids = [item.id for item in changes.concepts]
+        there = {row["id"] for row in self._each(run, "read_concepts", [{"id": id_} for id_ in ids])}
+        fresh = [{"id": item.id, "key": item.key, "name": item.name} for item in changes.concepts if item.id not in there]
+        self._each(run, "make_concepts", _by_id(fresh))
+        links = [{"entity": entity, "concept": concept} for entity, concept in changes.links]
+        linked = self._each(run, "link_entities", sorted(links, key=lambda row: (row["concept"], row["entity"])))
+        removed = remove_orphan_concepts(run, self._namespace, [*ids, *changes.recounted])
+        return Written(sum(row["number"] for row in linked), max(0, len(fresh) - removed))
+
+    def _mark(self, run: Run, source_ids: Sequence[str]) -> None:
+        """Mark those of these sources as linked that are."""
+        for some in pages(sorted(source_ids), IDS_AT_ONCE):
+            if linked := sorted(set(some) - {row["source_id"] for row in self._unlinked(run, some)}):
+                self._run(run, "mark_linked", ids=linked, linked=True)
+
+    def read(self, concept_ids: Sequence[str] | None = None) -> list[Concept]:
+        if concept_ids is None:
+            found = [row for page in self._pages(vectors=False) for row in page]
+            return [_concept(row, variants=tuple(tuple(forms) for forms in row["variants"])) for row in found]
+        ids = sorted(set(concept_ids))
+        names: dict[str, dict[str, int]] = {}
+
+        def work(run: Run) -> list[Row]:
+            found = self._each(run, "read_concepts", [{"id": id_} for id_ in ids], self.vectors_at_once)
+            for some in pages(ids, IDS_AT_ONCE):
+                for row in self._run(run, "read_concept_names", ids=some):
+                    names.setdefault(row["id"], {})[row["written"]] = row["number"]
+            return found
+
+        found = [row for row in self._reading(work) if row["name"] is not None] if ids else []
+        vectors = {row["id"]: self._access.kept_vector(row["embedding"]) for row in found}
+        return [_concept(row, names=names.get(row["id"], {}), vector=vectors[row["id"]]) for row in _by_id(found)]
+
+    def same_as(
+        self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
+    ) -> list[SameAs]:
+        if concept_ids is None:
+            return [_same_as(row) for row in self._rows("list_same_as", text=text.lower(), prefix=prefix, limit=limit)]
+        ids = [{"id": id_} for id_ in sorted(set(concept_ids))]
+        found = {row["id"]: row for row in self._reading(lambda run: self._each(run, "read_same_as", ids)) if row["left"]}
+        return [_same_as(found[id_]) for id_ in sorted(found)]
+
+    def records(self, *, vectors: bool = True) -> Iterator[Row]:
+        """Yield the concepts and the judgements on them as records (`GraphStore.records`)."""
+        names = ("id", "namespace", "key", "name", "entities", "cluster", "embedding")
+        for page in self._pages(vectors=vectors):
+            for row in page:
+                found = {**row, "namespace": self._namespace, "embedding": self._access.kept_vector(row["embedding"])}
+                yield node("Concept", row["id"], {name: found[name] for name in names})
+            for item in self.same_as([row["id"] for row in page]):
+                # Of the two pages that have its ends, that of the first.
+                if item.left in {row["id"] for row in page}:
+                    yield same_as_record(_record(item, self._namespace))
+
+    def _pages(self, *, vectors: bool) -> Iterator[list[Row]]:
+        """Yield pages of concepts, by id. Each is a transaction of its own, so that a slow reader holds none open."""
+        after, tries = "", _TRIES
+        while found := self._rows("all_concepts", after=after, limit=PAGE, vectors=vectors):
+            # Of a node that is erased between its being found and its being read, Neo4j says nothing but nulls.
+            page = [row for row in found if row["id"] is not None and row["name"] is not None]
+            tries = _TRIES if page else tries - 1
+            if page:
+                after = max(row["id"] for row in page)
+                yield _by_id(page)
+            elif not tries:
+                return
+
+    def _rows(self, name: str, **values: Any) -> list[Row]:
+        return self._reading(lambda run: self._run(run, name, **values))
+
+    def _run(self, run: Run, name: str, **values: Any) -> list[Row]:
+        return run(name, namespace=self._namespace, **values)
+
+    def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
+        """Run a statement over rows, a few at a time, and not at all where there are none; return what it returns."""
+        return [row for some in pages(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=some)]
+
+
+def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> list[str]:
+    """Return the ids of the concepts that these sources' entities refer to, and of those that their other names name.
+
+    To be called before the entities are erased or replaced, in the same transaction: `recount_concepts` or
+    `remove_orphan_concepts` comes after it.
+    """
+    found = pages(source_ids, IDS_AT_ONCE)
+    rows = [row for some in found for row in run("concepts_of_sources", namespace=namespace, source_ids=some)]
+    keys = {concept_key(form) for row in rows for form in row["variants"]}
+    return sorted({row["id"] for row in rows} | {concept_id(namespace, key) for key in keys})
+
+
+def recount_concepts(run: Run, namespace: str, ids: Collection[str]) -> None:
+    """Count the entities of these concepts again; `link` judges them again, too. One may be left without any entity."""
+    for some in pages(sorted(set(ids)), IDS_AT_ONCE):
+        run("recount_concepts", namespace=namespace, ids=some)
+
+
+def remove_orphan_concepts(run: Run, namespace: str, ids: Collection[str]) -> int:
+    """Count the entities of these concepts again, and remove those that have none; return how many. Their names go, too."""
+    recount_concepts(run, namespace, ids)
+    found = pages(sorted(set(ids)), IDS_AT_ONCE)
+    return sum(run("remove_orphan_concepts", namespace=namespace, ids=some)[0]["number"] for some in found)
+
+
+def abandoned_concepts(run: Run, namespace: str) -> list[str]:
+    """Return the ids of the concepts that a replaced edition has left without any entity, for an erasure to remove.
+
+    One stays where a judgement on it is undone and a source that waits for `link` names it: it will have an entity again.
+    """
+    found = {row["id"]: row["is_undone"] for row in run("abandoned_concepts", namespace=namespace)}
+    named = set[str]()
+    if any(found.values()):
+        waiting = [row["id"] for row in run("waiting", namespace=namespace, limit=_ALL) if row["kind"] == "source"]
+        parts = [row for some in pages(waiting, IDS_AT_ONCE) for row in run("unlinked_parts", namespace=namespace, ids=some)]
+        named = {concept_id(namespace, concept_key(row["text"])) for row in parts if row["kind"] == "entity"}
+    return [id_ for id_, is_undone in found.items() if not (is_undone and id_ in named)]
+
+
+def _concept(row: Row, **more: Any) -> Concept:
+    return Concept(row["id"], row["key"], row["name"], row["entities"], row["cluster"], row["revision"], **more)
+
+
+def _same_as(row: Row) -> SameAs:
+    ends = sorted((row[end], row[f"{end}_name"]) for end in ("left", "right"))
+    (left, left_name), (right, right_name) = ends
+    return SameAs(
+        row["id"], left, right, row["method"], row["score"], row["created_at"], row["undone_at"], left_name, right_name
+    )
+
+
+def _same_as_row(item: SameAs) -> Row:
+    return {name: getattr(item, name) for name in ("id", "left", "right", "method", "score", "created_at", "undone_at")}
+
+
+def _record(item: SameAs, namespace: str) -> Row:
+    row = _same_as_row(item)
+    return {"namespace": namespace, "source": row.pop("left"), "target": row.pop("right"), **row}
+
+
+def _by_id(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: str(row["id"]))

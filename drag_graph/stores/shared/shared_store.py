@@ -1,0 +1,285 @@
+"""The graph store over statements that have the same names and rows in every dialect: all that is no engine's own."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Generic, cast
+
+from drag_graph.graph import subgraph_checks as checks
+from drag_graph.graph.paging import pages, source_ids
+from drag_graph.model import Aggregation, Answer, Subgraph
+from drag_graph.ports.graph_store import (
+    ALL_SOURCES,
+    Erased,
+    GraphStore,
+    Problem,
+    Replace,
+    SaveOutcome,
+    SourceFilter,
+    StoredSource,
+)
+from drag_graph.ports.linked_edges import LinkedEdge
+from drag_graph.ports.vectors import Vector
+from drag_graph.stores.shared.export_records import answer_records, link, subgraph_records
+from drag_graph.stores.shared.shared_communities import SharedCommunities
+from drag_graph.stores.shared.shared_concepts import SharedConcepts
+from drag_graph.stores.shared.shared_erasing import erase_sources, reduce_source
+from drag_graph.stores.shared.shared_registry import SharedRegistry
+from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
+from drag_graph.stores.shared.transaction import EngineTransaction, Result, Row
+
+SOURCES_A_PAGE = 100
+LAST = "\uffff"
+"""Comes after every id."""
+MENDING = {
+    "orphan": ("mend_orphans_entities", "mend_orphans_evidence", "mend_orphans_calls"),
+    "dangling-answer": ("mend_answers",),
+    "vector": ("mend_vectors_evidence", "mend_vectors_concepts", "mend_vectors_communities"),
+    "community": ("remove_empty_communities",),
+}
+"""By check: what removes its things, each statement those of the ids that it knows."""
+
+
+class SharedStore(ABC, Generic[EngineTransaction]):
+    """The `GraphStore` port, but for what is an engine's own; see there for what each method promises."""
+
+    _namespace: str
+    _read_only: bool
+    _writing_tells = False
+    """Whether only a write tells that a store may be written: a file that may not be is refused when it is opened."""
+    _claimed: tuple[str, int] | None = None
+    """The embedder that this store claimed, until it has saved a source: till then another one may take the namespace."""
+
+    @property
+    @abstractmethod
+    def location(self) -> str:
+        """See GraphStore."""
+
+    @property
+    @abstractmethod
+    def concepts(self) -> SharedConcepts:
+        """See GraphStore."""
+
+    @property
+    @abstractmethod
+    def registry(self) -> SharedRegistry:
+        """See GraphStore."""
+
+    @property
+    @abstractmethod
+    def communities(self) -> SharedCommunities:
+        """See GraphStore."""
+
+    @abstractmethod
+    def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
+        """See GraphStore."""
+
+    @abstractmethod
+    def in_reading(self, work: Callable[[EngineTransaction], Result]) -> Result:
+        """See Access."""
+
+    @abstractmethod
+    def in_writing(self, work: Callable[[EngineTransaction], Result]) -> Result:
+        """See Access."""
+
+    @abstractmethod
+    def _read_in(self, session: EngineTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
+        """Return what `read` does, in this transaction, which writes: nobody else writes to these sources meanwhile."""
+
+    @abstractmethod
+    def _lock_sources(self, session: EngineTransaction, source_ids: Sequence[str]) -> dict[str, str]:
+        """Let no other write to these sources until the transaction ends; return the settings hashes of the stored ones."""
+
+    @abstractmethod
+    def _write(
+        self, session: EngineTransaction, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation
+    ) -> None:
+        """Write these subgraphs, those that are `replaced` in the place of what is stored, and aggregate them."""
+
+    @abstractmethod
+    def _erase_parts(self, session: EngineTransaction, source_ids: Sequence[str]) -> Mapping[str, int]:
+        """Erase sources with all that hangs on them but answers and concepts; return how many, by label and type."""
+
+    @abstractmethod
+    def _stream(self, name: str) -> Iterator[Row]:
+        """Yield the rows of a statement that goes through all of the namespace, without keeping a writer out."""
+
+    @abstractmethod
+    def _links(self) -> Iterator[Row]:
+        """Yield the relationships that only link, but for those of subgraphs: type, source, target."""
+
+    # ---- the embedder
+
+    def embedder(self, claimed: tuple[str, int] | None = None) -> tuple[str, int] | None:
+        found = self.in_reading(lambda session: session.run("read_embedder", namespace=self._namespace))
+        there = (found[0]["embedder"], found[0]["dimension"]) if found else None
+        if claimed is None:
+            return there
+        if there is not None and self._read_only:
+            checks.check_embedder(there, claimed, self.place)
+        elif there != claimed or self._writing_tells:
+            self.in_writing(lambda session: self._claim(session, claimed))
+        self._claimed = claimed
+        return claimed
+
+    def _claim(self, session: EngineTransaction, wanted: tuple[str, int] | None) -> None:
+        session.changed_vectors = ()
+        if wanted is not None:
+            name, dimension = wanted
+            (found,) = session.run("claim_embedder", namespace=self._namespace, embedder=name, dimension=dimension)
+            checks.check_embedder((found["embedder"], found["dimension"]), wanted, self.place)
+
+    @property
+    def place(self) -> str:
+        """What people call this namespace of the store."""
+        return f"namespace {self._namespace!r} of {self.location}"
+
+    # ---- sources and answers
+
+    def sources(self, wanted: SourceFilter = ALL_SOURCES, *, after: str = "", limit: int = 1000) -> list[StoredSource]:
+        if limit < 1:
+            return []
+        if wanted.ids is not None:
+            ids = sorted(id_ for id_ in set(wanted.ids) if id_ > after)[:limit]
+            found = self._rows("read_sources", ids=ids) if ids else []
+        else:
+            conditions = {name: getattr(wanted, name) for name in ("input_id", "expired_before", "has_failed")}
+            found = self._rows("find_sources", **_bounds(wanted.prefix, after), **conditions, limit=limit)
+        return sorted((StoredSource(**row) for row in found), key=lambda item: item.id)
+
+    def answers(self, source_id: str = "", *, prefix: str = "", limit: int = 100, whole: bool = False) -> list[Answer]:
+        if limit < 1:
+            return []
+        if prefix:
+            found = sorted(self._rows("find_answers", **_bounds(prefix), limit=limit), key=lambda row: str(row["id"]))
+        else:
+            found = self._rows("list_answers", source_id=source_id, whole=whole, limit=limit)
+        return [answer_of(self._namespace, row) for row in found]
+
+    def _rows(self, name: str, **values: Any) -> list[Row]:
+        return self.in_reading(lambda session: session.run(name, namespace=self._namespace, **values))
+
+    # ---- saving
+
+    def save(
+        self,
+        subgraphs: Sequence[Subgraph],
+        aggregation: Aggregation,
+        *,
+        replace: Replace = False,
+        vectors: Mapping[str, Vector] | None = None,
+    ) -> list[SaveOutcome]:
+        checks.check(subgraphs, self._namespace)
+        if not subgraphs:
+            return []
+        ids, first = sorted({subgraph.source_id for subgraph in subgraphs}), list[SaveOutcome]()
+
+        def work(session: EngineTransaction) -> list[SaveOutcome]:
+            nonlocal first
+            self._claim(session, self._claimed)
+            stored = self._lock_sources(session, ids)
+            outcomes, wanted = self._planned(session, subgraphs, stored, replace)
+            replaced = [id_ for id_ in wanted if id_ in stored]
+            # What is replaced takes evidence and names of concepts along.
+            evidence = (item.id for graph in wanted.values() for item in graph.evidence)
+            found = {id_: vectors[id_] for id_ in evidence if id_ in vectors} if vectors else {}
+            session.changed_vectors = None if replaced else {*wanted, *found}
+            self._write(session, wanted, replaced, aggregation)
+            self.concepts.save_vectors(session.run, found)
+            if session.perhaps_done and first:
+                # Then this run found its own work of before: what it did then is the answer.
+                pairs = zip(first, outcomes, strict=True)
+                outcomes = [before if now == "unchanged" else now for before, now in pairs]
+            first = outcomes
+            return outcomes
+
+        outcomes = self.in_writing(work)
+        self._claimed = None
+        return outcomes
+
+    def _planned(
+        self, session: EngineTransaction, subgraphs: Sequence[Subgraph], stored: Mapping[str, str], replace: Replace
+    ) -> tuple[list[SaveOutcome], dict[str, Subgraph]]:
+        """Return each subgraph's outcome, and what is to be written, by source id (of two for one source the last)."""
+        hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
+        for subgraph in subgraphs:
+            id_, made = subgraph.source_id, subgraph
+            outcome = checks.outcome_of(hashes.get(id_), subgraph, replace=replace)
+            if outcome == "added":
+                there = wanted[id_] if id_ in wanted else self._read_in(session, [id_])[0]
+                outcome, made = checks.added(there, subgraph)
+            outcomes.append(outcome)
+            if outcome in ("created", "replaced", "added"):
+                wanted[id_], hashes[id_] = made, made.settings_hash
+        return outcomes, wanted
+
+    # ---- erasing
+
+    def erase(self, source_ids: Sequence[str]) -> Erased:
+        ids, first = sorted(set(source_ids)), Erased()
+
+        def work(session: EngineTransaction) -> Erased:
+            nonlocal first
+            # Under the lock nobody writes an answer, or another edition, meanwhile.
+            stored = list(self._lock_sources(session, ids))
+            erased = Erased()
+            if stored:
+                erased = erase_sources(session.run, self._namespace, stored, lambda: self._erase_parts(session, stored))
+            # The second time there is nothing left: the first one's numbers are true.
+            first = first if session.perhaps_done and not stored else erased
+            return first
+
+        return self.in_writing(work) if ids else first
+
+    def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
+        checks.check([after], self._namespace)
+        id_, first = before.source_id, None
+
+        def work(session: EngineTransaction) -> Erased | None:
+            nonlocal first
+            self._lock_sources(session, [id_])
+            if self._read_in(session, [id_]) != [before]:
+                return first if session.perhaps_done else None
+            aggregation = after.aggregation or Aggregation()
+            write = lambda: self._write(session, {id_: after}, [id_], aggregation)  # noqa: E731
+            first = reduce_source(session.run, before, after, gone, write)
+            return first
+
+        return self.in_writing(work)
+
+    # ---- looking, checking and exporting
+
+    def counts(self) -> dict[str, int]:
+        return dict.fromkeys(checks.COUNTED, 0) | {row["name"]: row["number"] for row in self._rows("counts")}
+
+    def linked_edges(self) -> Iterator[LinkedEdge]:
+        for row in self._stream("linked_edges"):
+            # An engine gives an edge a row, or all of a source.
+            yield from map(linked_edge_of, row.get("edges", [row]))
+
+    def verify(self) -> list[Problem]:
+        found = ((name, row) for name in checks.CHECKS for row in self._rows(name))
+        return list(dict.fromkeys(checks.problem(name, *row.values()) for name, row in found))
+
+    def mend(self, check: str, ids: Sequence[str]) -> int:
+        def work(session: EngineTransaction) -> int:
+            session.changed_vectors = ids
+            return sum(len(session.run(name, namespace=self._namespace, ids=list(ids))) for name in MENDING[check])
+
+        return self.in_writing(work)
+
+    def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
+        for ids in pages(source_ids(cast("GraphStore", self)), SOURCES_A_PAGE):
+            for subgraph in self.read(ids):
+                yield from subgraph_records(subgraph)
+        for row in self._stream("find_answers"):
+            answered, used = row.pop("answered", ()), row.pop("used", ())
+            yield from answer_records(answer_of(self._namespace, row), answered, used)
+        for row in self._links():
+            yield link(row["type"], row["source"], row["target"], self._namespace)
+        yield from self.concepts.records(vectors=vectors)
+        yield from self.communities.records(vectors=vectors)
+
+
+def _bounds(prefix: str, after: str = "") -> dict[str, str]:
+    """Return between which ids an index finds those that begin with `prefix`, which not all between them do, and `prefix`."""
+    return {"after": max(after, prefix[:-1]), "until": prefix + LAST, "prefix": prefix}
