@@ -10,7 +10,7 @@ from drag_graph.graph.paging import source_ids
 from drag_graph.jobs.link_job import Linker
 from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Aggregation
-from drag_graph.ports import graph_store as ports
+from drag_graph.graph import paging
 from drag_graph.stores.neo4j import neo4j_store
 from drag_graph.stores.neo4j.connection import Work
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
@@ -83,7 +83,7 @@ def test_small_pages_give_the_same_records_once(store, monkeypatch):
 
     monkeypatch.setattr(Work, "run", counting(Work.run))
     monkeypatch.setattr(neo4j_store, "ROWS_A_PAGE", PAGE)
-    monkeypatch.setattr(ports, "SOURCES_A_PAGE", PAGE)
+    monkeypatch.setattr(paging, "SOURCES_A_PAGE", PAGE)
     monkeypatch.setattr(concepts, "PAGE", PAGE)
     assert list(canonical_lines(store.records(), full=True)) == whole
     assert len(set(whole)) == len(whole)
