@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import wraps
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -74,7 +75,8 @@ RetryQuarantined = Annotated[
 def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Command]:
     """Give a command a flag for each of these settings, and those of the logs.
 
-    Its parameter `settings`, if it has one, is the settings under the flags; `flags` is what was given on the command line.
+    Its parameter `settings`, if it has one, is the settings under the flags; `flags` is what was given on the command line;
+    `graph` is the application under these settings, which is closed at the end.
     With `to_file`, `-o` sends what the command prints to a file.
     """
     logs = {"verbose": Verbose, "log_json": LogJson, "debug": Debug}
@@ -82,18 +84,23 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Com
 
     def adapted(command: Command) -> Command:
         own = inspect.signature(command).parameters
-        shown = [item for item in own.values() if item.name not in ("settings", "flags")]
+        shown = [item for item in own.values() if item.name not in ("settings", "flags", "graph")]
         shown += [_parameter(name, annotation) for name, annotation in added.items()]
 
         @wraps(command)
         def run(**values: Any) -> int | None:
             given = {name: values.pop(name) for name in added}
-            if not names and not to_file and not {"settings", "flags"} & set(own):
+            if not names and not to_file and not {"settings", "flags", "graph"} & set(own):
                 return command(**values)  # what needs no setting works beside unusable ones, too
             flags = {name: given[name] for name in (*names, "log_json")}
             settings = settings_of(flags, verbose=given["verbose"])
-            ours = {"settings": settings, "flags": flags}
-            with written(given.get("output"), settings, force=given.get("force", False)):
+            ours: dict[str, Any] = {"settings": settings, "flags": flags}
+            with ExitStack() as opened:
+                if "graph" in own:
+                    from drag_graph.app.application import DragGraph
+
+                    ours["graph"] = opened.enter_context(DragGraph(settings=settings))
+                opened.enter_context(written(given.get("output"), settings, force=given.get("force", False)))
                 return command(**values, **{name: value for name, value in ours.items() if name in own})
 
         run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]

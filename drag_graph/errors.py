@@ -53,12 +53,13 @@ class Spent:
 class DragGraphError(Exception):
     """Root of the tree. `message` is one sentence; `hint` is what the user can do next, possibly empty.
 
-    `spent` is what was paid before the error, or None if nothing was.
+    `spent` is what was paid before the error, or None if nothing was. `report` is that of the work that it stopped, if any.
     """
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
     spent: Spent | None = None
+    report: object = None
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

@@ -292,6 +292,18 @@ def load_settings(flags: Mapping[str, Any] | None = None) -> Settings:
     for variable in os.environ:
         if variable.upper().startswith(PREFIX) and variable.upper().removeprefix(PREFIX).lower() not in Settings.model_fields:
             raise _unknown(variable, "the environment")
+    return _validated(given)
+
+
+def changed_settings(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return settings with other values; a value None changes nothing. Raises ConfigurationError as `load_settings` does."""
+    given = {name: value for name, value in values.items() if value is not None}
+    return _validated({name: getattr(settings, name) for name in Settings.model_fields} | given) if given else settings
+
+
+def _validated(given: Mapping[str, Any]) -> Settings:
+    if unknown := [name for name in given if name not in Settings.model_fields]:
+        raise _unknown(unknown[0], "the call")
     try:
         settings = Settings(**given)
     except ValidationError as error:

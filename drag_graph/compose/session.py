@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from drag_graph.privacy.privacy_gate import PrivacyGate
     from drag_graph.sites.cloud.cloud_api import Cloud
     from drag_graph.sites.site_service import EdgeService
+    from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 
 RUNS_LOOKED_AT = 50
 """Runs back to which a refresh looks for one to go on with."""
@@ -52,16 +53,27 @@ RUNS_LOOKED_AT = 50
 class Session:
     """An open store and embedder, and what works on them. A context manager; models are made when they are first needed."""
 
-    def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder, gate: "PrivacyGate | None" = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: GraphStore,
+        embedder: Embedder,
+        gate: "PrivacyGate | None" = None,
+        *,
+        student: Callable[[], Student] | None = None,
+        owns_store: bool = True,
+    ) -> None:
         self.settings = settings
         self.store = store
         self.embedder = embedder
         self.gate = gate
+        self._make_student = student or (lambda: make_student(settings, embedder, self.way_out))
         self._ledger: Ledger | None = None
         self._ray: RayDistillation | None = None
         self._opened = ExitStack()
         """Closed in turn, the last first, whatever fails: what asks, the ledger, the store."""
-        self._opened.callback(store.close)
+        if owns_store:
+            self._opened.callback(store.close)
 
     def __enter__(self) -> Self:
         return self
@@ -216,7 +228,7 @@ class Session:
 
     def student(self) -> Student:
         """Return the student that the settings name."""
-        return make_student(self.settings, self.embedder, self.way_out)
+        return self._make_student()
 
     def teacher_as_student(self) -> Student:
         """Return the teacher as a student that answers questions itself, whatever `scoring` the student has."""
@@ -267,13 +279,17 @@ def open_session(settings: Settings, *, create: bool = True, read_only: bool = F
     return session
 
 
-def open_store(settings: Settings, *, create: bool = True, migrate: bool = True, read_only: bool = False) -> GraphStore:
+def open_store(
+    settings: Settings, *, create: bool = True, migrate: bool = True, read_only: bool = False, like: GraphStore | None = None
+) -> GraphStore:
     """Open the store that the settings name, and apply pending migrations unless told otherwise. Close it after use.
 
     With `read_only` pending migrations are an error (StoreUnfit), as who only looks does not upgrade what others may still use
     with an older version. An embedded store is opened without writing, so that it works on a file that may not be written and
-    beside a process that writes.
+    beside a process that writes. A store `like` it, open on the same server, shares its connection.
     """
+    if like is not None and settings.uses_neo4j:
+        return cast("Neo4jStore", like).in_namespace(settings.namespace)
     if settings.uses_neo4j:
         store = _neo4j(settings, read_only=read_only)
     else:
@@ -285,6 +301,15 @@ def open_store(settings: Settings, *, create: bool = True, migrate: bool = True,
             store.close()
             raise
     return store
+
+
+def disk_state(settings: Settings) -> tuple[tuple[int, int, int], ...]:
+    """Return what changes with every write of another process to an embedded store; for other stores nothing does."""
+    if settings.uses_neo4j:
+        return ()
+    path = Path(settings.store).expanduser()
+    files = [file.stat() for file in (path, path.with_name(f"{path.name}.wal")) if file.exists()]
+    return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in files)
 
 
 def _neo4j(settings: Settings, *, read_only: bool) -> GraphStore:

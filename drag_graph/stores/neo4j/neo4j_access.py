@@ -4,6 +4,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import Self, TypeVar
 
@@ -76,6 +77,13 @@ class Neo4jAccess:
 
     def close(self) -> None:
         self._connection.close()
+
+    def in_namespace(self, namespace: str) -> Self:
+        """Return the store of another namespace on the same connection; closing either closes both."""
+        other = copy(self)
+        other.__dict__.pop("_reads", None)  # belongs to the old namespace
+        other.__dict__["_namespace"] = namespace
+        return other
 
     # ---- the schema
 

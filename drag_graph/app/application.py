@@ -1,0 +1,104 @@
+"""`DragGraph`: the one object that can do everything the command line can (docs/design.md, section 13)."""
+
+import os
+import weakref
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Self
+
+from drag_graph.app.answering import Answering
+from drag_graph.app.cloud_group import CloudGroup
+from drag_graph.app.distilling import Distilling
+from drag_graph.app.evaluation_group import EvaluationGroup
+from drag_graph.app.exchange import Exchange
+from drag_graph.app.ingesting import Ingesting
+from drag_graph.app.linking import Linking
+from drag_graph.app.overview_group import OverviewGroup
+from drag_graph.app.privacy_group import PrivacyGroup
+from drag_graph.app.resources import Resources
+from drag_graph.app.runs_group import RunsGroup
+from drag_graph.app.sites_group import SitesGroup
+from drag_graph.app.store_group import StoreGroup
+from drag_graph.app.tape_group import TapeGroup
+from drag_graph.settings import Settings, changed_settings, load_settings
+
+
+class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
+    """A knowledge graph in a store, with the models that fill it and answer from it. Thread-safe.
+
+    Arguments are settings by name. They win over `settings`, or without it over the environment (`DRAG_GRAPH_*`) and
+    `drag-graph.toml`. Store and models are opened when they are first needed and shared by all threads. Use it as a context
+    manager, call `close`, or let the end of the process close it.
+
+    Raises ConfigurationError for a setting that does not exist or has an unusable value.
+    """
+
+    def __init__(self, store: str | os.PathLike[str] | None = None, *, settings: Settings | None = None, **values: Any) -> None:
+        values["store"] = None if store is None else os.fspath(store)
+        self._start(Resources(load_settings(values) if settings is None else changed_settings(settings, values)))
+
+    def _start(self, resources: Resources) -> None:
+        self._resources = resources
+        resources.hold()
+        self._close = weakref.finalize(self, resources.close)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that every method uses unless a call overrides them."""
+        return self._resources.settings
+
+    def in_namespace(self, namespace: str) -> Self:
+        """Return the same graph in another namespace; models and connections are shared."""
+        other = object.__new__(type(self))
+        other._start(self._resources.changed({"namespace": namespace}))
+        return other
+
+    def close(self) -> None:
+        """Close the store and the models. Further calls do nothing."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    @cached_property
+    def store(self) -> StoreGroup:
+        """The store itself: start, stop, migrate, verify, repair, erase."""
+        return StoreGroup(self._resources)
+
+    @cached_property
+    def runs(self) -> RunsGroup:
+        """Past runs and their outcome."""
+        return RunsGroup(self._resources)
+
+    @cached_property
+    def tape(self) -> TapeGroup:
+        """Recorded teacher replies."""
+        return TapeGroup(self._resources)
+
+    @cached_property
+    def overview(self) -> OverviewGroup:
+        """The whole graph: sizes, best-connected concepts, components."""
+        return OverviewGroup(self._resources)
+
+    @cached_property
+    def evaluation(self) -> EvaluationGroup:
+        """Accuracy on questions with known answers."""
+        return EvaluationGroup(self._resources)
+
+    @cached_property
+    def privacy(self) -> PrivacyGroup:
+        """The privacy gate: check, reveal, scan."""
+        return PrivacyGroup(self._resources)
+
+    @cached_property
+    def sites(self) -> SitesGroup:
+        """This machine as a site of a cloud."""
+        return SitesGroup(self._resources)
+
+    @cached_property
+    def cloud(self) -> CloudGroup:
+        """This store as a cloud, and its sites."""
+        return CloudGroup(self._resources)

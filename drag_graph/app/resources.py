@@ -1,0 +1,133 @@
+"""Store, models and privacy gate of an application: opened when first needed, shared by its threads and namespaces."""
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from drag_graph.app.open_stores import OpenStores
+from drag_graph.compose.model_factories import embedder_is_here, make_embedder, make_student, opened_gate, privacy_level
+from drag_graph.compose.session import Session
+from drag_graph.errors import ConfigurationError
+from drag_graph.models.locality import unchecked
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.model_roles import Embedder, Student
+from drag_graph.settings import Settings, changed_settings
+
+if TYPE_CHECKING:
+    from drag_graph.privacy.privacy_gate import PrivacyGate
+
+STORE = ("store", "neo4j_username", "neo4j_password", "neo4j_database", "store_timeout")
+"""Settings of the one store that an application is opened on."""
+EMBEDDER = ("embedder", "embedder_base_url", "embedder_api_key")
+STUDENT = ("student", "student_base_url", "student_api_key", "student_timeout", "quantisation", "scoring")
+GATE = ("privacy", "rewriter", "rewriter_base_url", "teacher_timeout", *EMBEDDER)
+Item = TypeVar("Item")
+
+
+@dataclass
+class _Shared:
+    """What all settings and namespaces of an application use together."""
+
+    stores: OpenStores = field(default_factory=OpenStores)
+    opened: ExitStack = field(default_factory=ExitStack)
+    models: dict[Hashable, Any] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    users: int = 0
+
+    def once(self, key: Hashable, make: Callable[[], Item]) -> Item:
+        """Return what `make` returned for this key the first time."""
+        with self.lock:
+            if key not in self.models:
+                self.models[key] = make()
+            return cast("Item", self.models[key])
+
+
+class Resources:
+    """Opens and shares what the application works with. Thread-safe."""
+
+    def __init__(self, settings: Settings, shared: _Shared | None = None) -> None:
+        self.settings = settings
+        self._shared = shared or _Shared()
+
+    def changed(self, values: Mapping[str, Any]) -> "Resources":
+        """Return resources under other settings that share store and models; a value None changes nothing.
+
+        Raises ConfigurationError for an unusable value and for a setting of another store.
+        """
+        settings = changed_settings(self.settings, values)
+        if other := [name for name in STORE if getattr(settings, name) != getattr(self.settings, name)]:
+            raise ConfigurationError(f"A call cannot change {other[0]!r}.", hint="Make another DragGraph for another store.")
+        return Resources(settings, self._shared)
+
+    def hold(self) -> None:
+        """Count one more application object that uses the store and the models."""
+        with self._shared.lock:
+            self._shared.users += 1
+
+    def close(self) -> None:
+        """Give up one `hold`; the last one closes the store and the models."""
+        with self._shared.lock:
+            self._shared.users -= 1
+            if self._shared.users:
+                return
+            self._shared.models.clear()
+        with self._shared.opened.pop_all():
+            self._shared.stores.close()
+
+    @contextmanager
+    def store(self, *, read_only: bool = True, create: bool = False) -> Iterator[GraphStore]:
+        """Lend the store alone, without models or privacy gate. Raises StoreError."""
+        with self._shared.stores.lend(self.settings, read_only=read_only, create=create) as store:
+            yield store
+
+    @contextmanager
+    def exclusive_store(self, *, read_only: bool, create: bool = False) -> Iterator[GraphStore]:
+        """Lend a store whose migrations are not applied, after all other uses in this application have ended."""
+        with self._shared.stores.lend_alone(self.settings, read_only=read_only, create=create) as store:
+            yield store
+
+    @contextmanager
+    def reading(self, *, asks: bool = False) -> Iterator[Session]:
+        """Lend a session that only reads. `asks`: the student takes part, which counts for the privacy level."""
+        with self._session(asks=asks, read_only=True, create=False) as session:
+            yield session
+
+    @contextmanager
+    def writing(self, *, asks: bool = False, create: bool = True) -> Iterator[Session]:
+        """Lend a session that may write; with `create` an embedded store that does not exist is made."""
+        with self._session(asks=asks, read_only=False, create=create) as session:
+            yield session
+
+    @contextmanager
+    def _session(self, *, asks: bool, read_only: bool, create: bool) -> Iterator[Session]:
+        settings = self.settings.model_copy(update={"privacy": privacy_level(self.settings, asks=asks)})
+        gate = self.gate(settings)  # first: without its detectors nothing is made and nothing is asked
+        embedder = self.embedder(settings)
+        with (
+            self._shared.stores.lend(settings, read_only=read_only, create=create) as store,
+            Session(settings, store, embedder, gate, student=lambda: self.student(settings), owns_store=False) as session,
+        ):
+            yield session
+
+    def gate(self, settings: Settings) -> "PrivacyGate | None":
+        """Return the privacy gate of settings whose level is set; None for `off`."""
+        key = ("gate", settings.vault_path, *_values(settings, GATE))
+        return self._shared.once(key, lambda: self._shared.opened.enter_context(opened_gate(settings)))
+
+    def embedder(self, settings: Settings) -> Embedder:
+        """Return the embedder; one on another machine is behind the gate of the settings."""
+        gate = None if embedder_is_here(settings) else self.gate(settings)
+        key = ("embedder", id(gate), *_values(settings, EMBEDDER))
+        return self._shared.once(key, lambda: make_embedder(settings, gate.outgoing if gate else unchecked))
+
+    def student(self, settings: Settings) -> Student:
+        """Return the student, behind the gate of the settings."""
+        gate, embedder = self.gate(settings), self.embedder(settings)
+        key = ("student", id(gate), id(embedder), *_values(settings, STUDENT))
+        return self._shared.once(key, lambda: make_student(settings, embedder, gate.outgoing if gate else unchecked))
+
+
+def _values(settings: Settings, names: tuple[str, ...]) -> tuple[Hashable, ...]:
+    return tuple(getattr(settings, name) for name in names)

@@ -1,0 +1,62 @@
+"""Long work that can be waited for, watched and cancelled."""
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar, cast
+
+from drag_graph.concurrency.interruption import Interruption
+
+Report = TypeVar("Report")
+
+
+class RunHandle(Generic[Report]):
+    """One run of long work, such as a distillation.
+
+    A method that starts long work waits for it by default and raises the error that stopped it; the error then has the
+    unfinished `report`. With `wait=False` the method returns at once, and the work goes on in a thread of its own.
+    """
+
+    def __init__(self, work: Callable[[Interruption], Report], *, wait: bool = True) -> None:
+        """Run `work`, which must stop soon after the interruption that it receives is set."""
+        self._interruption = Interruption()
+        self._work = work
+        self._report: Report | None = None
+        self._error: BaseException | None = None
+        self._ended = threading.Event()
+        if wait:
+            self._run()
+            self.result()
+        else:
+            threading.Thread(target=self._run, name="drag-graph-run", daemon=True).start()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the work has ended."""
+        return self._ended.is_set()
+
+    def cancel(self) -> None:
+        """Ask the work to stop. Calls in flight are finished; the same method resumes the work later."""
+        self._interruption.interrupt()
+
+    def result(self, timeout: float | None = None) -> Report:
+        """Wait up to `timeout` seconds and return the report.
+
+        Raises TimeoutError if the work has not ended by then, and the error that stopped the work early, with the unfinished
+        report as its `report`.
+        """
+        if not self._ended.wait(timeout):
+            raise TimeoutError("The run has not ended yet.")
+        if self._error is not None:
+            raise self._error
+        stopped = getattr(self._report, "stopped", None)
+        if stopped is not None:
+            stopped.report = self._report
+            raise stopped
+        return cast("Report", self._report)
+
+    def _run(self) -> None:
+        try:
+            self._report = self._work(self._interruption)
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that waits for the result
+            self._error = error
+        self._ended.set()
