@@ -6,11 +6,11 @@ import neo4j
 import numpy as np
 import pytest
 
+from drag_graph.graph import paging
 from drag_graph.graph.paging import source_ids
 from drag_graph.jobs.link_job import Linker
 from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Aggregation
-from drag_graph.graph import paging
 from drag_graph.stores.neo4j import neo4j_store
 from drag_graph.stores.neo4j.connection import Work
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
