@@ -1,9 +1,9 @@
-"""How long the command line takes to start, and to answer, as whole processes.
+"""How long the command line takes to start and to answer, measured as whole processes.
 
     python bench/startup.py [--runs 15] [--embedders lexical minilm]
 
-`drag-graph --help` beside `python -c "import typer, rich"`, in turn; then `drag-graph ask` on a store of the examples with each
-embedder: from the start of the process to the answer and its end.
+Compares `drag-graph --help` with the help of a bare typer application that has as many commands. Then times `drag-graph ask` on
+a store of the examples with each embedder.
 """
 
 import argparse
@@ -14,40 +14,62 @@ import tempfile
 import time
 from pathlib import Path
 
+from drag_graph.__main__ import load_cli
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 OURS = [sys.executable, "-m", "drag_graph"]
 QUESTION = ["ask", "What causes the tides?", "--option", "The wind", "--option", "The gravity of the Moon"]
+BARE = """
+import sys, typer
+app = typer.Typer(rich_markup_mode="rich")
+for name in sys.argv.pop(1).split(","):
+    def command(json: bool = False): pass
+    app.command(name, help=f"Do what {name} does.")(command)
+app()
+"""
 
 
-def seconds(command: list[str]) -> float:
-    """Return the wall time of one run of `command`."""
-    began = time.perf_counter()
+def measure(command: list[str]) -> float:
+    """Return the elapsed seconds of one run of `command`."""
+    start = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
-def answering(embedder: str, runs: int) -> list[float]:
-    """Return the times of `ask` with this embedder on a store of the examples."""
+def measure_answers(embedder: str, runs: int) -> list[float]:
+    """Return the elapsed seconds of `ask` with this embedder on a store of the examples."""
     with tempfile.TemporaryDirectory() as folder:
         flags = ["--store", f"{folder}/graph.lbug", "--embedder", embedder]
         teacher = ["--teacher", f"curated:{EXAMPLES / 'curated.jsonl'}"]
-        seconds([*OURS, "distill", str(EXAMPLES / "questions.jsonl"), *teacher, *flags])
-        return [seconds([*OURS, *QUESTION, *flags]) for _ in range(runs + 1)][1:]
+        measure([*OURS, "distill", str(EXAMPLES / "questions.jsonl"), *teacher, *flags])
+        return [measure([*OURS, *QUESTION, *flags]) for _ in range(runs + 1)][1:]
+
+
+def command_names() -> list[str]:
+    """Return the names of all commands, those in groups included."""
+    table = load_cli().command_table
+    names = []
+    for name in table.SUMMARIES:
+        command = table.load_command(name)
+        names += [f"{name}-{inner}" for inner in getattr(command, "commands", ())] or [name]
+    return names
 
 
 def main() -> None:
     """Print the medians, the median of the ratios, and the fastest and slowest answer."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--embedders", nargs="+", default=["lexical", "minilm"])
+    parser.add_argument("--embedders", nargs="*", default=["lexical", "minilm"])
     options = parser.parse_args()
-    ours, base = [*OURS, "--help"], [sys.executable, "-c", "import typer, rich"]
-    pairs = [(seconds(ours), seconds(base)) for _ in range(options.runs + 1)][1:]
-    help_time, base_time = (statistics.median(column) for column in zip(*pairs, strict=True))
+    names = command_names()
+    ours, bare = [*OURS, "--help"], [sys.executable, "-c", BARE, ",".join(names), "--help"]
+    pairs = [(measure(ours), measure(bare)) for _ in range(options.runs + 1)][1:]
+    our_time, bare_time = (statistics.median(column) for column in zip(*pairs, strict=True))
     ratio = statistics.median(first / second for first, second in pairs)
-    print(f"drag-graph --help {help_time * 1000:.0f} ms, import typer, rich {base_time * 1000:.0f} ms, ratio {ratio:.2f}")
+    bare_name = f"typer with {len(names)} commands"
+    print(f"drag-graph --help {our_time * 1000:.0f} ms, {bare_name} {bare_time * 1000:.0f} ms, ratio {ratio:.2f}")
     for embedder in options.embedders:
-        times = sorted(answering(embedder, options.runs))
+        times = sorted(measure_answers(embedder, options.runs))
         print(f"ask with {embedder}: {statistics.median(times):.2f} s ({times[0]:.2f} to {times[-1]:.2f})")
 
 

@@ -302,5 +302,5 @@ def show(
         found, total, errors = newest_sources(graph, limit, offset)
         render.listing(found, where, total, as_json=json or format == "json")
     for error in errors:
-        typer.echo(f"Error: {error}\nNext: {error.hint}", err=True)
+        typer.echo(f"Error: {error}\nHint: {error.hint}", err=True)
     return errors[0].exit_code if errors else 0

@@ -54,7 +54,7 @@ def communities(
     from drag_graph.jobs.summary_estimate import foresee
 
     from . import progress, render
-    from .distill import end
+    from .output import exit_with
 
     form = "json" if json else form
     if show + bool(find.strip()) + dry_run > 1:
@@ -77,7 +77,7 @@ def communities(
             with progress.progress(None, quiet=form != "table") as shown:
                 report = run.run(on_summary=shown)
             _print(session.store, limit, form, report)
-            end(report)
+            exit_with(report)
 
 
 def _print(store: "GraphStore", limit: int, form: str, report: "CommunityReport | None" = None) -> None:

@@ -1,7 +1,7 @@
 """`drag-graph distill`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -79,16 +79,10 @@ def distill(
 def finish(report: "RunReport", *, as_json: bool) -> None:
     """Print what became of a run, and end with its exit code."""
     from . import render_runs
+    from .output import exit_with
 
     render_runs.run(report, as_json=as_json)
-    end(report)
-
-
-def end(report: Any) -> None:
-    """End the command: with the error that stopped what the report is of, else with its exit code."""
-    if report.stopped:
-        raise report.stopped
-    raise typer.Exit(report.exit_code)
+    exit_with(report)
 
 
 def _check_ways(settings: "Settings", *, batch: bool, no_wait: bool, replace: bool, add: bool) -> None:

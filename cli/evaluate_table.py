@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
-from .evaluate import Data, Limit, Split, run
+from .evaluate import Data, Limit, Split, app, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ KEYS = {"title", "tasks", "modes", "settings", "vary"}
 _SUMS = ("queries", "stored", "calls", "tokens_in", "tokens_out", "price_usd", "price_usd_low", "price_usd_high")
 
 
+@app.command()
 @options.with_settings(*options.DISTILLING, *options.PANELS["Student"])
 def table(
     flags: "Mapping[str, Any]",

@@ -46,7 +46,7 @@ def import_(
     from drag_graph.manage.subgraph_import import Importer
 
     from . import progress
-    from .distill import end
+    from .output import exit_with
 
     name = "standard input" if file == STANDARD else str(file)
     parts = transfer.read(None if file == STANDARD else file, sys.stdin.buffer)
@@ -55,7 +55,7 @@ def import_(
         with progress.progress(None, quiet=json, priced=False) as show:
             report = Importer(store, replace=replace, on_result=lambda _result: show(0.0)).run(chain([first], parts))
         _print(report, name, store, as_json=json)
-    end(report)
+    exit_with(report)
 
 
 def _print(report: "ImportReport", name: str, store: "GraphStore", *, as_json: bool) -> None:
@@ -86,4 +86,4 @@ def _print_left_out(report: "ImportReport", name: str) -> None:
     if left > 0:
         typer.echo(f"... and {left} more; --json lists them.", err=True)
     if report.counts["conflict"]:
-        typer.echo("Next: look at what is stored with `drag-graph show ID`; --replace replaces it.", err=True)
+        typer.echo("Hint: look at what is stored with `drag-graph show ID`; --replace replaces it.", err=True)

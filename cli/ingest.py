@@ -51,7 +51,7 @@ def ingest(
     from drag_graph.errors import ConfigurationError
 
     from . import progress
-    from .distill import end
+    from .output import exit_with
 
     settings, roots = for_documents(settings), roots_of(paths)
     files = list(files_in(roots, settings.own_files))
@@ -66,7 +66,7 @@ def ingest(
             ingester = make_ingester(session, " ".join(map(str, roots)), compacts=not no_compact, on_result=shown)
             report = ingester.run(files, roots if sync else ())
         _print(report, as_json=json)
-    end(report)
+    exit_with(report)
 
 
 def _print_foreseen(document: dict[str, Any], *, as_json: bool) -> None:

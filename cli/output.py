@@ -1,10 +1,11 @@
-"""Where results go: stdout, or the file that -o names, which is never one of the product's own."""
+"""Where results go: stdout, or the file given with -o. The store and its files are never overwritten."""
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from drag_graph.settings import Settings
 
 STANDARD = Path("-")
-"""The name that stands for standard input or output."""
+"""The file name that means standard input or output."""
 OUTPUT_PANEL = "Output"
 
 Output = Annotated[
@@ -20,22 +21,46 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="A new file (compressed if it ends in .gz); - is stdout.",
+        help="Write to a new file, compressed if its name ends in .gz. - is stdout.",
         show_default="-",
         rich_help_panel=OUTPUT_PANEL,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Let -o replace a file that is there.", rich_help_panel=OUTPUT_PANEL)]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.", rich_help_panel=OUTPUT_PANEL)]
+
+
+def document(value: Any) -> None:
+    """Print one JSON document on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def print_error(message: str, hint: str, exit_code: int) -> int:
+    """Print an error and its hint on stderr, and with `--json` an object on stdout as well. Return the exit code."""
+    typer.echo(f"Error: {message}", err=True)
+    if hint:
+        typer.echo(f"Hint: {hint}", err=True)
+    if "--json" in sys.argv:
+        document({"error": message, "hint": hint, "exit_code": exit_code})
+    return exit_code
+
+
+def exit_with(report: Any) -> NoReturn:
+    """End a command whose report has been printed: with the error that stopped the run, else with the report's exit code."""
+    if stopped := report.stopped:
+        typer.echo(f"Error: {stopped}", err=True)
+        if stopped.hint:
+            typer.echo(f"Hint: {stopped.hint}", err=True)
+        raise typer.Exit(stopped.exit_code)
+    raise typer.Exit(report.exit_code)
 
 
 @contextmanager
 def written(output: Path | None, settings: "Settings", *, force: bool = False) -> Iterator[None]:
-    """Let what the block prints on stdout go into `output`, in one step when the block ends without an error.
+    """Redirect stdout to the file `output`, which appears in one step when the block ends without an error.
 
-    An exit code is no error: what was printed says why.
+    The file is also written when the block ends with an exit code. None and `-` leave stdout alone.
 
-    Raises ConfigurationError, before the block runs, for the store, its ledger and their like, and without `force` for any file
-    that is there.
+    Raises ConfigurationError before the block runs if `output` is one of our own files, or exists and `force` is not given.
     """
     if output is None or output == STANDARD:
         yield
@@ -47,8 +72,8 @@ def written(output: Path | None, settings: "Settings", *, force: bool = False) -
     with replacing(output) as file, redirect_stdout(file):
         try:
             yield
-        except typer.Exit as given:
-            ended = given
+        except typer.Exit as stop:
+            ended = stop
     sys.stdout.flush()
     typer.echo(f"Wrote {output}", err=True)
     if ended is not None:
@@ -56,28 +81,26 @@ def written(output: Path | None, settings: "Settings", *, force: bool = False) -
 
 
 def require_harmless(output: Path, own_files: tuple[Path, ...], *, force: bool) -> None:
-    """Raise ConfigurationError for the store, its ledger and their like, and without `force` for any file that is there."""
+    """Raise ConfigurationError if `output` is one of our own files, a folder, or exists and `force` is not given."""
     from drag_graph.errors import ConfigurationError
 
     target = output.resolve()
     for own in (path.resolve() for path in own_files):
-        beside = target.parent == own.parent and target.name.startswith(f"{own.name}.")
-        if target == own or own in target.parents or beside or _is_same(target, own):
-            raise ConfigurationError(f"{output} belongs to the store or its ledger", hint="Give another place with --output.")
+        is_sibling = target.parent == own.parent and target.name.startswith(f"{own.name}.")
+        is_same = target.exists() and own.exists() and target.samefile(own)
+        if target == own or own in target.parents or is_sibling or is_same:
+            raise ConfigurationError(f"{output} belongs to the store or its ledger.", hint="Choose another file with --output.")
     if target.is_dir():
-        raise ConfigurationError(f"{output} is a folder", hint="Name a file in it with --output.")
+        raise ConfigurationError(f"{output} is a folder.", hint="Name a file in it with --output.")
     if target.is_file() and not force:
-        raise ConfigurationError(f"{output} already exists", hint="Give --force to replace it, or name another file.")
+        raise ConfigurationError(f"{output} already exists.", hint="Add --force to replace it, or choose another file.")
 
 
 def require_picture(output: Path, settings: "Settings", *, force: bool) -> None:
-    """Raise ConfigurationError where a picture cannot be drawn to this place, or must not be (`require_harmless`)."""
+    """Raise ConfigurationError if `output` is not the name of a picture in an existing folder, or must not be replaced."""
     from drag_graph.errors import ConfigurationError
 
     if output.suffix not in {".svg", ".png", ".pdf"} or not output.parent.is_dir():
-        raise ConfigurationError(f"{output} can be no picture", hint="Name a .svg, .png or .pdf in a folder that is there.")
+        hint = "Name a .svg, .png or .pdf file in an existing folder."
+        raise ConfigurationError(f"Cannot draw a picture to {output}.", hint=hint)
     require_harmless(output, settings.own_files, force=force)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)

@@ -1,6 +1,5 @@
 """All output to people: rich tables and bars; and `--json`, one document on stdout."""
 
-import json as json_module
 import re
 import sys
 import unicodedata
@@ -16,10 +15,14 @@ from rich.markup import escape as escape_markup
 from rich.table import Column, Table
 from rich.text import Text
 
+from . import output
+
 if TYPE_CHECKING:
     from drag_graph.ask.ask_result import AnswersReport, Asked
     from drag_graph.model import Answer, Subgraph
     from drag_graph.ports.graph_store import Problem
+
+document = output.document
 
 SHORT = 12
 """Digits of an id in a table; every command takes a short id."""
@@ -79,11 +82,6 @@ def _least(column: Column) -> int:
     cells = [cell if isinstance(cell, Text) else Text.from_markup(str(cell)) for cell in (column.header, *column.cells)]
     longest = max(cell.cell_len for cell in cells)
     return longest if column.no_wrap else min(longest, LEAST_WRAPPED)
-
-
-def document(value: Any) -> None:
-    """Print one JSON document on stdout."""
-    sys.stdout.write(json_module.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n")
 
 
 def write(text: str) -> None:

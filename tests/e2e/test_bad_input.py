@@ -107,7 +107,7 @@ def test_usage_and_missing_things(cli, args, code):
 
 def test_debug_adds_the_traceback_and_changes_no_exit_code(cli):
     done = cli("show", "--store", "nothing.lbug", "--debug")
-    assert (done.code, "Traceback" in done.err, "Next: " in done.err) == (3, True, True)
+    assert (done.code, "Traceback" in done.err, "Hint: " in done.err) == (3, True, True)
 
 
 def test_a_ledger_that_is_none_is_refused_and_left_alone(cli, tmp_path):

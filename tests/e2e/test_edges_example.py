@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.main import get_command
 
-from cli.app import app
+from cli.command_table import load_command
 
 FOLDER = Path(__file__).parents[2] / "examples" / "edges"
 EDGES = {"bakery", "harbour", "observatory", "orchard"}
@@ -79,7 +78,8 @@ def test_the_compose_file_has_four_edges_and_a_cloud():
 
 @pytest.mark.parametrize("words", commands(), ids=lambda words: " ".join(words[:3]))
 def test_the_commands_of_the_compose_file_are_ours(words):
-    command = get_command(app)
+    name, *words = words
+    command = load_command(name)
     while hasattr(command, "commands") and words and words[0] in command.commands:
         command, words = command.commands[words[0]], words[1:]
     command.make_context(command.name, words)

@@ -130,7 +130,7 @@ def test_what_is_no_file_of_subgraphs_makes_no_traceback(cli, tmp_path, content,
     done = cli("import", path, "--store", tmp_path / "new.lbug")
     assert done.code == code
     assert said in done.err
-    assert "Next: " in done.err
+    assert "Hint: " in done.err
     assert "Traceback" not in done.err
     assert not (tmp_path / "new.lbug").exists()
 

@@ -305,7 +305,7 @@ def test_a_teacher_without_batches_is_refused_in_words(work, server):
         (["--teacher", PRICED, "--no-wait"], "--no-wait belongs to --batch"),
     ):
         code, _, err = drag_graph("distill", "q.jsonl", *flags)
-        assert (code, words in err, "Next: " in err) == (2, True, True), err
+        assert (code, words in err, "Hint: " in err) == (2, True, True), err
     server.batches.there = False
     report = distill(server, code=2)
     assert "has no batch API (HTTP 404)" in report["stopped"]

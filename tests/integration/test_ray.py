@@ -392,7 +392,7 @@ def test_a_cluster_that_is_not_there_is_said_in_words(tmp_path):
     assert out == ""
     first, second = err.splitlines()
     assert first.startswith(f"Error: there is no Ray cluster at {address}: ")
-    assert second.startswith("Next: ")
+    assert second.startswith("Hint: ")
 
 
 def test_what_is_no_cluster_is_given_up(tmp_path, monkeypatch):

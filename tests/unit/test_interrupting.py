@@ -221,7 +221,7 @@ def test_the_command_ends_at_once_at_the_second_one_and_says_what_is_safe(tmp_pa
         code = process.wait(200)
     assert code == 130
     assert time.monotonic() - began < 100
-    assert "What was reported complete is stored" in rest
+    assert "Completed work is stored" in rest
 
 
 EARLY = """
@@ -238,7 +238,7 @@ main()
 
 def test_one_while_modules_are_loaded_ends_in_a_line():
     done = subprocess.run([sys.executable, "-c", EARLY], cwd=Path(__file__).parents[2], capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted. Nothing was begun.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted. Nothing was started.\n")
 
 
 def test_a_request_to_end_is_as_good_as_ctrl_c(tmp_path):
@@ -253,4 +253,4 @@ def test_a_request_to_end_is_as_good_as_ctrl_c(tmp_path):
         said = process.stderr.read()
         code = process.wait(200)
     assert code == 130
-    assert "What was reported complete is stored" in said or "what is complete is stored" in said
+    assert "Completed work is stored" in said or "what is complete is stored" in said

@@ -1,0 +1,87 @@
+"""The commands that `drag-graph --help` lists. The module of a command is imported when the command is used."""
+
+from importlib import import_module
+from inspect import cleandoc
+from keyword import iskeyword
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+PANELS = {
+    "Build": {
+        "distill": "Ask the teacher about questions and store its evidence as graphs.",
+        "ingest": "Read documents and store each as a graph.",
+        "link": "Find the same things in different sources, so that questions share evidence.",
+    },
+    "Ask": {
+        "ask": "Answer a question from the stored evidence and keep the answer for audits.",
+        "answers": "List the stored answers, newest first.",
+        "audit": "Trace an answer back: context line, edge, triples, evidence, teacher call.",
+    },
+    "Check": {
+        "show": "List what is stored, or show one query or document.",
+        "runs": "List the last runs, or show one: complete, pending, quarantined.",
+        "eval": "Measure what the evidence does for a student.",
+        "config": "Print every setting, its value and where the value comes from.",
+    },
+    "More": {
+        "refresh": "Distill again what has expired or was distilled under other settings.",
+        "aggregate": "Rebuild the simple graphs from the stored triples under other settings.",
+        "communities": "Group what is connected and summarise each group.",
+        "graph": "Statistics of the whole graph.",
+        "export": "Write the whole graph as JSON lines.",
+        "import": "Store the subgraphs of a file.",
+        "privacy": "What the privacy gate finds, and which originals the vault holds.",
+        "edge": "Run this machine as a site: answer locally, and ask the cloud when not sure.",
+        "cloud": "Run the cloud that connects several sites.",
+        "tape": "Export or import the recorded replies of the teacher.",
+        "db": "Start, check, migrate and erase the store.",
+    },
+}
+"""By panel: each command with its summary, the first paragraph of its help."""
+MODULES = {"ask": "answers", "audit": "answers", "show": "answers", "eval": "evaluate_table", "import": "importing"}
+"""Modules that are not named after their command."""
+SUMMARIES = {name: summary for commands in PANELS.values() for name, summary in commands.items()}
+
+
+class CommandTable(TyperGroup):
+    """The root command. It lists commands without importing them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names in the order of the panels."""
+        del ctx
+        return list(SUMMARIES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a stand-in with the command's summary and panel, or None for an unknown name."""
+        del ctx
+        panel = next((panel for panel, commands in PANELS.items() if cmd_name in commands), None)
+        return panel and TyperCommand(cmd_name, help=SUMMARIES[cmd_name], rich_help_panel=panel)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name, the real command and the remaining arguments."""
+        name, _, remaining = super().resolve_command(ctx, args)
+        return name, name and load_command(name), remaining
+
+
+def load_command(name: str) -> Any:
+    """Import the module of a command and return the command, or the group of commands."""
+    module = import_module(f".{MODULES.get(name, name)}", __package__)
+    outer = typer.Typer(add_completion=False)
+    if hasattr(module, "app"):
+        outer.add_typer(module.app, name=name)
+    else:
+        outer.command(name)(getattr(module, f"{name}_" if iskeyword(name) else name))
+    command = typer.main.get_group(outer).commands[name]
+    _unwrap_help(command)
+    return command
+
+
+def _unwrap_help(command: Any) -> None:
+    """Join the lines of each paragraph of the help, so that the terminal wraps them. Examples keep their lines."""
+    paragraphs = cleandoc(command.help or "").replace("\b\n", "").split("\n\n")
+    joined = (text if text.startswith("Example") else " ".join(text.split()) for text in paragraphs)
+    command.help = "\n\n".join(joined)
+    for subcommand in getattr(command, "commands", {}).values():
+        _unwrap_help(subcommand)

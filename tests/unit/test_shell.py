@@ -1,0 +1,91 @@
+"""The command-line shell: the command table, help texts, error reports."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from cli import app, command_table, output
+from cli.command_table import PANELS, SUMMARIES, load_command
+from drag_graph.errors import BudgetReached, NotStored
+
+CLI = Path(app.__file__).parent
+LOADED = """
+import sys
+sys.argv = ["drag-graph", "--help"]
+from drag_graph.__main__ import main
+try:
+    main()
+except SystemExit:
+    print([name for name in sys.modules if name.startswith(("cli.", "drag_graph.", "pydantic"))])
+"""
+
+
+def run(monkeypatch, capsys, *args):
+    """Run a command in this process and return (exit code, stdout, stderr)."""
+    monkeypatch.setattr(sys, "argv", ["drag-graph", *args])
+    code = app._run(debug=False)
+    return (code, *capsys.readouterr())
+
+
+def test_the_root_help_imports_no_command_and_no_settings():
+    done = subprocess.run([sys.executable, "-c", LOADED], cwd=CLI.parent, capture_output=True, text=True, check=True)
+    loaded = set(ast.literal_eval(done.stdout.splitlines()[-1]))
+    assert loaded <= {"cli.app", "cli.command_table", "cli.output", "drag_graph.errors", "drag_graph.__main__"}
+
+
+def test_the_root_help_shows_ten_commands_by_task_and_the_rest_under_more(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run(monkeypatch, capsys, "--help")
+    assert code == 0
+    places = [out.index(f"─ {panel} ─") for panel in PANELS]
+    assert places == sorted(places)
+    assert sum(len(commands) for panel, commands in PANELS.items() if panel != "More") == 10
+    assert all(f"│ {name} " in out for name in SUMMARIES)
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_paragraphs_of_a_help_text_are_one_line_and_examples_keep_theirs(name):
+    command = load_command(name)
+    for each in (command, *getattr(command, "commands", {}).values()):
+        for paragraph in each.help.split("\n\n"):
+            assert "\b" not in paragraph
+            assert "\n" not in paragraph or paragraph.startswith("Example"), (each.name, paragraph)
+
+
+def test_an_unknown_command_and_an_unknown_flag_are_usage_errors_with_a_hint(monkeypatch, capsys):
+    code, out, err = run(monkeypatch, capsys, "asc")
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: No such command 'asc'.")
+    assert "Hint: `drag-graph --help`" in err
+    code, out, err = run(monkeypatch, capsys, "config", "--jsno", "--json")
+    assert "Hint: `drag-graph config --help`" in err
+    document = json.loads(out)
+    assert (document["error"], document["exit_code"], code) == (err.splitlines()[0].removeprefix("Error: "), 2, 2)
+
+
+def test_an_error_with_json_is_one_object_on_stdout(monkeypatch, capsys):
+    def fail(_name):
+        raise NotStored("There is no answer '3f'.", hint="`drag-graph answers` lists them.")
+
+    monkeypatch.setattr(command_table, "load_command", fail)
+    code, out, err = run(monkeypatch, capsys, "audit", "3f", "--json")
+    assert json.loads(out) == {"error": "There is no answer '3f'.", "hint": "`drag-graph answers` lists them.", "exit_code": 3}
+    assert (code, err) == (3, "Error: There is no answer '3f'.\nHint: `drag-graph answers` lists them.\n")
+    assert run(monkeypatch, capsys, "audit", "3f")[:2] == (3, "")
+
+
+def test_a_report_that_was_printed_is_followed_by_no_second_object(monkeypatch, capsys):
+    class Report:
+        stopped = BudgetReached("The budget is used up.", hint="Raise --budget-usd.")
+
+    monkeypatch.setattr(sys, "argv", ["drag-graph", "distill", "--json"])
+    with pytest.raises(typer.Exit) as stopped:
+        output.exit_with(Report())
+    captured = capsys.readouterr()
+    assert (stopped.value.exit_code, captured.out) == (5, "")
+    assert captured.err == "Error: The budget is used up.\nHint: Raise --budget-usd.\n"
