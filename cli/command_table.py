@@ -42,6 +42,8 @@ PANELS = {
 """By panel: each command with its summary, the first paragraph of its help."""
 MODULES = {"ask": "answers", "audit": "answers", "show": "answers", "eval": "evaluate_table", "import": "importing"}
 """Modules that are not named after their command."""
+OLD_FLAGS = {"--distil-missing": "--distill-missing", "--level": "--privacy"}
+"""Flags that were renamed, with their new names. The old names work until the next release."""
 SUMMARIES = {name: summary for commands in PANELS.values() for name, summary in commands.items()}
 
 
@@ -62,7 +64,7 @@ class CommandTable(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the real command and the remaining arguments."""
         name, _, remaining = super().resolve_command(ctx, args)
-        return name, name and load_command(name), remaining
+        return name, name and load_command(name), [_renamed(arg) for arg in remaining]
 
 
 def load_command(name: str) -> Any:
@@ -76,6 +78,11 @@ def load_command(name: str) -> Any:
     command = typer.main.get_group(outer).commands[name]
     _unwrap_help(command)
     return command
+
+
+def _renamed(argument: str) -> str:
+    flag, equals, value = argument.partition("=")
+    return f"{OLD_FLAGS.get(flag, flag)}{equals}{value}"
 
 
 def _unwrap_help(command: Any) -> None:

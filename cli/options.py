@@ -1,4 +1,4 @@
-"""Flags that several commands share. A flag that is a setting is made of the setting: its type, its default and its help."""
+"""Flags that several commands share. The flag of a setting has the type, the default and the description of the setting."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ PANELS = {
     "Edge": ("cloud", "cloud_ca", "edge_name", "insecure", "release", "candidates", "agreement"),
     "Cloud": ("asked_summaries", "asked_edges", "asked_seconds"),
 }
-"""By panel of the help: the settings that have a flag there."""
+"""The settings that have a flag, by panel of the help."""
 NAMES = {
     "number_of_evidence": ("--number-of-evidence", "-n"),
     "ray_address": ("--address",),
@@ -47,7 +47,7 @@ NAMES = {
     "community_min_size": ("--min-size",),
     "rank_relations": ("--rank-relations/--no-rank-relations",),
 }
-"""The names of a flag that is not just called as its setting is."""
+"""Names of the flags that are not called like their setting."""
 STORE = ("store", "namespace")
 DISTILLING = (*PANELS["Teacher"], *PANELS["Privacy"], *PANELS["Graph"], *PANELS["Store"])
 INGESTING = (
@@ -56,82 +56,86 @@ INGESTING = (
     *PANELS["Store"],
 )
 Command = Callable[..., int | None]
-"""What a subcommand is: it returns its exit code, or None for 0."""
+"""A command returns its exit code, or None for 0."""
 RAY = {"ray_address": "--address", "ray_processes": "--processes"}
+INJECTED = ("settings", "flags", "graph")
+"""Parameters of a command that `with_settings` provides."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.", rich_help_panel=OUTPUT_PANEL)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=OUTPUT_PANEL)]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every stage.", rich_help_panel=OUTPUT_PANEL)]
-LogJson = Annotated[bool | None, typer.Option("--log-json", help="Logs as JSON lines on stderr.", rich_help_panel=OUTPUT_PANEL)]
-QueryId = Annotated[str | None, typer.Option("--query-id", help="A stored query: its id, how that begins, or the input's id.")]
+LogJson = Annotated[bool | None, typer.Option("--log-json", help="Log JSON lines to stderr.", rich_help_panel=OUTPUT_PANEL)]
+QueryId = Annotated[
+    str | None, typer.Option("--query-id", help="A stored query: its id, the beginning of its id, or the id in its input.")
+]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Print calls, tokens and price; ask nobody.", rich_help_panel="Teacher")
+    bool, typer.Option("--dry-run", help="Print the expected calls, tokens and price, and stop.", rich_help_panel="Teacher")
 ]
 RetryQuarantined = Annotated[
-    bool, typer.Option("--retry-quarantined", help="Ask again what was quarantined.", rich_help_panel="Teacher")
+    bool, typer.Option("--retry-quarantined", help="Ask quarantined queries again.", rich_help_panel="Teacher")
 ]
 
 
 def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Command]:
-    """Give a command a flag for each of these settings, and those of the logs.
+    """Add a flag for each of these settings, and the flags of the log, to a command.
 
-    Its parameter `settings`, if it has one, is the settings under the flags; `flags` is what was given on the command line;
-    `graph` is the application under these settings, which is closed at the end.
-    With `to_file`, `-o` sends what the command prints to a file.
+    The command can have these parameters: `settings` (with the flags applied), `flags` (what the command line gives, None
+    otherwise) and `graph` (the application under these settings, closed at the end). With `to_file`, `-o` redirects the output
+    to a file.
     """
-    logs = {"verbose": Verbose, "log_json": LogJson, "debug": Debug}
-    added = {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {}) | logs
+    added = {name: _flag(name) for name in names} | ({"output": Output, "force": Force} if to_file else {})
+    added |= {"verbose": Verbose, "log_json": LogJson, "debug": Debug}
 
     def adapted(command: Command) -> Command:
         own = inspect.signature(command).parameters
-        shown = [item for item in own.values() if item.name not in ("settings", "flags", "graph")]
-        shown += [_parameter(name, annotation) for name, annotation in added.items()]
+        parameters = [item for item in own.values() if item.name not in INJECTED]
+        parameters += [_parameter(name, annotation) for name, annotation in added.items()]
 
         @wraps(command)
         def run(**values: Any) -> int | None:
             given = {name: values.pop(name) for name in added}
-            if not names and not to_file and not {"settings", "flags", "graph"} & set(own):
-                return command(**values)  # what needs no setting works beside unusable ones, too
+            if not names and not to_file and not set(INJECTED) & set(own):
+                return command(**values)  # works with unusable settings, too
             flags = {name: given[name] for name in (*names, "log_json")}
             settings = settings_of(flags, verbose=given["verbose"])
-            ours: dict[str, Any] = {"settings": settings, "flags": flags}
+            injected: dict[str, Any] = {"settings": settings, "flags": flags}
             with ExitStack() as opened:
                 if "graph" in own:
                     from drag_graph.app.application import DragGraph
 
-                    ours["graph"] = opened.enter_context(DragGraph(settings=settings))
+                    injected["graph"] = opened.enter_context(DragGraph(settings=settings))
                 opened.enter_context(written(given.get("output"), settings, force=given.get("force", False)))
-                return command(**values, **{name: value for name, value in ours.items() if name in own})
+                return command(**values, **{name: value for name, value in injected.items() if name in own})
 
-        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        run.__annotations__ = {item.name: item.annotation for item in shown}
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {item.name: item.annotation for item in parameters}
         return run
 
     return adapted
 
 
 def settings_of(flags: Mapping[str, Any], *, verbose: bool = False) -> Settings:
-    """Return the settings under these flags (None: not given) and set up the logs accordingly."""
+    """Return the settings with these flags applied (None: not given), and configure the log."""
     settings = load_settings(flags)
     log.configure("info" if verbose else settings.log_level, as_json=settings.log_json)
     for name, flag in RAY.items():
         if flags.get(name) is not None and settings.engine != "ray":
-            raise ConfigurationError(f"{flag} belongs to --engine ray", hint="Add --engine ray, or leave it out.")
+            raise ConfigurationError(f"{flag} requires --engine ray.", hint=f"Add --engine ray, or leave {flag} out.")
     return settings
 
 
 def _flag(name: str) -> Any:
-    """Return the annotation of a setting's flag."""
+    """Return the annotation of a setting's flag. pydantic checks the value itself."""
     field = Settings.model_fields[name]
     kind: Any = field.annotation
     if NoneType in get_args(kind):
         (kind,) = [arm for arm in get_args(kind) if arm is not NoneType]
-    if get_origin(kind) is Annotated:  # pydantic checks the rest, and says what is wrong with which setting
+    if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     panel = next(panel for panel, inside in PANELS.items() if name in inside)
     declared = NAMES.get(name, (f"--{name.replace('_', '-')}",))
-    shown = str(field.default) if field.default and field.default is not True else False
-    return Annotated[kind | None, typer.Option(*declared, help=field.description, show_default=shown, rich_help_panel=panel)]
+    default = str(field.default) if field.default and field.default is not True else False
+    return Annotated[kind | None, typer.Option(*declared, help=field.description, show_default=default, rich_help_panel=panel)]
 
 
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:

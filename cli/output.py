@@ -2,19 +2,21 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
+    from drag_graph.app.run_handle import RunHandle
     from drag_graph.settings import Settings
 
 STANDARD = Path("-")
 """The file name that means standard input or output."""
 OUTPUT_PANEL = "Output"
+Report = TypeVar("Report")
 
 Output = Annotated[
     Path | None,
@@ -42,6 +44,19 @@ def print_error(message: str, hint: str, exit_code: int) -> int:
     if "--json" in sys.argv:
         document({"error": message, "hint": hint, "exit_code": exit_code})
     return exit_code
+
+
+def report_of(start: Callable[[], "RunHandle[Report]"]) -> "Report":
+    """Start long work, wait for it and return its report, even if an error stopped the work early (`exit_with`)."""
+    from drag_graph.errors import DragGraphError
+
+    try:
+        return start().result()
+    except DragGraphError as error:
+        report: Report | None = getattr(error, "report", None)
+        if report is None:
+            raise
+        return report
 
 
 def exit_with(report: Any) -> NoReturn:

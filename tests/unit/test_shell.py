@@ -89,3 +89,9 @@ def test_a_report_that_was_printed_is_followed_by_no_second_object(monkeypatch, 
     captured = capsys.readouterr()
     assert (stopped.value.exit_code, captured.out) == (5, "")
     assert captured.err == "Error: The budget is used up.\nHint: Raise --budget-usd.\n"
+
+
+def test_a_renamed_flag_works_under_its_old_name(monkeypatch, capsys):
+    for flag in ("--distil-missing", "--distill-missing"):
+        code, _, err = run(monkeypatch, capsys, "ask", "Why?", "--query-id", "3f", flag)
+        assert (code, "No such option" in err) == (2, False)
