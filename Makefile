@@ -27,7 +27,7 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/uv
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/uv
-	$(UV) -e '.[dev]'
+	$(UV) -e '.[cluster,documents,gguf,integrations,local,privacy,service]' --group dev
 	@touch $@ $(VENV)/.base
 
 demo: $(VENV)/.base  ## Distill the examples into an embedded store, ask, and print one full audit
@@ -55,14 +55,14 @@ models: $(VENV)/.dev  ## Fetch the real language models for `llm` and the evalua
 	$(BIN)/python bench/fetch_models.py
 
 llm: models  ## The tests with real language models, and with lm-evaluation-harness
-	$(UV) -e '.[dev,lm-eval]'
+	$(UV) -e '.[evaluation]'
 	$(BIN)/python -m pytest -q -m llm
 
 browser: $(VENV)/.dev  ## Neo4j Browser in a real Chromium (apt install chromium)
 	$(BIN)/python -m pytest -q -m browser
 
-pins: | $(BIN)/uv  ## Make constraints.txt anew
-	$(BIN)/uv pip compile --quiet --universal --all-extras --no-annotate --no-header --upgrade pyproject.toml -o constraints.txt
+pins: | $(BIN)/uv  ## Pin what is new in constraints.txt; `make pins UPGRADE=--upgrade` raises all pins
+	$(BIN)/uv pip compile --quiet --universal --all-extras --group dev --no-annotate --no-header $(UPGRADE) pyproject.toml -o constraints.txt
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) build dist demo demo-edges .pytest_cache .mypy_cache .ruff_cache .hypothesis
