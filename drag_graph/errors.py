@@ -1,34 +1,34 @@
-"""Every error that drag-graph raises on purpose.
+"""The exceptions that drag-graph raises on purpose.
 
-Each has one sentence (`str(error)`), a next step (`hint`), the exit code of the command line, and whether trying again
-later can help (`retryable`).
+Each has a message (`str(error)`), a `hint` that says how to fix it, the exit code of the command line, and `retryable`: whether
+the same call may succeed later. Exit code 1 means that some items failed and the others are done.
 
     DragGraphError                    exit 1
     |-- ConfigurationError            exit 2   a flag, a setting or a file is not usable
-    |   `-- InputError                         an input file cannot be read at all
-    |-- StoreError                    exit 3
-    |   |-- SubgraphRefused                    one of our checks or a constraint refuses a subgraph; the others go on
-    |   |-- StoreUnavailable                   cannot be reached (retryable)
-    |   |-- StoreLocked                        another process writes to it (retryable)
-    |   |-- StoreUnfit                         newer, damaged, not a store, or filled by another embedder
-    |   `-- NotStored                          what is asked for is not there: a query, an answer, a run
-    |-- ModelError                    exit 4
-    |   |-- ModelUnavailable                   down, timed out, rate limited beyond the retries (retryable)
-    |   |-- ModelAccessDenied                  the key is missing or refused
-    |   |-- UnknownModel                       the provider does not know the name
+    |   |-- InputError                         an input file cannot be read at all
     |   `-- MissingExtra                       an optional package is not installed
-    |-- CloudError                    exit 4   the cloud of edges cannot be asked (docs/edges.md)
-    |   |-- CloudUnavailable                   down, timed out, or on its way up again (retryable)
-    |   `-- CloudRefused                       does not know the edge, is another, or says what is no answer
-    |-- ReplyError                    exit 1   one reply is unusable: the query is quarantined, the others go on
-    |   |-- MalformedReply                     not the JSON asked for, after repair and asking again
+    |-- StoreError                    exit 3
+    |   |-- SubgraphRefused                    a check or a constraint of the store refuses one subgraph
+    |   |-- StoreUnavailable                   the store cannot be reached (retryable)
+    |   |-- StoreLocked                        another process writes to the store (retryable)
+    |   |-- StoreUnfit                         newer than the code, damaged, not a store, or filled by another embedder
+    |   `-- NotStored                          the store has no such query, answer or run
+    |-- ModelError                    exit 4
+    |   |-- ModelUnavailable                   down, timed out, or rate limited beyond the retries (retryable)
+    |   |-- ModelAccessDenied                  the key is missing or refused
+    |   `-- UnknownModel                       the provider does not know the name
+    |-- CloudError                    exit 4   the cloud cannot be used (docs/edges.md)
+    |   |-- CloudUnavailable                   down, timed out, or starting (retryable)
+    |   `-- CloudRefused                       does not know the site, is another cloud, or sent no valid reply
+    |-- ReplyError                    exit 1   one reply is unusable: its query is quarantined
+    |   |-- MalformedReply                     not the requested JSON, after repair and further attempts
     |   |-- TruncatedReply                     cut off by the provider's length limit
     |   |-- RefusedReply                       the model declined to answer
-    |   `-- ContextOverflow                    the prompt cannot be made to fit
+    |   `-- ContextOverflow                    the prompt does not fit into the context window
     |-- QueryInvalid                  exit 1   one input line is unusable
     |-- DocumentUnusable              exit 1   one file is unusable
-    |-- Withheld                      exit 1   the privacy gate lets nothing of a query leave: quarantined; the others go on
-    |-- AwaitsBatch                   exit 130 the query's next request waits in a batch: it is pending, the others go on
+    |-- Withheld                      exit 1   the privacy gate blocks a request: its query is quarantined
+    |-- AwaitsBatch                   exit 130 the next request of a query is in a batch, and the query is pending
     |-- BudgetReached                 exit 5
     `-- Interrupted                   exit 130
 """
@@ -37,12 +37,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 PRIVACY = "privacy: "
-"""How the reason begins of what the privacy gate has stopped."""
+"""Prefix of the reason when the privacy gate has blocked something."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the requests before an error cost: how many a model answered, their tokens, and their price in US dollars."""
+    """Cost of the requests before an error: answered calls, their tokens, and their price in US dollars."""
 
     calls: int
     tokens_in: int
@@ -51,9 +51,9 @@ class Spent:
 
 
 class DragGraphError(Exception):
-    """Root of the tree. `message` is one sentence; `hint` is what the user can do next, possibly empty.
+    """Root of the tree. `hint` says what the user can do next and may be empty.
 
-    `spent` is what was paid before the error, or None if nothing was. `report` is that of the work that it stopped, if any.
+    `spent` is the cost before the error, None for nothing. `report` is the partial report of the work that the error stopped.
     """
 
     exit_code: ClassVar[int] = 1
@@ -77,6 +77,14 @@ class InputError(ConfigurationError):
     """An input file cannot be read at all."""
 
 
+class MissingExtra(ConfigurationError):  # noqa: N818 - reads as what happened
+    """An optional package is not installed. The hint starts with the command that installs `extra`."""
+
+    def __init__(self, message: str, *, extra: str = "", hint: str = "") -> None:
+        install = f"Run `pip install 'drag-graph[{extra}]'` (in a checkout: `pip install '.[{extra}]'`)." if extra else ""
+        super().__init__(message, hint=f"{install} {hint}".strip())
+
+
 class StoreError(DragGraphError):
     """The graph store cannot serve the request."""
 
@@ -84,11 +92,11 @@ class StoreError(DragGraphError):
 
 
 class SubgraphRefused(StoreError):  # noqa: N818 - reads as what happened
-    """The subgraph breaks one of our checks or a constraint of the store; the store itself is sound."""
+    """The subgraph violates a check or a constraint of the store. The store itself is sound."""
 
 
 class StoreUnavailable(StoreError):  # noqa: N818 - reads as what happened
-    """The store cannot be reached, or went away and did not come back within the deadline."""
+    """The store cannot be reached, or did not come back within the deadline."""
 
     retryable = True
 
@@ -104,7 +112,7 @@ class StoreUnfit(StoreError):  # noqa: N818
 
 
 class NotStored(StoreError):  # noqa: N818
-    """The query, answer, run or batch asked for is not in the store or its ledger."""
+    """The store or its ledger has no such query, answer, run or batch."""
 
 
 class ModelError(DragGraphError):
@@ -120,35 +128,31 @@ class ModelUnavailable(ModelError):  # noqa: N818
 
 
 class ModelAccessDenied(ModelError):  # noqa: N818
-    """The key is missing or refused; the hint names the variable to set."""
+    """The key is missing or refused. The hint names the variable to set."""
 
 
 class UnknownModel(ModelError):  # noqa: N818
     """The provider does not know the model's name."""
 
 
-class MissingExtra(ModelError):  # noqa: N818
-    """An optional package is not installed; the hint is the command that installs it."""
-
-
 class CloudError(DragGraphError):
-    """The cloud of edges cannot be asked."""
+    """The cloud cannot be used."""
 
     exit_code = 4
 
 
 class CloudUnavailable(CloudError):  # noqa: N818 - reads as what happened
-    """The cloud is down, timed out, or is on its way up again."""
+    """The cloud is down, timed out, or is starting."""
 
     retryable = True
 
 
 class CloudRefused(CloudError):  # noqa: N818
-    """The cloud does not know the edge, is not the one that the edge knows, or says what is no answer."""
+    """The cloud does not know this site, is another cloud, or sent no valid reply."""
 
 
 class ReplyError(DragGraphError):
-    """One reply of a model is unusable. The query is quarantined with `raw` kept; other queries go on."""
+    """One reply of a model is unusable. Its query is quarantined with the `raw` text; other queries continue."""
 
     def __init__(self, message: str, *, hint: str = "", raw: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -156,7 +160,7 @@ class ReplyError(DragGraphError):
 
 
 class MalformedReply(ReplyError):  # noqa: N818
-    """Not the JSON asked for, after repair and asking again."""
+    """Not the requested JSON, after repair and further attempts."""
 
 
 class TruncatedReply(ReplyError):  # noqa: N818
@@ -168,21 +172,21 @@ class RefusedReply(ReplyError):  # noqa: N818
 
 
 class ContextOverflow(ReplyError):  # noqa: N818
-    """The prompt cannot be made to fit the model's context window."""
+    """The prompt does not fit into the model's context window."""
 
 
 class QueryInvalid(DragGraphError):  # noqa: N818
-    """One input line is unusable; it is reported and the others go on."""
+    """One input line is unusable. It is reported; the others continue."""
 
 
 class DocumentUnusable(DragGraphError):  # noqa: N818
-    """One file is unusable: broken, encrypted, without text; it is named and the others go on."""
+    """One file is unusable: broken, encrypted or without text. It is reported; the others continue."""
 
 
 class Withheld(DragGraphError):  # noqa: N818
-    """The privacy gate lets bytes not leave this machine: the call is not made, and the query is quarantined.
+    """The privacy gate blocked a request. Nothing was sent, and the query is quarantined.
 
-    The message never holds what was found.
+    The message never contains the private detail.
     """
 
     def __init__(self, why: str, *, hint: str = "") -> None:
@@ -190,18 +194,18 @@ class Withheld(DragGraphError):  # noqa: N818
 
 
 class AwaitsBatch(DragGraphError):  # noqa: N818
-    """The query's next request goes into a batch at the provider, or is in one; the query is pending until the reply comes."""
+    """The next request of the query is queued for a batch or is in one. The query is pending until the reply arrives."""
 
     exit_code = 130
 
 
 class BudgetReached(DragGraphError):  # noqa: N818
-    """The next call could pass the budget, so it is not sent. Finished work is kept."""
+    """The next call could exceed the budget, so it was not sent. Finished work is kept."""
 
     exit_code = 5
 
 
 class Interrupted(DragGraphError):  # noqa: N818
-    """The user stopped the run; it can be resumed with the same command."""
+    """The user stopped the run. The same command resumes it."""
 
     exit_code = 130

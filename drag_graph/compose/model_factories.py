@@ -195,7 +195,7 @@ def make_cloud_client(settings: Settings, gate: "PrivacyGate | None") -> "CloudC
 def check_serving() -> None:
     """Raise MissingExtra where what the services need is not installed."""
     if missing := [package for package in ("fastapi", "uvicorn") if find_spec(package) is None]:
-        raise MissingExtra(f"the service needs {', '.join(missing)}", hint="pip install 'drag-graph[serve]'")
+        raise MissingExtra(f"The service needs {' and '.join(missing)}.", extra="service")
 
 
 def check_teacher(settings: Settings) -> None:

@@ -188,7 +188,7 @@ def _imported(module: str, package: str) -> Any:
         if module not in sys.modules:
             missing = [name for name in (module.partition(".")[0], package) if find_spec(name) is None]
             if missing:
-                raise DocumentUnusable(f"it needs {missing[0]}, which is not installed: pip install 'drag-graph[ingest]'")
+                raise DocumentUnusable(f"it needs {missing[0]}, which is not installed: pip install 'drag-graph[documents]'")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 import_module(module)

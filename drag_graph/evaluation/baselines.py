@@ -12,7 +12,6 @@ import numpy as np
 
 from drag_graph.errors import InputError, MissingExtra
 from drag_graph.evaluation.evaluation_run import LinesOf
-from drag_graph.evaluation.plots import HINT
 from drag_graph.identity import content_id, sha256_of
 from drag_graph.model import Evidence, Query, Subgraph, TeacherCall
 from drag_graph.ports.model_roles import Embedder
@@ -74,7 +73,7 @@ def by_bm25(passages: Sequence[str], number: int) -> Find:
     try:
         import bm25s
     except ImportError as error:
-        raise MissingExtra("the baseline bm25 needs bm25s", hint=HINT) from error
+        raise MissingExtra("The baseline bm25 needs the package bm25s.", extra="evaluation") from error
 
     def tokens(texts: Sequence[str]) -> Any:
         return bm25s.tokenize(list(texts), stopwords="en", show_progress=False)

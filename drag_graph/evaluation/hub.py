@@ -139,7 +139,7 @@ def _load(name: str, task: HubTask, folder: Path | None) -> Any:
         import httpx
     except ImportError as error:
         message = f"{name} is read by the package datasets, which is not installed"
-        raise MissingExtra(message, hint="pip install 'drag-graph[hub]', or give --data FOLDER.") from error
+        raise MissingExtra(message, extra="evaluation", hint="Or pass a local copy with --data FOLDER.") from error
     place = task.path if folder is None else str((folder / task.path).expanduser().resolve())
     if folder is not None and not Path(place).is_dir():
         raise InputError(f"{folder} has neither {name}.jsonl nor {task.path}", hint=_hint(name, task))

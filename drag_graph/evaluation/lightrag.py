@@ -25,7 +25,6 @@ from drag_graph.models.locality import Check
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings, prepare_libraries
 
-HINT = "pip install 'drag-graph[rivals]' (in a checkout: pip install '.[rivals]')"
 MAX_TOKENS = 4096
 """Tokens of a reply, at most, as the teacher has it."""
 TOKENIZER = "gpt-4"
@@ -48,7 +47,7 @@ class LightRag:
         self, folder: Path, texts: Sequence[str], server: Callable[[], Server], embedder: Embedder, number: int
     ) -> None:
         if find_spec("lightrag") is None:
-            raise MissingExtra("the baseline lightrag needs lightrag-hku", hint=HINT)
+            raise MissingExtra("The baseline lightrag needs the package lightrag-hku.", extra="evaluation")
         self._folder, self._texts, self._number = folder, texts, number
         self._server, self._embedder = server, embedder
         self._record = folder / "took.json"

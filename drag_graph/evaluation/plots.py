@@ -12,7 +12,6 @@ from drag_graph.evaluation.outcome import Record, by_mode, figures
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HINT = "pip install 'drag-graph[eval]' (in a checkout: pip install '.[eval]')"
 BINS = 5
 """Of confidence, in the picture of calibration: equally many items each."""
 _SIZE = (6.4, 4.0)
@@ -60,7 +59,7 @@ def draw_sweep(outcomes: Mapping[float, Sequence[Record]], over: str, path: Path
 def draw_picture(path: Path, fill: Callable[["Axes"], None], label: str = "accuracy, %") -> Path:
     """Draw one picture: `fill` draws on its axes. Raises MissingExtra."""
     if find_spec("matplotlib") is None:
-        raise MissingExtra("pictures need matplotlib", hint=HINT)
+        raise MissingExtra("Plots need the package matplotlib.", extra="evaluation")
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

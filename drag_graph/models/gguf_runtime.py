@@ -24,7 +24,6 @@ from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.files import sha256_of_file
 from drag_graph.models.chat_client import GGUF, Server
 
-HINT = "pip install 'drag-graph[gguf]' (in a checkout: pip install '.[gguf]')"
 CONTEXT_WINDOW = 8192
 """Tokens, at most: what a model was trained for can take more memory than the model itself."""
 LEAST_CONTEXT_WINDOW = 2048
@@ -180,7 +179,7 @@ def recorded_name(name: str) -> str:
 def check_file(name: str) -> Path:
     """Return the path of a GGUF file. Raises MissingExtra, and UnknownModel where it is none."""
     if find_spec("xllamacpp") is None:
-        raise MissingExtra(f"{GGUF}{name} needs xllamacpp", hint=HINT)
+        raise MissingExtra(f"{GGUF}{name} needs the package xllamacpp.", extra="gguf")
     path = Path(name).expanduser()
     try:
         with path.open("rb") as file:

@@ -61,7 +61,7 @@ class Vault:
 
     def __init__(self, path: Path, *, create: bool = True) -> None:
         if find_spec("cryptography") is None:
-            raise MissingExtra("the vault needs cryptography", hint="pip install 'drag-graph[privacy]'")
+            raise MissingExtra("The vault needs the package cryptography.", extra="privacy")
         from cryptography.fernet import Fernet
 
         self.path = path

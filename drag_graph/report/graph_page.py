@@ -34,8 +34,7 @@ def graph_page(subgraph: Subgraph) -> str:
 def require_viz() -> None:
     """Raise MissingExtra when neo4j-viz is not installed."""
     if find_spec("neo4j_viz") is None:
-        hint = "pip install 'drag-graph[picture]' (in a checkout: pip install '.[picture]')"
-        raise MissingExtra("the picture needs the package neo4j-viz", hint=hint)
+        raise MissingExtra("The picture needs the package neo4j-viz.", extra="integrations")
 
 
 def picture_page(title: str, nodes: list[Any], links: list[Any]) -> str:

@@ -197,7 +197,7 @@ def test_without_the_detectors_nothing_is_sent(work, server, away, monkeypatch, 
 
     monkeypatch.setattr(opening, "local_rewriter", missing)
     teacher = ["--teacher", "gpt-4o-mini", "--teacher-base-url", away]
-    drag_graph("distill", f"../{FILE}.jsonl", *teacher, *level, code=4)
+    drag_graph("distill", f"../{FILE}.jsonl", *teacher, *level, code=2)
     assert server.requests == []
     assert list(work.rglob("*")) == []
 

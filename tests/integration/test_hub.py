@@ -281,4 +281,4 @@ def test_without_datasets_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtra) as caught:
         read_rows("qasc")
-    assert "drag-graph[hub]" in caught.value.hint
+    assert "drag-graph[evaluation]" in caught.value.hint

@@ -22,7 +22,7 @@ def run(command, **kwargs):
 def uv():
     beside = Path(sys.executable).with_name("uv")
     found = str(beside) if beside.exists() else shutil.which("uv")
-    assert found, "uv is part of the dev extra"
+    assert found, "uv is in the group dev"
     return found
 
 

@@ -432,7 +432,7 @@ def test_without_its_package_a_rival_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr(lightrag, "find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match="lightrag-hku") as caught:
         lightrag.LightRag(tmp_path, ["Water boils."], lambda: Server("scripted"), LexicalEmbedder(), 10)
-    assert "drag-graph[rivals]" in caught.value.hint
+    assert "drag-graph[evaluation]" in caught.value.hint
 
 
 def test_documents_are_read_whole(tmp_path):

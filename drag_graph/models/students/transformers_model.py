@@ -24,7 +24,6 @@ Rung = Literal["none", "8bit", "4bit", "cpu"]
 Result = TypeVar("Result")
 
 DEFAULT_CONTEXT_WINDOW = 2048
-HINT = "pip install 'drag-graph[local]' (in a checkout: pip install '.[local]')"
 _UNSET_LENGTH = 1_000_000
 
 _log = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ class TransformersModel:
         """Raise MissingExtra where torch or transformers is not installed; UnknownModel comes with the first use."""
         for package in ("torch", "transformers"):
             if find_spec(package) is None:
-                raise MissingExtra(f"the student {name_or_path!r} needs {package}", hint=HINT)
+                raise MissingExtra(f"The student {name_or_path!r} needs the package {package}.", extra="local")
         prepare_libraries()
         self._source = str(Path(name_or_path).expanduser()) if Path(name_or_path).expanduser().is_dir() else name_or_path
         self._name = name_or_path
