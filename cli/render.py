@@ -1,4 +1,4 @@
-"""All output to people: rich tables and bars; and `--json`, one document on stdout."""
+"""Output for people: tables, fields and answers that fit the terminal. With `--json`, one document on stdout."""
 
 import re
 import sys
@@ -6,13 +6,15 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape as escape_markup
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from . import output
@@ -27,61 +29,122 @@ document = output.document
 SHORT = 12
 """Digits of an id in a table; every command takes a short id."""
 
-_TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that turn the direction of what follows."""
-LEAST_WRAPPED = 20
-"""Columns that a text which may wrap has at least."""
-PIPED_WIDTH = 120
-"""Columns of a table that goes into a pipe or a file."""
+_BIDIRECTIONAL = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that change the direction of the text after them."""
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
+LEAST_TEXT = 16
+"""Least width of a column that wraps."""
+LONG_TEXT = 60
+"""Width up to which a text in a pipe widens the column of all rows."""
+
+
+def visible(text: str) -> str:
+    """Return a text with escapes for the characters that control the terminal or the direction of text."""
+    return "".join(
+        f"\\u{ord(one):04x}" if one in _BIDIRECTIONAL or (unicodedata.category(one) == "Cc" and one not in "\n\t") else one
+        for one in text
+    )
 
 
 def escape(text: str) -> str:
-    """Return a text that a terminal shows as it is: no markup, and no characters that steer the terminal or the direction."""
-    shown = "".join(
-        f"\\u{ord(one):04x}" if one in _TURNING or (unicodedata.category(one) == "Cc" and one not in "\n\t") else one
-        for one in text
-    )
-    return escape_markup(shown)
+    """Return a text that the console prints as it is, without markup and control characters."""
+    return escape_markup(visible(text))
+
+
+def shorten(text: str, length: int) -> str:
+    """Return a text on one line; a text of more than `length` characters ends in an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
 
 
 def console() -> Console:
-    """Return the console for results (stdout)."""
+    """Return the console for results on stdout. In a pipe or file it wraps no line, unless COLUMNS is set."""
+    from drag_graph.settings import process_environment
+
     out = Console(highlight=False)
-    if not out.is_terminal and out.width < PIPED_WIDTH:
-        out = Console(highlight=False, width=PIPED_WIDTH)
-    return out
+    return out if out.is_terminal or "COLUMNS" in process_environment() else Console(highlight=False, soft_wrap=True)
 
 
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, wrapped: str | tuple[str, ...] = "", title: str = ""
 ) -> None:
-    """Print a table. Its columns stay on one line, but for those `wrapped`; a cell is escaped unless it is a rich Text.
+    """Print a table. On a terminal it fits the width: the columns in `wrapped` wrap, and others that do not fit are left out.
 
-    A table that is too wide for the terminal is printed as a block a row, so that no number is cut.
+    In a pipe or file every row is one line, with all its text. Cells are escaped unless they are a rich Text.
     """
     out = console()
-    drawn = Table(title=title or None, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), collapse_padding=True)
-    for name in columns:
-        drawn.add_column(name, no_wrap=name not in (wrapped if isinstance(wrapped, tuple) else (wrapped,)), overflow="fold")
-    for row in rows:
-        drawn.add_row(*(cell if isinstance(cell, Text) else escape(str(cell)) for cell in row))
-    if sum(map(_least, drawn.columns)) + 3 * len(columns) <= out.width or not drawn.row_count:
-        out.print(drawn)
+    given = [list(row) for row in rows]
+    cells = [[cell if isinstance(cell, Text) else Text(visible(str(cell))) for cell in row] for row in given]
+    wraps = {columns.index(name) for name in ((wrapped,) if isinstance(wrapped, str) else wrapped) if name in columns}
+    numeric = [bool(given) and all(isinstance(row[n], int | float) for row in given) for n in range(len(columns))]
+    if out.soft_wrap:
+        _print_lines(columns, cells, wraps, numeric, title)
         return
+    cells = [[_local_time(cell) for cell in row] for row in cells]
+    widths = [max(map(_width, (Text(name), *(row[n] for row in cells)))) for n, name in enumerate(columns)]
+    shown, gap = _fit(widths, wraps, out.width)
+    drawn = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    drawn.padding = (0, gap - 1, 0, 0)
+    for n, width in shown.items():
+        fits = n not in wraps and width >= widths[n]
+        justify = "right" if numeric[n] else "left"
+        drawn.add_column(columns[n], width=width, no_wrap=fits, overflow="fold", justify=justify)  # type: ignore[arg-type]
+    for row in cells:
+        drawn.add_row(*(row[n] for n in shown))
+    out.print(drawn)
+    if hidden := [name for n, name in enumerate(columns) if name and n not in shown]:
+        out.print(f"[dim]Too narrow for: {', '.join(hidden)}. Widen the window, or use --json.[/dim]")
+
+
+def _fit(widths: Sequence[int], wraps: set[int], available: int) -> tuple[dict[int, int], int]:
+    """Choose the columns that fit, with their widths, and the gap between them."""
+    wraps = wraps | {n for n, width in enumerate(widths) if width > LONG_TEXT}
+    least = [min(width, LEAST_TEXT) if n in wraps else width for n, width in enumerate(widths)]
+
+    def room(shown: set[int], gap: int) -> int:
+        return available - sum(least[n] for n in shown) - gap * (len(shown) - 1)
+
+    gap = 2 if room(set(range(len(widths))), 2) >= 0 else 1
+    shown = {0} | wraps
+    for n in range(len(widths)):
+        if room(shown | {n}, gap) >= 0:
+            shown.add(n)
+    chosen, left = {n: least[n] for n in sorted(shown)}, room(shown, gap)
+    wrapping = sorted((n for n in shown if n in wraps), key=lambda n: widths[n])
+    for place, n in enumerate(wrapping):
+        more = min(widths[n] - least[n], left // (len(wrapping) - place))
+        chosen[n] += max(0, more)
+        left -= max(0, more)
+    return chosen, gap
+
+
+def _local_time(cell: Text) -> Text:
+    """Return a moment as local time to the minute, and any other cell as it is."""
+    if not _MOMENT.fullmatch(cell.plain):
+        return cell
+    return Text(datetime.fromisoformat(cell.plain).astimezone().strftime("%Y-%m-%d %H:%M"), cell.style)
+
+
+def _width(cell: Text) -> int:
+    return max((line.cell_len for line in cell.split()), default=0)
+
+
+def _print_lines(
+    columns: Sequence[str], rows: Sequence[Sequence[Text]], wraps: set[int], numeric: Sequence[bool], title: str
+) -> None:
+    """Print a row a line. A long text widens only its own line."""
+    lines = [list(columns), *([" ".join(cell.plain.split("\n")) for cell in row] for row in rows)]
+    for n, right in enumerate(numeric):
+        width = max(map(cell_len, (line[n] for line in lines)))
+        width = min(width, LONG_TEXT) if n in wraps else width
+        for line in lines:
+            padding = " " * (width - cell_len(line[n]))
+            line[n] = padding + line[n] if right else line[n] + padding
     if title:
-        out.print(title, style="italic")
-    widest = max(map(len, columns))
-    for cells in zip(*(column.cells for column in drawn.columns), strict=True):
-        for name, cell in zip(columns, cells, strict=True):
-            if str(cell):
-                out.print(f"[bold]{name:<{widest}}[/bold]  {cell}")
-        out.print()
-
-
-def _least(column: Column) -> int:
-    cells = [cell if isinstance(cell, Text) else Text.from_markup(str(cell)) for cell in (column.header, *column.cells)]
-    longest = max(cell.cell_len for cell in cells)
-    return longest if column.no_wrap else min(longest, LEAST_WRAPPED)
+        write(title)
+    for line in lines:
+        write("  ".join(line).rstrip())
+    write("")
 
 
 def write(text: str) -> None:
@@ -105,12 +168,17 @@ def fields(values: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         document(values)
         return
+    out, widest = console(), max(map(len, values), default=0)
+    if out.soft_wrap:
+        for name, value in values.items():
+            write(f"{name:<{widest}}  {visible(_plain(value))}".rstrip())
+        return
     drawn = Table(show_header=False, box=None, pad_edge=False)
     drawn.add_column(no_wrap=True)
     drawn.add_column(overflow="fold")
     for name, value in values.items():
         drawn.add_row(f"[bold]{name}[/bold]", escape(_plain(value)))
-    console().print(drawn)
+    out.print(drawn)
 
 
 def _plain(value: Any) -> str:
