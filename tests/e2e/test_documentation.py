@@ -5,14 +5,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+from readme_commands import BLOCKS, README, run_commands, write_inputs
 
 from drag_graph.settings import Settings
-from drag_graph.testing.server import ScriptedServer
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 REFERENCE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```\w*\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMANDS = [
     "distill",
@@ -81,31 +79,16 @@ def test_the_transcript_is_what_the_commands_print(cli, monkeypatch, tmp_path):
             assert plain(block) in got
 
 
-def commands_as_written():
-    """Yield the drag-graph commands in the README's code blocks, without the transcript."""
-    for block in BLOCKS:
-        if not block.startswith("$"):
-            yield from (line for line in block.splitlines() if line.startswith("drag-graph "))
-
-
 def test_every_command_of_the_readme_runs_as_written(cli, tmp_path):
-    (line,) = [line for line in README.splitlines() if line.startswith('{"id"')]
-    (tmp_path / "questions.jsonl").write_text(line + "\n", encoding="utf-8")
-    (tmp_path / "papers").mkdir()
-    (tmp_path / "papers" / "minutes.txt").write_text("The committee decided to repair the bridge.", encoding="utf-8")
-    (tmp_path / "notes.md").write_text("The bridge is open on Mondays.", encoding="utf-8")
-    written = list(commands_as_written())
-    assert len(written) == 7
-    with ScriptedServer() as server:
-        for command in written:
-            args = shlex.split(command)[1:]
-            for role in ("teacher", "student"):
-                if f"--{role}" in args and "--dry-run" not in args:
-                    args[args.index(f"--{role}") + 1] = "openai/gpt-4o-mini"
-                    args += [f"--{role}-base-url", server.url]
-            done = cli(*args)
-            assert done.code == 0, f"{command}\n{done.out}\n{done.err}"
-    assert "repair the bridge" in done.out or cli("ask", "What did the committee decide?").out.count("bridge")
+    write_inputs(tmp_path)
+
+    def run(args):
+        done = cli(*args)
+        return done.code, f"{done.out}{done.err}"
+
+    printed = run_commands(run)
+    assert len(printed) == 7
+    assert "bridge" in printed['drag-graph ask "What did the committee decide?"']
 
 
 def test_the_readme_is_short():
