@@ -19,8 +19,13 @@ class Interruption:
     def __init__(self) -> None:
         self._event = threading.Event()
 
+    @property
+    def is_set(self) -> bool:
+        """Whether the run must end."""
+        return self._event.is_set()
+
     def interrupt(self) -> None:
-        """Say that the run is to end."""
+        """Ask the run to end."""
         self._event.set()
 
     def check(self) -> None:

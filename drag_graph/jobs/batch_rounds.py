@@ -1,7 +1,7 @@
-"""Distilling in batches: the rounds of one run (docs/adr/0013).
+"""Distill through a provider's batch API: the rounds of one run (docs/adr/0013).
 
-The stages of a query need each other's replies, so each round is one pass over the queries that are not done: their next
-requests are noted and go to the provider together; when these are answered, the next pass goes on. All passes are one run.
+The stages of a query depend on each other's replies. Each round is therefore one pass over the unfinished queries: their next
+requests go to the provider in one batch, and the next pass continues with the replies. All passes belong to one run.
 """
 
 import json
@@ -11,22 +11,24 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine
-from drag_graph.jobs.distill_job import Distiller
+from drag_graph.jobs.distill_job import Distiller, OnResult
 from drag_graph.model import Query
 from drag_graph.ports.provider_batches import Batches, Progress
 from drag_graph.ports.run_journal import RunReport
 
 FIRST_WAIT = 5.0
 PATIENCE = 1800.0
-"""Seconds for which a provider may be out of reach while its batches are waited for."""
+"""Seconds for which the provider may be unreachable while the run waits for its batches."""
 _IN_MEMORY = 8_000_000
+OnWait = Callable[[str], None]
+"""Called with a sentence about what the run waits for; "" when the wait is over."""
 
 
 class Rounds:
-    """A run of `distiller`, whose teacher is asked in `batches`.
+    """A run of `distiller` whose teacher is asked through `batches`.
 
-    `wait` False submits and leaves. Batches are looked at after 5 s, then less and less often, down to every `longest_wait`
-    seconds.
+    Without `wait` the run ends as soon as its requests are submitted. The provider is polled after 5 s, then less and less
+    often, but at least every `longest_wait` seconds.
     """
 
     def __init__(
@@ -36,151 +38,142 @@ class Rounds:
         *,
         wait: bool = True,
         longest_wait: float = 60.0,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
         self._distiller, self._batches = distiller, batches
-        self._wait, self._longest_wait, self._sleep = wait, longest_wait, sleep
-        self._results: list[Progress] = []
-        self._short: BudgetReached | None = None
+        self._wait, self._longest_wait = wait, longest_wait
+        self._sleep = sleep or distiller.runner.interruption.sleep
+        self._states: list[Progress] = []
+        self._on_result: OnResult = lambda _cost: None
 
     def run(
         self,
         lines: Iterable[InputLine],
-        on_result: Callable[[float], None] = lambda _cost: None,
-        on_wait: Callable[[str], None] = lambda _sentence: None,
+        on_result: OnResult = lambda _cost: None,
+        on_wait: OnWait = lambda _sentence: None,
     ) -> RunReport:
         """Distill every line as `Distiller.run` does, in rounds, and return the report.
 
-        Ctrl-C, a kill, or `wait` False leave the batches with the provider; the same command goes on with them. `on_wait` gets
-        a sentence about what is waited for. The budget ends the run when nothing more fits with all batches collected, or,
-        with `wait` False, when a part could not be submitted. A batch that has not ended two hours after its term ends it, too.
+        After Ctrl-C, a kill, or without `wait`, batches stay with the provider; the same command resumes from them. The budget
+        ends the run when nothing more fits and all batches are collected or, without `wait`, when some requests cannot be
+        submitted. A batch that is still running two hours after its deadline ends the run too.
         """
-        report = self._distiller.begin()
+        distiller, runner = self._distiller, self._distiller.runner
+        self._on_result = on_result
+        distiller.begin()
         began = time.monotonic()
-        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as kept:
-            passes = _Passes(self._distiller, report, self._distiller.admit(lines), kept, on_result)
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as spool:
+            passes = self._passes(distiller.admit(lines), spool)
             try:
-                self._rounds(passes, report, on_wait)
-            except KeyboardInterrupt:
-                if report.stopped is not None:
+                self._rounds(passes, on_wait)
+            except (KeyboardInterrupt, Interrupted):
+                if runner.stopped is not None:
                     raise
-                self._distiller.stop(report, self._left("interrupted"))
+                runner.stopped = self._left("interrupted")
             except DragGraphError as error:
-                self._distiller.stop(report, error)
-            if report.stopped is not None and not passes.made:
-                passes.make()  # nothing is asked any more: this only enters the lines as pending
-        if report.stopped is None:
+                runner.stop(error)
+            if runner.stopped is not None:
+                next(passes, None)  # unless a pass was made, this enters the lines as pending
+        if runner.stopped is None:
             self._batches.end()
-        report.seconds = time.monotonic() - began
-        self._distiller.finish(report)
-        return report
+        runner.seconds = time.monotonic() - began
+        distiller.report.seconds = runner.seconds
+        return distiller.finish()
 
-    def _rounds(self, passes: "_Passes", report: RunReport, on_wait: Callable[[str], None]) -> None:
+    def _rounds(self, passes: Iterator[None], on_wait: OnWait) -> None:
+        runner = self._distiller.runner
         self._batches.recover()
-        self._results = self._batches.look()
+        self._states = self._batches.look()
         while True:
-            if self._results:
+            if self._states:
                 self._await(on_wait)
                 self._batches.collect()
-            passes.make()
-            self._batches.book(whole=report.stopped is None)
-            if report.stopped is not None:
+            next(passes)
+            self._batches.book(whole=runner.stopped is None)
+            if runner.stopped is not None:
                 return
-            self._short = self._batches.submit()
-            self._results = self._batches.look()
-            if not self._results:
-                if self._short is not None:
-                    raise self._short
+            over_budget = self._batches.submit()
+            self._states = self._batches.look()
+            if not self._states:
+                if over_budget is not None:
+                    raise over_budget
                 return
-            if not any(batch.ended or batch.awaited for batch in self._results):
-                raise _late(self._results[0])
+            if not any(batch.ended or batch.awaited for batch in self._states):
+                raise _late(self._states[0])
             if not self._wait:
-                raise self._left("left without waiting", short=self._short)
+                raise self._left("ended without waiting", over_budget=over_budget)
 
-    def _await(self, on_wait: Callable[[str], None]) -> None:
-        """Wait until all batches have ended but those that are late; without `wait`, only look."""
-        pause, answered = min(FIRST_WAIT, self._longest_wait), time.monotonic()
-        while self._wait and any(batch.awaited for batch in self._results):
-            on_wait(_sentence(self._results))
+    def _passes(self, lines: Iterable[InputLine], spool: "tempfile.SpooledTemporaryFile[bytes]") -> Iterator[None]:
+        """Make one pass a step: the first over the input, which is copied into `spool`, the others over pending lines."""
+        yield self._distiller.work_through(_spooled(lines, spool), self._on_result)
+        report = self._distiller.report
+        while not self._distiller.runner.is_stopping:
+            # A pass replaces the rows of these lines, including their cost.
+            pending = {result.line: result.cost_usd for result in report.results() if result.status == "pending"}
+            report.cost_usd -= sum(pending.values())
+            yield self._distiller.work_through(_from_spool(spool, pending), self._on_result)
+
+    def _await(self, on_wait: OnWait) -> None:
+        """Wait until every batch has ended or is overdue; without `wait`, return at once."""
+        pause, answered_at = min(FIRST_WAIT, self._longest_wait), time.monotonic()
+        while self._wait and any(batch.awaited for batch in self._states):
+            on_wait(_sentence(self._states))
             self._sleep(pause)
             pause = min(pause * 1.5, self._longest_wait)
             try:
-                self._results = self._batches.look()
-                answered = time.monotonic()
+                self._states = self._batches.look()
+                answered_at = time.monotonic()
             except ModelUnavailable:
-                if time.monotonic() - answered > PATIENCE:
+                if time.monotonic() - answered_at > PATIENCE:
                     raise
         on_wait("")
 
-    def _left(self, how: str, *, short: BudgetReached | None = None) -> DragGraphError:
-        """Return the error of a run that leaves batches behind, if there are any; `short` is why a part is not submitted."""
+    def _left(self, how: str, *, over_budget: BudgetReached | None = None) -> DragGraphError:
+        """Return the error of a run that leaves batches with the provider; `over_budget` is why some requests remain here."""
         waiting = self._batches.waiting()
         if not waiting:
-            return Interrupted(f"{how}; what is complete is stored", hint="The same command goes on from there.")
+            return Interrupted(f"Run {how}; completed queries are stored.", hint="Run the same command again to resume.")
         requests = sum(batch.total for batch in waiting)
-        which = "a batch waits" if len(waiting) == 1 else f"{len(waiting)} batches wait"
+        batches = "1 batch" if len(waiting) == 1 else f"{len(waiting)} batches"
         by = max(batch.until for batch in waiting)
-        said = f"{how}; {which} at the provider with {requests} requests, and what is complete is stored"
-        hint = f"The same command collects the replies, which are there by {by:%Y-%m-%d %H:%M} UTC, and goes on."
-        if short is None:
-            return Interrupted(said, hint=hint)
+        message = f"Run {how}; {batches} with {requests} requests remain with the provider, and completed queries are stored."
+        hint = f"The provider replies by {by:%Y-%m-%d %H:%M} UTC. Run the same command again to collect the replies."
+        if over_budget is None:
+            return Interrupted(message, hint=hint)
         return BudgetReached(
-            f"a part was not submitted: {short.message}; {said}", hint=f"{hint} With a larger --budget-usd it submits the rest."
+            f"Not all requests were submitted: {over_budget.message} {message}",
+            hint=f"{hint} Raise --budget-usd to submit the others.",
         )
 
 
-class _Passes:
-    """The passes of a run: the first over the input, which is kept on the way, each other over what is pending."""
+def _spooled(lines: Iterable[InputLine], spool: "tempfile.SpooledTemporaryFile[bytes]") -> Iterator[InputLine]:
+    for line in lines:
+        if line.query is not None:
+            query = line.query.model_dump(mode="json", exclude={"gold"})
+            document = {"number": line.number, "query": query, "edition": line.edition}
+            spool.write(json.dumps(document).encode() + b"\n")
+        yield line
 
-    def __init__(
-        self,
-        distiller: Distiller,
-        report: RunReport,
-        lines: Iterable[InputLine],
-        kept: "tempfile.SpooledTemporaryFile[bytes]",
-        on_result: Callable[[float], None],
-    ) -> None:
-        self._distiller, self._report, self._lines, self._kept, self._on_result = distiller, report, lines, kept, on_result
-        self.made = 0
 
-    def make(self) -> None:
-        """Make the next pass."""
-        if not self.made:
-            self._distiller.work_through(self._keeping(), self._report, self._on_result)
-        else:
-            # Their rows are written anew, with what this pass counts.
-            waiting = {result.line: result.cost_usd for result in self._report.results() if result.status == "pending"}
-            self._report.cost_usd -= sum(waiting.values())
-            self._distiller.work_through(self._again(waiting), self._report, self._on_result)
-        self.made += 1
-
-    def _keeping(self) -> Iterator[InputLine]:
-        for line in self._lines:
-            if line.query is not None:
-                query = line.query.model_dump(mode="json", exclude={"gold"})
-                document = {"number": line.number, "query": query, "edition": line.edition}
-                self._kept.write(json.dumps(document).encode() + b"\n")
-            yield line
-
-    def _again(self, waiting: Collection[int]) -> Iterator[InputLine]:
-        self._kept.seek(0)
-        for row in self._kept:
-            document = json.loads(row)
-            if document["number"] in waiting:
-                query = Query.model_validate(document["query"])
-                yield InputLine(document["number"], query=query, edition=document["edition"])
+def _from_spool(spool: "tempfile.SpooledTemporaryFile[bytes]", numbers: Collection[int]) -> Iterator[InputLine]:
+    spool.seek(0)
+    for row in spool:
+        document = json.loads(row)
+        if document["number"] in numbers:
+            query = Query.model_validate(document["query"])
+            yield InputLine(document["number"], query=query, edition=document["edition"])
 
 
 def _late(batch: Progress) -> ModelUnavailable:
-    said = f"the batch {batch.batch} is still {batch.status.replace('_', ' ')}, though it was to end by"
-    return ModelUnavailable(f"{said} {batch.until:%Y-%m-%d %H:%M} UTC", hint=batch.way_out)
+    message = f"Batch {batch.batch} is still {batch.status.replace('_', ' ')}. It was due at {batch.until:%Y-%m-%d %H:%M} UTC."
+    return ModelUnavailable(message, hint=batch.way_out)
 
 
 def _sentence(batches: list[Progress]) -> str:
-    """Return what is waited for, for people."""
+    """Return the state of the batches as a message."""
     done, total = sum(batch.completed for batch in batches), sum(batch.total for batch in batches)
     failed = sum(batch.failed for batch in batches)
     states = ", ".join(dict.fromkeys(batch.status.replace("_", " ") for batch in batches))
     since = min(batch.since for batch in batches).astimezone()
-    which = "the batch" if len(batches) == 1 else f"{len(batches)} batches"
-    return f"{which} ({states}): {done} of {total} requests done, {failed} failed, since {since:%H:%M}"
+    name = "the batch" if len(batches) == 1 else f"{len(batches)} batches"
+    return f"{name} ({states}): {done} of {total} requests done, {failed} failed, since {since:%H:%M}"

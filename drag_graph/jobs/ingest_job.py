@@ -1,43 +1,37 @@
-"""Reading in many files: the run of `drag-graph ingest` (docs/documents.md).
+"""Read many documents into one store: a job of the runner (docs/documents.md).
 
-No I/O of its own but the files: store and models come in by their ports. What is stored under the same hash of file and
-settings is left alone. Files are worked on by a pool of threads; each ends stored, or failed with its reason. What
-became ready meanwhile is saved in one transaction, so what was reported is stored, and the same command goes on with the rest.
+All I/O except reading files goes through ports. A document stored under the same file and settings hash is unchanged. Every
+other file ends stored, or failed with a reason; what is reported is stored.
 """
 
 import hashlib
-import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import count
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Event
 from typing import Any, Literal
 
 from drag_graph import log
 from drag_graph.concurrency.coalesce import RequestCoalescer
-from drag_graph.concurrency.interruption import Interruption, interrupted, on_ctrl_c
-from drag_graph.concurrency.threads import Workers, long_turns
+from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Usage
-from drag_graph.documents.document_files import SourceFile, lies_in
+from drag_graph.documents.document_files import SourceFile, lies_in, load_source
 from drag_graph.documents.document_reader import DocumentReader
-from drag_graph.documents.file_loaders import LoadedFile, load
+from drag_graph.documents.file_loaders import LoadedFile
 from drag_graph.errors import DocumentUnusable, DragGraphError, StoreError, SubgraphRefused, Withheld
 from drag_graph.graph.paging import iter_sources, pages, settings_hashes
 from drag_graph.identity import document_id
+from drag_graph.jobs.runner import Runner
 from drag_graph.model import Document, Subgraph
 from drag_graph.ports.graph_store import GraphStore, SaveOutcome
 from drag_graph.ports.vectors import Vectors
 
 WINDOW = 32
-"""Files whose state is looked up in one round trip."""
+"""Number of files whose state is looked up in one round trip."""
 SAVED_TOGETHER = 16
-"""Documents that one transaction saves at most."""
+"""Maximum number of documents per transaction."""
 READ_AT_ONCE = 50
-"""Stored documents that are read in one round trip."""
+"""Number of stored documents read in one round trip."""
 
 Status = Literal["added", "changed", "unchanged", "removed", "failed"]
 STATUSES: tuple[Status, ...] = ("added", "changed", "unchanged", "removed", "failed")
@@ -46,11 +40,11 @@ _OUTCOMES: Mapping[str, Status] = {"created": "added", "replaced": "changed", "u
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
-    """What became of one file. `place` is its number among the files; `usage.notes` says what was done otherwise."""
+    """What became of one file. `place` is its number among the files; `usage.notes` lists departures from the settings."""
 
     id: str
     name: str
-    status: Status
+    status: Status | Literal["pending"]
     chunks: int = 0
     evidence: int = 0
     triples: int = 0
@@ -66,7 +60,7 @@ class DocumentResult:
 
 @dataclass(slots=True)
 class IngestReport:
-    """What became of the files. `stopped` is why the run ended early; then `pending` files were not come to."""
+    """What became of the files. `stopped` is why the run ended early; `pending` files were not reached."""
 
     documents: list[DocumentResult] = field(default_factory=list)
     stopped: DragGraphError | None = None
@@ -76,13 +70,16 @@ class IngestReport:
     usage: Usage = field(default_factory=Usage)
 
     def count(self, result: DocumentResult) -> None:
-        """Keep a result."""
-        self.documents.append(result)
+        """Add a result."""
+        if result.status == "pending":
+            self.pending += 1
+        else:
+            self.documents.append(result)
         self.usage.add(result.usage)
 
-    def count_removed(self, gone: Iterable[Document]) -> None:
-        """Keep that documents were erased."""
-        for document in gone:
+    def count_removed(self, documents: Iterable[Document]) -> None:
+        """Add erased documents."""
+        for document in documents:
             self.count(DocumentResult(document.id, document.name, "removed", place=len(self.documents)))
 
     @property
@@ -93,7 +90,7 @@ class IngestReport:
         return 1 if any(item.status == "failed" for item in self.documents) else 0
 
     def totals(self) -> dict[str, Any]:
-        """Return counts by status, sums of what is stored of these files now, and what the run took."""
+        """Return counts by status, sizes of what is stored of these files, and what the run consumed."""
         counts: dict[str, Any] = {status: sum(item.status == status for item in self.documents) for status in STATUSES}
         sums = {name: sum(getattr(item, name) for item in self.documents) for name in ("chunks", "evidence", "triples")}
         spent = {name: getattr(self.usage, name) for name in ("calls", "cached_calls", "tokens_in", "tokens_out")}
@@ -101,19 +98,23 @@ class IngestReport:
         cost = {"cost_usd": round(self.usage.cost_usd, 6)}
         return {"documents": len(self.documents), **counts, "pending": self.pending, **sums, **spent, **cost, **times}
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the `ingest --json` document."""
         stopped = str(self.stopped) if self.stopped else None
         return {"documents": [item.document() for item in self.documents], "totals": self.totals(), "stopped": stopped}
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
-    """A file, and the id of its document."""
+class FileStep:
+    """A file to read, and the id of its document."""
 
     place: int
     file: SourceFile
     id: str
+
+    def result(self, status: Status | Literal["pending"], usage: Usage | None = None, **facts: Any) -> DocumentResult:
+        """Return a result of this file."""
+        return DocumentResult(self.id, self.file.name, status, usage=usage or Usage(), place=self.place, **facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class _Saving:
 
 
 class Ingester:
-    """Reads files into one store, `workers` at once."""
+    """One run over files; use it once."""
 
     def __init__(
         self,
@@ -137,132 +138,85 @@ class Ingester:
         interruption: Interruption | None = None,
         on_result: Callable[[float], None] = lambda _cost: None,
     ) -> None:
-        """`erase` takes documents from the store and the ledger; `on_result` is called with the cost so far in US dollars."""
+        """`erase` removes documents from store and ledger; `on_result` receives the cost so far in US dollars."""
+        self.runner = Runner("ingest", workers=workers, interruption=interruption)
         self._store = store
         self._reader = reader
-        self._workers = workers
-        self._interruption = interruption or Interruption()
         self._erase = erase
         self._on_result = on_result
+        self._report = IngestReport()
+        self._seen: set[str] = set()
         self._saves: RequestCoalescer[_Saving, SaveOutcome] = RequestCoalescer(
             self._save, most=SAVED_TOGETHER, divides=lambda error: isinstance(error, SubgraphRefused)
         )
-        self._stop = Event()
-        self._fatal: list[DragGraphError] = []
-        self._report = IngestReport()
-        self._places = count()
 
     def run(self, files: Iterable[SourceFile], sync: Sequence[Path] = ()) -> IngestReport:
-        """Read the files and return the report. Once only.
+        """Read the files and return the report.
 
-        Nothing that goes wrong with one file stops the others; a model or store that cannot be used at all, the budget, or
-        Ctrl-C end the run: what is in flight is finished, the rest is pending. A second Ctrl-C raises KeyboardInterrupt.
-
-        With `sync`, stored documents of these files and folders go that are no more among `files`.
+        A problem with one file stops no other. An unusable model or store, the budget, and Ctrl-C end the run: files in flight
+        are finished, the others are pending. With `sync`, stored documents below these paths are erased if they are not among
+        `files`, which must then be complete (`require_complete`).
         """
-        began, workers, done = time.monotonic(), Workers(self._workers, "ingest"), _Done()
-        seen: set[str] = set()
+        began = time.monotonic()
         try:
-            with long_turns(), on_ctrl_c(lambda: done.put(None)):
-                self._work(workers, done, pages(self._noted(files, seen), WINDOW))
-                if sync and not self._stop.is_set():
-                    self._remove_gone(seen, sync)
+            self.runner.run(files, self, window=WINDOW)
+            if sync and not self.runner.is_stopping:
+                self._remove_others(sync)
         except StoreError as error:
-            self._end(error)
-        except BaseException:
-            self._stop.set()
-            raise
+            self.runner.stop(error)
         finally:
-            workers.abandon()
+            self._report.stopped = self.runner.stopped
             self._report.seconds = time.monotonic() - began
             self._report.documents.sort(key=lambda item: item.place)
         return self._report
 
-    def _noted(self, files: Iterable[SourceFile], seen: set[str]) -> Iterator[SourceFile]:
-        for file in files:
-            seen.add(document_id(self._store.namespace, file.uri))
-            yield file
+    def settle(self, window: Sequence[SourceFile]) -> tuple[list[DocumentResult], list[FileStep]]:
+        """Return the results of unchanged documents, and a step for each other file."""
+        steps = []
+        for file in window:
+            step = FileStep(len(self._seen), file, document_id(self._store.namespace, file.uri))
+            self._seen.add(step.id)
+            steps.append(step)
+        stored = {} if self.runner.is_stopping else self._unchanged(steps)
+        results = [_counted(step, "unchanged", stored[step.id], Usage()) for step in steps if step.id in stored]
+        return results, [step for step in steps if step.id not in stored]
 
-    def _work(self, workers: Workers, done: "_Done", windows: Iterator[list[SourceFile]]) -> None:
-        """Submit ahead of what is done, by at most a window and the workers, so that memory does not grow with the files."""
-        waiting, more = 0, True
-        while more or waiting:
-            while more and waiting <= 2 * self._workers:
-                window = next(windows, None)
-                more = window is not None
-                waiting += self._submit(workers, done, window or [])
-            if waiting:
-                waiting -= self._keep([done.get(), *(done.get() for _ in range(done.qsize()))])
-
-    def _keep(self, items: list["DocumentResult | _Left | BaseException | None"]) -> int:
-        """Record what the workers have done, and return how many files that were."""
-        if None in items:
-            self._interruption.interrupt()
-            self._end(interrupted())
-            log.event("interrupted: files in flight are being finished; Ctrl-C again abandons them", level=logging.WARNING)
-        for item in items:
-            if isinstance(item, BaseException):
-                raise item
-            if isinstance(item, DocumentResult):
-                self._report.count(item)
-                self._on_result(self._report.usage.cost_usd)
-            elif item is not None:
-                self._report.pending += 1
-                self._report.usage.add(item.usage)
-        if self._fatal:
-            self._end(self._fatal[0])
-        return sum(item is not None for item in items)
-
-    def _end(self, error: DragGraphError) -> None:
-        """End the run because of `error`; the first one counts."""
-        self._stop.set()
-        if self._report.stopped is None:
-            self._report.stopped = error
-
-    def _submit(self, workers: Workers, done: "_Done", window: list[SourceFile]) -> int:
-        """Hand files to the workers, put those that are settled into `done`, and return how many there are."""
-        hashes: dict[str, str] = {}
-        jobs = [_Job(next(self._places), file, document_id(self._store.namespace, file.uri)) for file in window]
-        if not self._stop.is_set():
-            wanted = {job.id: wanted_hash(self._reader, job.file) for job in jobs}
-            hashes = settings_hashes(self._store, [job.id for job in jobs])
-            same = sorted(id_ for id_, hash_ in hashes.items() if hash_ == wanted[id_])
-            stored = {graph.source_id: graph for graph in self._store.read(same)} if same else {}
-        else:
-            stored = {}
-        for job in jobs:
-            if job.id in stored:
-                done.put(_counted(job, "unchanged", stored[job.id], Usage()))
-            else:
-                workers.submit_into(done, partial(self._one, job))
-        return len(jobs)
-
-    def _one(self, job: _Job) -> "DocumentResult | _Left":
-        """Read one file (in a worker). What ends the run is kept in `_fatal`, and the file is left."""
+    def step(self, item: FileStep) -> DocumentResult:
+        """Read one file and save its graph."""
+        if self.runner.is_stopping:
+            return item.result("pending")
         usage = Usage()
-        if self._stop.is_set():
-            return _Left(usage)
         try:
-            with log.timed("ingest", job.id):
-                loaded = load(job.file.path)
-                document = document_of(job.file, job.id, self._store.namespace, loaded)
+            with log.timed("ingest", item.id):
+                loaded = load_source(item.file)
+                document = document_of(item.file, item.id, self._store.namespace, loaded)
                 subgraph, vectors = self._reader.read(document, loaded.text, usage)
                 outcome = self._saves(_Saving(subgraph, vectors))
         except (DocumentUnusable, SubgraphRefused, Withheld) as error:
-            log.event("failed", query=job.id, reason=type(error).__name__)
-            return DocumentResult(job.id, job.file.name, "failed", error=error.message, usage=usage, place=job.place)
+            log.event("failed", query=item.id, reason=type(error).__name__)
+            return item.result("failed", usage, error=error.message)
         except MemoryError:
-            return DocumentResult(
-                job.id, job.file.name, "failed", error="it does not fit into memory", usage=usage, place=job.place
-            )
+            return item.result("failed", usage, error="The document does not fit into memory.")
         except DragGraphError as error:
-            self._fatal.append(error)
-            self._stop.set()  # before another worker begins what would end the same way
-            return _Left(usage)
-        return _counted(job, _OUTCOMES[outcome], subgraph, usage)
+            self.runner.stop(error)
+            return item.result("pending", usage)
+        return _counted(item, _OUTCOMES[outcome], subgraph, usage)
+
+    def sink(self, results: Sequence[DocumentResult]) -> None:
+        """Add results to the report."""
+        for result in results:
+            self._report.count(result)
+            if result.status != "pending":
+                self._on_result(self._report.usage.cost_usd)
+
+    def _unchanged(self, steps: Sequence[FileStep]) -> dict[str, Subgraph]:
+        """Return, by id, the stored graphs of documents whose file and settings have not changed."""
+        hashes = settings_hashes(self._store, [step.id for step in steps])
+        same = [step.id for step in steps if step.id in hashes and hashes[step.id] == wanted_hash(self._reader, step.file)]
+        return {graph.source_id: graph for graph in self._store.read(sorted(same))} if same else {}
 
     def _save(self, savings: list[_Saving]) -> list[SaveOutcome]:
-        """Save in one transaction what became ready while the one before was under way."""
+        """Save, in one transaction, the documents that became ready during the previous one."""
         began = time.monotonic()
         vectors = {id_: vector for saving in savings for id_, vector in saving.vectors.items()}
         try:
@@ -270,23 +224,18 @@ class Ingester:
         finally:
             self._report.seconds_in_store += time.monotonic() - began
 
-    def _remove_gone(self, seen: set[str], roots: Sequence[Path]) -> None:
-        """Erase the stored documents of these files and folders that are not `seen`, and what changed ones said from disk."""
-        gone = documents_gone(self._store, seen, roots)
-        if gone or any(item.status == "changed" for item in self._report.documents):
-            self._erase([document.id for document in gone])
-        self._report.count_removed(gone)
-
-
-@dataclass(frozen=True, slots=True)
-class _Left:
-    """A file that was left because the run ended, with what was paid for it until then."""
-
-    usage: Usage
+    def _remove_others(self, roots: Sequence[Path]) -> None:
+        """Erase stored documents below `roots` whose file is gone, and what changed documents left on disk."""
+        removed = missing_documents(self._store, self._seen, roots)
+        if removed or any(item.status == "changed" for item in self._report.documents):
+            self._erase([document.id for document in removed])
+        self._report.count_removed(removed)
 
 
 def wanted_hash(reader: DocumentReader, file: SourceFile) -> str:
-    """Return the settings hash that a file's document should have; '' where it cannot be read: that is said later."""
+    """Return the settings hash that a file's document should have; "" if the file cannot be read, which `load` reports."""
+    if file.text is not None:
+        return reader.settings_hash(hashlib.sha256(file.text.encode()).hexdigest())
     try:
         with file.path.open("rb") as content:
             return reader.settings_hash(hashlib.file_digest(content, "sha256").hexdigest())
@@ -295,25 +244,18 @@ def wanted_hash(reader: DocumentReader, file: SourceFile) -> str:
 
 
 def document_of(file: SourceFile, id_: str, namespace: str, loaded: LoadedFile) -> Document:
-    """Return the document of a file that was loaded."""
+    """Return the document of a loaded file."""
     facts = {"sha256": loaded.sha256, "media_type": loaded.media_type, "modified_at": loaded.modified_at}
     return Document(id=id_, namespace=namespace, name=file.name, uri=file.uri, **facts)
 
 
-def documents_gone(store: GraphStore, seen: Collection[str], roots: Sequence[Path]) -> list[Document]:
-    """Return the stored documents of these files and folders whose ids are not `seen`."""
-    others = (item.id for item in iter_sources(store) if item.is_document and item.id not in seen)
-    gone: list[Document] = []
-    for some in pages(others, READ_AT_ONCE):
-        found = (graph.document for graph in store.read(some))
-        gone += [document for document in found if document is not None and lies_in(document.uri, roots)]
-    return gone
+def missing_documents(store: GraphStore, ids: Collection[str], roots: Sequence[Path]) -> list[Document]:
+    """Return the stored documents below `roots` whose ids are not among `ids`."""
+    others = (item.id for item in iter_sources(store) if item.is_document and item.id not in ids)
+    documents = (graph.document for page in pages(others, READ_AT_ONCE) for graph in store.read(page))
+    return [document for document in documents if document is not None and lies_in(document.uri, roots)]
 
 
-def _counted(job: _Job, status: Status, subgraph: Subgraph, usage: Usage) -> DocumentResult:
-    sizes = (len(subgraph.chunks), len(subgraph.evidence), len(subgraph.triples))
-    return DocumentResult(job.id, job.file.name, status, *sizes, usage=usage, place=job.place)
-
-
-_Done = SimpleQueue["DocumentResult | _Left | BaseException | None"]
-"""What the workers have finished, the fault that there is instead, and None for Ctrl-C."""
+def _counted(step: FileStep, status: Status, subgraph: Subgraph, usage: Usage) -> DocumentResult:
+    sizes = {"chunks": len(subgraph.chunks), "evidence": len(subgraph.evidence), "triples": len(subgraph.triples)}
+    return step.result(status, usage, **sizes)

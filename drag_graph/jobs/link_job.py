@@ -1,43 +1,42 @@
-"""The run of `drag-graph link` (docs/linking.md): what is new in a namespace is joined with what is there. No I/O itself."""
+"""Link the sources of a namespace by their concepts: the run of `drag-graph link` (docs/linking.md). All I/O goes through ports."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
+from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
 from drag_graph.graph.names import canonical_name, concept_id, concept_key, same_as_id
 from drag_graph.graph.paging import pages
 from drag_graph.link.same_as import DIGITS, Names, clusters, cosine, operating_point, pair, verdict
 from drag_graph.ports.concept_store import METHODS, Changes, Concept, ConceptStore, Method, SameAs, UnlinkedSource
 from drag_graph.ports.model_roles import Embedder
 
-Item = TypeVar("Item")
-
 SOURCES_AT_ONCE = 100
-"""Sources whose entities are read together."""
+"""Number of sources whose entities are read together."""
 LINKS_AT_ONCE = 2000
-"""Entities that are linked, or clusters that are written, in one transaction."""
+"""Number of entities linked, or clusters written, in one transaction."""
 TEXTS_AT_ONCE = 256
-"""Texts that are embedded together, and whose vectors are written in one transaction."""
+"""Number of texts embedded together; their vectors are written in one transaction."""
 JUDGED_AT_ONCE = 500
-"""Concepts that are judged together; what is judged is stored, and not judged again by a run that goes on."""
+"""Number of concepts judged together. Judgements are stored, so an interrupted run does not repeat them."""
 PASSES = 3
-"""How often one run comes back to what was changed under its hands, before it leaves it to the next."""
+"""Number of attempts for sources and concepts that other processes keep changing; the next run takes over after that."""
 NEIGHBOURS = 10
-"""Nearest concepts that each is compared with."""
+"""Number of nearest concepts that each concept is compared with."""
 
 Step = Literal["linked", "embedded", "judged"]
 OnProgress = Callable[[Step, int], None]
-"""Called with what is going on and how much of it is done in this run."""
+"""Called with the kind of work and the number of items done in this run."""
 
 
 @dataclass
 class LinkReport:
-    """What one run did: how many entities were linked, concepts made, and so on; `merged` is by method.
+    """What one run did. `merged` counts merges by method; `left_open` counts concepts left to the next run.
 
-    `left_open` is how many concepts others changed so often meanwhile that the next run has to judge them.
+    Concepts stay open if other processes change them too often during the run.
     """
 
     entities: int = 0
@@ -49,7 +48,7 @@ class LinkReport:
     merged: dict[Method, int] = field(default_factory=dict)
     left_open: int = 0
 
-    def document(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return the document that `link --json` prints."""
         return {
             "entities": self.entities,
@@ -63,10 +62,10 @@ class LinkReport:
 
 
 class Linker:
-    """The run of `drag-graph link`, and taking a judgement back.
+    """Links what is new, and undoes or restores merges.
 
-    Every write leaves a state that another run goes on from, to the same end; with nothing new, nothing is written. What others
-    erase or replace meanwhile is judged again. `now` is the time that judgements are dated with (UTC, ISO 8601).
+    Every write leaves a state that another run can resume from, with the same final result; if nothing is new, nothing is
+    written. Sources that are erased or replaced meanwhile are judged again.
     """
 
     def __init__(
@@ -76,21 +75,25 @@ class Linker:
         embedder: Embedder,
         now: Callable[[], str],
         on_progress: OnProgress | None = None,
+        interruption: Interruption | None = None,
     ) -> None:
+        """`now` returns the time that judgements are dated with (UTC, ISO 8601)."""
         self._store = store
         self._namespace = namespace
         self._embedder = embedder
         self._point = operating_point(embedder.name)
         self._now = now
         self._on_progress = on_progress or (lambda _step, _done: None)
+        self._interruption = interruption or Interruption()
 
     def run(self) -> LinkReport:
-        """Link what is new. Raises StoreError, or ModelError of a remote embedder; what is done by then is kept.
+        """Link what is new.
 
-        Raises StoreLocked when another linker is at work in the namespace.
+        Raises StoreError, ModelError of a remote embedder, StoreLocked if another linker is at work in the namespace, and
+        Interrupted after Ctrl-C. Finished work is stored.
         """
         report = LinkReport()
-        with self._store.exclusive():
+        with on_ctrl_c(self._interruption.interrupt), self._store.exclusive():
             self._link(report)
             for _ in range(PASSES):
                 if not self._store.waiting(0).has_concepts:
@@ -100,103 +103,105 @@ class Linker:
         return report
 
     def undo(self, merge: SameAs) -> None:
-        """Take a judgement back: the two are one thing no more, and no run makes them so again. Raises StoreLocked."""
+        """Undo a merge permanently: no later run makes it again. Raises StoreLocked."""
         self._set(replace(merge, undone_at=self._now()))
 
     def redo(self, merge: SameAs) -> None:
-        """Let a judgement that was taken back stand again. Raises StoreLocked."""
+        """Restore a merge that was undone. Raises StoreLocked."""
         self._set(replace(merge, undone_at=""))
 
-    def _set(self, item: SameAs) -> None:
+    def _set(self, merge: SameAs) -> None:
         with self._store.exclusive():
-            self._store.write(Changes(made=[item], clusters=self._clusters({item.left, item.right}, {}, changed=item)))
+            self._store.write(Changes(made=[merge], clusters=self._clusters({merge.left, merge.right}, {}, changed=merge)))
 
-    # ---- what is new
+    def _advance(self, step: Step, done: int) -> None:
+        """Report progress between two writes, the only places where a run may end early."""
+        self._on_progress(step, done)
+        self._interruption.check()
+
+    # ---- new sources
 
     def _link(self, report: LinkReport) -> None:
-        seen: Counter[str] = Counter()
+        attempts: Counter[str] = Counter()
         while sources := self._store.waiting(SOURCES_AT_ONCE).sources:
-            if all(seen[source.id] >= PASSES for source in sources):
-                return  # changed again and again under our hands
-            seen.update(source.id for source in sources)
+            if all(attempts[source.id] >= PASSES for source in sources):
+                return  # other processes keep changing them
+            attempts.update(source.id for source in sources)
             self._embed_evidence([item for source in sources for item in source.evidence], report)
             ids = [source.id for source in sources]
-            for concepts, links in [*self._called(sources)] or [([], [])]:
+            for concepts, links in [*self._concepts_of(sources)] or [([], [])]:
                 written = self._store.write(Changes(concepts=concepts, links=links, sources=ids))
                 report.entities += written.entities
                 report.concepts += written.concepts
-                self._on_progress("linked", report.entities)
+                self._advance("linked", report.entities)
 
-    def _called(self, sources: Iterable[UnlinkedSource]) -> Iterator[tuple[list[Concept], list[tuple[str, str]]]]:
-        """Yield the concepts of the sources' entities, and which entity is called so, a few at a time."""
-        for some in pages([item for source in sources for item in source.entities], LINKS_AT_ONCE):
-            keys = {id_: concept_key(name) for id_, name in some}
-            named = {keys[id_]: name for id_, name in reversed(some)}
-            ids = {key: concept_id(self._namespace, key) for key in named}
-            yield [Concept(ids[key], key, name) for key, name in named.items()], [(id_, ids[key]) for id_, key in keys.items()]
+    def _concepts_of(self, sources: Iterable[UnlinkedSource]) -> Iterator[tuple[list[Concept], list[tuple[str, str]]]]:
+        """Yield, page by page, the concepts of the sources' entities, and (entity id, concept id) pairs."""
+        for page in pages([item for source in sources for item in source.entities], LINKS_AT_ONCE):
+            keys = {id_: concept_key(name) for id_, name in page}
+            names = {keys[id_]: name for id_, name in reversed(page)}
+            ids = {key: concept_id(self._namespace, key) for key in names}
+            yield [Concept(ids[key], key, name) for key, name in names.items()], [(id_, ids[key]) for id_, key in keys.items()]
 
     def _embed_evidence(self, texts: Sequence[tuple[str, str]], report: LinkReport) -> None:
-        for some in pages(texts, TEXTS_AT_ONCE):
-            vectors = self._embedder.embed([text for _, text in some])
-            self._store.write(Changes(evidence={id_: vector for (id_, _), vector in zip(some, vectors, strict=True)}))
-            report.evidence_vectors += len(some)
-            self._on_progress("embedded", report.evidence_vectors)
+        for page in pages(texts, TEXTS_AT_ONCE):
+            vectors = self._embedder.embed([text for _, text in page])
+            self._store.write(Changes(evidence={id_: vector for (id_, _), vector in zip(page, vectors, strict=True)}))
+            report.evidence_vectors += len(page)
+            self._advance("embedded", report.evidence_vectors)
 
-    # ---- what is the same thing
+    # ---- same concepts
 
     def _judge(self, report: LinkReport) -> None:
-        """Judge the concepts that wait, block by block.
-
-        One that is changed after it was read here is not as its revision says any more: its cluster is left empty.
-        """
-        known = Names.of(self._store.read(), self._namespace)
-        waiting = [item for item in known.concepts.values() if not item.cluster]
+        """Judge waiting concepts, block by block. A concept that changes after it was read here stays open."""
+        names = Names.of(self._store.read(), self._namespace)
+        waiting = [item for item in names.concepts.values() if not item.cluster]
         orphans = [item.id for item in waiting if not item.entities]
-        for some in pages(orphans, LINKS_AT_ONCE):
-            self._store.write(Changes(recounted=some))
+        for page in pages(orphans, LINKS_AT_ONCE):
+            self._store.write(Changes(recounted=page))
         for id_ in orphans:
-            del known.concepts[id_]
+            del names.concepts[id_]
         ids = [item.id for item in waiting if item.entities]
-        for some in pages(ids, TEXTS_AT_ONCE):
-            self._name(some, known, report)
-        known.index()
-        for some in pages(ids, JUDGED_AT_ONCE):
-            self._judge_block(some, known, report)
-            report.judged += len(some)
-            self._on_progress("judged", report.judged)
+        for page in pages(ids, TEXTS_AT_ONCE):
+            self._name(page, names, report)
+        names.index()
+        for page in pages(ids, JUDGED_AT_ONCE):
+            self._judge_block(page, names, report)
+            report.judged += len(page)
+            self._advance("judged", report.judged)
 
-    def _name(self, concept_ids: Sequence[str], known: Names, report: LinkReport) -> None:
-        """Call concepts as most of their entities are written, and embed what is called otherwise than before."""
+    def _name(self, concept_ids: Sequence[str], names: Names, report: LinkReport) -> None:
+        """Give concepts the most frequent spelling of their entities, and embed the names that changed."""
         stale = []
         for item in self._store.read(concept_ids):
             best = canonical_name(dict(item.names)) if item.names else item.name
-            known.concepts[item.id] = replace(known.concepts[item.id], name=best)
+            names.concepts[item.id] = replace(names.concepts[item.id], name=best)
             if item.vector is None or item.name != best:
                 stale.append(replace(item, name=best))
         if stale:
             vectors = self._embedder.embed([item.name for item in stale]).tolist()
             self._store.write(Changes(named=[replace(item, vector=one) for item, one in zip(stale, vectors, strict=True)]))
             report.concept_vectors += len(stale)
-            self._on_progress("embedded", report.concept_vectors)
+            self._advance("embedded", report.concept_vectors)
 
-    def _judge_block(self, block: Sequence[str], known: Names, report: LinkReport) -> None:
-        made, withdrawn = self._judgements(block, known)
+    def _judge_block(self, block: Sequence[str], names: Names, report: LinkReport) -> None:
+        made, withdrawn = self._judgements(block, names)
         if made or withdrawn:
             self._store.write(Changes(made=made, withdrawn=withdrawn))
         ends = {end for item in (*made, *withdrawn) for end in (item.left, item.right)}
-        for some in pages(self._clusters({*block, *ends}, known.concepts, judged=block), LINKS_AT_ONCE):
-            self._store.write(Changes(clusters=some))
-            known.concepts.update((item.id, replace(item, cluster=cluster)) for item, cluster in some)
+        for page in pages(self._clusters({*block, *ends}, names.concepts, judged=block), LINKS_AT_ONCE):
+            self._store.write(Changes(clusters=page))
+            names.concepts.update((item.id, replace(item, cluster=cluster)) for item, cluster in page)
         for item in made:
             report.merged[item.method] = report.merged.get(item.method, 0) + 1
         report.withdrawn += len(withdrawn)
 
-    def _judgements(self, block: Sequence[str], known: Names) -> tuple[list[SameAs], list[SameAs]]:
-        """Return the judgements to make or change that these concepts are part of, and those that nothing speaks for now."""
-        stored = {(item.left, item.right): item for item in self._store.same_as([*block, *known.aliases(block)])}
+    def _judgements(self, block: Sequence[str], names: Names) -> tuple[list[SameAs], list[SameAs]]:
+        """Return the merges of these concepts to write, and those to withdraw because nothing supports them any more."""
+        stored = {(item.left, item.right): item for item in self._store.same_as([*block, *names.aliases(block)])}
         vectors = {item.id: item.vector for item in self._store.read(block)}
-        pairs = {*stored, *known.pairs(block), *self._near(vectors)}
-        pairs = {ends for ends in pairs if all(end in known.concepts for end in ends)}
+        pairs = {*stored, *names.pairs(block), *self._near(vectors)}
+        pairs = {ends for ends in pairs if all(end in names.concepts for end in ends)}
         others = sorted({end for ends in pairs for end in ends} - vectors.keys())
         vectors |= {item.id: item.vector for item in self._store.read(others)}
         made, withdrawn, now = [], [], self._now()
@@ -204,24 +209,24 @@ class Linker:
             item = stored.get((left, right))
             if item is not None and item.undone_at:
                 continue
-            names = known.concepts[left].name, known.concepts[right].name
-            near = cosine(vectors.get(left), vectors.get(right))
-            found = verdict(*names, known.share(left, right), near, self._point)
-            if found is None:
+            both = names.concepts[left].name, names.concepts[right].name
+            similarity = cosine(vectors.get(left), vectors.get(right))
+            judgement = verdict(*both, names.share(left, right), similarity, self._point)
+            if judgement is None:
                 withdrawn += [item] if item else []
             elif item is None:
-                made.append(SameAs(same_as_id(self._namespace, left, right), left, right, *found, now))
-            elif (item.method, item.score) != found:
-                made.append(replace(item, method=found[0], score=found[1]))
+                made.append(SameAs(same_as_id(self._namespace, left, right), left, right, *judgement, now))
+            elif (item.method, item.score) != judgement:
+                made.append(replace(item, method=judgement[0], score=judgement[1]))
         return made, withdrawn
 
     def _near(self, vectors: Mapping[str, Sequence[float] | None]) -> Iterator[tuple[str, str]]:
-        """Yield the pairs of these concepts and their nearest, where they are near enough."""
-        # Of one that was all zeros an embedded store keeps nothing.
+        """Yield pairs of these concepts and their nearest neighbours above the embedder's minimum similarity."""
+        # An embedded store keeps no vector that is all zeros.
         ids = sorted(id_ for id_, vector in vectors.items() if vector is not None and any(vector))
         if not ids or self._point.cosine > 1.0:
             return
-        # A little below, because an index and we may differ in the last digits; the judgement goes by our cosine.
+        # An index may differ from our cosine in the last digits; the judgement uses our cosine.
         floor = self._point.cosine - 10**-DIGITS
         rows = np.asarray([vectors[id_] for id_ in ids], dtype=np.float32)
         for id_, near in zip(ids, self._store.nearest_concepts(rows, NEIGHBOURS + 1, floor=floor), strict=True):
@@ -230,27 +235,29 @@ class Linker:
     def _clusters(
         self,
         touched: Collection[str],
-        known: Mapping[str, Concept],
+        concepts: Mapping[str, Concept],
         *,
         judged: Collection[str] = (),
         changed: SameAs | None = None,
     ) -> list[tuple[Concept, str]]:
-        """Work out again the clusters of all that is joined with what was touched; return those that are others now.
+        """Return the concepts connected to `touched` whose cluster changes, each with its new cluster.
 
-        A concept that waits gets none before it is `judged`. `changed` is a judgement that is about to be written.
+        A waiting concept gets a cluster only once it is `judged`. `changed` is a merge that is about to be written.
         """
-        found: dict[str, Concept] = {}
+        members: dict[str, Concept] = {}
         joined: set[tuple[str, str]] = set()
-        ask = set(touched)
-        while ask:
-            found |= {id_: known[id_] for id_ in ask if id_ in known}
-            found |= {item.id: item for item in self._store.read(sorted(ask - known.keys()))}
-            same = {item.id: item for item in self._store.same_as(sorted(ask))}
-            standing = [item for item in (same | ({changed.id: changed} if changed else {})).values() if not item.undone_at]
-            joined |= {(item.left, item.right) for item in standing}
-            ask = {end for item in standing for end in (item.left, item.right)} - found.keys() - ask
-        entities = {id_: item.entities for id_, item in found.items()}
+        front = set(touched)
+        while front:
+            members |= {id_: concepts[id_] for id_ in front if id_ in concepts}
+            members |= {item.id: item for item in self._store.read(sorted(front - concepts.keys()))}
+            merges = {item.id: item for item in self._store.same_as(sorted(front))}
+            if changed:
+                merges[changed.id] = changed
+            valid = [item for item in merges.values() if not item.undone_at]
+            joined |= {(item.left, item.right) for item in valid}
+            front = {end for item in valid for end in (item.left, item.right)} - members.keys() - front
+        entities = {id_: item.entities for id_, item in members.items()}
         pairs = sorted(ends for ends in joined if all(end in entities for end in ends))
-        due = {*judged, *(id_ for id_, item in found.items() if item.cluster)}
-        made = clusters(entities, pairs)
-        return [(found[id_], made[id_]) for id_ in sorted(due & found.keys()) if made[id_] != found[id_].cluster]
+        due = {*judged, *(id_ for id_, item in members.items() if item.cluster)}
+        new = clusters(entities, pairs)
+        return [(members[id_], new[id_]) for id_ in sorted(due & members.keys()) if new[id_] != members[id_].cluster]
