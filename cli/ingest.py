@@ -47,7 +47,7 @@ def ingest(
     """
     from drag_graph.compose.document_setup import for_documents, foreseen, make_ingester
     from drag_graph.compose.session import open_session
-    from drag_graph.documents.document_files import files_in, roots_of
+    from drag_graph.documents.document_files import files_in, require_complete, roots_of
     from drag_graph.errors import ConfigurationError
 
     from . import progress
@@ -55,6 +55,8 @@ def ingest(
 
     settings, roots = for_documents(settings), roots_of(paths)
     files = list(files_in(roots, settings.own_files))
+    if sync:
+        require_complete(files)
     if sync and not files:  # the place of a disk that is not there looks like this
         said = f"{' and '.join(map(str, paths))} holds no document"
         raise ConfigurationError(said, hint="To erase all that is stored of it: drag-graph db erase --query-id ID.")
@@ -91,7 +93,7 @@ def _print_foreseen(document: dict[str, Any], *, as_json: bool) -> None:
 def _print(report: "IngestReport", *, as_json: bool) -> None:
     from . import render
 
-    document, done = report.document(), report.documents
+    document, done = report.to_dict(), report.documents
     if as_json:
         render.document(document)
         return

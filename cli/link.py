@@ -82,7 +82,7 @@ def _print_report(done: "LinkReport", *, as_json: bool) -> None:
     from . import render
 
     if as_json:
-        render.document(done.document())
+        render.document(done.to_dict())
         return
     rows = (
         ("entities linked", done.entities),

@@ -41,7 +41,7 @@ class InputLine:
 
     `edition` is when the stored subgraph was made that is to be replaced, whatever its settings; empty but for a refresh.
     `withheld` is why the privacy gate lets nothing of the question leave; the query then has nothing of its text. `own_id` is
-    the line's own id where the gate has taken it from the query.
+    the line's own id where the gate has taken it from the query. `remark` is a sentence that the query's result repeats.
     """
 
     number: int
@@ -50,6 +50,7 @@ class InputLine:
     edition: str = ""
     withheld: str = ""
     own_id: str = field(default="", repr=False)
+    remark: str = ""
 
 
 def parse_lines(lines: Iterable[bytes], *, namespace: str, domain: Domain | None = None) -> Iterator[InputLine]:

@@ -23,12 +23,12 @@ def for_communities(settings: Settings) -> Settings:
     return settings.model_copy(update={"teacher": "" if chosen == RULES else chosen, **reached})
 
 
-def make_communities(session: Session, *, is_dry: bool = False) -> CommunityRun:
+def make_communities(session: Session, *, is_dry: bool = False, interruption: Interruption | None = None) -> CommunityRun:
     """Return the run that finds the communities of the namespace in a session of `for_communities`.
 
     One that `is_dry` is there for its plan: no ledger is made for it. Raises StoreUnfit when another embedder filled the store.
     """
-    settings, interruption = session.settings, Interruption()
+    settings, interruption = session.settings, interruption or Interruption()
     if session.store.embedder() is not None:
         session.store.embedder((session.embedder.name, session.embedder.dimension))
     summariser: Summariser = RuleSummariser()

@@ -15,7 +15,7 @@ from drag_graph.documents.document_reader import DocumentReader, PassagePrivacy
 from drag_graph.errors import ConfigurationError
 from drag_graph.graph.paging import pages
 from drag_graph.jobs.ingest_estimate import foresee
-from drag_graph.jobs.ingest_job import Ingester, documents_gone
+from drag_graph.jobs.ingest_job import Ingester, missing_documents
 from drag_graph.manage.erasing import compact
 from drag_graph.models.spacy_model import load_english_model
 from drag_graph.ports.model_roles import Teacher
@@ -41,7 +41,12 @@ def for_documents(settings: Settings) -> Settings:
 
 
 def make_ingester(
-    session: Session, source: str, *, compacts: bool = True, on_result: Callable[[float], None] = lambda _cost: None
+    session: Session,
+    source: str,
+    *,
+    compacts: bool = True,
+    on_result: Callable[[float], None] = lambda _cost: None,
+    interruption: Interruption | None = None,
 ) -> Ingester:
     """Return one run that reads in documents in a session of `for_documents`.
 
@@ -51,7 +56,7 @@ def make_ingester(
     settings = session.settings
     names = {"kind": "ingest", "namespace": settings.namespace, "store": session.place, "source": source}
     session.store.embedder((session.embedder.name, session.embedder.dimension))
-    interruption, extractor = Interruption(), None
+    interruption, extractor = interruption or Interruption(), None
     if settings.teacher:
         extractor = session.asked_by(start_run(**names, teacher=settings.teacher, plan=""), interruption)
     return Ingester(
@@ -93,8 +98,8 @@ def foreseen(settings: Settings, files: Sequence[SourceFile], sync: Sequence[Pat
         report, cost = foresee(files, settings.namespace, reader, known, model=model, pricing=pricing)
     if sync and (settings.uses_neo4j or Path(settings.store).expanduser().exists()):
         with open_store(settings, create=False, read_only=True) as store:
-            report.count_removed(documents_gone(store, {item.id for item in report.documents}, sync))
-    found = report.document()
+            report.count_removed(missing_documents(store, {item.id for item in report.documents}, sync))
+    found = report.to_dict()
     return {**found, "totals": {**found["totals"], **cost}, "dry_run": True, **({"caution": caution} if caution else {})}
 
 

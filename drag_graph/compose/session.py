@@ -99,22 +99,35 @@ class Session:
         return self._ledger
 
     def distiller(
-        self, source: str = "", *, teacher: Teacher | None = None, retry_quarantined: bool = False, replace: Replace = False
+        self,
+        source: str = "",
+        *,
+        teacher: Teacher | None = None,
+        retry_quarantined: bool = False,
+        replace: Replace = False,
+        interruption: Interruption | None = None,
     ) -> Distiller:
-        """Return one run of the distillation under the settings, with their teacher unless another is given.
+        """Return a run of the distillation, with the teacher of the settings unless another is given.
 
-        `source` names where the questions come from: runs of one source share what is known about them and their budget.
+        `source` names the origin of the questions. Runs with the same source share their results and their budget.
         """
-        return self._distiller("distill", source, teacher, retry_quarantined=retry_quarantined, replace=replace)[0]
+        options: dict[str, Any] = {"retry_quarantined": retry_quarantined, "interruption": interruption}
+        return self._distiller("distill", source, teacher, replace=replace, **options)[0]
 
-    def batch_distiller(self, source: str = "", *, wait: bool = True, retry_quarantined: bool = False) -> Rounds:
-        """Return one run as `distiller`, whose requests go to the teacher's provider in batches (docs/adr/0013).
+    def batch_distiller(
+        self,
+        source: str = "",
+        *,
+        wait: bool = True,
+        retry_quarantined: bool = False,
+        interruption: Interruption | None = None,
+    ) -> Rounds:
+        """Return a run like `distiller` whose requests go to the provider's batch API (docs/adr/0013).
 
-        `wait` False submits what there is to submit and leaves. Raises ConfigurationError where the teacher has no batch API.
+        Without `wait` it ends once its requests are submitted. Raises ConfigurationError if the teacher has no batch API.
         """
-        distiller, teacher = self._distiller(
-            "distill", source, None, retry_quarantined=retry_quarantined, make=make_batch_teacher
-        )
+        options: dict[str, Any] = {"retry_quarantined": retry_quarantined, "interruption": interruption}
+        distiller, teacher = self._distiller("distill", source, None, make=make_batch_teacher, **options)
         return Rounds(
             distiller,
             cast("BatchTeacher", teacher),
@@ -123,14 +136,19 @@ class Session:
         )
 
     def refresher(
-        self, reasons: Sequence[Staleness], *, teacher: Teacher | None = None, retry_quarantined: bool = False
+        self,
+        reasons: Sequence[Staleness],
+        *,
+        teacher: Teacher | None = None,
+        retry_quarantined: bool = False,
+        interruption: Interruption | None = None,
     ) -> Distiller:
-        """Return one run for what is stale for these reasons (`drag_graph.jobs.stale_queries`), else as `distiller`."""
+        """Return a run like `distiller` for the queries that are stale for these reasons (`drag_graph.jobs.stale_queries`)."""
         earlier = [
             run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RUNS_LOOKED_AT) if run.store == self.place
         ]
         source = source_of(reasons, earlier, datetime.now(UTC))
-        return self._distiller(KIND, source, teacher, retry_quarantined=retry_quarantined)[0]
+        return self._distiller(KIND, source, teacher, retry_quarantined=retry_quarantined, interruption=interruption)[0]
 
     @property
     def place(self) -> str:
@@ -144,6 +162,7 @@ class Session:
         teacher: Teacher | None,
         *,
         retry_quarantined: bool,
+        interruption: Interruption | None,
         replace: Replace = False,
         make: "Callable[[Settings, Run, Interruption, Ledger, Check | None], Teacher] | None" = None,
     ) -> tuple[Distiller, Teacher | None]:
@@ -159,10 +178,10 @@ class Session:
             plan=self.settings.plan,
         )
         self.store.embedder((self.embedder.name, self.embedder.dimension))
+        interruption = interruption or Interruption()
         if self.settings.engine == "ray":
-            distills, interruption = self._on_ray(run, by_others=teacher is not None or make is not None)
+            distills = self._on_ray(run, interruption, by_others=teacher is not None or make is not None)
         else:
-            interruption = Interruption()
             if teacher is None:
                 teacher = (make or make_teacher)(self.settings, run, interruption, self.ledger, self.way_out)
                 self._opened.callback(teacher.close)
@@ -192,28 +211,26 @@ class Session:
             return unchecked if privacy_level(self.settings) == "off" else None
         return self.gate.outgoing
 
-    def _on_ray(self, run: Run, *, by_others: bool) -> tuple[Distills, Interruption]:
+    def _on_ray(self, run: Run, interruption: Interruption, *, by_others: bool) -> Distills:
         if by_others:
-            hint = "Leave --engine ray out, or --batch."
-            raise ConfigurationError("--engine ray asks the teacher of the settings, call by call", hint=hint)
+            raise ConfigurationError("--engine ray does not support batches.", hint="Leave out --engine ray or --batch.")
         from drag_graph.jobs.ray import RayDistillation
 
         level = privacy_level(self.settings)
         settings = self.settings.model_copy(update={"privacy": level})
         distills = self._ray = RayDistillation(
-            settings, self.embedder, run, privacy=self.gate.fingerprint if self.gate else "off"
+            settings, self.embedder, run, privacy=self.fingerprint, interruption=interruption
         )
         self._opened.callback(distills.close)
-        return distills, distills.interruption
+        return distills
 
-    def linker(self, on_progress: OnProgress | None = None) -> Linker:
-        """Return the run that joins what the stored sources have in common; `on_progress` is called with how far it is.
-
-        Raises StoreUnfit when another embedder filled the store.
-        """
+    def linker(self, on_progress: OnProgress | None = None, interruption: Interruption | None = None) -> Linker:
+        """Return the run that links the stored sources. Raises StoreUnfit if another embedder filled the store."""
         if self.store.embedder() is not None:
             self.store.embedder((self.embedder.name, self.embedder.dimension))
-        return Linker(self.store.concepts, self.store.namespace, self.embedder, _now, on_progress)
+        return Linker(
+            self.store.concepts, self.store.namespace, self.embedder, _now, on_progress=on_progress, interruption=interruption
+        )
 
     def cloud(self) -> "Cloud":
         """Return the cloud whose memory this store is (docs/edges.md). Raises as `asker` does."""

@@ -1,4 +1,4 @@
-"""Calls of several threads made as one: what waits while a call is under way goes into the next one."""
+"""Combine the calls of several threads: requests that arrive during a call go into the next one."""
 
 import copy
 import threading
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class _Job(Generic[Item, Result]):
-    """What one thread asked for; `results` or `error` is set when it is done."""
+    """The request of one thread; `results` or `error` is set when it is done."""
 
     def __init__(self, item: Item) -> None:
         self.item = item
@@ -25,13 +25,13 @@ class _Job(Generic[Item, Result]):
 
 
 class RequestCoalescer(Generic[Item, Result]):
-    """Makes the calls of many threads with few calls of `work`: items to a result each, in their order.
+    """Serves many threads with few calls of `work`, which maps items to one result each, in order.
 
-    The thread that finds one of the `slots` free takes everything of its `kind` that waits, up to a `size` of `most` together
-    (an item is not divided here), and makes the call for all; nobody waits for company. An error of ours goes to each thread
-    that was part of the call, in a copy of its own. Where `divides` says that the error may be about one item or their number,
-    the same thread tries each half of them again; if it was their number, fewer go together from then on. Any other error goes
-    to the thread that made the call, and the others try again.
+    A thread that finds one of the `slots` free makes the call for all waiting items of its `kind`, up to a total `size` of
+    `most`; no thread waits for others to arrive. A DragGraphError is raised in every thread of the call, as a copy. If
+    `divides` returns True for it (one item, or the number of items, may be the cause), each half is tried again first; if the
+    number was the cause, later calls are smaller. Any other exception is raised in the calling thread, and the other threads
+    try again.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class RequestCoalescer(Generic[Item, Result]):
         return job.results[0]
 
     def _take(self, own: _Job[Item, Result]) -> list[_Job[Item, Result]]:
-        """Take a slot and the jobs of one call: the thread's own and those that wait longest."""
+        """Take a slot and the jobs of one call: the thread's own, and those that have waited longest."""
         jobs, size = [own], self._size(own.item)
         for job in self._waiting:
             fits = size + self._size(job.item) <= self._most

@@ -1,4 +1,4 @@
-"""Ctrl-C, as the threads of a run see it: no further call is made, no wait goes on, and what is in flight is finished."""
+"""Interrupt runs: no further call is made, waits end, and calls in flight are finished."""
 
 import signal
 import threading
@@ -10,14 +10,15 @@ from drag_graph.errors import Interrupted
 from drag_graph.ports.model_roles import Teacher, TeacherReply, TeacherRequest
 
 GRACE = 1.0
-"""Seconds that a service has to end what it is at."""
+"""Seconds that a service has to finish its current work."""
 
 
 class Interruption:
-    """Whether the user wants the run to end. Thread-safe."""
+    """The wish to end a run early: from Ctrl-C, or from a caller. Thread-safe."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
+        self._listeners: list[Callable[[], None]] = []
 
     @property
     def is_set(self) -> bool:
@@ -27,25 +28,31 @@ class Interruption:
     def interrupt(self) -> None:
         """Ask the run to end."""
         self._event.set()
+        for listener in self._listeners:
+            listener()
+
+    def notify(self, listener: Callable[[], None]) -> None:
+        """Call `listener` when the run is asked to end."""
+        self._listeners.append(listener)
 
     def check(self) -> None:
-        """Raise Interrupted when the run is to end."""
+        """Raise Interrupted if the run must end."""
         if self._event.is_set():
             raise interrupted()
 
     def sleep(self, seconds: float) -> None:
-        """Wait. Raises Interrupted as soon as the run is to end."""
+        """Wait. Raises Interrupted as soon as the run must end."""
         if self._event.wait(seconds):
             raise interrupted()
 
 
 def interrupted() -> Interrupted:
-    """Return the error that a run ends with."""
-    return Interrupted("interrupted; what is complete is stored", hint="The same command goes on from there.")
+    """Return the error of an interrupted run."""
+    return Interrupted("Interrupted; completed work is stored.", hint="Run the same command again to resume.")
 
 
 class InterruptibleTeacher:
-    """A teacher that is not asked any more once the run is to end; a query that is not done then is pending."""
+    """A teacher that refuses requests once the run must end. Unfinished queries are then pending."""
 
     def __init__(self, teacher: Teacher, interruption: Interruption) -> None:
         self._teacher = teacher
@@ -64,7 +71,7 @@ class InterruptibleTeacher:
         return self._teacher.is_model
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
-        """Ask the teacher. Raises Interrupted instead when the run is to end."""
+        """Ask the teacher. Raises Interrupted if the run must end."""
         self._interruption.check()
         return self._teacher.ask(request)
 
@@ -74,10 +81,10 @@ class InterruptibleTeacher:
 
 @contextmanager
 def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM call `act`, wherever the main thread is, and the next one do what it does else.
+    """Call `act` at the first Ctrl-C or SIGTERM, and restore the usual effect for the next one.
 
-    An exception that may come between any two instructions leaves nothing whole. `act` must be safe within a signal handler.
-    In another thread than the main one, and where somebody else handles Ctrl-C already, nothing changes.
+    A KeyboardInterrupt between any two instructions could leave results half recorded. `act` must be safe in a signal handler.
+    Outside the main thread, and if Ctrl-C is already handled, nothing changes.
     """
     plain = signal.default_int_handler
     in_main_thread = threading.current_thread() is threading.main_thread()
@@ -85,17 +92,17 @@ def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
         yield
         return
 
-    # What stops a service, or a machine that goes down, sends SIGTERM: for a run it is the same wish.
+    # Service managers, and a machine that shuts down, send SIGTERM.
     before: dict[signal.Signals, Any] = {signal.SIGINT: plain}
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         before[signal.SIGTERM] = signal.SIG_DFL
 
-    def put_back() -> None:
+    def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
     def handle(_number: int, _frame: object) -> None:
-        put_back()
+        restore()
         act()
 
     for number in before:
@@ -103,13 +110,13 @@ def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        put_back()
+        restore()
 
 
 def in_background(work: Callable[[threading.Event], None]) -> None:
-    """Do work in a thread until it ends, or Ctrl-C or SIGTERM sets the event that it is given; raise what it raises.
+    """Run `work` in a thread until it ends, or until Ctrl-C or SIGTERM sets the event it receives; raise what it raises.
 
-    What waits for a network then is not waited for.
+    Pending network calls get one second (`GRACE`) to end.
     """
     stop, ended, failure = threading.Event(), threading.Event(), list[BaseException]()
 
@@ -135,9 +142,9 @@ def in_background(work: Callable[[threading.Event], None]) -> None:
 
 @contextmanager
 def on_end(act: Callable[[], None]) -> Iterator[None]:
-    """Let every Ctrl-C and SIGTERM call `act`, for a service that runs in other threads. It must be safe in a signal handler.
+    """Call `act` at every Ctrl-C and SIGTERM, for a service that runs in other threads. It must be safe in a signal handler.
 
-    Ctrl-C stays ignored where it is, as whoever starts a service in the background has it.
+    If Ctrl-C is ignored, as for a process started in the background of a shell, it stays ignored.
     """
     numbers = [signal.SIGTERM] if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else [signal.SIGTERM, signal.SIGINT]
     before = {number: signal.signal(number, lambda _number, _frame: act()) for number in numbers}

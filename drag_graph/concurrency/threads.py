@@ -1,4 +1,4 @@
-"""The threads of a run, and how they take turns."""
+"""Worker threads, and the time slices they get from the interpreter."""
 
 import sys
 import threading
@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from typing import TypeVar
 
 LONG_TURN = 0.05
-"""Seconds; Python's own is 0.005. It saves a fifth of the time of 64 workers (docs/adr/0025-fewer-parts.md)."""
+"""Switch interval in seconds; Python's default is 0.005. It saves 64 workers a fifth of their time (docs/adr/0025)."""
 Result = TypeVar("Result")
 _lock = threading.Lock()
 _open: list[float] = []
@@ -16,12 +16,11 @@ _open: list[float] = []
 
 @contextmanager
 def long_turns() -> Iterator[None]:
-    """Let a thread of this process compute for up to `LONG_TURN` before another that waits gets its turn.
+    """Let each thread of this process compute for up to `LONG_TURN` seconds before another thread gets its turn.
 
-    What a worker does between two calls takes some milliseconds. With short turns all workers that were answered together get
-    on together and are done together, each after the work of all; with long ones the first is done, and waits for its next
-    reply, while the others work. So their calls spread out, and the processor has work while they wait. Turns are those of the
-    whole process and go back to what they were when the last that wanted long ones is done.
+    A worker computes for a few milliseconds between two calls. With short turns, workers whose replies arrive together all
+    finish late. With long turns the first one finishes and waits for its next reply while the others compute, so their calls
+    spread out. The setting applies to the whole process; the previous one returns when the last block ends.
     """
     with _lock:
         _open.append(sys.getswitchinterval())
@@ -37,7 +36,7 @@ def long_turns() -> Iterator[None]:
 
 
 class Workers:
-    """Up to `number` threads that do what they are given, in its order. They do not hold up the end of the process."""
+    """Up to `number` daemon threads that do tasks in order."""
 
     def __init__(self, number: int, name: str) -> None:
         self._number = number
@@ -45,27 +44,23 @@ class Workers:
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
 
-    def submit(self, task: Callable[[], None]) -> None:
-        """Have the task done. It must not raise."""
-        self._tasks.put(task)
+    def submit(self, task: Callable[[], Result], done: "SimpleQueue[Result | BaseException | None]") -> None:
+        """Do the task and put its result, or the exception it raises, into `done`."""
+
+        def run() -> None:
+            try:
+                done.put(task())
+            except BaseException as fault:  # noqa: BLE001 - raised again by the thread that reads `done`
+                done.put(fault)
+
+        self._tasks.put(run)
         if len(self._threads) < self._number:
             thread = threading.Thread(target=self._work, name=f"{self._name}_{len(self._threads)}", daemon=True)
             self._threads.append(thread)
             thread.start()
 
-    def submit_into(self, done: "SimpleQueue[Result | BaseException]", task: Callable[[], Result]) -> None:
-        """Have the task done, and put what it returns into `done`, or what it raises: for the thread that waits to raise."""
-
-        def told() -> None:
-            try:
-                done.put(task())
-            except BaseException as fault:  # noqa: BLE001 - raised again in the thread that waits for the result
-                done.put(fault)
-
-        self.submit(told)
-
     def abandon(self) -> None:
-        """Let the threads end when they have done what was submitted, without waiting for them."""
+        """Let the threads end after their submitted tasks, without waiting for them."""
         for _ in self._threads:
             self._tasks.put(None)
 

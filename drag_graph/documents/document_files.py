@@ -83,7 +83,7 @@ def _in_folder(root: Path) -> Iterator[SourceFile]:
     for folder, folders, names in os.walk(root, onerror=problems.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.startswith(".") or Path(name).suffix.lower() not in MEDIA_TYPES and not Path(folder, name).is_symlink():
+            if name.startswith(".") or (Path(name).suffix.lower() not in MEDIA_TYPES and not Path(folder, name).is_symlink()):
                 continue
             path = Path(folder, name)
             try:

@@ -105,13 +105,15 @@ class Rounds:
 
     def _passes(self, lines: Iterable[InputLine], spool: "tempfile.SpooledTemporaryFile[bytes]") -> Iterator[None]:
         """Make one pass a step: the first over the input, which is copied into `spool`, the others over pending lines."""
-        yield self._distiller.work_through(_spooled(lines, spool), self._on_result)
+        self._distiller.work_through(_spooled(lines, spool), self._on_result)
+        yield
         report = self._distiller.report
-        while not self._distiller.runner.is_stopping:
+        while self._distiller.runner.stopped is None:
             # A pass replaces the rows of these lines, including their cost.
             pending = {result.line: result.cost_usd for result in report.results() if result.status == "pending"}
             report.cost_usd -= sum(pending.values())
-            yield self._distiller.work_through(_from_spool(spool, pending), self._on_result)
+            self._distiller.work_through(_from_spool(spool, pending), self._on_result)
+            yield
 
     def _await(self, on_wait: OnWait) -> None:
         """Wait until every batch has ended or is overdue; without `wait`, return at once."""

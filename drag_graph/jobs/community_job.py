@@ -106,7 +106,7 @@ class CommunityRun:
         communities = []
         for id_, part in zip(ids_of(parts, stored, self._store.namespace), parts, strict=True):
             entities = tuple(sorted(part.entities))
-            sizes = {"things": len(part.things), "edges": part.edges, "sources": part.sources}
+            sizes: dict[str, Any] = {"things": len(part.things), "edges": part.edges, "sources": part.sources}
             community = Community(id_, part.content, **sizes, entities=entities)
             old = before.get(id_)
             if old is not None and old.member_hash == part.content:

@@ -199,9 +199,9 @@ class Distiller:
             if query.id in graphs:
                 results[query.id] = _complete(query, graphs[query.id], Usage(notes=notes.get(query.id, [])))
             elif earlier is not None and earlier.status == "quarantined" and not self._retry:
-                error = earlier.error and f"{earlier.error} (earlier run; try again with --retry-quarantined)"
-                sizes = {name: getattr(earlier, name) for name in ("evidence", "triples", "edges")}
-                results[query.id] = QueryResult(query.id, query.input_id, "quarantined", error=error, **sizes)
+                why = earlier.error and f"{earlier.error} (earlier run; try again with --retry-quarantined)"
+                sizes: dict[str, Any] = {name: getattr(earlier, name) for name in ("evidence", "triples", "edges")}
+                results[query.id] = QueryResult(query.id, query.input_id, "quarantined", error=why, **sizes)
         return results
 
     def _reaggregate(self, entries: Iterable[Entry], graphs: Mapping[str, Subgraph]) -> dict[str, list[str]]:
@@ -241,5 +241,9 @@ def _placed(result: QueryResult, entry: Entry) -> QueryResult:
 
 
 def _complete(query: Query, subgraph: Subgraph, usage: Usage) -> QueryResult:
-    sizes = {"evidence": len(subgraph.kept_evidence), "triples": len(subgraph.triples), "edges": len(subgraph.edges)}
+    sizes: dict[str, Any] = {
+        "evidence": len(subgraph.kept_evidence),
+        "triples": len(subgraph.triples),
+        "edges": len(subgraph.edges),
+    }
     return QueryResult(query.id, query.input_id, "complete", **sizes, **asdict(usage))

@@ -1,4 +1,4 @@
-"""Link the sources of a namespace by their concepts: the run of `drag-graph link` (docs/linking.md). All I/O goes through ports."""
+"""Link the sources of a namespace by their concepts (docs/linking.md). All I/O goes through ports."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -74,6 +74,7 @@ class Linker:
         namespace: str,
         embedder: Embedder,
         now: Callable[[], str],
+        *,
         on_progress: OnProgress | None = None,
         interruption: Interruption | None = None,
     ) -> None:

@@ -104,7 +104,7 @@ class Runner:
                 for result in settled:
                     done.put(result)
                 for item in items:
-                    workers.submit_into(done, partial(job.step, item))
+                    workers.submit(partial(job.step, item), done)
                 waiting += len(settled) + len(items)
             if waiting:
                 ready = [done.get(), *(done.get() for _ in range(done.qsize()))]

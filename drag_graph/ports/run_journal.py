@@ -89,19 +89,20 @@ class Entry:
     """A query on its way into a run: its line's number, itself, and the hash of the settings that it is distilled under.
 
     `edition` is when the subgraph was made that is to be replaced; empty but for a refresh. It is then a part of the hash, so
-    that what is known of one edition is not taken for another.
+    that what is known of one edition is not taken for another. `remark` is that of the input line.
     """
 
     line: int
     query: Query
     settings_hash: str
     edition: str = ""
+    remark: str = ""
 
 
 def entry_of(line: InputLine, query: Query, settings_hash: Callable[[Query], str]) -> Entry:
     """Return the line's entry; under another edition its settings hash is another."""
     hash_ = settings_hash(query)
-    return Entry(line.number, query, f"{hash_}/{line.edition}" if line.edition else hash_, line.edition)
+    return Entry(line.number, query, f"{hash_}/{line.edition}" if line.edition else hash_, line.edition, line.remark)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,15 +105,15 @@ def test_what_cannot_be_read_is_named_and_the_others_go_on(cli, tmp_path, folder
     assert done.code == 1
     errors = {item["name"]: item["error"] for item in done.json["documents"] if item["status"] == "failed"}
     assert errors == {
-        "scan.pdf": "its pages have no text: it is scanned, and wants OCR first",
-        "locked.pdf": "it is encrypted",
-        "broken.docx": "it is broken, or not what its ending says (BadZipFile)",
+        "scan.pdf": "The pages are scanned images; run OCR first.",
+        "locked.pdf": "The file is encrypted.",
+        "broken.docx": "The file is damaged, or its ending does not match its content (BadZipFile).",
     }
     assert done.json["totals"]["added"] == 6
     (folder / "broken.docx").unlink()
     (folder / "moon.md").write_bytes(b"\x00")
     synced = cli("ingest", folder, "--store", store, "--sync")
-    assert "moon.md failed: it is no text: it has null bytes" in synced.err
+    assert "moon.md failed: The file is binary, not text: it contains null bytes." in synced.err
     assert "tides" in cli("export", "--store", store).out, "a file that is broken now is still there, and so is what it said"
 
 

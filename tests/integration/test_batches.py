@@ -238,7 +238,7 @@ def test_submit_leave_and_come_back(work, server):
             *["--store", "graph.lbug", "--json", "--batch", "--no-wait"],
         )
         assert code in {0, 130}
-        assert code == 0 or "The same command collects the replies" in err
+        assert code == 0 or "Run the same command again to collect the replies" in err
         reports.append(json.loads(out))
         assert len(reports) < 12
     assert (server.batches.sizes, server.count()) == ([4, 4, 4], 12)
@@ -291,7 +291,7 @@ def test_two_processes_do_not_wait_for_the_same_batches(work, server):
         with ledger.database.reading() as rows:
             (job,) = rows.execute("SELECT DISTINCT job FROM batches").fetchone()
         records = ledger.batches(job, PRICED)
-        assert "another process waits for the batches" in distill(server, code=3)
+        assert "another process waits for the batches" in distill(server, code=3)["error"]
         records.close()
     assert statuses(distill(server)) == ["complete"] * 4
 
@@ -414,8 +414,8 @@ def test_what_waits_counts_for_a_later_limit_and_what_was_not_submitted_is_said(
     with (work / "q.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"id": "4", "question": "How do orchids change gardens?"}) + "\n")
     stopped = distill(server, "--no-wait", "--budget-usd", f"{reserved + 1e-6:.9f}", code=5)["stopped"]
-    assert "a part was not submitted: the next request may cost $0.0007" in stopped
-    assert "a batch waits at the provider with 4 requests" in stopped
+    assert "Not all requests were submitted: the next request may cost $0.0007" in stopped
+    assert "1 batch with 4 requests" in stopped
     assert server.batches.sizes == [4]
     assert spent() == (0, reserved)
 
@@ -424,7 +424,7 @@ def test_a_batch_far_past_its_term_ends_the_run_and_is_kept(work, server):
     server.batches.hold.set()
     server.batches.script(Course(lasts=-7201))
     report = distill(server, code=4)
-    assert "batch_1 is still in progress, though it was to end by" in report["stopped"]
+    assert "Batch batch_1 is still in progress. It was due at" in report["stopped"]
     assert statuses(report) == ["pending"] * 4
     server.batches.hold.clear()
     assert statuses(distill(server)) == ["complete"] * 4

@@ -177,7 +177,7 @@ def test_ctrl_c_leaves_the_batch_and_says_so(batched, calm):
     batched.server.batches.hold.set()
     ended = batched.kill_at("retrieve", signal.SIGINT)
     assert ended == ([130], 0), batched.said()
-    assert "a batch waits at the provider with 3 requests" in batched.said()
+    assert "1 batch with 3 requests" in batched.said()
     assert [query["status"] for query in batched.report()["queries"]] == ["pending"] * 3
     batched.server.batches.hold.clear()
     batched.finish(calm)

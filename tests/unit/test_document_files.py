@@ -10,7 +10,7 @@ import document_files as made
 import pytest
 
 from drag_graph.documents import file_loaders as loaders
-from drag_graph.documents.document_files import SourceFile, files_in, lies_in, roots_of
+from drag_graph.documents.document_files import SourceFile, files_in, lies_in, load_source, require_complete, roots_of
 from drag_graph.documents.file_loaders import load
 from drag_graph.errors import DocumentUnusable, InputError
 from drag_graph.model import Document
@@ -32,13 +32,13 @@ FILES = {
 UNUSABLE = {
     "scan.pdf": (made.pdf(), "scanned"),
     "locked.pdf": (made.encrypted(made.pdf(FACT)), "encrypted"),
-    "broken.pdf": (made.pdf(FACT)[:60], "broken"),
-    "broken.docx": (b"PK nonsense", "broken"),
-    "old.docx": (b"\xd0\xcf\x11\xe0 and so on", "encrypted, or in the format of before 2007"),
+    "broken.pdf": (made.pdf(FACT)[:60], "damaged"),
+    "broken.docx": (b"PK nonsense", "damaged"),
+    "old.docx": (b"\xd0\xcf\x11\xe0 and so on", "encrypted, or in a format older than 2007"),
     "empty.txt": (b"", "empty"),
-    "null.txt": (b"a\x00b", "no text"),
+    "null.txt": (b"a\x00b", "binary"),
     "numbers.txt": (b"1 2 3", "no text"),
-    "picture.png": (b"\x89PNG", "are not read"),
+    "picture.png": (b"\x89PNG", "are not supported"),
 }
 
 
@@ -78,7 +78,7 @@ def test_a_package_that_is_not_installed_is_the_trouble_of_its_files_alone(tmp_p
     monkeypatch.setattr(loaders, "find_spec", lambda name: None if name == "docx2txt" else name)
     (tmp_path / "a.docx").write_bytes(made.word(FACT))
     (tmp_path / "a.txt").write_text(FACT)
-    with pytest.raises(DocumentUnusable, match=r"it needs docx2txt.*drag-graph\[ingest\]"):
+    with pytest.raises(DocumentUnusable, match=r"requires docx2txt.*drag-graph\[ingest\]"):
         load(tmp_path / "a.docx")
     assert load(tmp_path / "a.txt").text == FACT
 
@@ -92,7 +92,7 @@ def test_a_folder_gives_its_documents_in_order_and_each_once(tmp_path):
     found = list(files_in(roots, [tmp_path / "own.txt"]))
     assert [file.name for file in found] == ["a.md", "b.txt", "sub/c.pdf", "picture.png"]
     assert found[0] == SourceFile((tmp_path / "a.md").resolve(), "a.md")
-    with pytest.raises(InputError, match="nothing at"):
+    with pytest.raises(InputError, match="Nothing exists at"):
         roots_of([tmp_path / "gone"])
 
 
@@ -128,3 +128,23 @@ def test_nothing_heavy_is_imported_for_plain_text_and_nothing_warns_for_a_page(t
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_forbids_erasing(tmp_path):
+    (tmp_path / "a.txt").write_text(FACT)
+    folder, name = os.open(tmp_path, os.O_RDONLY), "n" * 250
+    for _ in range(20):  # in the end, the path is too long to be listed by its name
+        os.mkdir(name, dir_fd=folder)
+        inner = os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(folder)
+    files = list(files_in(roots_of([tmp_path])))
+    assert [file.name for file in files if not file.problem] == ["a.txt"]
+    (unlisted,) = [file for file in files if file.problem]
+    assert unlisted.problem == "The folder cannot be listed: File name too long."
+    with pytest.raises(DocumentUnusable, match="Nothing was read or erased") as refused:
+        require_complete(files)
+    assert refused.value.exit_code == 1
+    with pytest.raises(DocumentUnusable, match="cannot be listed"):
+        load_source(unlisted)

@@ -52,7 +52,7 @@ def test_the_trouble_of_one_file_is_its_own(store, folder, trouble):
     assert [(item.name, item.status) for item in report.documents] == [
         ("a.txt", "added"), ("b.txt", "failed"), ("c.txt", "added")
     ]  # fmt: skip
-    assert report.documents[1].error in ("it does not fit into memory", "privacy: it holds something of type PERSON")
+    assert report.documents[1].error in ("The document does not fit into memory.", "privacy: it holds something of type PERSON")
     assert report.exit_code == 1
 
 

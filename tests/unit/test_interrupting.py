@@ -80,7 +80,7 @@ def wait_until_interrupted(run):
     until = time.monotonic() + 60
     while time.monotonic() < until:
         try:
-            run._interruption.check()
+            run.runner.interruption.check()
         except Interrupted:
             return
         time.sleep(0.002)

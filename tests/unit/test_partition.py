@@ -270,7 +270,7 @@ def test_a_summary_that_must_not_go_to_the_embedder_is_left_out_and_the_others_a
     run = CommunityRun(store, Gated(), RuleSummariser(), resolution=1.0, min_size=1)
     report = run.run()
     assert (report.summarised, report.left_open, report.exit_code) == (2, 1, 1)
-    assert "left without a summary: privacy" in report.usage.notes[0]
+    assert "has no summary: privacy" in report.usage.notes[0]
 
 
 def test_what_is_erased_while_a_model_writes_is_in_no_summary(store):

@@ -57,7 +57,7 @@ def test_a_repeated_question_is_skipped_and_names_the_first(store, teacher):
     report = run(store, teacher, "Why?", "Who?", "why? ")
     assert [result.status for result in report.queries] == ["complete", "complete", "skipped"]
     assert report.queries[2].id == report.queries[0].id
-    assert report.queries[2].error == "the same question as 0"
+    assert report.queries[2].error == "Same question as 0."
     assert len(teacher.calls) == 6
 
 

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
 from math import ceil
@@ -64,7 +63,14 @@ class RayDistillation:
     """
 
     def __init__(
-        self, settings: Settings, embedder: Embedder, run: Run, make: MakeTeacher = make_teacher, *, privacy: str = "off"
+        self,
+        settings: Settings,
+        embedder: Embedder,
+        run: Run,
+        make: MakeTeacher = make_teacher,
+        *,
+        privacy: str = "off",
+        interruption: Interruption | None = None,
     ) -> None:
         """`privacy` is the level and detectors of the gate that questions come through."""
         if settings.teacher.startswith(("curated:", "tape:")):
@@ -78,7 +84,8 @@ class RayDistillation:
         self._lock = threading.Lock()
         self._workers: list[Any] = []
         self._keeper: Any = None
-        self.interruption = SharedInterruption(self._interrupt)
+        self.interruption = interruption or Interruption()
+        self.interruption.notify(self._interrupt)
         self._cluster = Cluster(settings.ray_address)
         try:
             self._start(settings, embedder, run, make)
@@ -181,19 +188,6 @@ class RayDistillation:
             self._keeper.interrupt.remote()  # before the workers, which ask it when Ray has started them again
         for worker in self._workers:
             worker.interrupt.remote()
-
-
-class SharedInterruption(Interruption):
-    """An interruption that other processes learn of."""
-
-    def __init__(self, on_interrupt: Callable[[], None]) -> None:
-        super().__init__()
-        self._on_interrupt = on_interrupt
-
-    def interrupt(self) -> None:
-        """Say that the run is to end, here and in the workers."""
-        super().interrupt()
-        self._on_interrupt()
 
 
 def _waited(reference: Any, timeout: float | None = None) -> Any:

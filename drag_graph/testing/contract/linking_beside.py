@@ -195,7 +195,7 @@ class BesideContract(Contract):
         deaf = _Deaf(store.concepts)
         report = _linker(store, deaf).run()
         assert (report.left_open, deaf.asked) == (CONCEPTS, linking.PASSES)
-        assert report.document()["left_open"] == CONCEPTS
+        assert report.to_dict()["left_open"] == CONCEPTS
         assert _linker(store).run().left_open == 0
         assert _state(store) == _whole(store.namespace)
 
