@@ -78,7 +78,7 @@ def test_a_package_that_is_not_installed_is_the_trouble_of_its_files_alone(tmp_p
     monkeypatch.setattr(loaders, "find_spec", lambda name: None if name == "docx2txt" else name)
     (tmp_path / "a.docx").write_bytes(made.word(FACT))
     (tmp_path / "a.txt").write_text(FACT)
-    with pytest.raises(DocumentUnusable, match=r"requires docx2txt.*drag-graph\[ingest\]"):
+    with pytest.raises(DocumentUnusable, match=r"requires docx2txt.*drag-graph\[documents\]"):
         load(tmp_path / "a.docx")
     assert load(tmp_path / "a.txt").text == FACT
 
