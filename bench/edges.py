@@ -115,7 +115,7 @@ class Bench:
         """Lend what answers as an edge does: its best answer, and how far the answers agree; -1 where it is not sure anyway."""
         chosen = self.of(settings).model_copy(update={"student": self.args.student})
         with open_session(chosen, create=False, read_only=True) as session:
-            asker = session.asker(keep=False)
+            asker = session.asker(unkept="a measurement")
 
             def local(one: Question) -> tuple[str, float]:
                 try:

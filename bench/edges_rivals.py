@@ -232,7 +232,7 @@ class Ours:
     def _asked(self, text: str, student: str) -> Answer:
         settings = self.settings.model_copy(update={"student": student})
         with open_session(settings, create=False, read_only=True) as session:
-            return session.asker(keep=False).ask(make_query(text)).answer
+            return session.asker(unkept="a measurement").ask(make_query(text)).answer
 
 
 SYSTEMS = {"lightrag": LightRag, "minirag": MiniRag, "ours": Ours}

@@ -57,7 +57,7 @@ def linked(stored: Sequence[TaskItem], embedder: str, student: str = "nearest") 
 def answers(session: Session, asked: Sequence[TaskItem], mode: Mode) -> Outcome:
     """Ask the items in one mode."""
     questions = [InputLine(number, item.query) for number, item in enumerate(asked, start=1)]
-    found = session.asker(keep=False, mode=mode).ask_all(iter(questions)).answers
+    found = session.asker(unkept="a measurement", mode=mode).ask_all(iter(questions)).answers
     return [(bool(one.answer.correct), bool(one.answer.lines)) for one in found]
 
 

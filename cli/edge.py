@@ -199,7 +199,7 @@ def calibrate(
     if not queries:
         raise InputError(f"{questions} has no question with a right answer", hint='Give it under the key "answer".')
     with open_session(settings, create=False, read_only=True, asks=True) as session:
-        asker = session.asker(keep=False)
+        asker = session.asker(unkept="a measurement")
         with progress.progress(len(queries), quiet=json, priced=False) as shown:
             points = curve(judged(asker, queries, session.embedder, settings.candidates, shown))
     chosen = for_cloud_rate(points, cloud_rate) if cloud_rate is not None else for_wrong_rate(points, wrong_rate or 0.0)

@@ -1,11 +1,12 @@
 """Flags that several commands share. The flag of a setting has the type, the default and the description of the setting."""
 
 import inspect
+import shlex
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import wraps
 from types import NoneType
-from typing import Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args, get_origin
 
 import typer
 
@@ -15,6 +16,10 @@ from drag_graph.settings import Settings, load_settings
 
 from .output import OUTPUT_PANEL, Force, Output, written
 
+if TYPE_CHECKING:
+    from drag_graph.app.run_handle import RunHandle
+
+Report = TypeVar("Report")
 PANELS = {
     "Store": ("store", "namespace", "embedder"),
     "Privacy": ("privacy", "rewriter", "rewriter_base_url"),
@@ -112,6 +117,24 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Com
         return run
 
     return adapted
+
+
+def finished(start: "Callable[[], RunHandle[Report]]") -> "Report":
+    """Return the report of a run that is waited for, also of one that an error has stopped: the report knows the error."""
+    from drag_graph.errors import DragGraphError
+
+    try:
+        return start().result()
+    except DragGraphError as error:
+        if error.report is None:
+            raise
+        return cast("Report", error.report)
+
+
+def repeated(flags: Mapping[str, Any], *names: str) -> str:
+    """Return those of the flags that were given, as a later command has to repeat them."""
+    given = [(NAMES.get(name, (f"--{name}",))[0], flags[name]) for name in names if flags.get(name) is not None]
+    return "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in given)
 
 
 def settings_of(flags: Mapping[str, Any], *, verbose: bool = False) -> Settings:

@@ -1,7 +1,262 @@
-"""Methods that answer questions and trace answers: ask, answers, audit, show."""
+"""Methods that answer questions and trace answers: ask, ask_all, answers, audit, show."""
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, overload
+
+from drag_graph.app.answer_results import (
+    AnswerList,
+    AnswerTracing,
+    Audit,
+    GivenAnswer,
+    GivenAnswers,
+    SourceList,
+    StoredSubgraph,
+)
+from drag_graph.app.questions import Questions, one_question, question_lines
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import Resources
+from drag_graph.app.run_handle import RunHandle
+from drag_graph.ask.answer_file import read_answer
+from drag_graph.ask.ask_result import AnswersReport, AskResult
+from drag_graph.ask.asker import Asker
+from drag_graph.compose.model_factories import asked_as, check_teacher, make_cloud_client
+from drag_graph.compose.session import Session, recorded_requests
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
+from drag_graph.inputs import InputLine
+from drag_graph.manage.short_ids import full_id, stored_subgraph
+from drag_graph.manage.source_listing import newest_sources
+from drag_graph.model import Answer
+from drag_graph.report.audit_document import (
+    answer_document,
+    audit_document,
+    compare_with_store,
+    seen_by_teacher,
+    self_contained,
+)
+from drag_graph.sites.remote_audit import ask_edges, lines_elsewhere
+from drag_graph.sites.site_asker import EdgeAsker
+
+OnProgress = Callable[[int], None]
+"""Called with the number of finished questions."""
 
 
 class Answering(ResourceUser):
     """Ask questions, list and audit answers, show what is stored."""
+
+    def ask(
+        self,
+        question: str | None = None,
+        options: Sequence[str] = (),
+        *,
+        query_id: str | None = None,
+        keep: bool = True,
+        distill_missing: bool = False,
+        local: bool = False,
+        **settings: Any,
+    ) -> GivenAnswer:
+        """Answer a question from what is stored, and keep the answer for the audit.
+
+        `query_id` asks a stored query instead: its id, the beginning of its id, or the input's own id. `keep=False` only needs
+        read access to the store. With `distill_missing` the teacher is asked first if nothing relevant is stored. A site asks
+        its cloud if the local answer is not sure, unless `local`. `settings` override those of the object.
+
+        If another process is writing to an embedded store, the answer comes from its last committed state and is not kept.
+
+        Raises ReplyError if the student fails on the question, Withheld if the privacy gate does not let it pass.
+        """
+        if (question is None) == (query_id is None):
+            raise ConfigurationError("Pass either a question or a query id.", hint="drag-graph ask --help")
+        resources = self._resources.changed(settings)
+        if query_id is not None:
+            if distill_missing or options:
+                other = "distill_missing" if distill_missing else "options"
+                raise ConfigurationError(f"{other} cannot be combined with a query id.", hint="Pass the question instead.")
+            names = asked_as(resources.settings, query_id)
+            return self._retried(resources, keep, lambda asking: asking.asker.ask_stored(query_id, names), local=True)
+        query = one_question(question or "", options, resources.settings)
+        asks = InputLine(1, query)
+        return self._retried(
+            resources, keep, lambda asking: asking.ask(asks, f"-q {question}"), local=local, distill_missing=distill_missing
+        )
+
+    def _retried(self, resources: Resources, keep: bool, ask: "Callable[[_Asking], AskResult]", **options: bool) -> GivenAnswer:
+        """Ask once more if another process changed the file of an embedded store in the meantime."""
+
+        def once() -> GivenAnswer:
+            with _asking(resources, keep=keep, **options) as asking:
+                return GivenAnswer(ask(asking), asking.not_distilled, self._tracing(resources))
+
+        try:
+            return once()
+        except StoreUnavailable:
+            if resources.settings.uses_neo4j or not resources.is_written_elsewhere():
+                raise
+        return once()
+
+    def ask_all(
+        self,
+        questions: Questions,
+        *,
+        keep: bool = True,
+        distill_missing: bool = False,
+        local: bool = False,
+        on_progress: OnProgress = lambda _number: None,
+        wait: bool = True,
+        **settings: Any,
+    ) -> RunHandle[GivenAnswers]:
+        """Answer several questions: texts, queries, or a JSONL or CSV file given as a Path. Otherwise as `ask`.
+
+        A line that is not a question, or on which the student fails, is reported, and the others are answered.
+        """
+        resources = self._resources.changed(settings)
+        lines = list(question_lines(questions, resources.settings))
+        source = str(questions.resolve()) if isinstance(questions, Path) and questions.is_file() else "a pipe"
+
+        def run(interruption: Interruption) -> GivenAnswers:
+            done = 0
+
+            def count(_cost: float) -> None:
+                nonlocal done
+                done += 1
+                on_progress(done)
+                interruption.check()
+
+            with _asking(resources, keep=keep, local=local, distill_missing=distill_missing) as asking:
+                report = asking.ask_all(lines, source, count)
+                return GivenAnswers(report, asking.not_distilled, self._tracing(resources))
+
+        return RunHandle(run, wait=wait)
+
+    def answers(self, query_id: str | None = None, *, limit: int = 50) -> AnswerList:
+        """List stored answers, of one query if an id is given, newest first."""
+        with self._resources.store() as store:
+            names = asked_as(self._resources.settings, query_id) if query_id else frozenset()
+            source_id = full_id(store, "source", query_id, asked_as=names) if query_id else ""
+            answers = store.answers(source_id, limit=limit + 1)
+            return AnswerList(tuple(answers[:limit]), _location(store), len(answers) > limit)
+
+    def audit(self, answer: str | Path, *, number: str | None = None, local: bool = False) -> Audit:
+        """Trace an answer back: context line, edge, triples, evidence, teacher call.
+
+        `answer` is its id, the beginning of its id, the input's id of its question, or the path of an answer file; `number`
+        then chooses one of the file's answers by its id. At a site, the other sites that released lines are asked what is
+        behind them, unless `local`.
+
+        Raises NotStored if there is no such answer.
+        """
+        settings = self._resources.settings
+        if number is not None or Path(answer).is_file():
+            return self._completed(answer_document(read_answer(Path(answer), number or "")), local=local)
+        with self._resources.store() as store:
+            document = audit_document(store, str(answer), asked_as(settings, str(answer)))
+        return self._completed(document, local=local)
+
+    def _completed(self, document: dict[str, Any], *, local: bool) -> Audit:
+        """Add what other sites and the ledger know."""
+        settings = self._resources.settings
+        if settings.cloud and not local and lines_elsewhere(document):
+            with make_cloud_client(settings, None) as client:  # only ids leave this machine
+                ask_edges(document, client)
+        if not any(seen["messages"] for seen in document["privacy"].get("teacher_saw", ())):  # an answer file has them
+            with recorded_requests(settings) as sent:
+                document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
+        return Audit(document)
+
+    def _tracing(self, resources: Resources) -> AnswerTracing:
+        def audit(answer: Answer) -> Audit:
+            document = answer_document(answer)
+            with resources.store() as store:
+                compare_with_store(document, store)
+            return self._completed(document, local=False)
+
+        return AnswerTracing(audit, partial(_portable, resources))
+
+    @overload
+    def show(self, source_id: str) -> StoredSubgraph: ...
+
+    @overload
+    def show(self, source_id: None = None, *, limit: int = 50, offset: int = 0) -> SourceList: ...
+
+    def show(self, source_id: str | None = None, *, limit: int = 50, offset: int = 0) -> StoredSubgraph | SourceList:
+        """Return the subgraph of a query or document; without an id, list what is stored, newest first.
+
+        `source_id` is an id, the beginning of an id, or the input's own id.
+        """
+        with self._resources.store() as store:
+            if source_id is not None:
+                names = asked_as(self._resources.settings, source_id)
+                return StoredSubgraph(stored_subgraph(store, source_id, names, kind="source"))
+            subgraphs, total, errors = newest_sources(store, limit, offset)
+            return SourceList(tuple(subgraphs), total, _location(store), tuple(errors))
+
+
+class _Asking:
+    """Asks in one session: locally or at a site, after distilling what is missing if that is wanted."""
+
+    def __init__(self, session: Session, asker: Asker, *, local: bool, distill_missing: bool) -> None:
+        self._session = session
+        self.asker = asker
+        self._at_site = bool(session.settings.cloud) and not local
+        self._distill_missing = distill_missing
+        self.not_distilled: tuple[str, ...] = ()
+
+    def ask(self, line: InputLine, source: str) -> AskResult:
+        """Answer one question; `source` is the name of the run that distills what is missing."""
+        assert line.query is not None
+        self._distill([line], source, lambda _line: "")
+        with self._asker() as asker:
+            return asker.ask(line.query)
+
+    def ask_all(self, lines: list[InputLine], source: str, on_answer: Callable[[float], None]) -> AnswersReport:
+        """Answer all lines."""
+        self._distill(lines, source, lambda number: f"line {number}: ")
+        with self._asker() as asker:
+            return asker.ask_all(lines, on_answer)
+
+    @contextmanager
+    def _asker(self) -> Iterator[Asker | EdgeAsker]:
+        if not self._at_site:
+            yield self.asker
+            return
+        settings = self._session.settings
+        with make_cloud_client(settings, self._session.gate) as client:
+            yield EdgeAsker(self.asker, self._session.embedder, client, settings.candidates, settings.agreement)
+
+    def _distill(self, lines: list[InputLine], source: str, place: Callable[[int], str]) -> None:
+        """Distill the questions for which nothing relevant is stored. Raises what stops the run."""
+        missing = self.asker.missing(lines) if self._distill_missing else []
+        if not missing:
+            return
+        report = self._session.distiller(source).run(iter(missing))
+        if report.stopped:
+            raise report.stopped
+        failed = [result for result in report.results() if result.status == "quarantined"]
+        self.not_distilled = tuple(f"{place(result.line)}{result.error}" for result in failed)
+
+
+@contextmanager
+def _asking(resources: Resources, *, keep: bool, local: bool = False, distill_missing: bool = False) -> Iterator[_Asking]:
+    settings = resources.settings
+    if distill_missing:
+        if not keep:
+            raise ConfigurationError("--distill-missing and --no-keep exclude each other.", hint="Leave one out.")
+        check_teacher(settings)
+    if settings.cloud and not local:  # the cloud passes questions on to other sites
+        resources = resources.changed({"privacy": settings.privacy or "standard"})
+    with resources.asking(keep=keep, create=distill_missing) as (session, unkept):
+        yield _Asking(session, session.asker(unkept=unkept), local=local, distill_missing=distill_missing)
+
+
+def _portable(resources: Resources, answers: Sequence[Answer]) -> list[Answer]:
+    """Return answers with everything that their audits show, as far as the store can be read."""
+    with suppress(StoreError), resources.store() as store, recorded_requests(resources.settings) as sent:
+        return [self_contained(answer, store, sent) for answer in answers]
+    return list(answers)
+
+
+def _location(store: Any) -> str:
+    return f"{store.location}, namespace {store.namespace}"

@@ -26,8 +26,14 @@ class OpenStores:
         self._changed = threading.Condition()
 
     @contextmanager
-    def lend(self, settings: Settings, *, read_only: bool, create: bool = False) -> Iterator[GraphStore]:
-        """Lend the store of the settings' namespace. Raises StoreError."""
+    def lend(
+        self, settings: Settings, *, read_only: bool, create: bool = False, lock_timeout: float | None = None
+    ) -> Iterator[GraphStore]:
+        """Lend the store of the settings' namespace. Raises StoreError.
+
+        `lock_timeout` is how many seconds to wait for another process that has an embedded store open; by default, as long as
+        the settings say.
+        """
         with self._changed:
             self._waiting_writers += not read_only
             self._changed.wait_for(lambda: not self._users or self._serves(settings, read_only=read_only))
@@ -38,6 +44,8 @@ class OpenStores:
                 self._state = disk_state(settings)
             if settings.namespace not in self._stores:
                 like = next(iter(self._stores.values()), None)
+                if lock_timeout is not None and not settings.uses_neo4j:
+                    settings = settings.model_copy(update={"store_timeout": lock_timeout})
                 store = open_store(settings, create=create, read_only=self._read_only, like=like)
                 self._stores[settings.namespace] = store
             store = self._stores[settings.namespace]

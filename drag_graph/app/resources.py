@@ -2,14 +2,16 @@
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from weakref import WeakSet
 
 from drag_graph.app.open_stores import OpenStores
+from drag_graph.ask.asker import UNKEPT
 from drag_graph.compose.model_factories import embedder_is_here, make_embedder, make_student, opened_gate, privacy_level
-from drag_graph.compose.session import Session
-from drag_graph.errors import ConfigurationError
+from drag_graph.compose.session import Session, is_written_elsewhere
+from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.models.locality import unchecked
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder, Student
@@ -23,6 +25,7 @@ STORE = ("store", "neo4j_username", "neo4j_password", "neo4j_database", "store_t
 EMBEDDER = ("embedder", "embedder_base_url", "embedder_api_key")
 STUDENT = ("student", "student_base_url", "student_api_key", "student_timeout", "quantisation", "scoring")
 GATE = ("privacy", "rewriter", "rewriter_base_url", "teacher_timeout", *EMBEDDER)
+WRITTEN_ELSEWHERE = "another process is writing to the store"
 Item = TypeVar("Item")
 
 
@@ -35,6 +38,8 @@ class _Shared:
     models: dict[Hashable, Any] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
     users: int = 0
+    claimed: "WeakSet[GraphStore]" = field(default_factory=WeakSet)
+    """Stores in which the embedder is recorded."""
 
     def once(self, key: Hashable, make: Callable[[], Item]) -> Item:
         """Return what `make` returned for this key the first time."""
@@ -101,13 +106,47 @@ class Resources:
             yield session
 
     @contextmanager
-    def _session(self, *, asks: bool, read_only: bool, create: bool) -> Iterator[Session]:
+    def asking(self, *, keep: bool, create: bool = False) -> Iterator[tuple[Session, str]]:
+        """Lend a session for asking, with the reason why its answers are not kept, or ''.
+
+        While another process writes to an embedded store, the session reads the last committed state.
+        """
+        if not keep:
+            with self._session(asks=True, read_only=True, create=False) as session:
+                yield session, UNKEPT
+            return
+        with ExitStack() as stack:
+            session: Session | None = None
+            if create or not self.is_written_elsewhere():
+                timeout = None if create else 0.0
+                with suppress(*(() if create else (StoreLocked,))):
+                    opened = self._session(asks=True, read_only=False, create=create, lock_timeout=timeout)
+                    session = stack.enter_context(opened)
+            if session is not None:
+                yield session, ""
+            else:
+                yield stack.enter_context(self._session(asks=True, read_only=True, create=False)), WRITTEN_ELSEWHERE
+
+    def is_written_elsewhere(self) -> bool:
+        """Whether another process has the embedded store open for writing."""
+        return is_written_elsewhere(self.settings)
+
+    @contextmanager
+    def _session(self, *, asks: bool, read_only: bool, create: bool, lock_timeout: float | None = None) -> Iterator[Session]:
         settings = self.settings.model_copy(update={"privacy": privacy_level(self.settings, asks=asks)})
         gate = self.gate(settings)  # first: without its detectors nothing is made and nothing is asked
         embedder = self.embedder(settings)
         with (
-            self._shared.stores.lend(settings, read_only=read_only, create=create) as store,
-            Session(settings, store, embedder, gate, student=lambda: self.student(settings), owns_store=False) as session,
+            self._shared.stores.lend(settings, read_only=read_only, create=create, lock_timeout=lock_timeout) as store,
+            Session(
+                settings,
+                store,
+                embedder,
+                gate,
+                student=lambda: self.student(settings),
+                owns_store=False,
+                claimed=self._shared.claimed,
+            ) as session,
         ):
             yield session
 

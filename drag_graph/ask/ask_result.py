@@ -1,4 +1,4 @@
-"""What became of asking: an answer with what only the moment of asking knows, and the report of a file of questions."""
+"""The result of asking one question, and the report on a file of questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,56 +11,70 @@ from drag_graph.errors import DragGraphError
 from drag_graph.model import Answer, Line
 from drag_graph.ports.question_gate import Disguise
 
-UNAIDED = "nothing relevant is stored: the student answered from what it knows"
-UNANSWERED = "nothing relevant is stored, and the student knows nothing by itself"
+UNAIDED = "nothing relevant is stored: the student answered from its own knowledge"
+UNANSWERED = "nothing relevant is stored, and this student cannot answer without context lines"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """An answer with what only the moment of asking knows."""
+class NearestLine:
+    """The best match of a question for which nothing is relevant: its text, its score, and the threshold that it missed."""
+
+    text: str
+    score: float
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class AskResult:
+    """An answer together with facts that are known only when it is given."""
 
     answer: Answer
     input_id: str = ""
     probabilities: tuple[float, ...] = ()
+    """Of the options, in their order."""
     context_tokens: int = 0
     how: str = ""
+    """How the context lines were found, such as `same question` or `search`."""
     dropped: tuple[tuple[str, str], ...] = ()
+    """Text and reason of each line that was found but not shown."""
     problem: str = ""
+    """Why the question could not be asked."""
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
-    """What each searched line weighs and why, by ref."""
+    """The weight of each searched line and its components, by ref."""
+    nearest: NearestLine | None = None
     prompt_hash: str = ""
-    """Hash of the whole prompt, as the student got it."""
+    """Hash of the whole prompt, as the student received it."""
     not_kept: str = ""
-    """Why an answer that rests on what is stored was not kept."""
+    """Why an answer that has sources was not stored."""
     disguise: Disguise | None = None
-    """What was generalised for the question."""
+    """What the privacy gate generalised in the question."""
     is_reidentified: bool = False
     edge: Mapping[str, Any] = field(default_factory=dict)
-    """At an edge of a cloud: whether the local answer was sure, and what the cloud said (docs/edges.md)."""
+    """At a site of a cloud: whether the local answer was sure, and the cloud's reply (docs/edges.md)."""
 
     @property
-    def kept_as(self) -> str | None:
-        """The id that the answer is stored under, or None where it was not kept."""
-        return self.answer.id if self.rests_on_something and not self.not_kept else None
+    def stored_id(self) -> str | None:
+        """The id under which the answer is stored, or None."""
+        return self.answer.id if self.has_sources and not self.not_kept else None
 
     @property
-    def rests_on_something(self) -> bool:
-        """Whether there is something to audit: what is stored, or lines that other edges of a cloud have released."""
+    def has_sources(self) -> bool:
+        """Whether there is something to audit: stored sources, or lines that other sites of a cloud have released."""
         return bool(self.answer.source_ids or self.answer.lines)
 
     @property
     def is_answered(self) -> bool:
-        """Whether the student said something."""
+        """Whether the student answered."""
         return not self.problem and (self.how != "nothing" or self.answer.text != NOTHING_RELEVANT)
 
     @property
     def is_unaided(self) -> bool:
-        """Whether the student answered from what it knows, because nothing relevant is stored."""
+        """Whether the student answered from its own knowledge, because nothing relevant is stored."""
         return self.how == "nothing" and self.is_answered
 
     @property
     def reason(self) -> str:
-        """Why there is no answer, or one that rests on no line; '' where there is one."""
+        """Why there is no answer, or one without context lines; empty otherwise."""
         if self.problem:
             return self.problem
         if not self.is_answered:
@@ -74,116 +88,117 @@ class Asked:
             return "the student's reply names none of the options"
         return "" if self.answer.text.strip() else "the student's reply is empty"
 
-    def reidentified(self) -> "Asked":
-        """Return it with the names of persons put back, to be shown and never kept."""
+    def reidentified(self) -> "AskResult":
+        """Return it with the names of persons restored, for display only."""
         if self.disguise is None:
             return self
         return replace(self, answer=self.disguise.restored_answer(self.answer), is_reidentified=True)
 
     @property
     def documents(self) -> dict[int, dict[str, Any]]:
-        """The passages of documents that lines rest on, by the line's number."""
+        """The document passages behind context lines, by line number."""
         lines = self.answer.snapshot.get("lines", ())
         return {line["n"]: place for line in lines if (place := document_of(line))}
 
-    def document(self, *, explain: bool = False) -> dict[str, Any]:
-        """Return the `ask --json` document; `explain` adds scores, probabilities and what was dropped.
+    def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
+        """Return the `ask --json` document; `explain` adds scores, probabilities and dropped lines.
 
-        A searched line's `score` is its weight; `fused`, `lists` (each with the rank of what led to the line, and the hops),
-        `hop`, `confidence` and `support` say what it is made of (docs/asking.md).
-
-        A line that rests on a document has its `document`: id, name, and the characters from `start` up to `end` of its text.
-        One that another edge of a cloud has released names that `edge`.
-
-        `answer_id` is null where nothing stored was used: such an answer is not kept, for there is nothing to audit. So it is
-        where what was used was erased or replaced meanwhile, or the answer was not to be kept; then `not_kept` says so.
+        The `score` of a searched line is its weight; `fused`, `lists`, `hop`, `confidence` and `support` are its components
+        (docs/asking.md). `answer_id` is null if the answer was not stored; `not_kept` then gives the reason, unless there is
+        nothing to audit.
         """
-        given = self.answer
+        answer = self.answer
+        document = {
+            "answer_id": self.stored_id,
+            **({"not_kept": self.not_kept} if self.not_kept else {}),
+            "source_ids": list(answer.source_ids),
+            "answer": answer.text,
+            **answer.model_dump(include={"label", "confidence", "mode", "student"}),
+            "lines": self._lines(explain=explain),
+            "prompt_tokens": answer.prompt_tokens,
+            "latency_ms": answer.latency_ms,
+            **({"reason": self.reason} if self.reason else {}),
+            **({"edge": self.edge} if self.edge else {}),
+            **({"generalised": self.disguise.generalised()} if self.disguise and self.is_reidentified else {}),
+        }
+        if explain:
+            document |= {
+                "how": self.how,
+                "options": list(answer.options),
+                "probabilities": list(self.probabilities),
+                "dropped": [{"text": text, "reason": reason} for text, reason in self.dropped],
+                "context_tokens": self.context_tokens,
+            }
+            if self.nearest:
+                names = ("text", "score", "threshold")
+                document["nearest"] = {name: getattr(self.nearest, name) for name in names}
+        return document
+
+    def _lines(self, *, explain: bool) -> list[dict[str, Any]]:
         places = self.documents
-        lines = [
+        return [
             {
                 **line.model_dump(include={"n", "kind", "text", "ref"}),
                 **({"document": places[line.n]} if line.n in places else {}),
                 **({"edge": line.edge} if line.edge else {}),
-                **(self._why(line) if explain else {}),
+                **(self._score(line) if explain else {}),
             }
-            for line in given.lines
+            for line in self.answer.lines
         ]
-        extra = {
-            "how": self.how,
-            "options": list(given.options),
-            "probabilities": list(self.probabilities),
-            "dropped": [{"text": text, "reason": reason} for text, reason in self.dropped],
-            "context_tokens": self.context_tokens,
-        }
-        return {
-            "answer_id": self.kept_as,
-            **({"not_kept": self.not_kept} if self.not_kept else {}),
-            "source_ids": list(given.source_ids),
-            "answer": given.text,
-            "label": given.label,
-            "confidence": given.confidence,
-            "mode": given.mode,
-            "student": given.student,
-            "lines": lines,
-            "prompt_tokens": given.prompt_tokens,
-            "latency_ms": given.latency_ms,
-            **({"reason": self.reason} if self.reason else {}),
-            **({"edge": self.edge} if self.edge else {}),
-            **({"generalised": self.disguise.generalised()} if self.disguise and self.is_reidentified else {}),
-            **(extra if explain else {}),
-        }
 
-    def _why(self, line: Line) -> dict[str, Any]:
-        found = self.weighed.get(line.ref)
-        if found is None:
+    def _score(self, line: Line) -> dict[str, Any]:
+        weighed = self.weighed.get(line.ref)
+        if weighed is None:
             return {"score": line.score}
         return {
             "score": line.score,
-            "fused": round(found.fused, 6),
-            "lists": [{"list": way.list, "rank": way.rank, "hop": way.hop} for way in found.ways],
-            "hop": found.hop,
-            "confidence": found.confidence,
-            "support": found.support,
+            "fused": round(weighed.fused, 6),
+            "lists": [{"list": way.list, "rank": way.rank, "hop": way.hop} for way in weighed.ways],
+            "hop": weighed.hop,
+            "confidence": weighed.confidence,
+            "support": weighed.support,
         }
 
 
 @dataclass(slots=True)
 class AnswersReport:
-    """What became of a file of questions. `rejected` are (line number, reason) pairs of lines that are no questions."""
+    """The answers to a file of questions. `rejected` has number and reason of each line that is not a question."""
 
-    answers: list[Asked] = field(default_factory=list)
+    answers: list[AskResult] = field(default_factory=list)
     rejected: list[tuple[int, str]] = field(default_factory=list)
     stopped: DragGraphError | None = None
+    """What ended the asking early."""
 
     @property
     def exit_code(self) -> int:
-        """0, 1 when a line was rejected or a student failed on one, or the code of what ended the asking early."""
+        """0; 1 if a line was rejected or a question failed; or the code of the error that stopped the asking."""
         if self.stopped is not None:
             return self.stopped.exit_code
-        return 1 if self.rejected or any(asked.problem for asked in self.answers) else 0
+        return 1 if self.rejected or any(result.problem for result in self.answers) else 0
 
     def totals(self) -> dict[str, Any]:
-        """Return n, answered, unaided of these, and prompt_tokens; where there are gold answers also correct and accuracy."""
-        answered = [asked for asked in self.answers if asked.answer.student and asked.is_answered]
-        judged = [asked for asked in self.answers if asked.answer.correct is not None or asked.answer.gold is not None]
+        """Return counts (n, answered, unaided, prompt_tokens) and, if there are gold answers, correct, judged and accuracy."""
+        answered = [result for result in self.answers if result.answer.student and result.is_answered]
+        judged = [result for result in self.answers if result.answer.correct is not None or result.answer.gold is not None]
         totals: dict[str, Any] = {"n": len(self.answers), "answered": len(answered)}
-        totals["unaided"] = sum(asked.is_unaided for asked in answered)
+        totals["unaided"] = sum(result.is_unaided for result in answered)
+        if self.rejected:
+            totals["rejected"] = len(self.rejected)
         if judged:
-            correct = sum(1 for asked in judged if asked.answer.correct)
-            totals |= {"correct": correct, "accuracy": round(correct / len(judged), 6)}
-        return totals | {"prompt_tokens": sum(asked.answer.prompt_tokens for asked in self.answers)}
+            correct = sum(1 for result in judged if result.answer.correct)
+            totals |= {"correct": correct, "judged": len(judged), "accuracy": round(correct / len(judged), 6)}
+        return totals | {"prompt_tokens": sum(result.answer.prompt_tokens for result in self.answers)}
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the `ask --file --json` document (docs/design.md, section 6)."""
         answers = [
             {
-                **asked.document(),
-                "input_id": asked.input_id,
-                "correct": asked.answer.correct,
-                **({"error": asked.problem} if asked.problem else {}),
+                **result.to_dict(),
+                "input_id": result.input_id,
+                "correct": result.answer.correct,
+                **({"error": result.problem} if result.problem else {}),
             }
-            for asked in self.answers
+            for result in self.answers
         ]
         rejected = [{"line": number, "reason": reason} for number, reason in self.rejected]
         stopped = str(self.stopped) if self.stopped else None

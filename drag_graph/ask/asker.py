@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from drag_graph import log
 from drag_graph.ask.adjacent_passages import adjacent_lines
 from drag_graph.ask.answers import is_correct, make_answer, no_answer
-from drag_graph.ask.ask_result import AnswersReport, Asked
+from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.audit_snapshot import NO_FILTER, snapshot
 from drag_graph.ask.context_lines import Candidate, block, fits_alone, select_lines, selections
 from drag_graph.ask.find_lines import Finder, Found
@@ -27,8 +27,8 @@ from drag_graph.ports.model_roles import Embedder, Prompt, Student, StudentReply
 from drag_graph.ports.question_gate import WITHHELD, Disguise, Gate
 from drag_graph.settings import Settings
 
-GONE = "something that it rests on was erased or replaced while it was given"
-UNKEPT = "it was not to be kept"
+GONE = "one of its sources was erased or replaced while the student answered"
+UNKEPT = "keeping answers was switched off"
 SEARCHED = ("search", "nearest")
 """How lines were found that are the best of all subgraphs together."""
 BATCH = 64
@@ -45,9 +45,10 @@ class _Question:
 
 
 class Asker:
-    """Answers questions from one store with one student; with `keep` false it writes nothing. Not thread-safe.
+    """Answers questions from one store with one student. Each thread needs one of its own.
 
-    Questions pass the `gate`, if there is one. A student `on_this_machine` is then asked the original.
+    Answers are stored unless there is a reason why they are `unkept`. Questions pass the privacy `gate`, if there is one; a
+    student `on_this_machine` is then asked the original.
     """
 
     def __init__(
@@ -57,19 +58,19 @@ class Asker:
         embedder: Embedder,
         student: Student,
         *,
-        keep: bool = True,
+        unkept: str = "",
         gate: Gate | None = None,
         on_this_machine: bool = True,
     ) -> None:
         self._settings = settings
         self._store = store
-        self._keeps = keep
+        self._unkept = unkept
         self._student = student
         self._finder = Finder(settings, store, embedder)
         self._gate = gate
         self._on_this_machine = on_this_machine
 
-    def ask_stored(self, prefix: str, asked_as: Collection[str] = ()) -> Asked:
+    def ask_stored(self, prefix: str, asked_as: Collection[str] = ()) -> AskResult:
         """Ask the stored query that is meant. Takes and raises what `full_id` does."""
         subgraph = stored_subgraph(self._store, prefix, asked_as)
         question = self._entered(subgraph.query)
@@ -79,14 +80,14 @@ class Asker:
             question = _Question(question.asked)
         return self._keep([self._answer(question, self._finder.of_own(question.asked, [subgraph], "by id"))])[0]
 
-    def ask(self, query: Query) -> Asked:
+    def ask(self, query: Query) -> AskResult:
         """Ask a question. Raises ReplyError when the student fails on it, and Withheld."""
         question = self._entered(query)
         if question.withheld:
             raise Withheld(question.withheld)
         return self._keep([self._answer(question, self._finder.find(question.asked))])[0]
 
-    def several(self, query: Query, number: int) -> list[Asked]:
+    def several(self, query: Query, number: int) -> list[AskResult]:
         """Answer a question `number` times: with all its lines, then each time without other ones of them.
 
         None is kept: choose one, and `keep` it. Where nothing relevant is stored there is one answer. Raises as `ask` does.
@@ -97,15 +98,15 @@ class Asker:
         found = self._finder.find(question.asked)
         return [self._answer(question, replace(found, candidates=lines)) for lines in selections(found.candidates, number)]
 
-    def keep(self, asked: Asked) -> Asked:
+    def keep(self, asked: AskResult) -> AskResult:
         """Store an answer of `several`; return it with what became of it."""
         return self._keep([asked])[0]
 
-    def failed(self, query: Query, problem: str) -> Asked:
+    def failed(self, query: Query, problem: str) -> AskResult:
         """Return the answer of a question on which the student, or the privacy gate, has failed."""
         return self._failed(self._entered(query), problem)
 
-    def ask_text(self, text: str, options: Sequence[str] = ()) -> Asked:
+    def ask_text(self, text: str, options: Sequence[str] = ()) -> AskResult:
         """Ask a question as `ask`. Raises QueryInvalid, too, when it is none."""
         return self.ask(
             make_query(text, list(options) or None, namespace=self._settings.namespace, domain=self._settings.domain)
@@ -123,7 +124,7 @@ class Asker:
             for batch in pages(lines, BATCH):
                 report.rejected += [(line.number, line.problem) for line in batch if line.query is None]
                 self._ask_batch([self._entered(line.query) for line in batch if line.query is not None], report, on_answer)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Interrupted):
             report.stopped = interrupted()
         return report
 
@@ -154,7 +155,7 @@ class Asker:
         What ends the asking is in `stopped`; the answers are then those given until then, in order.
         """
         report = AnswersReport()
-        asked: list[Asked] = []
+        asked: list[AskResult] = []
         try:
             for query, subgraphs in questions:
                 asked.append(self._try(_Question(query), subgraphs, own=own))
@@ -167,7 +168,7 @@ class Asker:
         return report
 
     def _ask_batch(self, questions: list[_Question], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
-        asked: list[Asked] = []
+        asked: list[AskResult] = []
         try:
             ids = [] if report.stopped else [one.asked.id for one in questions if not one.withheld]
             stored = {item.source_id: item for item in self._store.read(ids)} if ids else {}
@@ -180,7 +181,7 @@ class Asker:
             report.answers += self._kept(asked, report)
         report.answers += [self._failed(one, f"not asked: {report.stopped}") for one in questions[len(asked) :]]
 
-    def _kept(self, asked: list[Asked], report: AnswersReport) -> list[Asked]:
+    def _kept(self, asked: list[AskResult], report: AnswersReport) -> list[AskResult]:
         """Store the answers, or say of each why it cannot be stored."""
         try:
             return self._keep(asked)
@@ -188,7 +189,7 @@ class Asker:
             report.stopped = error
             return [replace(one, not_kept=str(error)) for one in asked]
 
-    def _try(self, question: _Question, subgraphs: Sequence[Subgraph] | None, *, own: bool = True) -> Asked:
+    def _try(self, question: _Question, subgraphs: Sequence[Subgraph] | None, *, own: bool = True) -> AskResult:
         """Ask with the lines of these subgraphs, the question's `own` or not; with those of a search where they are None."""
         if question.withheld:
             return self._failed(question, question.withheld)
@@ -205,11 +206,11 @@ class Asker:
             log.event("answer", query=query.id, status="failed", reason=type(error).__name__)
             return self._failed(question, str(error))
 
-    def _failed(self, question: _Question, problem: str) -> Asked:
+    def _failed(self, question: _Question, problem: str) -> AskResult:
         empty = no_answer(question.asked, student=self._student.name, created_at=_now()).model_copy(update={"text": ""})
-        return Asked(empty, input_id=_own_id(question), problem=problem)
+        return AskResult(empty, input_id=_own_id(question), problem=problem)
 
-    def _answer(self, question: _Question, found: Found) -> Asked:
+    def _answer(self, question: _Question, found: Found) -> AskResult:
         began = time.monotonic()
         query = question.asked
         disguise = self._gate.disguise(query, question.given) if self._gate is not None else None
@@ -241,7 +242,7 @@ class Asker:
         if found.how == "nothing" and not said.text:
             empty = no_answer(query, student=self._student.name, created_at=_now())
             empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
-            return Asked(empty, input_id=_own_id(question), how=found.how)
+            return AskResult(empty, input_id=_own_id(question), how=found.how, nearest=found.nearest)
         prompt, reply = _disguised(known, query, chosen.lines, assembly.prompt, said)
         shown = _shown_of(found, prompt.lines)
         answer = make_answer(
@@ -261,10 +262,10 @@ class Asker:
         dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *private, *found.dropped)
         # Only lines that the context window had no room for change what the selection has counted.
         context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
-        asked = Asked(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
+        asked = AskResult(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
         # A hash of the original, all of which but a name is known, would give the name away.
         prompt_hash = "" if known else sha256_of([assembly.prompt.text])
-        return replace(asked, prompt_hash=prompt_hash, disguise=disguise)
+        return replace(asked, prompt_hash=prompt_hash, disguise=disguise, nearest=found.nearest)
 
     def _let_out(self, query: Query, found: Found) -> tuple[Found, list[tuple[str, str]]]:
         """Return what the student may see of what was found, and (text, reason) of the lines that it may not.
@@ -309,12 +310,12 @@ class Asker:
         left = tuple(item for item in candidates if item.ref not in private)
         return left, [(item.text, "private") for item in candidates if item.ref in private]
 
-    def _keep(self, asked: list[Asked]) -> list[Asked]:
+    def _keep(self, asked: list[AskResult]) -> list[AskResult]:
         """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""
-        kept = [one.answer for one in asked if one.rests_on_something and not one.problem]
+        kept = [one.answer for one in asked if one.has_sources and not one.problem]
         ids = {answer.id for answer in kept}
-        gone = (self._store.save_answers(kept) if kept else frozenset()) if self._keeps else ids
-        why = GONE if self._keeps else UNKEPT
+        gone = ids if self._unkept or not kept else self._store.save_answers(kept)
+        why = self._unkept or GONE
         return [replace(one, not_kept=why) if one.answer.id in gone else one for one in asked]
 
 

@@ -180,8 +180,8 @@ def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
     return Candidate("edge", edge.id, edge.source_id, text + (DISPUTED if edge.contradicts else ""), plain, rank)
 
 
-def _order(item: Candidate) -> tuple[bool, float, int, str]:
-    return (item.score is None, -(item.score or 0.0), item.rank, item.ref)
+def _order(item: Candidate) -> tuple[bool, float, int, str, str]:
+    return (item.score is None, -(item.score or 0.0), item.rank, item.text, item.ref)
 
 
 def _without_duplicates(candidates: Iterable[Candidate], dropped: list[DroppedLine]) -> list[Candidate]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from drag_graph.ask import retrieval as retrieve
+from drag_graph.ask.ask_result import NearestLine
 from drag_graph.ask.broad_questions import ENOUGH, broad_lines
 from drag_graph.ask.context_lines import Candidate, candidate_lines, scored
 from drag_graph.ask.line_weights import Weighed, by_weight, with_list, without_repetitions
@@ -40,6 +41,8 @@ class Found:
     candidates: tuple[Candidate, ...] = ()
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
     dropped: tuple[tuple[str, str], ...] = ()
+    nearest: NearestLine | None = None
+    """The best match where nothing was relevant."""
 
     @classmethod
     def of_weighed(
@@ -150,7 +153,13 @@ class Finder:
     def _searched(self, query: Query, near: Candidates, most: int, without: Collection[str]) -> Found:
         """Return the best lines of all subgraphs, at most so many of each kind, but for those of some sources."""
         seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold, self._name_threshold)
-        return self._expanded(query, seeds, most, without) if seeds.seeds else Found("nothing")
+        return self._expanded(query, seeds, most, without) if seeds.seeds else Found("nothing", nearest=self._nearest(near))
+
+    def _nearest(self, near: Candidates) -> NearestLine | None:
+        """Return the stored query or evidence that misses its threshold by least."""
+        best = [NearestLine(hit.text, hit.score, self._query_threshold) for hit in near.queries[:1]]
+        best += [NearestLine(hit.text, hit.score, self._line_threshold) for hit in near.evidence[:1]]
+        return min(best, key=lambda line: line.threshold - line.score, default=None)
 
     def _expanded(self, query: Query, seeds: retrieve.Seeds, most: int, without: Collection[str]) -> Found:
         expansion = self._store.search.expand(seeds.seeds, retrieve.HOPS)
@@ -162,8 +171,10 @@ class Finder:
             looked_at, scores, self._line_threshold, answers=answers, answer_threshold=self._answer_threshold
         )
         if not relevant:
-            return Found("nothing")
-        ranking = retrieve.by_score({line.candidate.ref: scores[line.candidate.ref] for line in relevant})
+            closest = max(others, key=lambda item: scores.get(item.ref, 0.0), default=None)
+            score = scores[closest.ref] if closest else 0.0
+            return Found("nothing", nearest=NearestLine(closest.plain, score, self._line_threshold) if closest else None)
+        ranking = retrieve.by_score((line.candidate for line in relevant), scores)
         edges = {edge.id: edge for graph in expansion.subgraphs for edge in graph.usable_edges}
         kept, repeated = without_repetitions(with_list(relevant, "line", ranking), edges)
         chosen = [line for kind in KINDS for line in [one for one in kept if one.candidate.kind == kind][:most]]

@@ -100,8 +100,8 @@ def with_list(lines: Iterable[Weighed], name: ListName, ranking: Sequence[str]) 
 
 
 def by_weight(lines: Iterable[Weighed]) -> list[Weighed]:
-    """Return the lines in the order of their weights, ties by rank and ref."""
-    return sorted(lines, key=lambda line: (-line.weight, line.candidate.rank, line.candidate.ref))
+    """Return the lines by weight, ties by rank and text. Refs depend on paths, so they decide only between equal texts."""
+    return sorted(lines, key=lambda line: (-line.weight, line.candidate.rank, line.candidate.text, line.candidate.ref))
 
 
 def without_repetitions(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from drag_graph.ask.context_lines import Candidate, LineFormat, candidate_lines, content_words
 from drag_graph.ask.line_weights import ListName, Way, Weighed, best_ways, fuse
-from drag_graph.graph.expansion import ranked
 from drag_graph.graph.name_forms import fold, tokens
 from drag_graph.graph.names import concept_key
 from drag_graph.identity import canonical_text
@@ -140,9 +139,10 @@ def closeness(question: str, texts: Sequence[str], cosines: Iterable[float]) -> 
 
 
 def closest_evidence(question: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return evidence with its closeness to the question as its score, the closest first, ties by id."""
+    """Return evidence with its closeness to the question as its score, the closest first, ties by text."""
     scores = closeness(question, [hit.text for hit in hits], (hit.score for hit in hits))
-    return ranked((replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)), len(hits))
+    scored = (replace(hit, score=score) for hit, score in zip(hits, scores, strict=True))
+    return tuple(sorted(scored, key=lambda hit: (-hit.score, hit.text, hit.id)))
 
 
 def seeds_of(found: Candidates, query_threshold: float, line_threshold: float, name_threshold: float) -> Seeds:
@@ -212,6 +212,7 @@ def relevant_lines(
     return relevant, others
 
 
-def by_score(scores: Mapping[str, float]) -> Sequence[str]:
-    """Return the refs of lines, the highest score first, ties by ref."""
-    return sorted(scores, key=lambda ref: (-scores[ref], ref))
+def by_score(candidates: Iterable[Candidate], scores: Mapping[str, float]) -> Sequence[str]:
+    """Return the refs of lines, the highest score first, ties by text."""
+    ordered = sorted(candidates, key=lambda item: (-scores[item.ref], item.text, item.ref))
+    return [item.ref for item in ordered]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
+from weakref import WeakSet
 
 from drag_graph.ask.asker import Asker
 from drag_graph.compose.model_factories import (
@@ -62,12 +63,14 @@ class Session:
         *,
         student: Callable[[], Student] | None = None,
         owns_store: bool = True,
+        claimed: "WeakSet[GraphStore] | None" = None,
     ) -> None:
         self.settings = settings
         self.store = store
         self.embedder = embedder
         self.gate = gate
         self._make_student = student or (lambda: make_student(settings, embedder, self.way_out))
+        self._claimed: WeakSet[GraphStore] = WeakSet() if claimed is None else claimed
         self._ledger: Ledger | None = None
         self._ray: RayDistillation | None = None
         self._opened = ExitStack()
@@ -256,22 +259,30 @@ class Session:
         self,
         student: Student | None = None,
         *,
-        keep: bool = True,
+        unkept: str = "",
         mode: Mode | None = None,
         on_this_machine: bool | None = None,
     ) -> Asker:
-        """Return the asking under the settings, with their student and mode unless others are given; `keep` stores its answers.
+        """Return the asking under the settings, with their student and mode unless others are given.
+
+        Its answers are stored unless there is a reason why they are `unkept`.
 
         A student `on_this_machine` is asked originals; by default that is so where the settings' student is.
         Raises StoreUnfit when another embedder filled the store, or answers are to be kept where only reading is allowed.
         """
-        if self.store.embedder() is not None:
-            self.store.embedder((self.embedder.name, self.embedder.dimension))
+        self._check_embedder()
         if student is None:
             student = self.student()
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
         here = student_is_here(settings) if on_this_machine is None else on_this_machine
-        return Asker(settings, self.store, self.embedder, student, keep=keep, gate=self.gate, on_this_machine=here)
+        return Asker(settings, self.store, self.embedder, student, unkept=unkept, gate=self.gate, on_this_machine=here)
+
+    def _check_embedder(self) -> None:
+        """Raise StoreUnfit if another embedder filled the store, or if a store opened for writing can only be read."""
+        own, recorded = (self.embedder.name, self.embedder.dimension), self.store.embedder()
+        if recorded is not None and (recorded != own or self.store not in self._claimed):
+            self.store.embedder(own)
+            self._claimed.add(self.store)
 
 
 _STUDENT = ("student", "student_base_url", "student_api_key", "student_timeout")
@@ -327,6 +338,16 @@ def disk_state(settings: Settings) -> tuple[tuple[int, int, int], ...]:
     path = Path(settings.store).expanduser()
     files = [file.stat() for file in (path, path.with_name(f"{path.name}.wal")) if file.exists()]
     return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in files)
+
+
+def is_written_elsewhere(settings: Settings) -> bool:
+    """Whether another process has the embedded store of the settings open for writing."""
+    path = Path(settings.store).expanduser()
+    if settings.uses_neo4j or not path.is_file():
+        return False
+    from drag_graph.stores.ladybug.engine import is_written_elsewhere as is_locked
+
+    return is_locked(path)
 
 
 def _neo4j(settings: Settings, *, read_only: bool) -> GraphStore:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from drag_graph.ask.ask_result import Asked
+from drag_graph.ask.ask_result import AskResult
 from drag_graph.ask.asker import Asker
 from drag_graph.errors import InputError
 from drag_graph.evaluation import leakage, metrics, outcome
@@ -148,7 +148,7 @@ def of_another(items: Sequence[TaskItem], read: Read) -> LinesOf:
     return lambda page: own(read)([other[item.query.id] for item in page])
 
 
-def record_of(query: Query, asked: Asked, mode: str) -> Record:
+def record_of(query: Query, asked: AskResult, mode: str) -> Record:
     """Return what is kept of an answer."""
     given, said = asked.answer, asked.reidentified().answer  # a right answer is compared with what was said
     return Record(
@@ -164,7 +164,7 @@ def record_of(query: Query, asked: Asked, mode: str) -> Record:
         probabilities=tuple(round(value, 6) for value in asked.probabilities),
         lines=tuple(line.text for line in given.lines),
         leaking=sum(leakage.leaks(line.text, query) for line in said.lines),
-        answer_id=asked.kept_as,
+        answer_id=asked.stored_id,
         prompt_hash=asked.prompt_hash,
         prompt_tokens=given.prompt_tokens,
         context_tokens=asked.context_tokens,

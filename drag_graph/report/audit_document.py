@@ -1,11 +1,12 @@
 """The audit document of an answer, and a subgraph as text."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from drag_graph.ask.audit_snapshot import unshown
 from drag_graph.errors import NotStored, StoreError
+from drag_graph.manage.content_ids import wrong_ids
 from drag_graph.manage.short_ids import full_id
 from drag_graph.model import Answer, Subgraph, labelled
 from drag_graph.ports.graph_store import GraphStore
@@ -28,7 +29,7 @@ def audit_document(store: GraphStore, prefix: str, asked_as: Collection[str] = (
     if not found:
         raise NotStored(f"answer {prefix!r} was erased while it was read", hint="Run the same command again.")
     document = answer_document(found[0])
-    _compare(document, store)
+    compare_with_store(document, store)
     return document
 
 
@@ -39,20 +40,25 @@ def self_contained(answer: Answer, store: GraphStore, sent: Sent) -> Answer:
     """
     document = answer_document(answer)
     with suppress(StoreError):
-        _compare(document, store)
-    lines = [{name: value for name, value in line.items() if name != "live"} for line in document["lines"]]
+        compare_with_store(document, store)
+    lines = [{name: value for name, value in line.items() if name not in {"live", "changed"}} for line in document["lines"]]
     privacy = {**document["privacy"], "teacher_saw": seen_by_teacher(document["calls"], sent)}
     return answer.model_copy(update={"snapshot": {**answer.snapshot, "lines": lines, "privacy": privacy}})
 
 
-def _compare(document: dict[str, Any], store: GraphStore) -> None:
-    """Fill in what the store knows of each of its lines now."""
+def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
+    """Add to each line of an audit what the store has behind it now.
+
+    `live`: the same texts, triples and teacher calls. `changed`: the store's text is not what its id is the hash of.
+    """
     own = [line for line in document["lines"] if "elsewhere" not in line]
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in own)))
     stored = {graph.source_id: graph for graph in graphs}
+    wrong = {id_ for graph in graphs for id_, _ in wrong_ids(graph)}
     for line in own:
         graph = stored.get(line["source_id"])
         line["live"] = _is_live(line, graph)
+        line["changed"] = not wrong.isdisjoint(_ids_behind(line))
         line["not_shown"] = unshown(line["edge"], graph) if graph and line["live"] and line["edge"] else []
 
 
@@ -103,6 +109,16 @@ def place_of(evidence: Mapping[str, Any]) -> str:
     return f"{where}, chunk {chunk['position'] + 1}" if chunk else where
 
 
+def line_marks(line: Mapping[str, Any]) -> list[str]:
+    """Return what the reader must know of a context line before trusting it."""
+    marks = []
+    if line.get("changed"):
+        marks.append("text changed in the store: it no longer matches its id")
+    elif line["live"] is False:
+        marks.append("no longer in the graph with the same text, triples and teacher calls")
+    return marks
+
+
 def said_elsewhere(there: Mapping[str, Any]) -> list[str]:
     """Return what another edge said of a line: where it is from and, once that edge was asked, what is behind it."""
     said = [f"from the edge {there['edge']}, {place_of(there)}".rstrip(", ") + ", generalised" * there["generalised"]]
@@ -125,6 +141,15 @@ def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:
         for item in subgraph.triples
         if item.id in triple_ids and item.evidence_id in evidence and calls.issuperset(item.call_ids)
     }
+
+
+def _ids_behind(line: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the ids of the texts that a line of an audit rests on."""
+    yield from (line["source_id"], line["ref"])
+    if line["edge"]:
+        yield from (line["edge"]["subject_id"], line["edge"]["object_id"])
+    for triple in line["triples"]:
+        yield from (triple["id"], triple["evidence"]["id"])
 
 
 def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:

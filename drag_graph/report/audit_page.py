@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from drag_graph.report.audit_document import place_of, said_elsewhere
+from drag_graph.report.audit_document import line_marks, place_of, said_elsewhere
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: #2f6fb0; --bad: #b3372f; }
@@ -66,8 +66,8 @@ def _facts(audit: dict[str, Any]) -> str:
 
 
 def _line(line: dict[str, Any]) -> str:
-    gone = "" if line["live"] is not False else ' <span class="gone">gone from the graph, or not by these calls any more</span>'
-    head = f'<summary><span class="kind">{line["kind"]}</span>{line["n"]}. {escape(line["text"])}{gone}</summary>'
+    marks = "".join(f' <span class="gone">{mark}</span>' for mark in line_marks(line))
+    head = f'<summary><span class="kind">{line["kind"]}</span>{line["n"]}. {escape(line["text"])}{marks}</summary>'
     if "elsewhere" in line:
         words = "".join(f'<p class="quiet">{escape(said)}</p>' for said in said_elsewhere(line["elsewhere"]))
         return f"<details open>{head}{words}</details>"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from drag_graph.ask.ask_result import Asked
+from drag_graph.ask.ask_result import AskResult
 from drag_graph.ask.asker import Asker
 from drag_graph.errors import ReplyError, Withheld
 from drag_graph.model import Query
@@ -16,7 +16,7 @@ from drag_graph.sites.agreement import LACKING, LocalAnswer, Verdict, judge
 from drag_graph.sites.calibration import Judged
 
 
-def verdict_on(answers: Sequence[Asked], embedder: Embedder, threshold: float) -> Verdict:
+def verdict_on(answers: Sequence[AskResult], embedder: Embedder, threshold: float) -> Verdict:
     """Return whether these answers of `Asker.several` are sure; one that rests on nothing stored lacks information."""
     said = [
         LocalAnswer("" if one.is_unaided or not one.is_answered else one.answer.text, one.answer.label, one.probabilities)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from drag_graph.ask.answers import is_correct
-from drag_graph.ask.ask_result import AnswersReport, Asked
+from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import Asker, interrupted
 from drag_graph.errors import CloudError, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.identity import content_id
@@ -28,7 +28,7 @@ class EdgeAsker:
         self._candidates = candidates
         self._agreement = agreement
 
-    def ask(self, query: Query) -> Asked:
+    def ask(self, query: Query) -> AskResult:
         """Ask a question. Where the cloud cannot help, the local answer says why. Raises ReplyError, and Withheld."""
         answers = self._asker.several(query, self._candidates)
         verdict = verdict_on(answers, self._embedder, self._agreement)
@@ -74,7 +74,7 @@ def _told(verdict: Verdict, said: CloudAnswer | None = None, problem: str = "") 
     return told
 
 
-def _of_cloud(best: Asked, said: CloudAnswer, query: Query, told: dict[str, Any]) -> Asked:
+def _of_cloud(best: AskResult, said: CloudAnswer, query: Query, told: dict[str, Any]) -> AskResult:
     """Return the cloud's answer in the place of the local one; each line names the edge that it is from."""
     fields = {"n", "kind", "text", "ref", "source_id", "edge"}
     lines = tuple(Line(**one.model_dump(include=fields)) for one in said.lines)

@@ -457,7 +457,7 @@ class SearchContract:
         assert asked.how == "search"
         assert len(asked.answer.source_ids) > 1
         assert asked.answer.label == "B"
-        lines = asked.document(explain=True)["lines"]
+        lines = asked.to_dict(explain=True)["lines"]
         assert {"evidence", "concept", "line"} <= {way["list"] for line in lines for way in line["lists"]}
         for line in lines:
             assert line["score"] == pytest.approx(line["fused"] * (line["confidence"] or 1.0), abs=2e-6)

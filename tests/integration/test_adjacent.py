@@ -140,7 +140,7 @@ def test_another_edge_is_told_what_was_found_alone(read_in):
 def test_a_line_is_audited_to_its_place_in_the_document(read_in):
     session = read_in({"talk": TALK})
     asked = ask(session)
-    (line,) = [line for line in audit_document(session.store, asked.kept_as)["lines"] if line["text"] == TALK[3]]
+    (line,) = [line for line in audit_document(session.store, asked.stored_id)["lines"] if line["text"] == TALK[3]]
     start = "\n\n".join(TALK).index(TALK[3])
     place = line["evidence"]["document"]
     assert (place["name"], place["start"], place["end"]) == ("talk.txt", start, start + len(TALK[3]))

@@ -55,7 +55,7 @@ def test_an_answer_is_not_kept_whose_query_is_erased_while_it_is_given(store, gr
     asked = asker(store, lambda: store.erase([graph.query.id])).ask_stored(graph.query.id)
     assert asked.not_kept == GONE
     assert store.answers() == []
-    document = asked.document()
+    document = asked.to_dict()
     assert document["answer_id"] is None
     assert "erased or replaced" in document["not_kept"]
     render.answer(asked, as_json=False, explain=False)
@@ -78,8 +78,8 @@ def test_of_a_file_only_the_others_are_kept(store, graph, capsys):
 
 def test_an_answer_is_kept_where_nothing_happens(store, graph):
     asked = asker(store, lambda: None).ask_stored(graph.query.id)
-    assert asked.document()["answer_id"] == asked.answer.id == store.answers()[0].id
-    assert "not_kept" not in asked.document()
+    assert asked.to_dict()["answer_id"] == asked.answer.id == store.answers()[0].id
+    assert "not_kept" not in asked.to_dict()
 
 
 class Leaving(DictStore):
@@ -150,7 +150,7 @@ def test_the_order_of_the_lines_is_recorded_and_makes_another_answer(store, grap
 
 def test_an_open_question_that_nothing_answers_says_why(store):
     asked = asker(store, lambda: None).ask_text("Who invented the zip fastener?")
-    assert "nothing relevant is stored" in asked.document()["reason"]
+    assert "nothing relevant is stored" in asked.to_dict()["reason"]
 
 
 def test_an_open_question_is_answered_in_words_whatever_the_lines_are_written_as(store, graph):

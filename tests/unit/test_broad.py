@@ -65,8 +65,8 @@ def test_a_broad_question_is_shown_what_its_community_says(store, mode, kinds):
 def test_the_answer_to_a_broad_question_is_kept_and_audited(store):
     chosen = settings()
     asked = Asker(chosen, store, EMBEDDER, make_student(chosen, EMBEDDER)).ask(make_query(BROAD))
-    assert asked.kept_as
-    lines = audit_document(store, asked.kept_as)["lines"]
+    assert asked.stored_id
+    lines = audit_document(store, asked.stored_id)["lines"]
     assert {triple["subject"] for line in lines for triple in line["triples"]} == {subject for subject, *_ in SAID}
 
 

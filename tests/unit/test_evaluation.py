@@ -344,7 +344,7 @@ def test_a_task_of_the_harness_has_the_lines_in_the_order_of_the_outcome(tmp_pat
     asked = replace(
         record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=lines, prompt_hash=sha256_of([prompt])
     )
-    write_lines(tmp_path / ITEMS, [json.dumps(asked.document())])
+    write_lines(tmp_path / ITEMS, [json.dumps(asked.to_dict())])
     write_about(tmp_path, "option-text-norm", line_order)
     write_tasks(tmp_path, tmp_path / "tasks")
     assert json.loads((tmp_path / "tasks" / "drag_graph_wet_graph.jsonl").read_text())["prompt"] == prompt

@@ -340,6 +340,17 @@ def open_engine(path: Path, *, read_only: bool, timeout: float) -> Engine:
         return engine
 
 
+def is_written_elsewhere(path: Path) -> bool:
+    """Return whether another process has the file open for writing. Looking at it would drop a lock of this process."""
+    key = os.path.realpath(path)
+    with _place_of(key):
+        engine = _engines.get(key)
+        try:
+            return (engine is None or engine.read_only) and snapshot.is_being_written(path)
+        except OSError:
+            return False
+
+
 def _place_of(key: str) -> threading.Lock:
     with _places_lock:
         return _places.setdefault(key, threading.Lock())

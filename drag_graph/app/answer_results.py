@@ -1,0 +1,241 @@
+"""What asking and tracing return: answers, audits, lists."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Any
+
+from drag_graph.ask.answer_file import answers_text
+from drag_graph.ask.ask_result import AnswersReport, AskResult
+from drag_graph.errors import ConfigurationError, DragGraphError, StoreError
+from drag_graph.model import Answer, Line, Subgraph
+from drag_graph.report.audit_document import subgraph_text
+from drag_graph.report.audit_page import audit_page
+from drag_graph.report.audit_tree import audit_text
+from drag_graph.report.graph_page import graph_page
+from drag_graph.report.prov import prov_document
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The way back from an answer: context lines, edges, triples, evidence, teacher calls."""
+
+    document: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `audit --json` document."""
+        return self.document
+
+    def to_prov(self) -> dict[str, Any]:
+        """Return it as W3C PROV-JSON."""
+        return prov_document(self.document)
+
+    def to_html(self) -> str:
+        """Return it as a page that opens offline."""
+        return audit_page(self.document)
+
+    def __str__(self) -> str:
+        return audit_text(self.document)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTracing:
+    """What a given answer needs of the application that gave it."""
+
+    audit: Callable[[Answer], Audit]
+    portable: Callable[[Sequence[Answer]], list[Answer]]
+    """Returns answers with everything that their audits show."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """An answer as `ask` returns it."""
+
+    result: AskResult
+    not_distilled: tuple[str, ...] = ()
+    """Why the teacher's evidence for the question is missing, if `distill_missing` could not get it."""
+    _tracing: AnswerTracing | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def id(self) -> str:
+        """The id, by which `audit` finds a stored answer."""
+        return self.result.answer.id
+
+    @property
+    def text(self) -> str:
+        """The answer; for a question with options, the option's text."""
+        return self.result.answer.text
+
+    @property
+    def label(self) -> str | None:
+        """The letter of the chosen option."""
+        return self.result.answer.label
+
+    @property
+    def confidence(self) -> float:
+        """From 0 to 1; its meaning depends on the student."""
+        return self.result.answer.confidence
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The context lines, best first; `str(line)` is the text of one."""
+        return self.result.answer.lines
+
+    @property
+    def reason(self) -> str:
+        """Why there is no answer, or one without context lines; empty otherwise."""
+        return self.result.reason
+
+    def audit(self) -> Audit:
+        """Trace the answer back to evidence and teacher calls. Raises NotStored if there is nothing to audit."""
+        return _tracing_of(self).audit(self.result.answer)
+
+    def reidentified(self) -> "GivenAnswer":
+        """Return it with the names that the privacy gate took out, for display only."""
+        return replace(self, result=self.result.reidentified())
+
+    def to_dict(self, *, explain: bool = False) -> dict[str, Any]:
+        """Return the `ask --json` document; `explain` adds scores, probabilities and dropped lines."""
+        return self.result.to_dict(explain=explain)
+
+    def file_text(self) -> str:
+        """Return the answer with its audit as the text of a file that `audit` reads."""
+        return answers_text(_tracing_of(self).portable([self.result.answer]))
+
+    def __str__(self) -> str:
+        return f"{self.label}. {self.text}" if self.label else self.text
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{line.n}</td><td>{line.kind}</td><td style='text-align:left'>{escape(line.text)}</td></tr>"
+            for line in self.lines
+        )
+        answer = self.result.answer
+        facts = f"confidence {self.confidence:.2f}, mode {answer.mode}, student {answer.student}"
+        reason = f"<p>{escape(self.reason[:1].upper() + self.reason[1:])}.</p>" if self.reason else ""
+        return (
+            f"<p>{escape(answer.question)}</p><p><b>{escape(str(self))}</b> ({escape(facts)})</p>{reason}"
+            f"<table><thead><tr><th></th><th>kind</th><th>context line</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+
+def _tracing_of(answer: "GivenAnswer | GivenAnswers") -> AnswerTracing:
+    if answer._tracing is None:  # noqa: SLF001 - of this module
+        raise ConfigurationError("This answer belongs to no application.", hint="Use `graph.audit(answer.id)`.")
+    return answer._tracing  # noqa: SLF001
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswers(Sequence[GivenAnswer]):
+    """The answers to several questions, in their order, and what became of the other lines of a file."""
+
+    report: AnswersReport
+    not_distilled: tuple[str, ...] = ()
+    _tracing: AnswerTracing | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def stopped(self) -> DragGraphError | None:
+        """The error that ended the asking early."""
+        return self.report.stopped
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command line: 1 if a line was rejected, or a question failed or could not be distilled."""
+        return self.report.exit_code or min(len(self.not_distilled), 1)
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """Counts, and the accuracy if there are gold answers."""
+        return self.report.totals()
+
+    def reidentified(self) -> "GivenAnswers":
+        """Return them with the names that the privacy gate took out, for display only."""
+        results = [result.reidentified() for result in self.report.answers]
+        return replace(self, report=replace(self.report, answers=results))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `ask --file --json` document."""
+        return self.report.to_dict()
+
+    def file_text(self) -> str:
+        """Return the answers with their audits as the text of a file that `audit` reads."""
+        return answers_text(_tracing_of(self).portable([result.answer for result in self.report.answers]))
+
+    def __len__(self) -> int:
+        return len(self.report.answers)
+
+    def __getitem__(self, place: Any) -> Any:
+        results = self.report.answers[place]
+        if isinstance(results, list):
+            return [GivenAnswer(result, (), self._tracing) for result in results]
+        return GivenAnswer(results, (), self._tracing)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerList:
+    """Stored answers, newest first; `has_more` if there are older ones, `location` names store and namespace."""
+
+    answers: tuple[Answer, ...]
+    location: str
+    has_more: bool
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the `answers --json` document."""
+        return [answer.model_dump(mode="json", exclude={"snapshot"}) for answer in self.answers]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSubgraph:
+    """A stored query or document with its evidence, triples and edges."""
+
+    subgraph: Subgraph
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `show ID --json` document."""
+        return self.subgraph.model_dump(mode="json")
+
+    def to_html(self) -> str:
+        """Return a picture as a page that opens offline. Raises MissingExtra without neo4j-viz."""
+        return graph_page(self.subgraph)
+
+    def __str__(self) -> str:
+        return subgraph_text(self.subgraph)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceList:
+    """Stored queries and documents, newest first: one page of `total`. `errors` are of those that cannot be read."""
+
+    subgraphs: tuple[Subgraph, ...]
+    total: int
+    location: str
+    errors: tuple[StoreError, ...] = ()
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the `show --json` document."""
+        return [summary_of(subgraph) for subgraph in self.subgraphs]
+
+    def __iter__(self) -> Iterator[Subgraph]:
+        return iter(self.subgraphs)
+
+    def __len__(self) -> int:
+        return len(self.subgraphs)
+
+
+def summary_of(subgraph: Subgraph) -> dict[str, Any]:
+    """Return what `show` lists of a source."""
+    document = subgraph.document
+    named = ("id", "name", "uri") if document else ("id", "text", "options", "domain")
+    return {
+        "kind": "document" if document else "query",
+        **{name: getattr(subgraph.source, name) for name in named},
+        **{name: getattr(subgraph, name) for name in ("graph", "status", "settings_hash")},
+        **{part: len(getattr(subgraph, part)) for part in ("evidence", "triples", "edges")},
+        "created_at": subgraph.created_at,
+    }

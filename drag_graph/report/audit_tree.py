@@ -1,0 +1,118 @@
+"""An audit as a tree: for the terminal, and as text."""
+
+import io
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from drag_graph.graph.edge_text import one_line
+from drag_graph.report.audit_document import line_marks, place_of, said_elsewhere
+from drag_graph.report.audit_page import filter_in_words
+
+SHORT = 12
+"""Digits of an id that are shown."""
+TEXT_WIDTH = 120
+_BIDIRECTIONAL = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def printable(text: str) -> str:
+    """Return a text without characters that steer a terminal or change the direction of writing; they show as escapes."""
+    return "".join(
+        f"\\u{ord(one):04x}" if one in _BIDIRECTIONAL or (unicodedata.category(one) == "Cc" and one not in "\n\t") else one
+        for one in text
+    )
+
+
+def audit_text(audit: Mapping[str, Any]) -> str:
+    """Return an audit document as plain text."""
+    out = io.StringIO()
+    console = Console(file=out, width=TEXT_WIDTH, color_system=None, highlight=False)
+    console.print(audit_tree(audit))
+    for note in audit_notes(audit):
+        console.print(Text(note))
+    return out.getvalue().rstrip("\n")
+
+
+def audit_tree(audit: Mapping[str, Any]) -> Tree:
+    """Return the context lines of an audit document, each with what is behind it."""
+    label = f"{audit['label']}. " if audit["label"] else ""
+    tree = Tree(Text.assemble((_line_of(audit["question"]), "bold"), "\n-> ", _line_of(label + audit["answer"])))
+    for line in audit["lines"]:
+        branch = tree.add(_with_marks(f"{line['n']}. {_line_of(line['text'])}", line_marks(line), "red"))
+        for text, proof in _behind(line):
+            leaf = branch.add(text)
+            if proof is not None:
+                leaf.add(proof)
+    if not audit["lines"]:
+        tree.add(Text("The student was shown no line."))
+    return tree
+
+
+def audit_notes(audit: Mapping[str, Any]) -> list[str]:
+    """Return the facts that stand below the tree, one a line."""
+    calls = f"{len(audit['calls'])} teacher calls, cost ${audit['cost_usd']:.4f}"
+    return [
+        f"student {audit['student']}, mode {audit['mode']}, confidence {audit['confidence']:.2f}",
+        *(f"{note}." for note in site_notes(audit.get("cloud", {}))),
+        printable(f"{calls}, privacy filter {filter_in_words(audit['privacy'])}"),
+    ]
+
+
+def site_notes(told: Mapping[str, Any]) -> list[str]:
+    """Return what is to say of an answer that was given at a site of a cloud."""
+    if not told or told["sure"]:
+        return []
+    notes = [f"Not sure locally: {told['why']}"]
+    notes += [f"The cloud did not help: {told['problem']}"] if told.get("problem") else []
+    return [
+        printable(note) for note in notes + [f"Missing from {one['edge']}: {one['reason']}" for one in told.get("missing", ())]
+    ]
+
+
+def _behind(line: Mapping[str, Any]) -> list[tuple[Text, Text | None]]:
+    """Return what is behind a context line: texts, each with its proof if it has one."""
+    if "elsewhere" in line:
+        return [(Text(_line_of(text)), None) for text in said_elsewhere(line["elsewhere"])]
+    rows: list[tuple[Text, Text | None]] = []
+    if line["kind"] == "evidence":
+        rows.append((Text.assemble("evidence ", (_proof(line["evidence"], line["calls"]), "dim")), None))
+    if line["edge"] and line["edge"].get("contradicts"):
+        ids = ", ".join(id_[:SHORT] for id_ in line["edge"]["contradicts"])
+        rows.append((Text(f"contradicted by {ids}"), None))
+    return rows + [_triple(triple) for triple in (*line["triples"], *line["not_shown"])]
+
+
+def _triple(triple: Mapping[str, Any]) -> tuple[Text, Text]:
+    why = f"not shown ({triple['why']}): " if "why" in triple else ""
+    words = _line_of(f"{triple['subject']} | {triple['predicate']} | {triple['object']}")
+    origin = ", ".join([f"confidence {triple['confidence']:.2f}", *_calls(triple["calls"])])
+    evidence = triple["evidence"]
+    proof = Text.assemble(f"evidence {_line_of(evidence['text'])} ", (_proof(evidence, evidence["calls"]), "dim"))
+    return Text.assemble(f"{why}triple {words} ", (origin, "dim")), proof
+
+
+def _proof(evidence: Mapping[str, Any], calls: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join([_judgement(evidence), *_calls(calls)])
+
+
+def _judgement(evidence: Mapping[str, Any]) -> str:
+    if place := place_of(evidence):
+        return _line_of(place)
+    score = "" if evidence["llm_score"] is None else f", teacher's score {evidence['llm_score']:g}"
+    return f"rank {evidence['rank'] + 1}, cosine {evidence['cosine']:.2f}{score}"
+
+
+def _calls(calls: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [printable(f"by {call['model']} ({call['stage']}, ${call['cost_usd']:.4f}, {call['created_at']})") for call in calls]
+
+
+def _with_marks(text: str, marks: Sequence[str], style: str) -> Text:
+    return Text.assemble(text, *((f" ({mark})", style) for mark in marks))
+
+
+def _line_of(text: str) -> str:
+    return printable(one_line(text))
