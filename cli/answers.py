@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from . import options
-from .output import STANDARD, Force, written
+from .output import STANDARD, Force, exit_with, report_of, written
 
 if TYPE_CHECKING:
     from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
@@ -66,7 +66,7 @@ def ask(
         given: GivenAnswer | GivenAnswers
         if file is not None:
             with progress.progress(None, quiet=json) as shown:
-                given = options.finished(lambda: graph.ask_all(file, on_progress=lambda _number: shown(0.0), **asking))
+                given = report_of(lambda: graph.ask_all(file, on_progress=lambda _number: shown(0.0), **asking))
         else:
             given = graph.ask(text, option or [], query_id=query_id, **asking)
         if output is not None:
@@ -85,9 +85,7 @@ def _end(given: "GivenAnswer | GivenAnswers", flags: dict[str, Any], *, explain:
     if isinstance(given, GivenAnswers):
         if not printed:
             render_answers.answers(given, as_json=as_json)
-        if given.stopped:
-            raise given.stopped
-        raise typer.Exit(given.exit_code)
+        exit_with(given)
     if not printed:
         render_answers.answer(given, options.repeated(flags, "store", "namespace"), as_json=as_json, explain=explain)
     raise typer.Exit(0 if given.text.strip() and not given.not_distilled else 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import wraps
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
@@ -16,10 +16,6 @@ from drag_graph.settings import Settings, load_settings
 
 from .output import OUTPUT_PANEL, Force, Output, written
 
-if TYPE_CHECKING:
-    from drag_graph.app.run_handle import RunHandle
-
-Report = TypeVar("Report")
 PANELS = {
     "Store": ("store", "namespace", "embedder"),
     "Privacy": ("privacy", "rewriter", "rewriter_base_url"),
@@ -117,18 +113,6 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Com
         return run
 
     return adapted
-
-
-def finished(start: "Callable[[], RunHandle[Report]]") -> "Report":
-    """Return the report of a run that is waited for, also of one that an error has stopped: the report knows the error."""
-    from drag_graph.errors import DragGraphError
-
-    try:
-        return start().result()
-    except DragGraphError as error:
-        if error.report is None:
-            raise
-        return cast("Report", error.report)
 
 
 def repeated(flags: Mapping[str, Any], *names: str) -> str:

@@ -23,7 +23,8 @@ from drag_graph.ask.answer_file import read_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import Asker
 from drag_graph.compose.model_factories import asked_as, check_teacher, make_cloud_client
-from drag_graph.compose.session import Session, recorded_requests
+from drag_graph.compose.session import Session
+from drag_graph.compose.store_opening import recorded_requests
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.inputs import InputLine
@@ -74,7 +75,7 @@ class Answering(ResourceUser):
         if query_id is not None:
             if distill_missing or options:
                 other = "distill_missing" if distill_missing else "options"
-                raise ConfigurationError(f"{other} cannot be combined with a query id.", hint="Pass the question instead.")
+                raise ConfigurationError(f"{other} and a query id exclude each other.", hint="Pass the question instead.")
             names = asked_as(resources.settings, query_id)
             return self._retried(resources, keep, lambda asking: asking.asker.ask_stored(query_id, names), local=True)
         query = one_question(question or "", options, resources.settings)

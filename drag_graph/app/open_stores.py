@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from drag_graph.compose.session import disk_state, open_store
+from drag_graph.compose.store_opening import disk_state, open_store
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.settings import Settings
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import WeakSet
@@ -10,7 +10,8 @@ from weakref import WeakSet
 from drag_graph.app.open_stores import OpenStores
 from drag_graph.ask.asker import UNKEPT
 from drag_graph.compose.model_factories import embedder_is_here, make_embedder, make_student, opened_gate, privacy_level
-from drag_graph.compose.session import Session, is_written_elsewhere
+from drag_graph.compose.session import Session
+from drag_graph.compose.store_opening import is_written_elsewhere
 from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.models.locality import unchecked
 from drag_graph.ports.graph_store import GraphStore
@@ -111,21 +112,24 @@ class Resources:
 
         While another process writes to an embedded store, the session reads the last committed state.
         """
-        if not keep:
-            with self._session(asks=True, read_only=True, create=False) as session:
-                yield session, UNKEPT
-            return
+        unkept = "" if keep else UNKEPT
         with ExitStack() as stack:
             session: Session | None = None
-            if create or not self.is_written_elsewhere():
-                timeout = None if create else 0.0
-                with suppress(*(() if create else (StoreLocked,))):
-                    opened = self._session(asks=True, read_only=False, create=create, lock_timeout=timeout)
-                    session = stack.enter_context(opened)
-            if session is not None:
-                yield session, ""
-            else:
-                yield stack.enter_context(self._session(asks=True, read_only=True, create=False)), WRITTEN_ELSEWHERE
+            if keep and create:
+                session = stack.enter_context(self.writing(asks=True))
+            elif keep:
+                session = self._writing_now(stack)
+                unkept = "" if session else WRITTEN_ELSEWHERE
+            yield session or stack.enter_context(self.reading(asks=True)), unkept
+
+    def _writing_now(self, stack: ExitStack) -> Session | None:
+        """Enter a session that may write; None if another process is writing to the embedded store."""
+        if self.is_written_elsewhere():
+            return None
+        try:
+            return stack.enter_context(self._session(asks=True, read_only=False, create=False, lock_timeout=0.0))
+        except StoreLocked:
+            return None
 
     def is_written_elsewhere(self) -> bool:
         """Whether another process has the embedded store open for writing."""

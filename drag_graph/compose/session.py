@@ -1,12 +1,12 @@
 """Settings in, adapters and pipeline out: the only place that chooses."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 from weakref import WeakSet
 
 from drag_graph.ask.asker import Asker
@@ -22,10 +22,11 @@ from drag_graph.compose.model_factories import (
     privacy_level,
     student_is_here,
 )
+from drag_graph.compose.store_opening import open_ledger, open_store, recorded_requests
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
 from drag_graph.distill.cost_estimate import Known
 from drag_graph.distill.query_distillation import Distillation
-from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.jobs.batch_rounds import Rounds
 from drag_graph.jobs.distill_job import Distiller, Distills
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
     from drag_graph.privacy.privacy_gate import PrivacyGate
     from drag_graph.sites.cloud.cloud_api import Cloud
     from drag_graph.sites.site_service import EdgeService
-    from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 
+__all__ = ["Session", "known_to_estimate", "open_edge", "open_ledger", "open_session", "open_store", "recorded_requests"]
 RUNS_LOOKED_AT = 50
 """Runs back to which a refresh looks for one to go on with."""
 
@@ -307,75 +308,6 @@ def open_session(settings: Settings, *, create: bool = True, read_only: bool = F
     return session
 
 
-def open_store(
-    settings: Settings, *, create: bool = True, migrate: bool = True, read_only: bool = False, like: GraphStore | None = None
-) -> GraphStore:
-    """Open the store that the settings name, and apply pending migrations unless told otherwise. Close it after use.
-
-    With `read_only` pending migrations are an error (StoreUnfit), as who only looks does not upgrade what others may still use
-    with an older version. An embedded store is opened without writing, so that it works on a file that may not be written and
-    beside a process that writes. A store `like` it, open on the same server, shares its connection.
-    """
-    if like is not None and settings.uses_neo4j:
-        return cast("Neo4jStore", like).in_namespace(settings.namespace)
-    if settings.uses_neo4j:
-        store = _neo4j(settings, read_only=read_only)
-    else:
-        store = _embedded(settings, create=create, read_only=read_only)
-    if migrate:
-        try:
-            store.migrate()
-        except BaseException:
-            store.close()
-            raise
-    return store
-
-
-def disk_state(settings: Settings) -> tuple[tuple[int, int, int], ...]:
-    """Return what changes with every write of another process to an embedded store; for other stores nothing does."""
-    if settings.uses_neo4j:
-        return ()
-    path = Path(settings.store).expanduser()
-    files = [file.stat() for file in (path, path.with_name(f"{path.name}.wal")) if file.exists()]
-    return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in files)
-
-
-def is_written_elsewhere(settings: Settings) -> bool:
-    """Whether another process has the embedded store of the settings open for writing."""
-    path = Path(settings.store).expanduser()
-    if settings.uses_neo4j or not path.is_file():
-        return False
-    from drag_graph.stores.ladybug.engine import is_written_elsewhere as is_locked
-
-    return is_locked(path)
-
-
-def _neo4j(settings: Settings, *, read_only: bool) -> GraphStore:
-    from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
-
-    return Neo4jStore(
-        settings.store,
-        username=settings.neo4j_username,
-        password=settings.neo4j_password.get_secret_value(),
-        database=settings.neo4j_database or None,
-        namespace=settings.namespace,
-        timeout=settings.store_timeout,
-        read_only=read_only,
-    )
-
-
-def _embedded(settings: Settings, *, create: bool, read_only: bool) -> GraphStore:
-    path = Path(settings.store).expanduser()
-    if not create and not path.exists():
-        raise StoreUnavailable(
-            f"there is no store at {path}",
-            hint="Run `drag-graph distill` or `ingest` first (a cloud: `cloud edges add`), or name another with --store.",
-        )
-    from drag_graph.stores.ladybug.ladybug_store import LadybugStore
-
-    return LadybugStore(path, namespace=settings.namespace, read_only=read_only, timeout=settings.store_timeout)
-
-
 @contextmanager
 def open_edge(settings: Settings) -> Iterator["EdgeService"]:
     """Lend the service of the edge that these settings make. What leaves passes the privacy gate, `standard` by default."""
@@ -395,28 +327,6 @@ def open_edge(settings: Settings) -> Iterator["EdgeService"]:
             yield EdgeService(client, knowledge, release, Traffic(settings.traffic_path))
         finally:
             knowledge.close()
-
-
-def open_ledger(settings: Settings, *, read_only: bool = False) -> Ledger:
-    """Open the ledger that is there. Close it after use. Raises StoreUnavailable when there is none."""
-    if not settings.ledger_path.exists():
-        hint = "Run `drag-graph distill` first, or name its store or ledger with --store or --ledger."
-        raise StoreUnavailable(f"there is no ledger at {settings.ledger_path}", hint=hint)
-    return Ledger(settings.ledger_path, read_only=read_only)
-
-
-@contextmanager
-def recorded_requests(settings: Settings) -> Iterator[Callable[[str], dict[str, Any] | None]]:
-    """Give the function that returns what a call sent, by the hash of it; None where there is no ledger that knows."""
-    ledger = None
-    if settings.ledger_path.exists():
-        with suppress(StoreUnfit):  # an audit rests on the store alone
-            ledger = Ledger(settings.ledger_path, read_only=True)
-    if ledger is None:
-        yield lambda _hash: None
-        return
-    with ledger:
-        yield ledger.tape.sent
 
 
 @contextmanager

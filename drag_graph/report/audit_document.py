@@ -73,7 +73,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "options": list(answer.options),
         "student": answer.student,
         "line_order": answer.snapshot.get("line_order", "best-first"),
-        "lines": [{"not_shown": [], **line, "live": None} for line in answer.snapshot.get("lines", [])],
+        "lines": [{"not_shown": [], **line, "live": None, "changed": None} for line in answer.snapshot.get("lines", [])],
         "calls": calls,
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
         "privacy": answer.snapshot.get("privacy", {}),

@@ -85,7 +85,7 @@ def test_a_question_of_a_file_that_cannot_be_distilled_first_is_named(cli, tmp_p
 
 def test_one_question_is_explained_and_a_file_is_not(cli, tmp_path):
     said = one_sentence(cli("ask", "--file", write(tmp_path / "q.jsonl", GOOD), "--explain"), 2)
-    assert "--explain belongs to one question" in said
+    assert "--explain works for one question" in said
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_an_empty_file_and_misplaced_flags_are_said_in_words(cli, tmp_path):
     one_sentence(cli("show", "--format", "html"), 2)
     one_sentence(cli("ask", "What?", "--store", "g.lbug"), 3)
     assert cli("distill", tmp_path / "q.jsonl", "--teacher", teacher, "--store", "g.lbug").code == 0
-    assert "holds no question" in one_sentence(cli("ask", "--file", empty, "--store", "g.lbug"), 2)
+    assert "contains no question" in one_sentence(cli("ask", "--file", empty, "--store", "g.lbug"), 2)
     for bad in ([""], ["What?", "--option", "one"], ["What?", "--option", "a", "--option", "a"]):
         one_sentence(cli("ask", *bad, "--store", "g.lbug"), 2)
     one_sentence(cli("ask", "--query-id", "a", "--option", "b", "--store", "g.lbug"), 2)

@@ -78,7 +78,9 @@ def say_otherwise(server):
 def audit(cli, store, answer_id):
     """Return the audit without what it says of the graph as it is now."""
     document = cli("audit", answer_id, "--store", store, "--json").json
-    return document | {"lines": [{key: value for key, value in line.items() if key != "live"} for line in document["lines"]]}
+    return document | {
+        "lines": [{key: value for key, value in line.items() if key not in {"live", "changed"}} for line in document["lines"]]
+    }
 
 
 def test_what_has_expired_is_distilled_again(cli, store, distilled, server, teacher):

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from cli import render
+from cli import render_answers
+from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
 from drag_graph.ask.asker import BATCH, GONE, Asker
 from drag_graph.ask.find_lines import Finder
 from drag_graph.compose.model_factories import make_student
@@ -58,7 +59,7 @@ def test_an_answer_is_not_kept_whose_query_is_erased_while_it_is_given(store, gr
     document = asked.to_dict()
     assert document["answer_id"] is None
     assert "erased or replaced" in document["not_kept"]
-    render.answer(asked, as_json=False, explain=False)
+    render_answers.answer(GivenAnswer(asked), "", as_json=False, explain=False)
     said = capsys.readouterr().out
     assert "Not kept" in said
     assert "drag-graph audit" not in said
@@ -71,8 +72,8 @@ def test_of_a_file_only_the_others_are_kept(store, graph, capsys):
     report = asker(store, lambda: store.erase([graph.query.id])).ask_all(lines)
     assert [asked.not_kept for asked in report.answers] == [GONE, ""]
     assert [item.source_ids for item in store.answers()] == [(other.query.id,)]
-    assert ["not_kept" in answer for answer in report.document()["answers"]] == [True, False]
-    render.answers(report, as_json=False)
+    assert ["not_kept" in answer for answer in report.to_dict()["answers"]] == [True, False]
+    render_answers.answers(GivenAnswers(report), as_json=False)
     assert "not kept" in capsys.readouterr().out
 
 
@@ -113,10 +114,10 @@ def test_of_a_file_all_is_reported_when_the_store_goes_away(capsys, method, kept
     assert [bool(asked.answer.text) for asked in report.answers] == [True] * BATCH + [False] * 2
     assert [asked.not_kept for asked in report.answers[:BATCH]] == ["" if kept else "the store went away"] * BATCH
     assert len(store.answers(limit=1000)) == kept
-    document = report.document()
+    document = report.to_dict()
     assert [answer["error"] for answer in document["answers"][BATCH:]] == ["not asked: the store went away"] * 2
     assert document["totals"]["answered"] == BATCH
-    render.answers(report, as_json=False)
+    render_answers.answers(GivenAnswers(report), as_json=False)
     assert "not asked" in capsys.readouterr().out
 
 
@@ -129,6 +130,7 @@ def test_a_question_that_nothing_answers_counts_as_not_right(store):
         "answered": 0,
         "unaided": 0,
         "correct": 0,
+        "judged": 1,
         "accuracy": 0.0,
         "prompt_tokens": 0,
     }
