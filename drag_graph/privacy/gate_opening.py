@@ -1,4 +1,4 @@
-"""The gate of a level, with this machine's detectors."""
+"""Open the privacy gate with the detectors of this machine."""
 
 from pathlib import Path
 
@@ -16,16 +16,23 @@ def open_gate(
 ) -> PrivacyGate | None:
     """Return the gate of a level, None for `off`. Close it after use.
 
-    Originals go to the vault at this path, if one is given; without `keep` it is only read, if it is there.
+    The gate stores originals in the vault at this path. Without `keep` it only reads the vault, and only if the file exists.
 
-    Raises MissingExtra, ConfigurationError where the detectors do not work, and StoreUnfit for the vault.
+    Raises MissingExtra, ConfigurationError if a detector does not work, and StoreUnfit for the vault.
     """
     if level == "off":
         return None
     try:
         detectors = GuardedRewriter(local_rewriter(level))
         opened = Vault(vault, create=keep) if vault is not None else None
-        return PrivacyGate(detectors, level, opened, keeps=keep, reworder=reworder)
     except MissingExtra as error:
-        hint = f"{error.hint} Or send questions as they are, with --privacy off."
-        raise MissingExtra(f"--privacy {level}: {error}", hint=hint) from error
+        raise MissingExtra(
+            f"The privacy gate (level {level!r}) cannot open. {error}",
+            hint=f"{error.hint} To send questions unchanged, use --privacy off.",
+        ) from error
+    return PrivacyGate(detectors, level, opened, keeps=keep, reworder=reworder)
+
+
+def preview_gate(level: Privacy, reworder: Reworder | None = None) -> PrivacyGate:
+    """Return a gate that sends and stores nothing. Raises MissingExtra, and ConfigurationError if a detector does not work."""
+    return PrivacyGate(GuardedRewriter(local_rewriter("strict" if level == "strict" else "standard")), level, reworder=reworder)

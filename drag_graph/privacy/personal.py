@@ -53,10 +53,21 @@ _JOB = Pattern(
     rf"(?i:\b(?:as an?|i am an?|i['’]m an?|i work as an?|works? as an?|working as an?|worked as an?|employed as an?|job:?(?: is)?(?: an?)?|occupation:?(?: is)?|profession:?(?: is)?|my job is(?: an?)?)\s+)(?P<job>{_JOB_WORD}(?:,?[^\S\n](?:and[^\S\n])?{_JOB_WORD}){{0,4}})"
 )
 _APPOSED = Pattern(
-    rf"^(?:,|\s*\n+|\s+\()\s*(?:(?:an?|the|our|their)\s+)?(?P<job>{_JOB_WORD}(?:,?[^\S\n](?:and[^\S\n])?{_JOB_WORD}){{0,4}})"
+    rf"^(?:,|\s*\n+|\s+\()\s*(?:who\s+(?:is|was)\s+)?(?:(?:an?|the|our|their)\s+)?(?P<job>{_JOB_WORD}(?:,?[^\S\n](?:and[^\S\n])?{_JOB_WORD}){{0,4}})"
 )
-_EMPLOYED = Pattern(r"^,\s+(?:an?\s+|the\s+)?(?P<job>\p{L}[^,.()\n\d]{2,45}?)\s+(?:at|for|with)\s+(?=[\p{Lu}\d])")
-_NAMED_JOB = Pattern(rf"(?i:\bas an?\s+)(?P<job>{_JOB_WORD}(?:\s{_JOB_WORD}){{0,4}}?)\s+(?:named|called)\s+(?=\p{{Lu}})")
+_EMPLOYED = Pattern(r"^,\s+(?:an?\s+|the\s+)?(?P<job>\p{L}[^,.()\n\d]{2,45}?)\s+(?:at|for|with)\s+(?:the\s+)?(?=\p{Lu}|3M\b)")
+_CLAUSE = Pattern(
+    r"(?i)\b(?:I|we|you|he|she|it|they|who|whom|whose|which|that|this|my|our|your|his|her|their|am|is|are|was|were|be|been|has|have|had|"
+    r"do|does|did|can|could|will|would|shall|should|may|might|must|not|if|when|while|where|because|since|after|before|then|now|"
+    r"currently|formerly|recently|also|please|what|why|how|to|there|here|just|still|always|live[sd]?|living|work(?:s|ed|ing)?|resid(?:es?|ed|ing)|"
+    r"stay(?:s|ed|ing)?|born|raised|stud(?:y|ies|ied|ying)|based|employed|enrolled|registered|met|see|saw|seen|asked|asks|went|goes|"
+    r"year|month|week|day|weekend|morning|afternoon|evening|night|summer|winter|spring|autumn|time)s?\b|['’](?:m|ve|re|ll|d)\b|^(?:and|but|or|so)\b"
+)
+"""A word of a clause or a point in time: what it stands in is no job title, however close it follows a name."""
+_NAMED_JOB = Pattern(
+    rf"(?i:\bas an?\s+)(?P<job>{_JOB_WORD}(?:\s{_JOB_WORD}){{0,4}}?)\s+(?:named|called)\s+(?=\p{{Lu}})"
+    rf"|(?i:\b(?:work(?:s|ed|ing)?|employed) as an?\s+)(?P<job>{_JOB_WORD}(?:\s{_JOB_WORD}){{0,4}}?)\s+(?:at|for|with)\s+(?:the\s+)?(?=\p{{Lu}})"
+)
 _JOB_ENDING = Pattern(
     r"(?:ologist|ographer|ician|urist|chemist|stylist|worker|maker|keeper|smith|monger|wright|(?:sales|crafts|police|business)\w+|staff|faculty)$"
 )
@@ -195,10 +206,13 @@ def _work(
 def _jobs(text: str, private: Sequence[Span], personal: Sequence[tuple[int, int]]) -> Iterator[Span]:
     people = [span for span in private if span.type == "PERSON"]
     for span in people:
-        if match := _EMPLOYED.match(text[span.end : span.end + 120]):
+        after = text[span.end : span.end + 120]
+        if (match := _EMPLOYED.match(after)) and not _CLAUSE.search(match["job"]):
             yield Span(span.end + match.start("job"), span.end + match.end("job"), "JOB", "job")
-        elif match := _APPOSED.match(text[span.end : span.end + 120]):
-            yield from _job(span.end + match.start("job"), match["job"])
+        elif match := _APPOSED.match(after):
+            for job in _job(span.end + match.start("job"), match["job"]):
+                if not _CLAUSE.search(text, job.start, job.end):
+                    yield job
         before = text[max(0, span.start - 80) : span.start]
         if match := _BEFORE.search(before):
             yield from _job_before(span.start - len(before) + match.start("job"), match["job"])

@@ -6,6 +6,8 @@ from functools import partial
 from typing import Any
 
 import regex
+from phonenumbers import PhoneNumberMatcher
+from presidio_analyzer import Pattern as PresidioPattern
 from presidio_analyzer.predefined_recognizers import (
     AuTfnRecognizer,
     CreditCardRecognizer,
@@ -64,7 +66,8 @@ COORDINATES = _compile(
     r"(?<![\w.])[-+]?\d{1,2}\.\d{3,}°?\s*[NS]?\s*[,;/]\s*[-+]?\d{1,3}\.\d{3,}°?\s*[EW]?(?![\w.]*\d)"
     r"|\d{1,3}°\s?\d{1,2}['′]\s?(?:\d{1,2}(?:\.\d+)?[\"″]\s?)?[NS]\W{0,3}\d{1,3}°\s?\d{1,2}['′]\s?(?:\d{1,2}(?:\.\d+)?[\"″]\s?)?[EW]\b"
 )
-CARD = Pattern(r"(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){8,15}(?![\w-]|\.\d)")
+CARD = PresidioPattern("card", r"(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){8,15}(?![\w-]|\.\d)", 0.5)
+"""A payment card's number; Presidio checks its last digit."""
 IPV4 = Pattern(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d)")
 IPV6 = Pattern(r"(?<![\w:])(?:[0-9A-Fa-f]{1,4}:|:){2,7}[0-9A-Fa-f:]*[0-9A-Fa-f](?![\w:])")
 MAC = Pattern(r"\b(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}\b")
@@ -87,7 +90,7 @@ class StructuredDetector:
 
     def __init__(self) -> None:
         kinds: dict[str, list[Any]] = {
-            "CREDIT_CARD": [CreditCardRecognizer()],
+            "CREDIT_CARD": [CreditCardRecognizer([CARD])],
             "IBAN": [IbanRecognizer()],
             "CRYPTO_WALLET": [CryptoRecognizer()],
             "NATIONAL_ID": [
@@ -105,9 +108,6 @@ class StructuredDetector:
         for pattern, kind in _PLAIN:
             for match in pattern.finditer(text):
                 yield Span(match.start(), match.end(), kind, "format")
-        for match in CARD.finditer(text):
-            if _has_luhn_sum(match.group()):
-                yield Span(match.start(), match.end(), "CREDIT_CARD", "checksum")
         for pattern in (IPV4, IPV6):
             for match in pattern.finditer(text):
                 if _is_global(match.group()):
@@ -125,7 +125,7 @@ class StructuredDetector:
 def loose_phones(text: str) -> Iterator[Span]:
     """Return groups of digits that may be a telephone number, and no date or years."""
     for match in LOOSE_PHONE.finditer(text):
-        if sum(map(str.isdigit, match.group())) in DIGITS_OF_A_PHONE and not NO_PHONE.fullmatch(match.group()):
+        if _digits(match.group()) in DIGITS_OF_A_PHONE and not NO_PHONE.fullmatch(match.group()):
             yield Span(match.start(), match.end(), "PHONE", "groups of digits")
 
 
@@ -136,16 +136,17 @@ def _is_part(text: str, start: int, end: int) -> bool:
 
 
 def phones(text: str) -> Iterator[Span]:
-    """Return numbers written as telephone numbers are."""
+    """Yield what is written as a telephone number is, in use or not, and valid numbers of the USA and Britain in any form."""
     for match in PHONE.finditer(text):
-        if sum(map(str.isdigit, match.group())) in DIGITS_OF_A_PHONE:
+        if _digits(match.group()) in DIGITS_OF_A_PHONE:
             yield Span(match.start(), match.end(), "PHONE", "format")
+    for region in ("US", "GB"):
+        for number in PhoneNumberMatcher(text, region):
+            yield Span(number.start, number.end, "PHONE", "phonenumbers")
 
 
-def _has_luhn_sum(text: str) -> bool:
-    """Whether the last digit checks the others, as on payment cards."""
-    digits = [int(c) for c in reversed(text) if c.isdigit()]
-    return (sum(digits[0::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
+def _digits(text: str) -> int:
+    return sum(map(str.isdigit, text))
 
 
 def _is_global(text: str) -> bool:

@@ -11,7 +11,8 @@ from drag_graph.models import spacy_model as english
 from drag_graph.ports.private_details import texts_by_field
 from drag_graph.privacy import local_rewriter as rewrite
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
-from drag_graph.privacy.local_rewriter import local_rewriter
+from drag_graph.privacy.gate_opening import open_gate
+from drag_graph.privacy.local_rewriter import guard, local_rewriter
 from drag_graph.privacy.privacy_gate import PrivacyGate
 
 OPTIONS = ["Mitosis", "Meiosis", "Osmosis", "Diffusion"]
@@ -255,7 +256,7 @@ def test_nothing_is_fetched_logged_or_written(standard, monkeypatch, caplog):
     assert not any(detail in caplog.text for _, (_, detail) in PRIVATE if len(detail) > 3)
 
 
-@pytest.mark.parametrize("module", ["presidio_analyzer", "spacy", "threadpoolctl"])
+@pytest.mark.parametrize("module", ["presidio_analyzer", "phonenumbers", "spacy", "threadpoolctl"])
 def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, module):
     monkeypatch.setattr(rewrite, "find_spec", lambda name: None if name == module else object())
     with pytest.raises(MissingExtra) as caught:
@@ -263,14 +264,58 @@ def test_a_missing_package_is_named_with_what_installs_it(monkeypatch, module):
     assert "drag-graph[privacy]" in caught.value.hint
 
 
-def test_strict_wants_a_model(monkeypatch):
+@pytest.mark.parametrize("level", ["standard", "strict"])
+def test_without_a_name_model_no_level_opens(monkeypatch, level):
+    """Without one, `standard` sent "My doctor, Dr. Helen Park, said I need insulin" unchanged and said nothing."""
     monkeypatch.setattr(english, "MODELS", ("no_such_model",))
-    with pytest.raises(MissingExtra) as caught:
-        local_rewriter("strict")
-    assert "spacy download" in caught.value.hint
-    plain = local_rewriter("standard")
-    assert "no model" in plain.version
-    assert ("EMAIL", "o@kvisle.example") in found(plain, "Write to o@kvisle.example.")
+    with pytest.raises(MissingExtra, match="names of persons would be missed") as caught:
+        local_rewriter(level)
+    assert "python -m spacy download" in caught.value.hint
+    with pytest.raises(MissingExtra, match=f"level '{level}'") as caught:
+        open_gate(level)
+    assert "python -m spacy download" in caught.value.hint
+    assert guard().startswith("none: No English spaCy model is installed")
+
+
+def test_the_guarding_model_is_named_with_its_version(standard):
+    assert guard() in standard.version
+    assert guard().startswith("en_core_web_sm")
+
+
+NO_JOBS = [
+    (
+        "My name is Oddvar Kvisle, I live at 12 Quellmoor Lane, and I cough. Why?",
+        "My name is Person A, I live at a street address, and I cough. Why?",
+    ),
+    (
+        "My name is Oddvar Kvisle, I work at Brannick Foods, and I cough.",
+        "My name is Person A, I work at an organization, and I cough.",
+    ),
+    (
+        "I met Oddvar Kvisle, and the following year at Harvard we fell out.",
+        "I met Person A, and the following year at Harvard we fell out.",
+    ),
+    ("My name is Oddvar Kvisle, I asked my doctor why.", "My name is Person A, I asked my doctor why."),
+    (
+        "My name is Oddvar Kvisle, head of arts and crafts at Brannick Foods.",
+        "My name is Person A, a professional at an organization.",
+    ),
+    ("I am Oddvar Kvisle, a dental hygienist at Brannick Foods.", "I am Person A, a professional at an organization."),
+]
+
+
+@pytest.mark.parametrize(("question", "expected"), NO_JOBS, ids=[item[0][:40] for item in NO_JOBS])
+def test_a_clause_after_a_name_is_no_job(standard, question, expected):
+    assert standard.rewrite(question, ()).question == expected
+
+
+@pytest.mark.parametrize("number", ["07911 123456", "2125552368", "(794) 655-6454", "+76 446 888 4033"])
+def test_valid_and_invented_telephone_numbers_are_found(standard, number):
+    assert [item.type for item in standard.structured(f"call {number} now")] == ["PHONE"]
+
+
+def test_a_number_of_a_card_needs_its_check_digit(standard):
+    assert [item.type for item in standard.structured("4111 1111 1111 1111, 4111 1111 1111 1112")] == ["CREDIT_CARD"]
 
 
 def test_what_stays_is_told_with_its_reason(standard):
