@@ -26,7 +26,7 @@ _AGE = Pattern(
 _WORK = Pattern(
     r"(?i:\b(?:works?|working|worked|employed|job|position|internship|interned|hired|a year|spent \w+ years?)\s+(?:for|at|by|with)\s+(?:the\s+)?)(?P<org>{ORG})".replace(
         "{ORG}",
-        r"[\p{Lu}\d](?:[\p{L}\p{N}&'’-]|\.(?=\p{L}))*(?:(?:,?[^\S\n](?:of|and|&|for|the)[^\S\n]|,?[^\S\n])[\p{Lu}\d&](?:[\p{L}\p{N}&'’-]|\.(?=\p{L}))*){0,5}",
+        r"[\p{Lu}\d](?:[\p{L}\p{N}&'’-]|\.(?=\p{L}))*(?:(?:,?[^\S\n](?:of|and|&|for|the)[^\S\n]|,?[^\S\n])(?!I\b)[\p{Lu}\d&](?:[\p{L}\p{N}&'’-]|\.(?=\p{L}))*){0,5}",
     )
 )
 _FIRM = Pattern(
@@ -36,7 +36,7 @@ _GAP = r"[^\S\n]"
 _CAPITAL = r"[\p{Lu}](?:[\p{L}\p{M}&'’-]|\.(?=\p{L}))*"
 _CAPITALS = (
     rf"(?:(?:St|Ste|Mt|Ft)\.{_GAP})?{_CAPITAL}(?:(?:,?{_GAP}(?:of|and|&|for|the|de|la|del|di|am|an|der|upon|on|sur){_GAP}|{_GAP}"
-    rf"|,{_GAP}(?=(?:Inc|Ltd|LLC|Co|Corp|GmbH)\b))[\p{{Lu}}\d&](?:[\p{{L}}\p{{M}}\p{{N}}&'’-]|\.(?=\p{{L}}))*){{0,5}}"
+    rf"|,{_GAP}(?=(?:Inc|Ltd|LLC|Co|Corp|GmbH)\b))(?!I\b)[\p{{Lu}}\d&](?:[\p{{L}}\p{{M}}\p{{N}}&'’-]|\.(?=\p{{L}}))*){{0,5}}"
 )
 _FROM = Pattern(
     rf"(?i:\bfrom|\bat|\bof|\bin|\bnear|\bto|\baround|\bvia)\s+(?:the\s+)?(?P<place>{_CAPITALS})(?:,\s+(?P<more>{_CAPITALS}(?:\s\(\p{{Lu}}\p{{L}}+\))?))?"

@@ -293,7 +293,7 @@ NO_JOBS = [
     ),
     (
         "I met Oddvar Kvisle, and the following year at Harvard we fell out.",
-        "I met Person A, and the following year at Harvard we fell out.",
+        "I met Person A, and the following year at an organization we fell out.",
     ),
     ("My name is Oddvar Kvisle, I asked my doctor why.", "My name is Person A, I asked my doctor why."),
     (
