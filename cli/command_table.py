@@ -40,7 +40,7 @@ PANELS = {
     },
 }
 """By panel: each command with its summary, the first paragraph of its help."""
-MODULES = {"ask": "answers", "audit": "answers", "show": "answers", "eval": "evaluate_table", "import": "importing"}
+MODULES = {"ask": "answers", "audit": "answers", "show": "answers", "eval": "evaluate", "import": "importing"}
 """Modules that are not named after their command."""
 OLD_FLAGS = {"--distil-missing": "--distill-missing", "--level": "--privacy"}
 """Flags that were renamed, with their new names. The old names work until the next release."""

@@ -1,7 +1,163 @@
 """`graph.evaluation`: accuracy on questions with known answers."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from drag_graph.app.evaluation_table import EvaluationTable, make_table
+from drag_graph.app.evaluation_work import EvaluationPlan, EvaluationWork, OnProgress, check_modes
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import Resources
+from drag_graph.app.run_handle import RunHandle
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.errors import ConfigurationError
+from drag_graph.evaluation.evaluation_run import EvaluationMode
+from drag_graph.evaluation.harness_tasks import write_tasks
+from drag_graph.evaluation.outcome import (
+    Difference,
+    Record,
+    compare_records,
+    read_about,
+    read_location,
+    read_mode,
+    read_records,
+    summary_rows,
+)
+from drag_graph.evaluation.plots import draw_sweep
+from drag_graph.evaluation.tasks import Split
+
+MODES: tuple[EvaluationMode, ...] = ("none", "evidence", "graph", "combined")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationResult:
+    """The outcome of an evaluation: a folder with every item, and the summary of all modes."""
+
+    folder: Path
+    summary: dict[str, Any]
+
+    @property
+    def modes(self) -> dict[str, dict[str, Any]]:
+        """Figures by mode: accuracy, its interval, tokens and seconds."""
+        return dict(self.summary["modes"])
+
+    @property
+    def failed(self) -> int:
+        """Number of answers that failed. They count as wrong."""
+        return sum(one["failed"] for one in self.modes.values())
+
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Return the figures as text: column names, and a row a mode."""
+        return summary_rows(self.summary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary with its folder."""
+        return {**self.summary, "folder": str(self.folder)}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The accuracy of one mode of an outcome less that of another, on their common items."""
+
+    first: tuple[Path, str]
+    second: tuple[Path, str]
+    locations: tuple[str, str]
+    """The stores that have the answers of each, "" if unknown."""
+    difference: Difference
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures and the items that flipped."""
+        sides = {
+            name: {"folder": str(folder), "mode": mode, "store": location}
+            for name, (folder, mode), location in zip(("first", "second"), (self.first, self.second), self.locations, strict=True)
+        }
+        return {**sides, **self.difference.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class HarnessTasks:
+    """The tasks of lm-evaluation-harness in a folder, with the number of failed items that each leaves out."""
+
+    folder: Path
+    left_out: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return folder, task names and numbers."""
+        return {"folder": str(self.folder), "tasks": list(self.left_out), "left_out": self.left_out}
 
 
 class EvaluationGroup(ResourceUser):
     """Run, compare and draw evaluations."""
+
+    def run(
+        self,
+        task: str,
+        *,
+        modes: Sequence[str] = MODES,
+        data: Path | None = None,
+        evidence: str = "",
+        split: Split = "all",
+        limit: int | None = None,
+        documents: Path | None = None,
+        folder: Path | None = None,
+        on_progress: OnProgress = lambda _stage, _done, _total: None,
+        wait: bool = True,
+        **settings: Any,
+    ) -> RunHandle[EvaluationResult]:
+        """Ask the student every question of a task in every mode.
+
+        `task` is the name of a public set or a file of questions with answers; `data` is a folder with TASK.jsonl. Questions that
+        are not stored are distilled first, by the teacher or from the rows' own evidence under the key `evidence`. `documents` are
+        searched by the modes bm25, cosine and lightrag. The outcome goes to `folder`; the same call resumes it.
+        """
+        plan = EvaluationPlan(task, check_modes(modes), data, evidence, split, limit, documents, folder)
+        return _start(self._resources.changed(settings), plan, on_progress, wait=wait)
+
+    def compare(self, first: Path, second: Path, *, mode: str = "graph", second_mode: str = "") -> Comparison:
+        """Compare two outcomes, or two modes of one, item by item: `first` less `second`. Raises InputError."""
+        second_mode = second_mode or mode
+        difference = compare_records(read_mode(first, mode), read_mode(second, second_mode))
+        locations = (read_location(first), read_location(second))
+        return Comparison((first, mode), (second, second_mode), locations, difference)
+
+    def picture(self, folders: Sequence[Path], over: str, output: Path) -> Path:
+        """Draw the accuracy of each mode over a setting in which the outcomes differ. Raises MissingExtra and InputError."""
+        outcomes: dict[float, list[Record]] = {}
+        for folder in folders:
+            settings = read_about(folder)["settings"]
+            if over not in settings:
+                raise ConfigurationError(f"{over} is not a setting of {folder}.", hint=f"Choose from {', '.join(sorted(settings))}.")
+            value = settings[over]
+            if not isinstance(value, int | float) or value in outcomes:
+                reason = "another outcome has the same value" if value in outcomes else "it is not a number"
+                raise ConfigurationError(f"Cannot draw {over} = {value} of {folder}: {reason}.", hint="Pass other outcomes.")
+            outcomes[value] = read_records(folder)
+        return draw_sweep(outcomes, over, output)
+
+    def harness(self, outcome: Path, folder: Path) -> HarnessTasks:
+        """Write the prompts of an outcome as tasks of lm-evaluation-harness, one a mode. Raises InputError."""
+        return HarnessTasks(folder, write_tasks(outcome, folder))
+
+    def table(
+        self, file: Path, *, data: Path | None = None, split: Split = "all", limit: int | None = None, **settings: Any
+    ) -> EvaluationTable:
+        """Read the file of a table: evaluations under all combinations of some settings. `settings` win over the file."""
+        return make_table(file, self._resources.changed, settings, data=data, split=split, limit=limit)
+
+    def run_table(
+        self, table: EvaluationTable, on_progress: OnProgress = lambda _stage, _done, _total: None
+    ) -> Iterator[EvaluationResult]:
+        """Run the evaluations of a table and yield each result. The same call resumes an interrupted table."""
+        for resources, plan in table.plans():
+            yield _start(resources, plan, on_progress).result()
+
+
+def _start(
+    resources: Resources, plan: EvaluationPlan, on_progress: OnProgress, *, wait: bool = True
+) -> RunHandle[EvaluationResult]:
+    def work(interruption: Interruption) -> EvaluationResult:
+        with resources.writing(asks=True) as session:
+            return EvaluationResult(*EvaluationWork(session, plan, on_progress, interruption.check).run())
+
+    return RunHandle(work, wait=wait)

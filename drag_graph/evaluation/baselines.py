@@ -1,6 +1,6 @@
-"""What the distilled lines are compared with: passages of documents, found by BM25 or by cosine (naive RAG).
+"""Baselines to compare the distilled evidence with: passages of documents, found by BM25 or by cosine (naive RAG).
 
-They are asked about in the same way as any evidence: as the evidence of a subgraph, which is never stored.
+A student sees the passages as the evidence of a subgraph that is never stored.
 """
 
 import json
@@ -19,31 +19,30 @@ from drag_graph.ports.model_roles import Embedder
 Baseline = Literal["bm25", "cosine", "lightrag"]
 PASSAGE_WORDS = 120
 PASSAGES = 10
-"""Passages shown where no other number is set."""
+"""Passages shown if `max_lines` is not set."""
 _PAGE = 256
 
 Find = Callable[[str], list[str]]
-"""From a question to the passages for it, best first."""
+"""Returns the passages for a question, best first."""
 
 
 def read_passages(place: Path) -> list[str]:
-    """Return the passages, of at most 120 words each, of a file or of all files of a folder.
+    """Return the passages of a file, or of all files of a folder, without repetitions.
 
-    Of .txt and .md files the paragraphs, of .jsonl files the rows' `text`. Raises InputError where there is none.
+    A passage is a paragraph of a .txt or .md file, or the `text` of a row of a .jsonl file, cut after 120 words. Raises
+    InputError if there is none.
     """
-    found = [passage for path in _files(place) for text in _texts(path) for passage in cut(text)]
-    if not found:
-        raise InputError(
-            f"{place} has no document", hint="--documents takes a folder of .txt, .md or .jsonl files, or one file."
-        )
-    return list(dict.fromkeys(found))
+    passages = [passage for path in _files(place) for text in _texts(path) for passage in cut(text)]
+    if not passages:
+        raise InputError(f"{place} has no document.", hint="Pass a .txt, .md or .jsonl file, or a folder of them.")
+    return list(dict.fromkeys(passages))
 
 
 def read_documents(place: Path) -> list[str]:
-    """Return the same texts uncut: each .txt and .md file, and each row of a .jsonl file."""
+    """Return the same texts uncut: whole .txt and .md files, and rows of .jsonl files."""
     texts = [(path, list(_texts(path))) for path in _files(place)]
-    found = [text for path, parts in texts for text in (parts if path.suffix == ".jsonl" else ["\n\n".join(parts)])]
-    return list(dict.fromkeys(text for text in found if text.strip()))
+    documents = [text for path, parts in texts for text in (parts if path.suffix == ".jsonl" else ["\n\n".join(parts)])]
+    return list(dict.fromkeys(text for text in documents if text.strip()))
 
 
 def _files(place: Path) -> list[Path]:
@@ -58,18 +57,19 @@ def _texts(path: Path) -> Iterator[str]:
             with path.open(encoding="utf-8") as file:
                 yield from (str(json.loads(line)["text"]) for line in file if line.strip())
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} cannot be read: {error}", hint='Text as UTF-8; .jsonl rows with a "text".') from error
+        hint = 'Text files must be UTF-8, and rows of a .jsonl file need a "text".'
+        raise InputError(f"Cannot read {path}: {error}.", hint=hint) from error
 
 
 def cut(text: str) -> Iterator[str]:
-    """Yield a text as passages of at most `PASSAGE_WORDS` words."""
+    """Yield a text in passages of up to 120 words."""
     words = text.split()
     for start in range(0, len(words), PASSAGE_WORDS):
         yield " ".join(words[start : start + PASSAGE_WORDS])
 
 
 def by_bm25(passages: Sequence[str], number: int) -> Find:
-    """Return the search by BM25 (bm25s, Lucene's variant, English stop words). Raises MissingExtra."""
+    """Return a search for `number` passages by BM25 (bm25s, Lucene variant, English stop words). Raises MissingExtra."""
     try:
         import bm25s
     except ImportError as error:
@@ -80,7 +80,7 @@ def by_bm25(passages: Sequence[str], number: int) -> Find:
 
     indexed = tokens(passages)
     if not any(indexed.ids):
-        raise InputError("the documents have no word to search for", hint="Name other --documents.")
+        raise InputError("The documents contain no searchable word.", hint="Pass other --documents.")
     index = bm25s.BM25()
     index.index(indexed, show_progress=False)
 
@@ -92,7 +92,7 @@ def by_bm25(passages: Sequence[str], number: int) -> Find:
 
 
 def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
-    """Return the search by the cosine of question and passage."""
+    """Return a search for `number` passages by the cosine of question and passage."""
     pages = [passages[start : start + _PAGE] for start in range(0, len(passages), _PAGE)]
     vectors = np.concatenate([embedder.embed(page) for page in pages])
 
@@ -103,14 +103,16 @@ def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
     return find
 
 
-def lines_of(baseline: Literal["bm25", "cosine"], passages: Sequence[str], number: int, embedder: Embedder) -> LinesOf:
-    """Show an item the `number` best passages for its question. Raises MissingExtra."""
+def passage_lines(
+    baseline: Literal["bm25", "cosine"], passages: Sequence[str], number: int, embedder: Embedder
+) -> LinesOf:
+    """Show each item the `number` best passages for its question. Raises MissingExtra."""
     find = by_bm25(passages, number) if baseline == "bm25" else by_cosine(passages, embedder, number)
     return lambda items: [[subgraph_of(item.query, find(item.query.text), baseline)] for item in items]
 
 
 def subgraph_of(query: Query, passages: Sequence[str], baseline: Baseline) -> Subgraph:
-    """Return a subgraph whose evidence are the passages, in their order, and whose one call is the search."""
+    """Return a subgraph with the passages as evidence, in their order, and the search as its teacher call."""
     call = TeacherCall(
         id=content_id(query.namespace, "call", query.id, baseline),
         source_id=query.id,

@@ -1,7 +1,4 @@
-"""The evaluation of a student on a task: distill what is missing, ask every item in every mode, keep what was shown and said.
-
-Stores and models come in by the pipeline's own doors: what is measured is what a user gets.
-"""
+"""One evaluation: ask every item in every mode, and write each answer to a folder as it comes."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,9 +11,8 @@ from filelock import FileLock, Timeout
 from drag_graph.ask.ask_result import AskResult
 from drag_graph.ask.asker import Asker
 from drag_graph.errors import InputError
-from drag_graph.evaluation import leakage, metrics, outcome
-from drag_graph.evaluation import plots as pictures
-from drag_graph.evaluation.outcome import ITEMS, SUMMARY, TABLE, Record, by_mode, difference, read_records
+from drag_graph.evaluation import leakage, metrics, outcome, plots
+from drag_graph.evaluation.outcome import ITEMS, Record, by_mode, compare_records, read_records
 from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
 from drag_graph.graph.paging import pages
@@ -25,100 +21,111 @@ from drag_graph.model import Query, Subgraph
 EvaluationMode = Literal[
     "none", "evidence", "graph", "combined", "shuffled", "rotated", "bm25", "cosine", "lightrag", "teacher"
 ]
-"""`shuffled` shows the evidence of another item: it must not help. `rotated` is `evidence` with the options in another order:
-it must not matter. `bm25` and `cosine` show passages of documents, `lightrag` what LightRAG finds in them. `teacher` asks the
-teacher itself, without lines."""
+"""The context of a question. The first four are the student's ordinary modes.
+
+    shuffled        the evidence of another item, as a control: it must not help
+    rotated         `evidence` with the options in another order, as a control: it must not matter
+    bm25, cosine    passages of documents, found by words or by similarity
+    lightrag        what LightRAG finds in the documents
+    teacher         nothing, and the teacher answers instead of the student
+"""
+STORED: frozenset[EvaluationMode] = frozenset({"evidence", "graph", "combined", "shuffled", "rotated"})
+"""Modes that show what has been distilled."""
 Read = Callable[[Sequence[str]], list[Subgraph]]
 LinesOf = Callable[[Sequence[TaskItem]], list[list[Subgraph]]]
-"""From items to the subgraphs whose lines each is shown."""
+"""Returns for each item the subgraphs whose lines the student is shown."""
 PAGE = 16
-"""Items that are asked between two writes, where an answer takes no longer than a write."""
+"""Items between two writes for a student that answers faster than a write takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What is asked, by whom, and where it is kept."""
+    """Asks the items in all modes and writes the outcome to a folder."""
 
     folder: Path
     items: Sequence[TaskItem]
     modes: Sequence[EvaluationMode]
     asker: Callable[[EvaluationMode], Asker]
-    own: LinesOf
-    lines_of: Mapping[EvaluationMode, LinesOf]
-    """The modes that show something else than the item's own subgraph. Their answers are not kept."""
+    own_lines: LinesOf
+    other_lines: Mapping[EvaluationMode, LinesOf]
+    """Modes that show something else than the item's own subgraph. Their answers are not stored."""
     about: dict[str, Any]
-    """What determines the answers: an evaluation goes on only under the same."""
+    """Everything that determines the answers. A changed value makes it another evaluation."""
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What the summary tells beside."""
+    """Further entries of the summary."""
     page: int = 1
-    """Items that are asked between two writes: what a kill loses."""
+    """Items between two writes."""
 
-    def run(self, on_item: Callable[[float], None] = lambda _cost: None) -> dict[str, Any]:
-        """Ask what is not asked yet; return the summary, which is written beside the items.
+    def run(self, on_answers: Callable[[int], None] = lambda _number: None) -> dict[str, Any]:
+        """Ask what has not been asked yet, and return the summary. `on_answers` is called with the number of further answers.
 
-        Raises InputError where the folder holds an evaluation of something else, and what ends the asking altogether; what was
-        answered until then is kept.
+        Raises InputError if the folder holds another evaluation, and the error that stops the student; answers until then are
+        kept.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.folder / ".lock", timeout=0):
-                return self._run(on_item)
+                return self._run(on_answers)
         except Timeout as error:
-            message = f"{self.folder} is being evaluated by another process"
-            raise InputError(message, hint="Wait for it, or give another --folder.") from error
+            message = f"Another process is evaluating in {self.folder}."
+            raise InputError(message, hint="Wait for it, or choose another --folder.") from error
 
-    def _run(self, on_item: Callable[[float], None]) -> dict[str, Any]:
-        done = {(record.mode, record.id): record for record in self._begun()}
+    def _run(self, on_answers: Callable[[int], None]) -> dict[str, Any]:
+        done = {(record.mode, record.id) for record in self._earlier_records()}
         with (self.folder / ITEMS).open("a", encoding="utf-8") as file:
             for mode in self.modes:
                 left = [item for item in self.items if (mode, item.query.id) not in done]
-                for _ in range(len(self.items) - len(left)):
-                    on_item(0.0)
-                for record in self._asked(mode, left, on_item):
-                    file.write(json.dumps(record.document(), ensure_ascii=False) + "\n")
+                on_answers(len(self.items) - len(left))
+                for records in self._ask(mode, left):
+                    file.writelines(_json_lines(records))
                     file.flush()
+                    on_answers(len(records))
         records = read_records(self.folder)
         summary = summary_of(records, {**self.about, **self.notes})
-        write_lines(self.folder / SUMMARY, [json.dumps(summary, ensure_ascii=False, indent=2)])
-        write_lines(self.folder / TABLE, outcome.table(summary).splitlines())
-        pictures.draw(records, self.folder)
+        write_lines(self.folder / outcome.SUMMARY, [json.dumps(summary, ensure_ascii=False, indent=2)])
+        write_lines(self.folder / outcome.TABLE, outcome.markdown_table(summary).splitlines())
+        plots.draw(records, self.folder)
         return summary
 
-    def _begun(self) -> list[Record]:
-        """Return what the folder has already, after checking that it is of the same evaluation."""
+    def _earlier_records(self) -> list[Record]:
+        """Return what an interrupted evaluation has left in the folder. Raises InputError if it was another evaluation."""
         about = self.folder / outcome.ABOUT
+        items = self.folder / ITEMS
         if not about.exists():
-            if (self.folder / ITEMS).exists():
-                raise InputError(f"{self.folder} has items and does not say of what", hint="Give another folder.")
+            if items.exists():
+                raise InputError(f"{self.folder} has items but no {outcome.ABOUT}.", hint="Choose another --folder.")
             write_lines(about, [json.dumps(self.about, ensure_ascii=False, indent=2)])
             return []
-        known = outcome.read_about(self.folder)
-        compared = {*known, *self.about} - {"git"}  # most commits change no answer; the summary names the last
-        changed = sorted(key for key in compared if known.get(key) != self.about.get(key))
+        earlier = outcome.read_about(self.folder)
+        compared = {*earlier, *self.about} - {"git"}  # most commits change no answer; the summary has the last one
+        changed = sorted(key for key in compared if earlier.get(key) != self.about.get(key))
         if changed:
-            message = f"{self.folder} holds an evaluation with another {', '.join(changed)}"
-            raise InputError(message, hint="Give another folder with --folder, or remove that one.")
-        if not (self.folder / ITEMS).exists():
+            message = f"{self.folder} holds an evaluation with another {', '.join(changed)}."
+            raise InputError(message, hint=f"Choose another --folder, or delete {self.folder}.")
+        if not items.exists():
             return []
         records = read_records(self.folder)
-        # Without a line that was cut off.
-        write_lines(self.folder / ITEMS, (json.dumps(record.document(), ensure_ascii=False) for record in records))
+        write_lines(items, (line.rstrip("\n") for line in _json_lines(records)))  # without a line that was cut off
         return records
 
-    def _asked(self, mode: EvaluationMode, items: Sequence[TaskItem], on_item: Callable[[float], None]) -> Iterable[Record]:
-        asker, lines_of = self.asker(mode), self.lines_of.get(mode, self.own)
+    def _ask(self, mode: EvaluationMode, items: Sequence[TaskItem]) -> Iterable[list[Record]]:
+        """Yield the records page by page."""
+        asker, lines_of = self.asker(mode), self.other_lines.get(mode, self.own_lines)
         for page in pages(items, self.page):
-            queries = [_in_mode(mode, item.query) for item in page]
-            shown = zip(queries, lines_of(page), strict=True)
-            report = asker.ask_with(list(shown), on_item, own=mode not in self.lines_of)
-            for query, asked in zip(queries, report.answers, strict=False):
-                yield record_of(query, asked, mode)
+            queries = [_query_in_mode(mode, item.query) for item in page]
+            questions = list(zip(queries, lines_of(page), strict=True))
+            report = asker.ask_with(questions, lambda _cost: None, own=mode not in self.other_lines)
+            yield [record_of(query, result, mode) for query, result in zip(queries, report.answers, strict=False)]
             if report.stopped is not None:
                 raise report.stopped
 
 
-def own(read: Read) -> LinesOf:
-    """Show an item its own subgraph, or nothing where it could not be distilled."""
+def _json_lines(records: Iterable[Record]) -> Iterable[str]:
+    return (json.dumps(record.to_dict(), ensure_ascii=False) + "\n" for record in records)
+
+
+def own_subgraphs(read: Read) -> LinesOf:
+    """Show each item its own subgraph, or nothing if it has none."""
 
     def lines_of(items: Sequence[TaskItem]) -> list[list[Subgraph]]:
         stored = {graph.source_id: graph for graph in read([item.query.id for item in items])}
@@ -127,8 +134,20 @@ def own(read: Read) -> LinesOf:
     return lines_of
 
 
-def _in_mode(mode: EvaluationMode, query: Query) -> Query:
-    """Return the question with its options rotated by half of them where the mode is `rotated`."""
+def shuffled_subgraphs(items: Sequence[TaskItem], read: Read) -> LinesOf:
+    """Show each item the subgraph of the item half the set away, because neighbours often share a topic.
+
+    Raises InputError if there is only one item.
+    """
+    if len(items) < 2:  # noqa: PLR2004 - the item and another one
+        raise InputError("The mode shuffled needs at least two items.", hint="Evaluate more items, or leave the mode out.")
+    half = len(items) // 2
+    other = {item.query.id: items[(place + half) % len(items)] for place, item in enumerate(items)}
+    return lambda page: own_subgraphs(read)([other[item.query.id] for item in page])
+
+
+def _query_in_mode(mode: EvaluationMode, query: Query) -> Query:
+    """Return the question; in the mode `rotated` its options are rotated by half of their number."""
     if mode != "rotated" or not isinstance(query.gold, int):
         return query
     half, count = len(query.options) // 2, len(query.options)
@@ -136,21 +155,9 @@ def _in_mode(mode: EvaluationMode, query: Query) -> Query:
     return query.model_copy(update={"options": options, "gold": (query.gold - half) % count})
 
 
-def of_another(items: Sequence[TaskItem], read: Read) -> LinesOf:
-    """Show the subgraph of the item half the set away: sets are often in order of their topics.
-
-    Raises InputError where there is no other item.
-    """
-    if len(items) < 2:  # noqa: PLR2004 - one item and another
-        raise InputError("shuffled needs another item to take the evidence of", hint="Evaluate more items, or leave it out.")
-    away = len(items) // 2
-    other = {item.query.id: items[(place + away) % len(items)] for place, item in enumerate(items)}
-    return lambda page: own(read)([other[item.query.id] for item in page])
-
-
-def record_of(query: Query, asked: AskResult, mode: str) -> Record:
-    """Return what is kept of an answer."""
-    given, said = asked.answer, asked.reidentified().answer  # a right answer is compared with what was said
+def record_of(query: Query, result: AskResult, mode: str) -> Record:
+    """Return the record of an answer."""
+    given, original = result.answer, result.reidentified().answer  # gold answers are compared with the original names
     return Record(
         id=query.id,
         mode=mode,
@@ -159,18 +166,18 @@ def record_of(query: Query, asked: AskResult, mode: str) -> Record:
         gold=given.gold or "",
         answer=given.text,
         label=given.label,
-        correct=bool(given.correct) and not asked.problem,
+        correct=bool(given.correct) and not result.problem,
         confidence=given.confidence,
-        probabilities=tuple(round(value, 6) for value in asked.probabilities),
+        probabilities=tuple(round(value, 6) for value in result.probabilities),
         lines=tuple(line.text for line in given.lines),
-        leaking=sum(leakage.leaks(line.text, query) for line in said.lines),
-        answer_id=asked.stored_id,
-        prompt_hash=asked.prompt_hash,
+        leaking=sum(leakage.leaks(line.text, query) for line in original.lines),
+        answer_id=result.stored_id,
+        prompt_hash=result.prompt_hash,
         prompt_tokens=given.prompt_tokens,
-        context_tokens=asked.context_tokens,
+        context_tokens=result.context_tokens,
         seconds=given.latency_ms / 1000,
-        f1=None if query.options else metrics.token_f1(said.text, _golds(query)),
-        error=asked.problem,
+        f1=None if query.options else metrics.token_f1(original.text, _golds(query)),
+        error=result.problem,
     )
 
 
@@ -179,18 +186,14 @@ def _golds(query: Query) -> Sequence[str]:
 
 
 def summary_of(records: Sequence[Record], about: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of all modes, the gains over `none` and what leaked."""
+    """Return the figures of all modes, their gains over `none`, and the leakage."""
     modes = by_mode(records)
-    none = modes.get("none")
-    gains = {}
-    for mode, found in modes.items():
-        if none and mode != "none":
-            gain = difference(found, none)
-            gains[mode] = {key: gain[key] for key in ("n", "difference", "low", "high", "p")}
+    unaided = modes.get("none", [])
+    aided = {mode: group for mode, group in modes.items() if unaided and mode != "none"}
     return {
         **about,
-        "n": max((len(found) for found in modes.values()), default=0),
-        "modes": {mode: outcome.figures(found) for mode, found in modes.items()},
-        "gains": gains,
-        "leakage": {mode: outcome.leakage(found, none or ()) for mode, found in modes.items()},
+        "n": max(map(len, modes.values()), default=0),
+        "modes": {mode: outcome.figures(group) for mode, group in modes.items()},
+        "gains": {mode: compare_records(group, unaided).figures() for mode, group in aided.items()},
+        "leakage": {mode: outcome.leakage(group, unaided) for mode, group in modes.items()},
     }

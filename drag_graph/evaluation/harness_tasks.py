@@ -1,4 +1,4 @@
-"""An outcome's items as tasks of EleutherAI's lm-evaluation-harness: our prompts, asked by anyone's model."""
+"""Write the prompts of an outcome as tasks of EleutherAI's lm-evaluation-harness, to ask any model."""
 
 import json
 from collections.abc import Sequence
@@ -15,32 +15,31 @@ from drag_graph.model import LABELS, Line
 from drag_graph.ports.model_roles import PLAIN, Layout
 
 SCORINGS = ("option-text", "option-text-norm")
-HINT = f"Take an outcome of --scoring {' or '.join(SCORINGS)}, whose items have options."
+HINT = f"Choose an outcome of --scoring {' or '.join(SCORINGS)} whose items have options."
 
 
 def write_tasks(outcome: Path, folder: Path) -> dict[str, int]:
-    """Write a task of the harness for each mode of an outcome into `folder`; return by its name how many items it leaves out.
+    """Write a task for each mode of an outcome into `folder`; return the number of failed items that each leaves out, by its name.
 
-    Its `acc` is what `--scoring option-text` gives, its `acc_norm` what `option-text-norm` gives. Raises InputError, and writes
-    nothing, where the outcome's student was asked in another way: the harness would ask something else. It leaves out the items
-    that failed.
+    `acc` of the harness corresponds to `--scoring option-text`, `acc_norm` to `option-text-norm`. Raises InputError, and writes
+    nothing, for an outcome of another scoring, because the harness would ask something else.
     """
     about = read_about(outcome)
     if about["scoring"] not in SCORINGS:
-        raise InputError(f"{outcome} is of --scoring {about['scoring']}", hint=HINT)
+        raise InputError(f"{outcome} was evaluated with --scoring {about['scoring']}.", hint=HINT)
     layout = replace(PLAIN, best_last=about["settings"]["line_order"] == "best-last")
     tasks, left_out = {}, {}
     for mode, records in by_mode(read_records(outcome)).items():
-        asked = [record for record in records if not record.error]
-        if mode == "teacher" or not asked:  # the teacher was asked in its own way
+        answered = [record for record in records if not record.error]
+        if mode == "teacher" or not answered:  # the teacher gets another prompt
             continue
         task = f"drag_graph_{about['task']}_{mode}"
-        tasks[task] = [_document(record, layout) for record in asked]
-        left_out[task] = len(records) - len(asked)
+        tasks[task] = [_document(record, layout) for record in answered]
+        left_out[task] = len(records) - len(answered)
     for task, documents in tasks.items():
         items = (folder / f"{task}.jsonl").resolve()
         write_lines(items, (json.dumps(document, ensure_ascii=False) for document in documents))
-        write_lines(folder / f"{task}.yaml", [json.dumps(_configuration(task, items), indent=2)])  # JSON is YAML, too
+        write_lines(folder / f"{task}.yaml", [json.dumps(_configuration(task, items), indent=2)])  # JSON is valid YAML
     return left_out
 
 
@@ -48,12 +47,12 @@ def _document(record: Record, layout: Layout) -> dict[str, Any]:
     prompts = (_prompt(record, edges_from, layout) for edges_from in range(len(record.lines), -1, -1))
     prompt = next((prompt for prompt in prompts if sha256_of([prompt]) == record.prompt_hash), None)
     if not record.options or prompt is None:
-        raise InputError(f"{record.id[:12]} was not asked for the likelihood of its options' texts", hint=HINT)
+        raise InputError(f"Item {record.id[:12]} was not scored by the likelihood of its options.", hint=HINT)
     return {"id": record.id, "prompt": prompt, "options": record.options, "gold": LABELS.index(record.gold)}
 
 
 def _prompt(record: Record, edges_from: int, layout: Layout) -> str:
-    """Return the prompt if the lines from a place on are edges: `best-last` turns evidence and edges round apart."""
+    """Return the prompt if `edges_from` is the first edge; `best-last` reverses evidence and edges separately."""
     lines = [
         Line(n=n, kind="evidence" if n <= edges_from else "edge", text=text, ref=record.id, source_id=record.id)
         for n, text in enumerate(record.lines, start=1)

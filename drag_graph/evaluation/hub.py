@@ -1,6 +1,6 @@
-"""The public question sets of `drag-graph eval`: where each is on the Hugging Face hub, and how its rows read (extra `hub`).
+"""Public question sets: where each is on the Hugging Face hub, and how its rows map to ours.
 
-Nothing of any set is part of the project. `datasets` fetches it once into its own cache, or reads a copy of the hub's files.
+The project contains no part of any set. The package `datasets` downloads a set once into its cache, or reads a local copy.
 """
 
 import hashlib
@@ -19,9 +19,9 @@ VERDICTS = ("Supported", "Refuted", "Not Enough Evidence", "Conflicting Evidence
 
 @dataclass(frozen=True, slots=True)
 class HubTask:
-    """A set on the hub: the split that has answers and is reported by others, and what makes a row of it one of ours.
+    """A set on the hub: the split with answers that other work reports, and the function that converts a row.
 
-    Our rows have `question`, `options`, `answer`, and `evidence` and an `id` where the set has them.
+    A converted row has `question`, `options` and `answer`, and `evidence` and `id` if the set has them.
     """
 
     path: str
@@ -33,38 +33,38 @@ class HubTask:
 
 
 def labelled(row: Row) -> dict[str, Any]:
-    """ARC, QASC, CommonsenseQA and OpenBookQA: texts of the options, their labels, and the label of the right one."""
+    """Convert ARC, QASC, CommonsenseQA and OpenBookQA: option texts, their labels, and the label of the answer."""
     choices, facts = row["choices"], (row.get("fact1"), row.get("fact2"))
     return {
         "id": row["id"],
         "question": row.get("question") or row["question_stem"],
         "options": choices["text"],
-        "answer": _place(choices["label"], row["answerKey"].strip()),  # ARC has labels from A and from 1
+        "answer": _place(choices["label"], row["answerKey"].strip()),  # the labels of ARC are letters or numbers
         "evidence": [fact for fact in facts if fact],
     }
 
 
 def medmcqa(row: Row) -> dict[str, Any]:
-    """MedMCQA; its explanations often name the answer."""
+    """Convert MedMCQA. Its explanations often name the answer."""
     options = [row[name] for name in ("opa", "opb", "opc", "opd")]
     head = {"id": row["id"], "question": row["question"], "options": options, "answer": row["cop"]}
     return {**head, "evidence": [row["exp"]] if row["exp"] else []}
 
 
 def medqa(row: Row) -> dict[str, Any]:
-    """MedQA, the questions of the USMLE with four options by letter."""
+    """Convert MedQA: USMLE questions with four lettered options."""
     letters = sorted(row["options"])
     options = [row["options"][letter] for letter in letters]
     return {"question": row["question"], "options": options, "answer": _place(letters, row["answer_idx"])}
 
 
 def mmlu(row: Row) -> dict[str, Any]:
-    """MMLU, all subjects."""
+    """Convert MMLU, all subjects."""
     return {"question": row["question"], "options": row["choices"], "answer": row["answer"]}
 
 
 def gpqa(row: Row) -> dict[str, Any]:
-    """GPQA brings the right answer first: the options are put in an order that their hashes with the row's id decide."""
+    """Convert GPQA. Its correct answer is always first, so the options are sorted by their hash with the row's id."""
     identity, right = row["Record ID"], row["Correct Answer"]
     texts = [right, *(row[f"Incorrect Answer {number}"] for number in (1, 2, 3))]
     options = sorted(texts, key=lambda text: _hash(f"{identity} {text}"))
@@ -72,11 +72,11 @@ def gpqa(row: Row) -> dict[str, Any]:
 
 
 def averitec(row: Row) -> dict[str, Any]:
-    """AVeriTeC: a claim, four verdicts, and what people found out about it as questions with their answers."""
+    """Convert AVeriTeC: a claim, four verdicts, and as evidence the questions and answers of its fact checkers."""
     evidence = [
-        f"{asked['question']} {answer['answer']}"
-        for asked in row["questions"]
-        for answer in asked["answers"]
+        f"{one['question']} {answer['answer']}"
+        for one in row["questions"]
+        for answer in one["answers"]
         if answer["answer"]
     ]
     return {
@@ -88,12 +88,12 @@ def averitec(row: Row) -> dict[str, Any]:
 
 
 def web_questions(row: Row) -> dict[str, Any]:
-    """WebQuestions: open, with all answers that count as right."""
+    """Convert WebQuestions: open questions with all accepted answers."""
     return {"question": row["question"], "answer": row["answers"]}
 
 
 def open_style(row: Row) -> dict[str, Any]:
-    """Open-LLM-Leaderboard: questions of nine sets, asked without their options; the right option's text is the answer."""
+    """Convert Open-LLM-Leaderboard: questions of nine sets without options; the answer is the text of the right option."""
     passage = row.get("passage") or ""
     question = row["question"] if passage in {"", "-"} else f"{passage}\n{row['question']}"
     texts = {option["label"]: option["text"] for option in row["options"]}
@@ -116,10 +116,10 @@ TASKS: dict[str, HubTask] = {
 
 
 def read_rows(name: str, folder: Path | None = None) -> list[dict[str, Any]]:
-    """Return the rows of a task in our form, from `folder`'s copy of the hub's files, or else from the hub.
+    """Return the converted rows of a task from the copy in `folder`, or else from the hub.
 
-    They are in the order of their ids' hashes: sets are in the order of their topics, and the first hundred shall be of all.
-    Raises MissingExtra without `datasets`, InputError in words where the set cannot be had.
+    Rows are sorted by the hash of their id, because sets are sorted by topic and the first hundred rows should cover all topics.
+    Raises MissingExtra without `datasets`, and InputError if the set cannot be read.
     """
     task = TASKS[name]
     rows = []
@@ -127,8 +127,8 @@ def read_rows(name: str, folder: Path | None = None) -> list[dict[str, Any]]:
         try:
             rows.append({"id": f"{name}-{number}", **task.row(row)})
         except (KeyError, TypeError, AttributeError) as error:
-            message = f"{task.path} has not the columns that {name} had when this was written ({type(error).__name__}: {error})"
-            raise InputError(message, hint=f"Give the rows with --data FOLDER, as {name}.jsonl.") from error
+            message = f"The columns of {task.path} have changed ({type(error).__name__}: {error})."
+            raise InputError(message, hint=f"Pass the rows as {name}.jsonl with --data FOLDER.") from error
     return sorted(rows, key=lambda row: _hash(str(row["id"])))
 
 
@@ -138,27 +138,27 @@ def _load(name: str, task: HubTask, folder: Path | None) -> Any:
         import datasets
         import httpx
     except ImportError as error:
-        message = f"{name} is read by the package datasets, which is not installed"
+        message = f"Reading {name} needs the package datasets."
         raise MissingExtra(message, extra="evaluation", hint="Or pass a local copy with --data FOLDER.") from error
     place = task.path if folder is None else str((folder / task.path).expanduser().resolve())
     if folder is not None and not Path(place).is_dir():
-        raise InputError(f"{folder} has neither {name}.jsonl nor {task.path}", hint=_hint(name, task))
+        raise InputError(f"{folder} has neither {name}.jsonl nor {task.path}.", hint=_hint(name, task))
     try:
         return datasets.load_dataset(place, task.config, split=task.split)
     except (OSError, ValueError, httpx.HTTPError, datasets.exceptions.DatasetsError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{name} cannot be read from {place}: {reason}", hint=_hint(name, task)) from error
+        raise InputError(f"Cannot read {name} from {place}: {reason}", hint=_hint(name, task)) from error
 
 
 def _place(values: Sequence[str], wanted: str) -> int | None:
-    """Return where a label is among the labels; None in a split whose answers are not published."""
+    """Return the index of a label, or None in a split whose answers are not published."""
     return values.index(wanted) if wanted in values else None
 
 
 def _hint(name: str, task: HubTask) -> str:
-    login = f"Accept the terms on the hub's page of {task.path}, then `hf auth login` or set HF_TOKEN. " if task.gated else ""
-    fetch = f"`hf download {task.path} --repo-type dataset --local-dir FOLDER/{task.path}` where there is a network"
-    return f"{login}Without the hub: --data FOLDER with {name}.jsonl, or with what {fetch} writes."
+    login = f"Accept the terms of {task.path} on the hub, then run `hf auth login` or set HF_TOKEN. " if task.gated else ""
+    download = f"`hf download {task.path} --repo-type dataset --local-dir FOLDER/{task.path}`"
+    return f"{login}Offline, pass --data FOLDER with {name}.jsonl or the files of {download}."
 
 
 def _hash(text: str) -> bytes:

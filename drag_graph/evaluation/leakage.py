@@ -1,7 +1,7 @@
-"""Whether evidence gives the answer away: measured, never dropped.
+"""Detect evidence that gives the answer away. An evaluation counts it and never drops it.
 
-A teacher that is asked for facts sometimes answers. A student that then does well has copied, not reasoned; an evaluation
-says how often. Naming the right option within a fact is not leakage: a fact about the answer has to name it.
+A teacher that is asked for facts sometimes answers the question instead, and the student then copies the answer. A fact that
+names the right option is no leak: a fact about the answer has to name it.
 """
 
 import re
@@ -11,7 +11,7 @@ from drag_graph.graph.inflection import noun
 from drag_graph.graph.name_forms import ARTICLES, fold, tokens
 from drag_graph.model import LABELS, Query
 
-_SAYS_THE_ANSWER = re.compile(
+_STATES_THE_ANSWER = re.compile(
     r"\b(?:correct|right|best|final|true)\s+(?:answer|option|choice|response|letter)\b|\bcorrect\s+one\b"
     r"|\bis\s+the\s+answer\b"
     r"|\bthe\s+answer\b(?!\s+to\s+(?!this\b|the\s+question\b))[^.]{0,40}\b(?:is|be)\b"
@@ -26,22 +26,22 @@ _LETTER = re.compile(
 )
 _VERDICT = r"\b(?:the|this)\s+(?:claim|statement)\b[^.]*\b(?:is|was|been)\s+(?:\w+\s+)?{}\b"
 _BARE = 0.9
-"""Share of an evidence's words that an option makes up from which the evidence is practically only the option."""
+"""Fraction of the words of a piece of evidence from which on it is little more than the option."""
 
 
 def leaks(text: str, query: Query) -> bool:
-    """Whether an evidence gives the answer away: it says what the answer is, names its letter or verdict, or is only it.
+    """Whether a text states the answer, names its letter or verdict, or is little more than the answer.
 
-    Where the answer is not known, that of any option counts.
+    If the gold answer is unknown, every option counts as the answer.
     """
     golds = _golds(query)
     right = LABELS[: len(query.options)] if query.gold is None else [LABELS[query.gold]] if isinstance(query.gold, int) else ()
     named = {letter for groups in _LETTER.findall(text.strip()) for letter in groups if letter}
     return (
-        _SAYS_THE_ANSWER.search(text) is not None
+        _STATES_THE_ANSWER.search(text) is not None
         or not named.isdisjoint(right)
         or any(re.search(_VERDICT.format(re.escape(gold)), text, re.IGNORECASE) for gold in golds)
-        or any(_practically(text, gold) for gold in golds)
+        or any(_is_little_more(text, gold) for gold in golds)
     )
 
 
@@ -53,15 +53,15 @@ def _golds(query: Query) -> Sequence[str]:
     return query.gold or query.options
 
 
-def _practically(text: str, answer: str) -> bool:
-    said, asked = _words(text), _words(answer)
-    if not said or not asked:
+def _is_little_more(text: str, answer: str) -> bool:
+    words, wanted = _words(text), set(_words(answer))
+    if not words or not wanted:
         return False
-    return len([word for word in said if word in set(asked)]) / len(said) >= _BARE and set(asked) <= set(said)
+    return sum(word in wanted for word in words) / len(words) >= _BARE and wanted <= set(words)
 
 
 def _words(text: str) -> list[str]:
-    # "It is nitrogen." adds nothing to "nitrogen".
+    # "It is nitrogen." says no more than "nitrogen".
     empty = ARTICLES | {"it", "is", "are", "was", "this", "that", "be"}
     words = [noun(fold(word)) for word in tokens(text)]
     return [word for word in words if word not in empty] or words

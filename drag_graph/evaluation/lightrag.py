@@ -1,6 +1,6 @@
-"""LightRAG over the same documents, as a rival (extra `rivals`): its own prompts and settings, our teacher and our embedder.
+"""LightRAG on the same documents as a baseline: its own prompts and settings with our teacher and our embedder.
 
-Its index is kept in a folder, so that an evaluation that was interrupted pays for no document twice.
+The index stays in a folder, so that a resumed evaluation does not pay for a document twice.
 """
 
 import asyncio
@@ -26,21 +26,21 @@ from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings, prepare_libraries
 
 MAX_TOKENS = 4096
-"""Tokens of a reply, at most, as the teacher has it."""
+"""Maximum length of a reply, the same as for the teacher."""
 TOKENIZER = "gpt-4"
-"""The model whose tokens it counts. Its own choice, gpt-4o-mini, needs a file of the network; this one's comes with LiteLLM."""
-_TAKEN = {"calls": 0, "tokens_in": 0, "tokens_out": 0, "seconds": 0.0}
+"""Model whose tokeniser counts tokens. LightRAG's default, gpt-4o-mini, would need a download; LiteLLM ships this one."""
+_NO_USAGE = {"calls": 0, "tokens_in": 0, "tokens_out": 0, "seconds": 0.0}
 
 
 def teacher_server(settings: Settings, privacy: Check | None = None) -> Callable[[], Server]:
-    """Return what tells how the teacher is reached now: a file in this process gives way to the student's and comes back."""
+    """Return a function that opens the teacher and returns its server. A student in this process may have closed it since."""
     return partial(teachers.teacher_server, settings, privacy)
 
 
 class LightRag:
-    """Shows an item the lines of the context that LightRAG finds for its question. Use it in one thread.
+    """Shows each item the context that LightRAG finds for its question. Not thread-safe.
 
-    `took` is what indexing and asking have taken so far; it is kept beside the index.
+    `usage` has the calls, tokens and seconds of indexing and asking. It is stored next to the index.
     """
 
     def __init__(
@@ -51,16 +51,16 @@ class LightRag:
         self._folder, self._texts, self._number = folder, texts, number
         self._server, self._embedder = server, embedder
         self._record = folder / "took.json"
-        self.took: dict[str, Any] = {"indexing": dict(_TAKEN), "asking": dict(_TAKEN)}
+        self.usage: dict[str, Any] = {"indexing": dict(_NO_USAGE), "asking": dict(_NO_USAGE)}
         if self._record.is_file():
-            self.took.update(json.loads(self._record.read_text(encoding="utf-8")))
+            self.usage.update(json.loads(self._record.read_text(encoding="utf-8")))
         self._stage = "indexing"
         self._fault: DragGraphError | None = None
         self._rag: Any = None
         self._runner = asyncio.Runner()
 
     def close(self) -> None:
-        """Let go of what it holds in memory: it shares that with any other index that this process opens."""
+        """Close the index and free the memory that all indexes of this process share."""
         if self._rag is not None:
             from lightrag.kg.shared_storage import finalize_share_data
 
@@ -69,79 +69,79 @@ class LightRag:
         self._runner.close()
 
     def lines_of(self, items: Sequence[TaskItem]) -> list[list[Subgraph]]:
-        """Return the context of each item as the evidence of a subgraph. Raises ModelError where the teacher cannot be used."""
+        """Return the context of each item as the evidence of a subgraph. Raises ModelError if the teacher fails."""
         if self._rag is None:
             self._timed("indexing", self._index())
         return [[subgraph_of(item.query, self._timed("asking", self._find(item.query.text)), "lightrag")] for item in items]
 
     def _timed(self, stage: str, work: Any) -> Any:
-        self._stage, began = stage, time.monotonic()
+        self._stage, start = stage, time.monotonic()
         try:
             return self._runner.run(work)
         finally:
-            self.took[stage]["seconds"] += round(time.monotonic() - began, 1)
-            write_lines(self._record, [json.dumps(self.took)])
+            self.usage[stage]["seconds"] += round(time.monotonic() - start, 1)
+            write_lines(self._record, [json.dumps(self.usage)])
 
     async def _index(self) -> None:
-        """Open the index, and read in the documents that it has not read yet."""
-        self._rag = self._made()
+        """Open the index and add the documents that it does not have yet."""
+        self._rag = self._create()
         await self._rag.initialize_storages()
         await self._rag.ainsert(list(self._texts))
         counts = await self._rag.doc_status.get_status_counts()
-        self.took["indexing"] |= {"documents": counts["processed"], "failed": counts["failed"]}
-        if isinstance(self._fault, ModelError):  # LightRAG logs it and goes on
+        self.usage["indexing"] |= {"documents": counts["processed"], "failed": counts["failed"]}
+        if isinstance(self._fault, ModelError):  # LightRAG only logs it
             raise self._fault
         if not counts["processed"]:
-            raise ModelUnavailable("LightRAG could read none of the documents", hint=f"Look into {self._folder}.")
+            raise ModelUnavailable("LightRAG could not index any document.", hint=f"Inspect {self._folder}.")
 
     async def _find(self, question: str) -> list[str]:
-        """Return its context: by turns an entity, a relationship and a passage, the best first, as long as there is room."""
+        """Return the context: entities, relationships and passages in turn, best first, up to the number of lines."""
         from lightrag import QueryParam
 
-        found = (await self._rag.aquery_data(question, QueryParam(enable_rerank=False))).get("data") or {}
-        entities = [f"{one['entity_name']}: {one['description']}" for one in found.get("entities", ())]
-        relations = [f"{one['src_id']} - {one['tgt_id']}: {one['description']}" for one in found.get("relationships", ())]
-        passages = [passage for one in found.get("chunks", ()) for passage in cut(one["content"])]
-        by_turns = chain.from_iterable(zip_longest(entities, relations, passages))
-        return list(dict.fromkeys(filter(None, by_turns)))[: self._number]
+        context = (await self._rag.aquery_data(question, QueryParam(enable_rerank=False))).get("data") or {}
+        entities = [f"{one['entity_name']}: {one['description']}" for one in context.get("entities", ())]
+        relations = [f"{one['src_id']} - {one['tgt_id']}: {one['description']}" for one in context.get("relationships", ())]
+        passages = [passage for one in context.get("chunks", ()) for passage in cut(one["content"])]
+        in_turn = chain.from_iterable(zip_longest(entities, relations, passages))
+        return list(dict.fromkeys(filter(None, in_turn)))[: self._number]
 
-    def _made(self) -> Any:
+    def _create(self) -> Any:
         server = self._server()
         prepare_libraries()
-        import litellm.litellm_core_utils.default_encoding  # noqa: F401 - it says where its own tokenizer's file is
+        import litellm.litellm_core_utils.default_encoding  # noqa: F401 - tells tiktoken where LiteLLM's file is
         from lightrag import LightRAG, __version__
         from lightrag.utils import EmbeddingFunc
 
-        logging.getLogger("lightrag").setLevel(logging.CRITICAL)  # it tells texts; what matters is in its index and raised
-        self.took["version"] = __version__
+        logging.getLogger("lightrag").setLevel(logging.CRITICAL)  # its log contains texts
+        self.usage["version"] = __version__
 
-        # Functions, as it copies its settings deeply.
-        async def say(
+        # Functions, because LightRAG copies its settings deeply, which methods of this object would not survive.
+        async def ask(
             prompt: str, system_prompt: str | None = None, history_messages: Sequence[dict[str, str]] = (), **_: Any
         ) -> str:
             system = [{"role": "system", "content": system_prompt}] if system_prompt else []
-            return await self._say([*system, *history_messages, {"role": "user", "content": prompt}])
+            return await self._complete([*system, *history_messages, {"role": "user", "content": prompt}])
 
         async def embed(texts: list[str], **_: Any) -> Any:
             return self._embedder.embed(texts)
 
         return LightRAG(
             working_dir=str(self._folder),
-            llm_model_func=say,
+            llm_model_func=ask,
             llm_model_name=server.model,
             default_llm_timeout=round(server.timeout),
             embedding_func=EmbeddingFunc(embedding_dim=self._embedder.dimension, func=embed),
             tiktoken_model_name=TOKENIZER,
         )
 
-    async def _say(self, messages: Sequence[dict[str, str]]) -> str:
+    async def _complete(self, messages: Sequence[dict[str, str]]) -> str:
         try:
             reply = await asyncio.to_thread(complete, self._server(), messages, max_tokens=MAX_TOKENS)
         except DragGraphError as error:
             self._fault = error
             raise
-        taken = self.took[self._stage]
-        taken["calls"] += 1
-        taken["tokens_in"] += reply.tokens_in
-        taken["tokens_out"] += reply.tokens_out
+        usage = self.usage[self._stage]
+        usage["calls"] += 1
+        usage["tokens_in"] += reply.tokens_in
+        usage["tokens_out"] += reply.tokens_out
         return reply.text

@@ -1,7 +1,6 @@
-"""The field's measures beside accuracy: F1 of an open answer's words, and macro-F1 of verdicts (pure).
+"""F1 of the words of an open answer, and macro-F1 of verdicts.
 
-An answer's words are compared as SQuAD's evaluation does (`ask/answer.py`, `plain_answer`); exact match is an answer's
-`correct`.
+Words are normalised as in SQuAD's evaluation (`drag_graph.ask.answers.plain_answer`).
 """
 
 from collections import Counter
@@ -11,19 +10,19 @@ from drag_graph.ask.answers import plain_answer
 
 
 def token_f1(text: str, golds: Iterable[str]) -> float:
-    """Return the F1 of an answer's words for the right text that fits best, in [0, 1]."""
+    """Return the F1 of an answer's words against the best matching gold answer, in [0, 1]."""
     return max((words_f1(plain_answer(text), plain_answer(gold)) for gold in golds), default=0.0)
 
 
 def words_f1(one: str, other: str) -> float:
-    """Return the harmonic mean of precision and recall of the words of two texts, compared as they are, in [0, 1]."""
-    said, gold = Counter(one.split()), Counter(other.split())
-    shared = (said & gold).total()
-    return 2 * shared / (said.total() + gold.total()) if shared else float(said == gold)
+    """Return the F1 of the words of two texts, without normalisation, in [0, 1]."""
+    words, gold = Counter(one.split()), Counter(other.split())
+    shared = (words & gold).total()
+    return 2 * shared / (words.total() + gold.total()) if shared else float(words == gold)
 
 
 def macro_f1(golds: Sequence[str], answers: Sequence[str]) -> float:
-    """Return the mean of the F1 of each class that is right or chosen somewhere, in [0, 1]; an answer "" is of no class."""
+    """Return the mean F1 of all classes that are gold or chosen somewhere, in [0, 1]; "" is no class."""
     classes = sorted({*golds, *answers} - {""})
     scores = []
     for one in classes:

@@ -1,10 +1,11 @@
 """The outcome of an evaluation: a folder with every item, a summary and a table (docs/design.md, section 12).
 
-    items.jsonl    an item a line: what was asked, shown and said, in which mode
-    summary.json   figures by mode, and what made them
-    table.md       the same to read
+    about.json     what determines the answers
+    items.jsonl    one item a line: question, context lines and answer in one mode
+    summary.json   figures by mode
+    table.md       the same figures to read
 
-Items are written as they are answered, so that an evaluation that was interrupted goes on.
+Items are written as they are answered, so that an interrupted evaluation can be resumed.
 """
 
 import json
@@ -22,6 +23,7 @@ from drag_graph.model import LABELS
 _MEASURES = {"f1": "F1", "macro_f1": "macro-F1"}
 ITEMS, SUMMARY, TABLE = "items.jsonl", "summary.json", "table.md"
 ABOUT = "about.json"
+HINT = "Name a folder that `drag-graph eval` has written."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Record:
     context_tokens: int
     seconds: float
     f1: float | None = None
-    """Of an open answer's words; None where an option was chosen."""
+    """F1 of the words of an open answer; None for a question with options."""
     error: str = ""
 
     @classmethod
@@ -55,38 +57,76 @@ class Record:
         lists = {key: tuple(document[key]) for key in ("options", "probabilities", "lines")}
         return cls(**{**document, **lists})
 
-    def document(self) -> dict[str, Any]:
-        """Return it as `items.jsonl` has it."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as `items.jsonl` has it."""
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What changed between two answers to the same items: the accuracy of the first less that of the second."""
+
+    n: int
+    difference: float
+    low: float
+    high: float
+    """Ends of the 95 % interval of the difference (paired bootstrap)."""
+    p: float
+    """McNemar's exact test."""
+    flipped: tuple[tuple[Record, Record], ...]
+    """Items of which only one answer is correct."""
+
+    def figures(self) -> dict[str, float]:
+        """Return the figures without the items."""
+        return {name: getattr(self, name) for name in ("n", "difference", "low", "high", "p")}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of `eval compare`."""
+        names = ("answer", "correct", "answer_id")
+        flipped = [
+            {
+                **{name: getattr(first, name) for name in ("id", "question", "gold")},
+                "first": {name: getattr(first, name) for name in names},
+                "second": {name: getattr(second, name) for name in names},
+            }
+            for first, second in self.flipped
+        ]
+        return {**self.figures(), "flipped": flipped}
+
+
 def read_records(folder: Path) -> list[Record]:
-    """Return the items of an outcome; a last line that was cut off by a crash counts as not written."""
+    """Return the items of an outcome, without a last line that a crash cut off. Raises InputError."""
     path = folder / ITEMS
     if not path.is_file():
-        raise InputError(f"{folder} is no outcome of `drag-graph eval`: it has no {ITEMS}", hint="Name such a folder.")
+        raise InputError(f"{folder} is not the outcome of an evaluation: it has no {ITEMS}.", hint=HINT)
     with path.open(encoding="utf-8") as file:
         return [Record.of(json.loads(line)) for line in file if line.endswith("\n")]
 
 
 def read_mode(folder: Path, mode: str) -> list[Record]:
-    """Return the items of an outcome that were asked in a mode. Raises InputError where none was."""
-    found = by_mode(read_records(folder))
-    if mode not in found:
-        raise InputError(f"{folder} has no mode {mode!r}", hint=f"It has {', '.join(found)}.")
-    return found[mode]
+    """Return the items of an outcome in one mode. Raises InputError if it has none."""
+    modes = by_mode(read_records(folder))
+    if mode not in modes:
+        raise InputError(f"{folder} has no mode {mode!r}.", hint=f"Choose from {', '.join(modes)}.")
+    return modes[mode]
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return what determines the answers of an outcome. Raises InputError where the folder does not say."""
+    """Return what determines the answers of an outcome. Raises InputError."""
     try:
         return dict(json.loads((folder / ABOUT).read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} is no outcome of `drag-graph eval`: {error}", hint="Name such a folder.") from error
+        raise InputError(f"{folder} is not the outcome of an evaluation: {error}.", hint=HINT) from error
+
+
+def read_location(folder: Path) -> str:
+    """Return the store that has the answers of an outcome, or "" if the evaluation has not ended."""
+    path = folder / SUMMARY
+    return str(json.loads(path.read_text(encoding="utf-8")).get("location", "")) if path.is_file() else ""
 
 
 def figures(records: Sequence[Record]) -> dict[str, Any]:
-    """Return the figures of one mode: accuracy with its 95 % interval, and what it took."""
+    """Return the figures of one mode: accuracy with its 95 % interval, tokens, lines and seconds."""
     n, correct = len(records), sum(record.correct for record in records)
     low, high = wilson(correct, n)
     return {
@@ -96,28 +136,27 @@ def figures(records: Sequence[Record]) -> dict[str, Any]:
         "low": low,
         "high": high,
         "failed": sum(bool(record.error) for record in records),
-        "prompt_tokens": _mean(record.prompt_tokens for record in records),
-        "context_tokens": _mean(record.context_tokens for record in records),
-        "lines": _mean(len(record.lines) for record in records),
+        "prompt_tokens": _mean([record.prompt_tokens for record in records]),
+        "context_tokens": _mean([record.context_tokens for record in records]),
+        "lines": _mean([len(record.lines) for record in records]),
         "without_lines": sum(not record.lines for record in records),
-        "seconds_per_item": _mean(record.seconds for record in records),
-        **_of_the_field(records),
+        "seconds_per_item": _mean([record.seconds for record in records]),
+        **_f1_figures(records),
         **_letters(records),
     }
 
 
 def _letters(records: Sequence[Record]) -> dict[str, Any]:
-    """Return `letters`: by letter how often it was chosen, and how often it was right. A bias shows where these differ."""
-    chosen, right = (
-        Counter(filter(None, found)) for found in ((r.label for r in records), (r.gold for r in records if r.options))
-    )
+    """Return `letters`: how often each was chosen and how often it was right. A bias shows as a difference."""
+    chosen = Counter(record.label for record in records if record.label)
+    right = Counter(record.gold for record in records if record.options and record.gold)
     return {"letters": {letter: [chosen[letter], right[letter]] for letter in sorted(right | chosen)}} if right else {}
 
 
-def _of_the_field(records: Sequence[Record]) -> dict[str, float]:
-    """Return `f1` of open answers, `macro_f1` where all items choose among the same options, as verdicts do."""
+def _f1_figures(records: Sequence[Record]) -> dict[str, float]:
+    """Return `f1` of open answers, or `macro_f1` if all items have the same options, as verdicts do."""
     if all(record.f1 is not None for record in records):
-        return {"f1": _mean(record.f1 or 0.0 for record in records)}
+        return {"f1": _mean([record.f1 or 0.0 for record in records])}
     if len({frozenset(record.options) for record in records}) == 1:
         golds = [record.options[LABELS.index(record.gold)] for record in records]
         chosen = [record.options[LABELS.index(record.label)] if record.label else "" for record in records]
@@ -126,82 +165,72 @@ def _of_the_field(records: Sequence[Record]) -> dict[str, float]:
 
 
 def leakage(records: Sequence[Record], unaided: Sequence[Record] = ()) -> dict[str, Any]:
-    """Return how many items were shown a line that gives the answer away, and what is left without them (None: all were).
+    """Count the items that have a line which gives the answer away.
 
-    `accuracy_without` is of the other items, `gain_without` theirs over the same items `unaided`.
+    `accuracy_without` is the accuracy of the other items, `gain_without` their gain over the same items `unaided`. Both are
+    None if every item leaks.
     """
     clean = [record for record in records if not record.leaking]
-    without = _mean(record.correct for record in clean) if clean else None
-    gain = difference(clean, unaided)["difference"] if clean and unaided else None
-    return {"items": len(records) - len(clean), "accuracy_without": without, "gain_without": gain}
+    accuracy = _mean([record.correct for record in clean]) if clean else None
+    gain = compare_records(clean, unaided).difference if clean and unaided else None
+    return {"items": len(records) - len(clean), "accuracy_without": accuracy, "gain_without": gain}
 
 
-def difference(ones: Sequence[Record], others: Sequence[Record]) -> dict[str, Any]:
-    """Compare two lists of records on the items that both have. Raises InputError where they share none."""
-    known = {_item(record): record for record in others}
-    pairs = [(record, known[_item(record)]) for record in ones if _item(record) in known]
+def compare_records(first: Sequence[Record], second: Sequence[Record]) -> Difference:
+    """Compare two lists of records on their common items: the same question and options. Raises InputError if there are none."""
+    others = {_item(record): record for record in second}
+    pairs = [(record, others[_item(record)]) for record in first if _item(record) in others]
     if not pairs:
-        raise InputError("the two have no item in common", hint="Compare outcomes of the same task and split.")
-    first, second = [one.correct for one, _ in pairs], [other.correct for _, other in pairs]
-    low, mean, high = paired_difference(first, second)
-    flipped = [(one, other) for one, other in pairs if one.correct != other.correct]
-    return {
-        "n": len(pairs),
-        "difference": mean,
-        "low": low,
-        "high": high,
-        "p": mcnemar(first, second),
-        "flipped": [
-            {
-                "id": one.id,
-                "question": one.question,
-                "gold": one.gold,
-                "first": {"answer": one.answer, "correct": one.correct, "answer_id": one.answer_id},
-                "second": {"answer": other.answer, "correct": other.correct, "answer_id": other.answer_id},
-            }
-            for one, other in flipped
-        ],
-    }
+        raise InputError("The two outcomes have no item in common.", hint="Compare outcomes of the same task and split.")
+    ones, twos = [one.correct for one, _ in pairs], [two.correct for _, two in pairs]
+    low, mean, high = paired_difference(ones, twos)
+    flipped = tuple((one, two) for one, two in pairs if one.correct != two.correct)
+    return Difference(len(pairs), mean, low, high, mcnemar(ones, twos), flipped)
 
 
 def _item(record: Record) -> tuple[str, frozenset[str]]:
-    # Not its id: what is distilled otherwise is in another namespace, under other ids.
+    # Not the id, which depends on the namespace.
     return record.question, frozenset(record.options)
 
 
 def by_mode(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """Return the records by mode, in the order in which the modes first come."""
-    found: dict[str, list[Record]] = {}
+    """Return the records by mode, in the order of their first record."""
+    modes: dict[str, list[Record]] = {}
     for record in records:
-        found.setdefault(record.mode, []).append(record)
-    return found
+        modes.setdefault(record.mode, []).append(record)
+    return modes
 
 
-def table(summary: dict[str, Any]) -> str:
-    """Return the figures as a Markdown table."""
-    every = list(summary["modes"].values())
-    extra = {key: head for key, head in _MEASURES.items() if every and all(key in one for one in every)}
-    heads = ["mode", "n", "accuracy", "95 %", "gain over none", *extra.values(), "leaking items", "accuracy without them"]
-    fails = any(one["failed"] for one in every)
-    heads += ["tokens a prompt", "seconds", *(["failed"] if fails else [])]
-    rows = [heads]
-    for mode, found in summary["modes"].items():
+def summary_rows(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return the column names and the rows of a summary, a row a mode."""
+    modes = summary["modes"]
+    extra = {key: name for key, name in _MEASURES.items() if modes and all(key in one for one in modes.values())}
+    columns = ["mode", "n", "accuracy", "95 %", "gain over none", *extra.values(), "leaking items", "accuracy without them"]
+    columns += ["tokens a prompt", "seconds"]
+    rows = []
+    for mode, one in modes.items():
         gain, leak = summary["gains"].get(mode), summary["leakage"][mode]
-        row = [mode, str(found["n"]), _points(found["accuracy"]), f"{_points(found['low'])} to {_points(found['high'])}"]
-        row.append(f"{_points(gain['difference'])} ({_points(gain['low'])} to {_points(gain['high'])})" if gain else "")
-        row += [_points(found[key]) for key in extra]
-        without = leak["accuracy_without"]
-        row += [str(leak["items"]), "" if without is None else _points(without)]
-        row += [f"{found['prompt_tokens']:.0f}", f"{found['seconds_per_item']:.2f}"]
-        rows.append([*row, str(found["failed"])] if fails else row)
-    head, *rest = (f"| {' | '.join(row)} |\n" for row in rows)
-    return "".join([head, "|---" * len(heads), "|\n", *rest])
+        row = [mode, str(one["n"]), _percent(one["accuracy"]), f"{_percent(one['low'])} to {_percent(one['high'])}"]
+        row.append(f"{_percent(gain['difference'])} ({_percent(gain['low'])} to {_percent(gain['high'])})" if gain else "")
+        row += [_percent(one[key]) for key in extra]
+        row += [str(leak["items"]), "" if leak["accuracy_without"] is None else _percent(leak["accuracy_without"])]
+        rows.append([*row, f"{one['prompt_tokens']:.0f}", f"{one['seconds_per_item']:.2f}"])
+    if any(one["failed"] for one in modes.values()):
+        columns.append("failed")
+        rows = [[*row, str(one["failed"])] for row, one in zip(rows, modes.values(), strict=True)]
+    return columns, rows
 
 
-def _points(share: float) -> str:
+def markdown_table(summary: dict[str, Any]) -> str:
+    """Return the figures of a summary as a Markdown table."""
+    columns, rows = summary_rows(summary)
+    head, *rest = (f"| {' | '.join(row)} |\n" for row in [columns, *rows])
+    return "".join([head, "|---" * len(columns), "|\n", *rest])
+
+
+def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found) if found else 0.0
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,4 +1,4 @@
-"""Pictures of outcomes: accuracy by mode, tokens against accuracy, calibration, and a sweep over a setting (extra `eval`)."""
+"""Plots of outcomes: accuracy by mode, tokens against accuracy, calibration, and a sweep over a setting."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 5
-"""Of confidence, in the picture of calibration: equally many items each."""
+"""Bins of the calibration plot, with equal numbers of items."""
 _SIZE = (6.4, 4.0)
 _COLUMNS = {
     "figure.constrained_layout.use": True,
@@ -24,11 +24,11 @@ _COLUMNS = {
 
 
 def draw(records: Sequence[Record], folder: Path) -> list[Path]:
-    """Draw an outcome's pictures into its folder; return them, or none where matplotlib is not installed."""
+    """Draw the plots of an outcome into its folder and return their paths; none if matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         return []
     modes = by_mode(records)
-    measured = {mode: figures(found) for mode, found in modes.items()}
+    measured = {mode: figures(group) for mode, group in modes.items()}
     return [
         draw_picture(folder / "accuracy.svg", lambda axes: _accuracy(axes, measured)),
         draw_picture(folder / "tokens.svg", lambda axes: _tokens(axes, measured)),
@@ -37,16 +37,15 @@ def draw(records: Sequence[Record], folder: Path) -> list[Path]:
 
 
 def draw_sweep(outcomes: Mapping[float, Sequence[Record]], over: str, path: Path) -> Path:
-    """Draw accuracy by mode over the values of a setting. Raises MissingExtra, InputError for fewer than two values."""
+    """Draw the accuracy of each mode over the values of a setting. Raises MissingExtra, or InputError for a single value."""
     if len(outcomes) < 2:  # noqa: PLR2004 - a line needs two points
-        raise InputError(
-            f"the outcomes differ in no value of {over}", hint="Give outcomes that were asked under different ones."
-        )
+        hint = "Pass outcomes with different values of it."
+        raise InputError(f"All outcomes have the same value of {over}.", hint=hint)
     values = sorted(outcomes)
-    measured = {value: {mode: figures(found) for mode, found in by_mode(outcomes[value]).items()} for value in values}
+    measured = {value: {mode: figures(group) for mode, group in by_mode(outcomes[value]).items()} for value in values}
 
     def sweep(axes: "Axes") -> None:
-        for mode in dict.fromkeys(mode for found in measured.values() for mode in found):
+        for mode in dict.fromkeys(mode for modes in measured.values() for mode in modes):
             at = [value for value in values if mode in measured[value]]
             _with_interval(axes, at, [measured[value][mode] for value in at], label=mode, line=True)
         axes.set_xlabel(over)
@@ -57,7 +56,7 @@ def draw_sweep(outcomes: Mapping[float, Sequence[Record]], over: str, path: Path
 
 
 def draw_picture(path: Path, fill: Callable[["Axes"], None], label: str = "accuracy, %") -> Path:
-    """Draw one picture: `fill` draws on its axes. Raises MissingExtra."""
+    """Draw one plot; `fill` draws on its axes. Raises MissingExtra."""
     if find_spec("matplotlib") is None:
         raise MissingExtra("Plots need the package matplotlib.", extra="evaluation")
     import matplotlib as mpl
@@ -80,8 +79,8 @@ def _accuracy(axes: "Axes", measured: Mapping[str, dict[str, Any]]) -> None:
 
 
 def _tokens(axes: "Axes", measured: Mapping[str, dict[str, Any]]) -> None:
-    for mode, found in measured.items():
-        _with_interval(axes, [found["prompt_tokens"]], [found], label=mode)
+    for mode, one in measured.items():
+        _with_interval(axes, [one["prompt_tokens"]], [one], label=mode)
     axes.set_xlabel("tokens a prompt")
     axes.legend()
 
@@ -89,7 +88,7 @@ def _tokens(axes: "Axes", measured: Mapping[str, dict[str, Any]]) -> None:
 def _calibration(axes: "Axes", modes: Mapping[str, Sequence[Record]]) -> None:
     axes.plot([0, 100], [0, 100], color="0.7", linestyle=":")
     for mode, records in modes.items():
-        # By confidence alone: ties that are broken by what is right make a slope of their own.
+        # Sorted by confidence alone: ties broken by correctness would look like a slope.
         ordered = sorted(((record.confidence, record.correct) for record in records), key=lambda pair: pair[0])
         cuts = [len(ordered) * place // BINS for place in range(BINS + 1)]
         bins = [ordered[start:end] for start, end in pairwise(cuts) if end > start]
@@ -100,9 +99,9 @@ def _calibration(axes: "Axes", modes: Mapping[str, Sequence[Record]]) -> None:
 
 
 def _with_interval(
-    axes: "Axes", places: Sequence[float], found: Sequence[dict[str, Any]], *, label: str | None = None, line: bool = False
+    axes: "Axes", places: Sequence[float], modes: Sequence[dict[str, Any]], *, label: str | None = None, line: bool = False
 ) -> None:
-    shares = [100 * one["accuracy"] for one in found]
-    below = [100 * (one["accuracy"] - one["low"]) for one in found]
-    above = [100 * (one["high"] - one["accuracy"]) for one in found]
+    shares = [100 * one["accuracy"] for one in modes]
+    below = [100 * (one["accuracy"] - one["low"]) for one in modes]
+    above = [100 * (one["high"] - one["accuracy"]) for one in modes]
     axes.errorbar(places, shares, yerr=[below, above], fmt="o-" if line else "o", capsize=4, label=label)

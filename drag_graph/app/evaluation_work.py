@@ -1,0 +1,218 @@
+"""The work of one evaluation: read a task, distill what is missing, and ask in every mode."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from drag_graph import __version__
+from drag_graph.ask.asker import Asker
+from drag_graph.compose.session import Session
+from drag_graph.errors import ConfigurationError
+from drag_graph.evaluation import baselines
+from drag_graph.evaluation.environment import file_hash, git_hash, versions
+from drag_graph.evaluation.evaluation_run import (
+    PAGE,
+    STORED,
+    Evaluation,
+    EvaluationMode,
+    LinesOf,
+    own_subgraphs,
+    shuffled_subgraphs,
+)
+from drag_graph.evaluation.intervals import SEED
+from drag_graph.evaluation.lightrag import LightRag, teacher_server
+from drag_graph.evaluation.tasks import Split, TaskItem, admitted, read_task
+from drag_graph.files import write_lines
+from drag_graph.graph.paging import iter_sources, settings_hashes
+from drag_graph.identity import sha256_of
+from drag_graph.inputs import InputLine
+from drag_graph.model import Mode
+from drag_graph.models.provider_errors import host_of
+from drag_graph.models.teachers.curated_teacher import CuratedTeacher
+from drag_graph.ports.model_roles import Student
+
+FOLDERS = Path(".drag-graph/evaluations")
+_SETTINGS = (
+    *("top_k", "ranking", "alpha", "rank_relations", "statements", "strategy", "merge", "threshold", "domain"),
+    *("embedder", "plan", "number_of_evidence", "blind", "extractor", "line_format", "max_lines", "shared_lines"),
+    *("line_order", "brief", "token_budget", "relevance", "scoring", "quantisation"),
+    *("entity_similarity", "predicate_similarity"),
+)
+"""Settings that determine the answers."""
+OnProgress = Callable[[str, int, int], None]
+"""Called with a stage (`distilled` or `answered`), the number of finished items and their total."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationPlan:
+    """What to evaluate: a task, the modes, and where questions, passages and the outcome are."""
+
+    task: str
+    modes: tuple[EvaluationMode, ...]
+    data: Path | None = None
+    evidence: str = ""
+    split: Split = "all"
+    limit: int | None = None
+    documents: Path | None = None
+    folder: Path | None = None
+
+
+def check_modes(modes: Sequence[str]) -> tuple[EvaluationMode, ...]:
+    """Return the modes without repetitions. Raises ConfigurationError for an unknown one."""
+    known = get_args(EvaluationMode)
+    unknown = [mode for mode in modes if mode not in known]
+    if unknown or not modes:
+        message = f"Unknown mode {', '.join(unknown)}." if unknown else "No mode is given."
+        raise ConfigurationError(message, hint=f"Choose from {', '.join(known)}.")
+    return cast("tuple[EvaluationMode, ...]", tuple(dict.fromkeys(modes)))
+
+
+class EvaluationWork:
+    """One evaluation in an open session."""
+
+    def __init__(self, session: Session, plan: EvaluationPlan, on_progress: OnProgress, check: Callable[[], None]) -> None:
+        self._session, self._plan = session, plan
+        self._settings = session.settings
+        self._on_progress, self._check = on_progress, check
+
+    def run(self) -> tuple[Path, dict[str, Any]]:
+        """Return the folder of the outcome, and the summary. Raises what stops the evaluation."""
+        plan, session = self._plan, self._session
+        task = read_task(
+            plan.task,
+            namespace=self._settings.namespace,
+            data=plan.data,
+            evidence=plan.evidence,
+            split=plan.split,
+            limit=plan.limit,
+        )
+        items = task.items if session.gate is None else admitted(session.gate, task.items)
+        student = session.student()
+        passages = baselines.read_passages(plan.documents.expanduser()) if plan.documents else []
+        about = self._about(student, items) | ({"documents": sha256_of(passages)} if passages else {})
+        folder = plan.folder or FOLDERS / f"{Path(plan.task).stem}-{sha256_of(about)[:10]}"
+        other_lines = self._other_lines(items, passages)  # before anything is distilled, because it checks the modes
+        notes = {"left_out": task.left_out, "versions": versions(), "location": session.store.location}
+        with self._lightrag(folder) as rag:
+            if rag is not None:
+                other_lines["lightrag"], notes["lightrag"] = rag.lines_of, rag.usage
+            notes["distilled"] = self._distill(items, folder)
+            if self._settings.shared_lines:
+                session.linker().run()
+            about |= {"knowledge": self._knowledge(items)}
+            own_lines = own_subgraphs(session.store.read)
+            page = PAGE if self._settings.student == "nearest" else 1
+            asker = partial(self._asker, student, frozenset(other_lines))
+            evaluation = Evaluation(folder, items, plan.modes, asker, own_lines, other_lines, about, notes, page)
+            return folder, evaluation.run(self._counted("answered", len(items) * len(plan.modes)))
+
+    def _counted(self, stage: str, total: int) -> Callable[[int], None]:
+        """Return a function that adds to the number of finished items and reports it."""
+        done = 0
+
+        def count(number: int) -> None:
+            nonlocal done
+            done += number
+            self._on_progress(stage, done, total)
+            self._check()
+
+        return count
+
+    def _asker(self, student: Student, other_modes: frozenset[str], mode: EvaluationMode) -> Asker:
+        if mode == "teacher":
+            return self._session.asker(self._session.teacher_as_student(), mode="none", on_this_machine=False)
+        return self._session.asker(student, mode="evidence" if mode in other_modes else cast("Mode", mode))
+
+    def _other_lines(self, items: Sequence[TaskItem], passages: Sequence[str]) -> dict[EvaluationMode, LinesOf]:
+        """Return the lines of the modes that do not show an item's own subgraph. Raises ConfigurationError."""
+        modes, store = self._plan.modes, self._session.store
+        for mode in ("teacher", "lightrag"):
+            if mode in modes:
+                self._check_teacher(mode)
+        searching = [mode for mode in modes if mode in get_args(baselines.Baseline)]
+        if searching and not passages:
+            raise ConfigurationError(f"The mode {searching[0]} needs documents.", hint="Name a file or folder with --documents.")
+        lines: dict[EvaluationMode, LinesOf] = {}
+        if "shuffled" in modes:
+            lines["shuffled"] = shuffled_subgraphs(items, store.read)
+        if "rotated" in modes:
+            lines["rotated"] = own_subgraphs(store.read)
+        found_by: list[Literal["bm25", "cosine"]] = [name for name in ("bm25", "cosine") if name in modes]
+        for name in found_by:
+            lines[name] = baselines.passage_lines(name, passages, self._number_of_passages, self._session.embedder)
+        return lines
+
+    @property
+    def _number_of_passages(self) -> int:
+        return self._settings.max_lines or baselines.PASSAGES
+
+    @contextmanager
+    def _lightrag(self, folder: Path) -> Iterator[LightRag | None]:
+        """Open LightRAG with its index in the folder, if one of the modes needs it."""
+        if "lightrag" not in self._plan.modes or self._plan.documents is None:
+            yield None
+            return
+        texts = baselines.read_documents(self._plan.documents.expanduser())
+        server = teacher_server(self._settings, self._session.way_out)
+        rag = LightRag(folder / "lightrag", texts, server, self._session.embedder, self._number_of_passages)
+        with closing(rag):
+            yield rag
+
+    def _check_teacher(self, mode: str) -> None:
+        teacher = self._settings.teacher
+        if not teacher or teacher.startswith(("tape:", "curated:")):
+            reason = f"{teacher} does not answer questions" if teacher else "no teacher is set"
+            raise ConfigurationError(f"The mode {mode} needs a teacher: {reason}.", hint="Choose a model with --teacher.")
+        if self._settings.budget_usd is not None:
+            message = f"--budget-usd does not cover the teacher's answers in the mode {mode}."
+            raise ConfigurationError(message, hint="Evaluate that mode separately, without --budget-usd.")
+
+    def _distill(self, items: Sequence[TaskItem], folder: Path) -> dict[str, Any]:
+        """Distill what is not stored and return the totals. Without a teacher, something must be stored if a mode shows it."""
+        plan, session = self._plan, self._session
+        teacher = None
+        if plan.evidence:
+            path = folder / "evidence.jsonl"
+            write_lines(path, (json.dumps(item.curated(), ensure_ascii=False) for item in items))
+            teacher = CuratedTeacher(path)
+        elif not self._settings.teacher:
+            if STORED & set(plan.modes) and not settings_hashes(session.store, [item.query.id for item in items]):
+                hint = "Set a --teacher, pass --evidence with the key of the rows' own evidence, or use --modes none."
+                raise ConfigurationError(f"No question of {plan.task} has been distilled, and no teacher is set.", hint=hint)
+            return {}
+        lines = [InputLine(number, item.query) for number, item in enumerate(items, start=1)]
+        count = self._counted("distilled", len(lines))
+        report = session.distiller(f"eval {plan.task}", teacher=teacher).run(iter(lines), on_result=lambda _cost: count(1))
+        if report.stopped:
+            raise report.stopped
+        return report.totals()
+
+    def _about(self, student: Student, items: Sequence[TaskItem]) -> dict[str, Any]:
+        """Return what determines the outcome."""
+        plan, settings = self._plan, self._settings
+        servers = {name: host_of(getattr(settings, name)) for name in ("student_base_url", "teacher_base_url")}
+        return {
+            "task": Path(plan.task).stem,
+            "split": plan.split,
+            "items": sha256_of([[item.query.id, item.query.gold, item.evidence] for item in items]),
+            "store": sha256_of([settings.store, settings.namespace])[:12],
+            "teacher": f"the set's own {plan.evidence}" if plan.evidence else settings.teacher,
+            "student": student.name,
+            "model_sha256": file_hash(settings.student),
+            "teacher_sha256": file_hash(settings.teacher),
+            "scoring": str(getattr(student, "scoring", "its own way")),
+            "settings": {name: getattr(settings, name) for name in _SETTINGS} | servers,
+            "seed": SEED,
+            "version": __version__,
+            "git": git_hash(),
+        }
+
+    def _knowledge(self, items: Sequence[TaskItem]) -> str:
+        """Return a hash of the stored subgraphs that the lines come from: the items' own, or all if lines are shared."""
+        if self._settings.shared_lines:
+            return sha256_of([[one.id, one.settings_hash] for one in iter_sources(self._session.store)])
+        return sha256_of(settings_hashes(self._session.store, [item.query.id for item in items]))
