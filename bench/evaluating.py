@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from drag_graph.compose.session import Session, open_session
-from drag_graph.evaluation.evaluation_run import Evaluation, own
+from drag_graph.evaluation.evaluation_run import Evaluation, own_subgraphs
 from drag_graph.evaluation.tasks import TaskItem, read_task
 from drag_graph.files import write_lines
 from drag_graph.inputs import InputLine
@@ -92,8 +92,8 @@ def main() -> None:
                 items=items,
                 modes=given.modes.split(","),
                 asker=lambda mode: session.asker(student, mode=cast("Mode", mode)),
-                own=own(session.store.read),
-                lines_of={},
+                own_lines=own_subgraphs(session.store.read),
+                other_lines={},
                 about={},
             )
             asked = processor_time(evaluation.run)

@@ -50,7 +50,8 @@ Documents = Annotated[
     Path | None, typer.Option("--documents", help="File or folder for bm25, cosine and lightrag.", rich_help_panel=PANEL)
 ]
 Split = Annotated[
-    Literal["all", "development", "test"], typer.Option("--split", help="Which half of the items to use.", rich_help_panel=PANEL)
+    Literal["all", "development", "test"],
+    typer.Option("--split", help="Which half of the items to use.", rich_help_panel=PANEL),
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Maximum number of items.", rich_help_panel=PANEL)]
 Folder = Annotated[Path | None, typer.Option("--folder", help="Folder for the outcome.", rich_help_panel=PANEL)]
@@ -73,8 +74,8 @@ def run(
 ) -> None:
     """Ask a student every question of a task in several modes, and measure its accuracy.
 
-    Questions that are not stored are distilled first. The outcome is a folder with every item, a summary and a table. Run the same
-    command again to resume an interrupted evaluation.
+    Questions that are not stored are distilled first. The outcome is a folder with every item, a summary and a table. Run the
+    same command again to resume an interrupted evaluation.
 
     Examples:
       drag-graph eval arc_challenge --teacher ollama/llama3.2 --student gguf:gemma.gguf --limit 100
@@ -83,7 +84,7 @@ def run(
     """
     from . import progress, render
 
-    with progress.stages(quiet=json) as show:
+    with progress.progress(None, quiet=json, priced=False, what="answers") as shown:
         result = graph.evaluation.run(
             task,
             modes=[mode.strip() for mode in modes.split(",") if mode.strip()],
@@ -93,7 +94,7 @@ def run(
             limit=limit,
             documents=documents,
             folder=folder,
-            on_progress=show,
+            on_progress=shown.stage,
         ).result()
     if json:
         render.document(result.to_dict())
@@ -130,7 +131,8 @@ def compare(
 ) -> None:
     """Compare two outcomes item by item: the accuracy of the first less that of the second.
 
-    Prints the difference with its 95 % interval (paired bootstrap), McNemar's p, and the items of which only one answer is correct.
+    Prints the difference with its 95 % interval (paired bootstrap), McNemar's p, and the items for which only one answer is
+    correct.
 
     Examples:
       drag-graph eval compare A B --mode evidence
@@ -239,8 +241,8 @@ def table(
     if dry_run:
         return
     results = []
-    with progress.stages(quiet=json) as show:
-        for result in graph.evaluation.run_table(evaluations, show):
+    with progress.progress(None, quiet=json, priced=False, what="answers") as shown:
+        for result in graph.evaluation.run_table(evaluations, shown.stage):
             results.append(result)
             if not json:
                 _print_result(result)

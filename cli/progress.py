@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, and a line a minute where there is none."""
+"""Progress of long work: a bar on a terminal, and a line a minute elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,60 +9,72 @@ import typer
 from rich.console import Console
 
 EVERY = 60.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 
 
 class Lines:
-    """What somebody finds later who has sent the output to a file: how far it was, at most once a minute."""
+    """Progress for a log: at most one line a minute."""
 
     def __init__(
         self, total: int | None, clock: Callable[[], float] = time.monotonic, *, priced: bool = True, what: str = "queries"
     ) -> None:
         self._total, self._clock, self._priced, self._what = total, clock, priced, what
-        self._began = self._spoke_at = clock()
+        self._start = self._printed_at = clock()
         self._done = 0
         self._cost = 0.0
-        self._sentence = ""
+        self._pending = ""
 
     def result(self, cost: float) -> None:
-        """Count a query or document; `cost` is what was paid so far, in US dollars."""
+        """Count a query or document; `cost` is the total so far in US dollars."""
         self._done, self._cost = self._done + 1, cost
-        if self._clock() - self._spoke_at >= EVERY:
+        self._print_if_due()
+
+    def stage(self, what: str, done: int, total: int) -> None:
+        """Set what is counted, how many are done and how many there are."""
+        self._what, self._done, self._total = what, done, total
+        self._print_if_due()
+
+    def wait(self, reason: str) -> None:
+        """Print what the work waits for, immediately if it did not wait before; "" ends the wait."""
+        if reason and (not self._pending or self._clock() - self._printed_at >= EVERY):
+            self._print(f"; waiting for {reason}")
+        self._pending = reason
+
+    def _print_if_due(self) -> None:
+        if self._clock() - self._printed_at >= EVERY:
             self._print()
 
-    def wait(self, sentence: str) -> None:
-        """Say what is waited for, at once when there was nothing before; '' is nothing."""
-        if sentence and (not self._sentence or self._clock() - self._spoke_at >= EVERY):
-            self._print(f"; waiting for {sentence}")
-        self._sentence = sentence
-
     def _print(self, more: str = "") -> None:
-        self._spoke_at = self._clock()
-        of = f" of {self._total}" if self._total is not None else ""
-        minutes = (self._spoke_at - self._began) / 60
+        self._printed_at = self._clock()
+        total = f" of {self._total}" if self._total is not None else ""
+        minutes = (self._printed_at - self._start) / 60
         cost = f" ${self._cost:.4f}," if self._priced else ""
-        typer.echo(f"{self._done}{of} {self._what},{cost} {minutes:.0f} min{more}", err=True)
+        typer.echo(f"{self._done}{total} {self._what},{cost} {minutes:.0f} min{more}", err=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """To be called after each query with the cost so far in US dollars; `wait` with what is waited for ('': nothing)."""
+    """Call it after each query with the total cost in US dollars, and `wait` with what the work waits for ("": nothing)."""
 
     result: Callable[[float], None]
     wait: Callable[[str], None]
+    stage: Callable[[str, int, int], None]
 
     def __call__(self, cost: float) -> None:
-        """Show that a query is done."""
+        """Count one finished query."""
         self.result(cost)
 
 
 @contextmanager
 def progress(total: int | None, *, quiet: bool, priced: bool = True, what: str = "queries") -> Iterator[Shown]:
-    """Show rate, cost so far and time left on a terminal, else a line a minute. What costs nothing is not `priced`."""
+    """Show rate, cost and remaining time on a terminal, else a line a minute. `priced`: whether to show the cost."""
     stderr = Console(stderr=True)
-    if quiet or not stderr.is_terminal:
+    if quiet:
+        yield Shown(lambda _cost: None, lambda _reason: None, lambda _what, _done, _total: None)
+        return
+    if not stderr.is_terminal:
         lines = Lines(total, priced=priced, what=what)
-        yield Shown(lambda _cost: None, lambda _sentence: None) if quiet else Shown(lines.result, lines.wait)
+        yield Shown(lines.result, lines.wait, lines.stage)
         return
     from rich import progress as bars
 
@@ -79,5 +91,6 @@ def progress(total: int | None, *, quiet: bool, priced: bool = True, what: str =
         task = bar.add_task(what.capitalize(), total=total, cost=0.0, waits="")
         yield Shown(
             lambda cost: bar.update(task, advance=1, cost=cost),
-            lambda sentence: bar.update(task, waits=sentence and f"waiting for {escape(sentence)}"),
+            lambda reason: bar.update(task, waits=reason and f"waiting for {escape(reason)}"),
+            lambda what, done, total: bar.update(task, description=what.capitalize(), completed=done, total=total),
         )

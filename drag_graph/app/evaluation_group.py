@@ -70,7 +70,9 @@ class Comparison:
         """Return the figures and the items that flipped."""
         sides = {
             name: {"folder": str(folder), "mode": mode, "store": location}
-            for name, (folder, mode), location in zip(("first", "second"), (self.first, self.second), self.locations, strict=True)
+            for name, (folder, mode), location in zip(
+                ("first", "second"), (self.first, self.second), self.locations, strict=True
+            )
         }
         return {**sides, **self.difference.to_dict()}
 
@@ -107,9 +109,9 @@ class EvaluationGroup(ResourceUser):
     ) -> RunHandle[EvaluationResult]:
         """Ask the student every question of a task in every mode.
 
-        `task` is the name of a public set or a file of questions with answers; `data` is a folder with TASK.jsonl. Questions that
-        are not stored are distilled first, by the teacher or from the rows' own evidence under the key `evidence`. `documents` are
-        searched by the modes bm25, cosine and lightrag. The outcome goes to `folder`; the same call resumes it.
+        `task` is the name of a public set or a file of questions with answers; `data` is a folder with TASK.jsonl. Questions
+        that are not stored are distilled first, by the teacher or from the rows' own evidence under the key `evidence`. The
+        modes bm25, cosine and lightrag search `documents`. The outcome goes to `folder`; the same call resumes it.
         """
         plan = EvaluationPlan(task, check_modes(modes), data, evidence, split, limit, documents, folder)
         return _start(self._resources.changed(settings), plan, on_progress, wait=wait)
@@ -127,7 +129,9 @@ class EvaluationGroup(ResourceUser):
         for folder in folders:
             settings = read_about(folder)["settings"]
             if over not in settings:
-                raise ConfigurationError(f"{over} is not a setting of {folder}.", hint=f"Choose from {', '.join(sorted(settings))}.")
+                raise ConfigurationError(
+                    f"{over} is not a setting of {folder}.", hint=f"Choose from {', '.join(sorted(settings))}."
+                )
             value = settings[over]
             if not isinstance(value, int | float) or value in outcomes:
                 reason = "another outcome has the same value" if value in outcomes else "it is not a number"

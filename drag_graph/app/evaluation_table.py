@@ -1,4 +1,4 @@
-"""The evaluations of a published table, described in a file: all combinations of the settings that it varies (examples/paper)."""
+"""The evaluations of a published table: all combinations of the settings that its file varies (examples/paper)."""
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping

@@ -44,7 +44,7 @@ _SETTINGS = (
 )
 """Settings that determine the answers."""
 OnProgress = Callable[[str, int, int], None]
-"""Called with a stage (`distilled` or `answered`), the number of finished items and their total."""
+"""Called with what is counted, the number of finished items and their total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class EvaluationWork:
             page = PAGE if self._settings.student == "nearest" else 1
             asker = partial(self._asker, student, frozenset(other_lines))
             evaluation = Evaluation(folder, items, plan.modes, asker, own_lines, other_lines, about, notes, page)
-            return folder, evaluation.run(self._counted("answered", len(items) * len(plan.modes)))
+            return folder, evaluation.run(self._counted("answers", len(items) * len(plan.modes)))
 
     def _counted(self, stage: str, total: int) -> Callable[[int], None]:
         """Return a function that adds to the number of finished items and reports it."""
@@ -135,7 +135,9 @@ class EvaluationWork:
                 self._check_teacher(mode)
         searching = [mode for mode in modes if mode in get_args(baselines.Baseline)]
         if searching and not passages:
-            raise ConfigurationError(f"The mode {searching[0]} needs documents.", hint="Name a file or folder with --documents.")
+            raise ConfigurationError(
+                f"The mode {searching[0]} needs documents.", hint="Name a file or folder with --documents."
+            )
         lines: dict[EvaluationMode, LinesOf] = {}
         if "shuffled" in modes:
             lines["shuffled"] = shuffled_subgraphs(items, store.read)
@@ -185,7 +187,7 @@ class EvaluationWork:
                 raise ConfigurationError(f"No question of {plan.task} has been distilled, and no teacher is set.", hint=hint)
             return {}
         lines = [InputLine(number, item.query) for number, item in enumerate(items, start=1)]
-        count = self._counted("distilled", len(lines))
+        count = self._counted("questions distilled", len(lines))
         report = session.distiller(f"eval {plan.task}", teacher=teacher).run(iter(lines), on_result=lambda _cost: count(1))
         if report.stopped:
             raise report.stopped

@@ -103,9 +103,7 @@ def by_cosine(passages: Sequence[str], embedder: Embedder, number: int) -> Find:
     return find
 
 
-def passage_lines(
-    baseline: Literal["bm25", "cosine"], passages: Sequence[str], number: int, embedder: Embedder
-) -> LinesOf:
+def passage_lines(baseline: Literal["bm25", "cosine"], passages: Sequence[str], number: int, embedder: Embedder) -> LinesOf:
     """Show each item the `number` best passages for its question. Raises MissingExtra."""
     find = by_bm25(passages, number) if baseline == "bm25" else by_cosine(passages, embedder, number)
     return lambda items: [[subgraph_of(item.query, find(item.query.text), baseline)] for item in items]

@@ -33,7 +33,7 @@ def git_hash() -> str:
     command = ["git", "rev-parse", "--short=12", "HEAD"]
     folder = Path(drag_graph.__file__).parent
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10, check=False)  # noqa: S603 - no input
     except OSError:
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

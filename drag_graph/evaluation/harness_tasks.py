@@ -19,7 +19,7 @@ HINT = f"Choose an outcome of --scoring {' or '.join(SCORINGS)} whose items have
 
 
 def write_tasks(outcome: Path, folder: Path) -> dict[str, int]:
-    """Write a task for each mode of an outcome into `folder`; return the number of failed items that each leaves out, by its name.
+    """Write a task for each mode of an outcome into `folder`, and return by name how many failed items it leaves out.
 
     `acc` of the harness corresponds to `--scoring option-text`, `acc_norm` to `option-text-norm`. Raises InputError, and writes
     nothing, for an outcome of another scoring, because the harness would ask something else.

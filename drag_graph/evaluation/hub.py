@@ -74,10 +74,7 @@ def gpqa(row: Row) -> dict[str, Any]:
 def averitec(row: Row) -> dict[str, Any]:
     """Convert AVeriTeC: a claim, four verdicts, and as evidence the questions and answers of its fact checkers."""
     evidence = [
-        f"{one['question']} {answer['answer']}"
-        for one in row["questions"]
-        for answer in one["answers"]
-        if answer["answer"]
+        f"{one['question']} {answer['answer']}" for one in row["questions"] for answer in one["answers"] if answer["answer"]
     ]
     return {
         "question": row["claim"],
@@ -118,7 +115,7 @@ TASKS: dict[str, HubTask] = {
 def read_rows(name: str, folder: Path | None = None) -> list[dict[str, Any]]:
     """Return the converted rows of a task from the copy in `folder`, or else from the hub.
 
-    Rows are sorted by the hash of their id, because sets are sorted by topic and the first hundred rows should cover all topics.
+    Rows are sorted by the hash of their id. Sets are sorted by topic, and the first hundred rows should cover all topics.
     Raises MissingExtra without `datasets`, and InputError if the set cannot be read.
     """
     task = TASKS[name]

@@ -25,8 +25,8 @@ def wilson(correct: int, n: int) -> tuple[float, float]:
 def paired_difference(first: Sequence[float], second: Sequence[float], seed: int = SEED) -> tuple[float, float, float]:
     """Return (low, mean, high): the mean of `first` less `second`, item by item, in its 95 % interval.
 
-    The interval is a percentile bootstrap over 4,000 samples of the items. Raises ValueError if the sequences are empty or differ
-    in length.
+    The interval is a percentile bootstrap over 4,000 samples of the items. Raises ValueError for empty sequences or different
+    lengths.
     """
     differences = [one - two for one, two in zip(first, second, strict=True)]
     if not differences:

@@ -177,7 +177,7 @@ def leakage(records: Sequence[Record], unaided: Sequence[Record] = ()) -> dict[s
 
 
 def compare_records(first: Sequence[Record], second: Sequence[Record]) -> Difference:
-    """Compare two lists of records on their common items: the same question and options. Raises InputError if there are none."""
+    """Compare two lists of records on their common items (same question and options). Raises InputError if there are none."""
     others = {_item(record): record for record in second}
     pairs = [(record, others[_item(record)]) for record in first if _item(record) in others]
     if not pairs:

@@ -50,8 +50,8 @@ def read_task(
 ) -> TaskItems:
     """Read the items of a task: the file `task`, the file `data`/TASK.jsonl, or the data set on the hub.
 
-    `evidence` is the key of a row's own evidence; rows without any are left out. `split` depends on a row's id alone, so an item
-    never changes sides. Rows that cannot be used are logged, and a repeated question is read once.
+    `evidence` is the key of a row's own evidence; rows without any are left out. `split` depends on a row's id alone, so an
+    item never changes sides. Rows that cannot be used are logged, and a repeated question is read once.
 
     Raises InputError if no item remains.
     """

@@ -92,7 +92,7 @@ def test_an_interrupted_one_goes_on_and_another_one_is_refused_the_folder(evalua
     for mode in whole["modes"]:
         assert again.json["modes"][mode]["correct"] == whole["modes"][mode]["correct"]
     with FileLock(tmp_path / "outcome" / ".lock"):
-        assert "evaluated by another process" in evaluate("--modes", "none,evidence").err
+        assert "Another process is evaluating" in evaluate("--modes", "none,evidence").err
     for flags in (("--token-budget", "5"), ("--blind",), ("--extractor", "patterns")):
         other = evaluate("--modes", "none", *flags)
         assert other.code == 2
@@ -167,7 +167,9 @@ def test_a_sweep_over_a_setting_is_drawn(cli, evaluate, tmp_path):
     assert cli("eval", "picture", *places, "--over", "max_lines", "-o", str(tmp_path / "sweep.svg"), "--force").code == 0
     assert cli("eval", "picture", *places, "--over", "top_k", "-o", str(tmp_path / "none.svg")).code == 2
     for place in ("sweep.txt", "nowhere/sweep.svg"):
-        assert "can be no picture" in cli("eval", "picture", *places, "--over", "max_lines", "-o", str(tmp_path / place)).err
+        assert (
+            "Cannot draw a picture" in cli("eval", "picture", *places, "--over", "max_lines", "-o", str(tmp_path / place)).err
+        )
     assert cli("eval", "picture", str(tmp_path), "--over", "top_k").code == 2
 
 
@@ -177,7 +179,7 @@ def test_what_is_not_there_to_compare_or_draw_is_said_with_what_is(cli, evaluate
     missing = cli("eval", "compare", folder, folder, "--mode", "evidence,graph")
     assert (missing.code, "has no mode 'graph'" in missing.err, "none, evidence" in missing.err) == (2, True, True)
     unknown = cli("eval", "picture", folder, "--over", "max_line", "-o", str(tmp_path / "x.svg"))
-    assert (unknown.code, "max_line is no setting" in unknown.err, "max_lines" in unknown.err) == (2, True, True)
+    assert (unknown.code, "max_line is not a setting" in unknown.err, "max_lines" in unknown.err) == (2, True, True)
     (tmp_path / "there.svg").write_text("mine")
     refused = cli("eval", "picture", folder, "--over", "max_lines", "-o", str(tmp_path / "there.svg"))
     assert (refused.code, "already exists" in refused.err) == (2, True)
@@ -214,8 +216,12 @@ def test_two_modes_of_one_outcome_are_compared_item_by_item(cli, evaluate, tmp_p
     assert found.code == 0, found.err
     assert found.json["n"] == 4
     assert len(found.json["flipped"]) == round(4 * found.json["difference"])
+    assert (found.json["first"]["mode"], found.json["second"]["mode"]) == ("evidence", "shuffled")
     said = cli("eval", "compare", folder, folder, "--mode", "evidence,shuffled")
-    assert "4 items: +" in said.out
+    assert f"First: {folder}, mode evidence, answers in {tmp_path / 'graph.lbug'}" in said.out
+    assert f"Second: {folder}, mode shuffled" in said.out
+    assert "First less second: +" in said.out
+    assert "points on 4 items" in said.out
     assert cli("eval", "compare", folder, folder, "--mode", "graph").code == 2
 
 
@@ -251,14 +257,14 @@ def test_the_teacher_is_asked_in_its_own_way_whatever_scoring_the_student_has(ev
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--modes", "none,strange"), "--modes has strange"),
-        (("--evidence", "nothing"), "has no item"),
-        (("--modes", "bm25"), "nothing to search"),
+        (("--modes", "none,strange"), "Unknown mode strange"),
+        (("--evidence", "nothing"), "has no item to evaluate: 4 rows, 0 of them unusable, 4 without evidence"),
+        (("--modes", "bm25"), "needs documents"),
         (("--modes", "bm25", "--documents", "nowhere"), "has no document"),
-        (("--modes", "teacher"), "no teacher is chosen"),
-        (("--modes", "teacher", "--teacher", "curated:x.jsonl"), "answers no questions"),
-        (("--modes", "teacher", "--teacher", "ollama/x", "--budget-usd", "1"), "not counted in --budget-usd"),
-        (("--modes", "shuffled", "--limit", "1"), "needs another item"),
+        (("--modes", "teacher"), "no teacher is set"),
+        (("--modes", "teacher", "--teacher", "curated:x.jsonl"), "does not answer questions"),
+        (("--modes", "teacher", "--teacher", "ollama/x", "--budget-usd", "1"), "--budget-usd does not cover"),
+        (("--modes", "shuffled", "--limit", "1"), "at least two items"),
         (("--limit", "0"), "greater than or equal to 1"),
     ],
 )
@@ -269,9 +275,15 @@ def test_what_cannot_be_measured_is_refused_in_words(evaluate, flags, said):
 
 
 def test_without_teacher_and_evidence_there_must_be_something_stored(evaluate):
-    assert "no teacher is chosen" in evaluate(evidence=()).err
+    assert "no teacher is set" in evaluate(evidence=()).err
     evaluate("--modes", "none", folder="first")
     assert evaluate("--modes", "graph", folder="second", evidence=()).code == 0
+
+
+def test_questions_without_context_need_no_distillation_and_no_teacher(cli, task, tmp_path):
+    done = cli("eval", task, "--modes", "none", "--store", str(tmp_path / "empty.lbug"), "--json")
+    assert (done.code, list(done.json["modes"]), done.json["n"]) == (0, ["none"], 4), done.err
+    assert done.json["distilled"] == {}
 
 
 def test_its_prompts_become_tasks_of_the_harness(cli, evaluate, tmp_path):

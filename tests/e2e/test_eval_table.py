@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.evaluate_table import _combinations, _read
+from drag_graph.app.evaluation_table import combinations, read_table
 from drag_graph.evaluation.hub import TASKS
 from drag_graph.settings import load_settings
 
@@ -48,12 +48,12 @@ def fields(said):
 def test_each_table_is_made_of_settings_that_there_are():
     assert len(TABLES) == 13
     for path in TABLES:
-        given = _read(path)
-        runs = [load_settings(values) for values in _combinations(given, path.stem, {})]
+        given = read_table(path)
+        runs = [load_settings(values) for values in combinations(given, path.stem, {})]
         assert len(runs) == math.prod(len(values) for values in given["vary"].values())
         assert all(settings.teacher and settings.plan == "paper" for settings in runs)
         assert set(given["tasks"]) <= set(TASKS)
-    apart = {settings.namespace for settings in map(load_settings, _combinations(_read(TABLES[1]), "three", {}))}
+    apart = {settings.namespace for settings in map(load_settings, combinations(read_table(TABLES[1]), "three", {}))}
     assert len(apart) == 5, "each teacher distills for itself"
 
 

@@ -15,11 +15,11 @@ from drag_graph.errors import InputError, MalformedReply, MissingExtra
 from drag_graph.evaluation import baselines, lightrag
 from drag_graph.evaluation import plots as pictures
 from drag_graph.evaluation.environment import file_hash
-from drag_graph.evaluation.evaluation_run import of_another
+from drag_graph.evaluation.evaluation_run import shuffled_subgraphs
 from drag_graph.evaluation.harness_tasks import write_tasks
 from drag_graph.evaluation.intervals import mcnemar, paired_difference, wilson
 from drag_graph.evaluation.metrics import macro_f1, token_f1
-from drag_graph.evaluation.outcome import ABOUT, ITEMS, Record, difference, figures, leakage, read_records, table
+from drag_graph.evaluation.outcome import ABOUT, ITEMS, Record, compare_records, figures, leakage, markdown_table, read_records
 from drag_graph.evaluation.tasks import TaskItem, in_split, read_task
 from drag_graph.files import write_lines
 from drag_graph.identity import sha256_of
@@ -138,7 +138,7 @@ def test_figures_name_the_measure_that_fits_the_questions():
     open_ones = [replace(record(str(n)), options=(), gold="x", f1=n / 2) for n in range(3)]
     assert figures(open_ones)["f1"] == 0.5
     summary = {"modes": {"none": figures(open_ones)}, "gains": {}, "leakage": {"none": leakage(open_ones)}}
-    head, _, row = table(summary).splitlines()
+    head, _, row = markdown_table(summary).splitlines()
     assert head.split("|")[6].strip() == "F1"
     assert row.split("|")[6].strip() == "50.0"
 
@@ -166,14 +166,14 @@ def test_documents_are_cut_into_passages(library):
 def test_the_best_passages_for_a_question_come_first(library, name):
     passages = baselines.read_passages(library)
     item = TaskItem(make_query("Which planet has rings?", None, namespace="n"))
-    ((graph,),) = baselines.lines_of(name, passages, 2, LexicalEmbedder())([item])
+    ((graph,),) = baselines.passage_lines(name, passages, 2, LexicalEmbedder())([item])
     assert graph.kept_evidence[0].text == "Saturn has rings."
     assert len(graph.kept_evidence) <= 2
     assert {call.model for call in graph.calls} == {name}
 
 
 def test_documents_without_a_word_are_told():
-    with pytest.raises(InputError, match="no word to search for"):
+    with pytest.raises(InputError, match="no searchable word"):
         baselines.by_bm25(["the and of"], 3)
 
 
@@ -187,14 +187,14 @@ def test_leaking_items_are_left_out_with_what_they_gain():
 
 
 def test_one_item_has_no_other():
-    with pytest.raises(InputError, match="needs another item"):
-        of_another([TaskItem(make_query("What?", None, namespace="n"))], lambda _: [])
+    with pytest.raises(InputError, match="at least two items"):
+        shuffled_subgraphs([TaskItem(make_query("What?", None, namespace="n"))], lambda _: [])
 
 
 @pytest.mark.parametrize(("file", "content"), [("x.jsonl", '{"title": "a"}'), ("x.jsonl", "{"), ("x.txt", "  \n")])
 def test_documents_that_cannot_be_read_are_told(tmp_path, file, content):
     (tmp_path / file).write_text(content)
-    with pytest.raises(InputError, match=r"cannot be read|has no document"):
+    with pytest.raises(InputError, match=r"Cannot read|has no document"):
         baselines.read_passages(tmp_path)
 
 
@@ -214,7 +214,7 @@ def test_pictures_are_drawn_and_are_the_same_again(tmp_path):
     assert all(b"</svg>" in one for one in first)
     assert [path.read_bytes() for path in pictures.draw(records, tmp_path)] == first
     assert pictures.draw_sweep({3: records, 5: records[:4]}, "max_lines", tmp_path / "sweep.png").read_bytes()[1:4] == b"PNG"
-    with pytest.raises(InputError, match="differ in no value of max_lines"):
+    with pytest.raises(InputError, match="same value of max_lines"):
         pictures.draw_sweep({3: records}, "max_lines", tmp_path / "other.svg")
 
 
@@ -320,7 +320,7 @@ def test_a_task_that_cannot_be_scored_is_an_error_in_words(tmp_path, text, said)
 
 
 def test_an_unknown_task_is_an_error_that_names_the_known_ones(tmp_path):
-    with pytest.raises(InputError, match="no task or file") as caught:
+    with pytest.raises(InputError, match="There is no task or file") as caught:
         read_task("qask", namespace="n")
     assert "qasc" in caught.value.hint
     with pytest.raises(InputError, match=r"neither qasc\.jsonl"):
@@ -357,7 +357,7 @@ def test_no_task_of_the_harness_is_written_where_one_cannot_be(tmp_path, scoring
         record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=(), prompt_hash=sha256_of([prompt])
     )
     other = replace(asked, mode="evidence", prompt_hash=asked.prompt_hash if last else "another")
-    write_lines(tmp_path / ITEMS, (json.dumps(one.document()) for one in (asked, other)))
+    write_lines(tmp_path / ITEMS, (json.dumps(one.to_dict()) for one in (asked, other)))
     write_about(tmp_path, scoring)
     with pytest.raises(InputError) as caught:
         write_tasks(tmp_path, tmp_path / "tasks")
@@ -371,7 +371,7 @@ def test_a_task_of_the_harness_leaves_out_what_failed(tmp_path):
         record("a"), question="Is it wet?", options=("yes", "no"), gold="A", lines=(), prompt_hash=sha256_of([prompt])
     )
     records = [asked, replace(asked, id="b", error="the model said nothing", prompt_hash="", correct=False)]
-    write_lines(tmp_path / ITEMS, (json.dumps(one.document()) for one in records))
+    write_lines(tmp_path / ITEMS, (json.dumps(one.to_dict()) for one in records))
     write_about(tmp_path, "option-text")
     assert write_tasks(tmp_path, tmp_path / "tasks") == {"drag_graph_wet_graph": 1}
     [row] = [json.loads(line) for line in (tmp_path / "tasks" / "drag_graph_wet_graph.jsonl").read_text().splitlines()]
@@ -391,27 +391,27 @@ def test_leakage_gives_the_accuracy_without_the_items_that_leak():
 def test_two_outcomes_are_compared_on_what_both_have():
     ones = [record("a"), record("b"), record("c")]
     others = [record("b", correct=False), record("a"), record("d")]
-    found = difference(ones, others)
+    found = compare_records(ones, others).to_dict()
     assert (found["n"], found["difference"], found["p"]) == (2, 0.5, 1.0)
     assert [flip["id"] for flip in found["flipped"]] == ["b"]
     assert found["flipped"][0]["second"]["answer_id"] == "answer-b"
     with pytest.raises(InputError, match="no item in common"):
-        difference(ones, [record("z")])
+        compare_records(ones, [record("z")])
     elsewhere = [replace(one, id=f"{one.id} in another namespace") for one in others]
-    assert difference(ones, elsewhere)["n"] == 2
+    assert compare_records(ones, elsewhere).n == 2
 
 
 def test_a_line_that_a_crash_cut_off_counts_as_not_written(tmp_path):
-    whole = json.dumps(record("a").document()) + "\n"
+    whole = json.dumps(record("a").to_dict()) + "\n"
     (tmp_path / ITEMS).write_text(whole + whole[: len(whole) // 2])
     assert read_records(tmp_path) == [record("a")]
-    with pytest.raises(InputError, match="no outcome"):
+    with pytest.raises(InputError, match="not the outcome"):
         read_records(tmp_path / "elsewhere")
 
 
 def test_a_record_comes_back_as_it_was(tmp_path):
     kept = replace(record(), error="x", answer="one\u2028two\x85three")
-    (tmp_path / ITEMS).write_text(json.dumps(kept.document(), ensure_ascii=False) + "\n")
+    (tmp_path / ITEMS).write_text(json.dumps(kept.to_dict(), ensure_ascii=False) + "\n")
     assert read_records(tmp_path) == [kept]
 
 
