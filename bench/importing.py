@@ -29,14 +29,14 @@ from graph_workload import AGGREGATION, DIMENSION, TRIPLES, subgraph
 from drag_graph.compose.session import open_store
 from drag_graph.files import write_lines
 from drag_graph.graph.paging import source_ids
-from drag_graph.manage.subgraph_files import Embedder, Head, lines_of, read_lines, stored_lines
+from drag_graph.manage.subgraph_files import EmbedderSpec, Head, lines_of, read_lines, stored_lines
 from drag_graph.manage.subgraph_import import BATCH, Importer
 from drag_graph.model import Subgraph
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.settings import load_settings
 from drag_graph.testing.builders import as_distilled
 
-EMBEDDER = Embedder(name="bench", dimension=DIMENSION)
+EMBEDDER = EmbedderSpec(name="bench", dimension=DIMENSION)
 MEGABYTE = 1024
 
 
@@ -156,7 +156,7 @@ def child(place: str, file: Path, folder: Path) -> None:
     namespace = f"bench-{uuid.uuid4().hex[:6]}"
     said = []
     with store_of(place, namespace) as store:
-        Importer(store).run(transfer.read(file, sys.stdin.buffer))
+        Importer(store).run(transfer.read_file(file))
         said.append(f"import {_peak():.0f} MB")
         write_lines(folder / "a.gz", stored_lines(store))
         said.append(f"export of subgraphs {_peak():.0f} MB")

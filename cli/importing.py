@@ -1,89 +1,83 @@
 """`drag-graph import`."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
-from .output import STANDARD
+from .output import STANDARD, exit_with, report_of
 
 if TYPE_CHECKING:
+    from drag_graph.app.application import DragGraph
     from drag_graph.manage.subgraph_import import ImportReport
-    from drag_graph.ports.graph_store import GraphStore
-    from drag_graph.settings import Settings
 
 SHOWN = 20
-"""Lines that are named when people read it; --json has them all."""
+"""Lines listed in the text output; --json lists all."""
 
 
 @options.with_settings(*options.STORE)
 def import_(
-    settings: "Settings",
-    file: Annotated[Path, typer.Argument(help="What `export --format subgraphs` wrote, also compressed; - is standard input.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace what is stored with another content.")] = False,
+    graph: "DragGraph",
+    file: Annotated[Path, typer.Argument(help="File from `export --format subgraphs`, also compressed; - is standard input.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace stored sources whose content differs.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors, as they were distilled.
+    """Store the subgraphs of a file: evidence, entities, triples, teacher calls and vectors.
 
-    Importing again changes nothing. A query that is stored with another content is a conflict and stays as it is, unless
-    --replace is given; an unusable line is left out; the others go on. One that was interrupted or killed goes on with the same
-    command. In another namespace than the file's, ids are made anew, as they are hashes that begin with it. Simple edges are
-    made of the triples as the file says.
+    Importing a file again changes nothing. A source that is stored with different content is a conflict and stays, unless
+    --replace is given. Unusable lines are left out. Run the same command again to resume an interrupted import. In another
+    namespace than the file's, all ids change, because they are hashes that include it. Simple edges are derived again.
 
-    Answers, concepts and what was judged of them do not travel: run `drag-graph link` afterwards.
+    Answers and concepts are not in the file: run `drag-graph link` afterwards.
 
     \b
     Examples:
       drag-graph import graph.subgraphs.gz
       drag-graph export --format subgraphs | drag-graph import - --store bolt://127.0.0.1:7687
     """
-    import sys
-    from itertools import chain
+    from . import progress, render
 
-    from drag_graph.compose.session import open_store
-    from drag_graph.manage import subgraph_files as transfer
-    from drag_graph.manage.subgraph_import import Importer
-
-    from . import progress
-    from .output import exit_with
-
-    name = "standard input" if file == STANDARD else str(file)
-    parts = transfer.read(None if file == STANDARD else file, sys.stdin.buffer)
-    first = next(parts)  # no store is made for what is no file of subgraphs
-    with open_store(settings) as store:
-        with progress.progress(None, quiet=json, priced=False) as show:
-            report = Importer(store, replace=replace, on_result=lambda _result: show(0.0)).run(chain([first], parts))
-        _print(report, name, store, as_json=json)
+    with progress.progress(None, quiet=json, priced=False, what="sources") as show:
+        source = sys.stdin.buffer if file == STANDARD else file
+        report = report_of(lambda: graph.import_(source, replace=replace, on_progress=lambda _number: show(0.0)))
+    if json:
+        render.document(report.to_dict())
+    else:
+        _print(report, graph.settings.store)
     exit_with(report)
 
 
-def _print(report: "ImportReport", name: str, store: "GraphStore", *, as_json: bool) -> None:
-    from . import render
-
-    if as_json:
-        render.document({"file": name, "namespace": store.namespace, **report.document()})
-        return
-    _print_left_out(report, name)
+def _print(report: "ImportReport", store: str) -> None:
+    _print_left_out(report)
     if not any(report.counts.values()):
-        typer.echo("Nothing was read.")
+        typer.echo("The file contains no subgraphs." if report.stopped is None else "Nothing was read.")
         return
     counts = ", ".join(f"{number} {status}" for status, number in report.counts.items() if number)
-    typer.echo(f"{sum(report.counts.values())} sources into {store.location}: {counts} ({report.seconds:.1f} s)")
+    typer.echo(f"{sum(report.counts.values())} sources into {store}: {counts} ({report.seconds:.1f} s)")
     if not (report.counts["new"] or report.counts["replaced"]):
         typer.echo("Nothing was changed.")
         return
-    if set(report.namespaces) != {store.namespace}:
-        typer.echo(f"They were of namespace {', '.join(report.namespaces)} and have ids of namespace {store.namespace} now.")
-    typer.echo("Join them with what else is stored by drag-graph link")
+    if set(report.namespaces) != {report.namespace}:
+        typer.echo(f"The ids were changed from namespace {', '.join(report.namespaces)} to {report.namespace}.")
+    if report.search_problem:
+        typer.echo(f"Passages of documents are not searchable yet: {report.search_problem}", err=True)
+        typer.echo("Fix that, then run `drag-graph link`.", err=True)
+    typer.echo("Link them with the other stored sources: drag-graph link")
 
 
-def _print_left_out(report: "ImportReport", name: str) -> None:
-    for item in report.lines_left_out()[:SHOWN]:
-        what = f"query {item.source_id} is {item.reason}" if item.status == "conflict" else f"rejected: {item.reason}"
-        typer.echo(f"{name}:{item.line}: {what}", err=True)
-    left = report.counts["conflict"] + report.counts["rejected"] - SHOWN
-    if left > 0:
-        typer.echo(f"... and {left} more; --json lists them.", err=True)
+def _print_left_out(report: "ImportReport") -> None:
+    left_out = report.left_out()
+    for item in left_out[:SHOWN]:
+        source = f"source {item.source_id[:12]}: " if item.source_id else ""
+        typer.echo(f"{report.file}:{item.line}: {source}{item.reason}", err=True)
+    total = report.counts["conflict"] + report.counts["rejected"]
+    if total > SHOWN:
+        typer.echo(f"… and {total - SHOWN} more lines; --json lists up to 1,000.", err=True)
     if report.counts["conflict"]:
+<<<<<<< HEAD
         typer.echo("Hint: look at what is stored with `drag-graph show ID`; --replace replaces it.", err=True)
+=======
+        typer.echo("Add --replace to replace the stored content.", err=True)
+>>>>>>> 0fee071 (Move the store commands into the application, and let pydantic validate imports)

@@ -6,15 +6,16 @@ import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TextIO, cast
+from typing import IO, BinaryIO, TextIO, cast
 
 from drag_graph.errors import ConfigurationError
 
 _LEVEL = 6
-"""Of compression: gzip's own."""
+"""Compression level, the default of gzip."""
+_GZIP = b"\x1f\x8b"
 
 
 def sha256_of_file(path: Path) -> str:
@@ -74,3 +75,20 @@ def _text(file: IO[bytes], path: Path) -> Iterator[TextIO]:
         text.detach()
         if packed:
             packed.close()
+
+
+def binary_lines(path: Path, stream: BinaryIO | None, *, limit: int) -> Iterator[bytes]:
+    """Yield the lines of a file, or of `stream` instead, decompressed if needed. A line is cut after `limit` bytes.
+
+    Raises OSError, and EOFError or zlib.error if the compressed data is damaged.
+    """
+    with ExitStack() as opened:
+        buffered = io.BufferedReader(cast("io.RawIOBase", stream or opened.enter_context(path.open("rb"))))
+        opened.callback(buffered.detach)  # else `stream` is closed when the buffer is collected
+        is_packed = buffered.peek(len(_GZIP))[: len(_GZIP)] == _GZIP
+        file = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=buffered))) if is_packed else buffered
+        while line := file.readline(limit + 1):
+            rest = line
+            while len(line) > limit and not rest.endswith(b"\n") and (rest := file.readline(limit)):
+                pass
+            yield line

@@ -26,7 +26,8 @@ Confidence = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Cosine = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 Relevance = Annotated[float, Field(ge=1.0, le=10.0, allow_inf_nan=False)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+"""A number that every store takes: up to 64 bits, signed."""
 Ids = Annotated[tuple[Text, ...], AfterValidator(lambda ids: tuple(sorted(set(ids))))]
 """Ids of which only the set matters: each once, sorted."""
 
@@ -39,6 +40,8 @@ ENTITY_TYPES = (
 FRAMINGS: tuple[Framing, ...] = ("definitional", "contrastive", "causal", "procedural", "exemplar")
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_NAMESPACE = "default"
+MOST_EDGES = 2**31 - 1
+"""The largest `top_k` that every store takes: Neo4j slices lists by 32-bit integers."""
 ALL_EDGES = 1_000_000
 """A `top_k` that leaves out nothing."""
 
@@ -64,7 +67,7 @@ class Query(Value):
     id: str
     namespace: str = DEFAULT_NAMESPACE
     text: Text
-    options: tuple[Text, ...] = ()
+    options: Annotated[tuple[Text, ...], Field(max_length=26)] = ()
     domain: Domain = "general"
     complexity: Confidence = 0.0
     input_id: str = ""
@@ -238,7 +241,7 @@ class Aggregation(Value):
     strategy: Strategy = "pair"
     merge: Merge = "max"
     threshold: Confidence = 0.7
-    top_k: Annotated[int, Field(ge=1)] = 15
+    top_k: Annotated[int, Field(ge=1, le=MOST_EDGES)] = 15
     statements: dict[str, str] = Field(default_factory=dict)
 
     def of_documents(self) -> "Aggregation":

@@ -1,7 +1,110 @@
 """Methods that rebuild, export and import the graph: aggregate, export, import_."""
 
+import os
+from collections.abc import Callable, Iterator
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.run_handle import RunHandle
+from drag_graph.compose.model_factories import asked_as, gated_embedder, make_embedder
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.distill.plans import plan_settings
+from drag_graph.errors import ConfigurationError
+from drag_graph.graph.paging import source_ids
+from drag_graph.manage import subgraph_files
+from drag_graph.manage.canonical_export import canonical_lines
+from drag_graph.manage.reaggregation import AggregateReport, reaggregate
+from drag_graph.manage.short_ids import full_id
+from drag_graph.manage.subgraph_import import Importer, ImportReport
+from drag_graph.model import Aggregation, Query, Subgraph
+from drag_graph.ports.model_roles import Embedder
+
+ExportFormat = Literal["jsonl", "subgraphs"]
 
 
 class Exchange(ResourceUser):
     """Rebuild the simple graph; export and import."""
+
+    def aggregate(self, query_id: str = "", *, top_k: int | None = None, **settings: Any) -> AggregateReport:
+        """Rebuild the simple edges of all sources, or of one, from the stored triples. No model is called.
+
+        `settings` are `strategy`, `merge` and `threshold`. Without `top_k`, every source keeps its number of edges.
+        Raises NotStored if the query or document `query_id` (which may be shortened) is not stored.
+        """
+        changed = self._resources.changed(settings).settings
+
+        def choose(subgraph: Subgraph) -> Aggregation:
+            query = Query(id=subgraph.source_id, text=subgraph.title) if subgraph.document else subgraph.query
+            chosen, current = plan_settings(changed, query).aggregation(), subgraph.aggregation
+            return chosen.model_copy(update={"top_k": top_k or (current.top_k if current else chosen.top_k)})
+
+        with self._resources.store(read_only=False) as store:
+            names = asked_as(changed, query_id) if query_id else ()
+            ids = [full_id(store, "source", query_id, asked_as=names)] if query_id else source_ids(store)
+            return reaggregate(store, ids, choose)
+
+    def export(self, format: ExportFormat = "jsonl", *, full: bool = False) -> Iterator[str]:  # noqa: A002
+        """Yield the lines of an export, without line ends; streams.
+
+        "jsonl" is one line per node or edge in canonical order, the same for equal stores; `full` adds times, costs, vectors
+        and snapshots. "subgraphs" is one line per source, for `import_`. Raises ConfigurationError for "subgraphs" with `full`.
+        """
+        if full and format == "subgraphs":
+            raise ConfigurationError("--full works with --format jsonl only.", hint="Omit it: subgraphs are always complete.")
+        return self._exported(format, full=full)
+
+    def _exported(self, format_: ExportFormat, *, full: bool) -> Iterator[str]:
+        with self._resources.store() as store:
+            if format_ == "subgraphs":
+                yield from subgraph_files.stored_lines(store)
+            else:
+                yield from canonical_lines(store.records(vectors=full), full=full)
+
+    def import_(
+        self,
+        source: str | os.PathLike[str] | BinaryIO,
+        *,
+        replace: bool = False,
+        on_progress: Callable[[int], None] = lambda _number: None,
+        wait: bool = True,
+    ) -> RunHandle[ImportReport]:
+        """Store the subgraphs of a file (or of a binary stream) that `export("subgraphs")` wrote.
+
+        A subgraph that is stored with different content is a conflict and stays as it is, unless `replace`. `on_progress`
+        receives the number of lines read so far. Import the same file again to resume.
+
+        Raises InputError if this is not such a file, StoreUnfit if another embedder filled the store.
+        """
+        name = os.fspath(source) if isinstance(source, str | os.PathLike) else "standard input"
+
+        def work(interruption: Interruption) -> ImportReport:
+            parts = subgraph_files.read_file(Path(name), None if isinstance(source, str | os.PathLike) else source)
+            first = next(parts)  # before a store is created for a file that is not usable
+            numbers = count(1)
+            with self._resources.store(read_only=False, create=True) as store:
+                importer = Importer(
+                    store,
+                    replace=replace,
+                    make_embedder=self._embedder_named,
+                    on_result=lambda _result: on_progress(next(numbers)),
+                    interruption=interruption,
+                )
+                report = importer.run(chain([first], parts))
+            report.file = name
+            return report
+
+        return RunHandle(work, wait=wait)
+
+    def _embedder_named(self, name: str) -> Embedder:
+        """Return the embedder of that name: a built-in one, or that of the settings behind the privacy gate."""
+        settings = self._resources.settings
+        for built_in in ("lexical", "minilm"):
+            embedder = make_embedder(settings.model_copy(update={"embedder": built_in}))
+            if embedder.name == name:
+                return embedder
+        embedder = gated_embedder(settings)
+        if embedder.name != name:
+            raise ConfigurationError(f"The file was made with the embedder {name}.", hint="Set --embedder to it.")
+        return embedder

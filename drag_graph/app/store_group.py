@@ -1,7 +1,201 @@
 """`graph.store`: the store itself."""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.compose.model_factories import gated_embedder
+from drag_graph.errors import StoreError
+from drag_graph.manage.verification import Repair, problems, repair
+from drag_graph.ports.graph_store import GraphStore, Problem
+
+if TYPE_CHECKING:
+    from drag_graph.app.store_erasing import ErasureReport
+    from drag_graph.stores.neo4j.server.commands import ServerReport
+
+Neo4jVersion = Literal["5.26", "2026"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """Where the store is and what is in it. While a migration is pending, nothing is counted, and `note` says so."""
+
+    store: str
+    namespace: str
+    embedder: str | None
+    applied: int
+    pending: tuple[str, ...]
+    counts: Mapping[str, int]
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part of `db status --json` about a store that answers."""
+        return {
+            "store": self.store,
+            **({"note": self.note} if self.note else {}),
+            "namespace": self.namespace,
+            "embedder": self.embedder,
+            "migrations": {"applied": self.applied, "pending": list(self.pending)},
+            "counts": dict(self.counts),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The local Neo4j server, and the store, or the error why it does not answer."""
+
+    server: "ServerReport"
+    store: StoreStatus | None = None
+    error: StoreError | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `db status --json` document."""
+        document = self.store.to_dict() if self.store else {"store": f"{self.error} ({self.error.hint if self.error else ''})"}
+        return {**document, "server": self.server.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReport:
+    """The migrations that were applied, or in a dry run are pending."""
+
+    store: str
+    names: tuple[str, ...]
+    is_dry_run: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `db migrate --json` document."""
+        return {"store": self.store, "pending" if self.is_dry_run else "applied": list(self.names)}
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The problems that `verify` found. It is true if there are none."""
+
+    problems: tuple[Problem, ...] = ()
+
+    def __bool__(self) -> bool:
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `db verify --json` document."""
+        return {"problems": [asdict(problem) for problem in self.problems]}
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """What `repair` fixed, and what is left. It is true if nothing is left."""
+
+    repairs: tuple[Repair, ...] = field(default=())
+
+    def __bool__(self) -> bool:
+        return all(item.mended for item in self.repairs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `db repair --json` document."""
+        return {"repairs": [asdict(item) for item in self.repairs]}
 
 
 class StoreGroup(ResourceUser):
     """Start, stop, inspect, migrate, check and erase the store."""
+
+    def up(
+        self,
+        version: Neo4jVersion = "5.26",
+        *,
+        home: Path | None = None,
+        bolt_port: int = 7687,
+        http_port: int = 7474,
+        heap: str = "1g",
+        page_cache: str = "128m",
+        on_progress: Callable[[str], None] = lambda _step: None,
+    ) -> "ServerReport":
+        """Start a Neo4j server on this machine, or return the one that already runs.
+
+        Raises StoreUnavailable if it does not start, ConfigurationError for an unusable folder or port.
+        """
+        from drag_graph.stores.neo4j.server import Memory
+        from drag_graph.stores.neo4j.server.commands import server_up
+
+        memory, password = Memory(heap, page_cache), self._resources.settings.neo4j_password.get_secret_value()
+        ports = {"bolt_port": bolt_port, "http_port": http_port}
+        return server_up(password, version, home, memory=memory, on_progress=on_progress, **ports)
+
+    def down(self, *, home: Path | None = None) -> "ServerReport":
+        """Stop the server that `up` started; its data stay. Does nothing if none runs."""
+        from drag_graph.stores.neo4j.server.commands import server_down
+
+        return server_down(home)
+
+    def status(self, *, home: Path | None = None) -> Status:
+        """Describe the store and the local server. Raises StoreError if neither answers."""
+        from drag_graph.stores.neo4j.server.commands import server_state
+
+        server = server_state(home)
+        try:
+            with self._resources.exclusive_store(read_only=True) as store:
+                return Status(server, _contents(store, self._resources.settings.store))
+        except StoreError as error:
+            if not server.running:
+                raise
+            return Status(server, error=error)
+
+    def migrate(self, *, dry_run: bool = False) -> MigrationReport:
+        """Apply pending migrations. There is no way back: an older drag-graph refuses the store afterwards."""
+        with self._resources.exclusive_store(read_only=dry_run, create=not dry_run) as store:
+            pending = [item for item in store.migrations() if not item.applied_at]
+            steps = pending if dry_run else store.migrate()
+            return MigrationReport(store.location, tuple(f"V{item.version:04d}__{item.name}" for item in steps), dry_run)
+
+    def verify(self) -> Verification:
+        """Check provenance, references, ids and vectors of everything in the namespace."""
+        with self._resources.store() as store:
+            return Verification(tuple(problems(store)))
+
+    def repair(self) -> RepairReport:
+        """Rebuild what can be rebuilt from the stored data, and return what was fixed and what is left."""
+        with self._resources.store(read_only=False) as store:
+            return RepairReport(tuple(repair(store, lambda: gated_embedder(self._resources.settings))))
+
+    def erase(
+        self,
+        query_id: str = "",
+        *,
+        teacher_call: str = "",
+        where: Sequence[str] = (),
+        dry_run: bool = False,
+        keep_recorded: bool = False,
+        compact: bool = True,
+        confirm: Callable[[str], bool] | None = None,
+    ) -> "ErasureReport":
+        """Erase sources with everything that rests on them, or the output of teacher calls.
+
+        Give exactly one of: the id of a query or document, the id of a teacher call (both may be shortened to 4 digits), or
+        `where` conditions such as "domain=medical", all of which must hold. The ledger's recorded replies are erased too,
+        unless `keep_recorded`. `confirm` receives a question; if it returns False, nothing is erased.
+
+        Raises NotStored if the id is not stored, ConfigurationError if it is ambiguous or the conditions are unusable.
+        """
+        from drag_graph.app.store_erasing import Eraser, Target
+
+        eraser = Eraser(self._resources, keeps_replies=keep_recorded, compacts=compact)
+        target = Target.parse(query_id, teacher_call, where)
+        return eraser.preview(target) if dry_run else eraser.run(target, confirm)
+
+
+def _contents(store: GraphStore, address: str) -> StoreStatus:
+    from drag_graph.stores.shared.migrations import command
+
+    migrations = store.migrations()
+    pending = tuple(item.name for item in migrations if not item.applied_at)
+    embedder = None if pending else store.embedder()
+    return StoreStatus(
+        store.location,
+        store.namespace,
+        embedder[0] if embedder else None,
+        applied=len(migrations) - len(pending),
+        pending=pending,
+        counts={} if pending else store.counts(),
+        note=f"run {command(address)} to see the counts" if pending else "",
+    )

@@ -119,6 +119,17 @@ def edges_of(source_id: str, claims: Iterable[Claim], aggregation: Aggregation) 
     return ranked, "simple" if ranked else "multigraph"
 
 
+def with_statements(subgraph: Subgraph) -> Subgraph:
+    """Return a stored subgraph whose aggregation has the statements of edges that differ from their joined triples."""
+    if subgraph.aggregation is None:
+        return subgraph
+    given = {edge.id: edge.statement for edge in subgraph.edges} | subgraph.aggregation.statements
+    plain = subgraph.aggregation.model_copy(update={"statements": {}})
+    joined = {edge.id: edge.statement for edge in aggregate(subgraph, plain)[0]}
+    others = {id_: text.strip() for id_, text in given.items() if joined.get(id_, text.strip()) != text.strip()}
+    return subgraph.model_copy(update={"aggregation": plain.model_copy(update={"statements": others})})
+
+
 def edge_ids(triple: Triple, strategy: Strategy) -> tuple[str, ...]:
     """Return the ids of the edges that a triple may go into."""
     pair = f"{triple.subject_id}-{triple.object_id}"

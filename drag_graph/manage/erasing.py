@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from drag_graph.errors import ConfigurationError, StoreUnfit
-from drag_graph.graph.paging import pages, settings_hashes
-from drag_graph.manage.subgraph_files import iter_subgraphs, with_statements
+from drag_graph.graph.aggregate import with_statements
+from drag_graph.graph.paging import iter_subgraphs, pages, settings_hashes
 from drag_graph.model import Aggregation, Answer, Subgraph
 from drag_graph.ports.graph_store import Erased, GraphStore
 from drag_graph.ports.run_journal import RecordedQuery
@@ -231,17 +231,17 @@ def _aggregation_without(subgraph: Subgraph, call_ids: Collection[str], triple_i
 
 
 def compact(store: GraphStore, *, wanted: bool = True) -> str:
-    """Write an embedded store's file anew without what was deleted, if wanted; return what is left on disk, in words.
+    """Compact an embedded store's file if wanted, and return whether deleted text remains on disk, as a message.
 
-    Raises StoreLocked where somebody goes on reading, StoreUnavailable where there is no room for a second file.
+    Raises StoreLocked if another thread keeps reading, StoreUnavailable if there is no space for a second file.
     """
-    write_anew = getattr(store, "compact", None)
-    if write_anew is None:
-        return "the server's files and transaction logs keep the text until they are written over; see docs/graph.md"
+    compact_file = getattr(store, "compact", None)
+    if compact_file is None:
+        return "the server's files and transaction logs keep deleted text until it is overwritten (docs/graph.md)"
     if not wanted:
-        return "its file keeps what was deleted"
-    write_anew()
-    return "written anew without the text"
+        return "not compacted; the file still contains deleted text"
+    compact_file()
+    return "compacted; the file no longer contains deleted text"
 
 
 def ids_gone(before: Subgraph, after: Subgraph | None) -> frozenset[str]:

@@ -1,8 +1,7 @@
-"""Looking at a whole graph: sizes, weak edges, contradictions, what hangs together (docs/graph.md).
+"""The whole graph at a glance: sizes, weak edges, contradictions, connected components (docs/graph.md).
 
-The graph that is looked at is of *things*: a thing is a cluster of concepts, or a concept that no cluster has yet, or, where
-nothing was linked, an entity. A store gives the simple edges between them (`GraphStore.linked_edges`); the rest is worked
-out here.
+Its nodes are *things*: a cluster of concepts, a concept without a cluster, or, before linking, an entity. A store returns the
+simple edges between things (`GraphStore.linked_edges`); the rest is computed here.
 """
 
 from collections import Counter, defaultdict
@@ -22,7 +21,7 @@ Link = tuple[str, str, float]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Things that hang together, by id, how many simple edges they have among themselves, and what they are called."""
+    """Connected things, by id, the number of simple edges among them, and a name."""
 
     members: tuple[str, ...]
     edges: int
@@ -31,17 +30,40 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class SharedThing:
-    """A thing, how many sources have an edge of it, and how many edges these are."""
+    """A thing, the number of sources with an edge to it, and the number of these edges."""
 
     id: str
     sources: int
     edges: int
 
 
-def statistics(edges: Callable[[], Iterable[LinkedEdge]], counts: Mapping[str, int], limit: int = 10) -> dict[str, Any]:
-    """Return the document of `graph stats`: sizes, degrees, the weakest edges, contradictions; `limit` of each.
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Sizes of the graph. `degrees` is the number of things by number of edges; only some contradictions are examples."""
 
-    `edges` is called twice, for the names of what contradicts.
+    counts: Mapping[str, int]
+    degrees: Mapping[str, int]
+    weakest_edges: tuple[LinkedEdge, ...]
+    contradictions: int
+    examples: tuple[Mapping[str, Any], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `graph stats --json` document."""
+        return {
+            "counts": dict(self.counts),
+            "degrees": dict(self.degrees),
+            "weakest_edges": [{name: getattr(edge, name) for name in _SHOWN} for edge in self.weakest_edges],
+            "contradictions": {"number": self.contradictions, "examples": list(self.examples)},
+        }
+
+
+_SHOWN = ("id", "source_id", "statement", "confidence", "support", "contradicts")
+
+
+def statistics(edges: Callable[[], Iterable[LinkedEdge]], counts: Mapping[str, int], limit: int = 10) -> Statistics:
+    """Return sizes, degrees, the weakest edges and contradictions, up to `limit` of each.
+
+    `edges` is called twice if there are contradictions, whose things need names.
     """
     degrees: Counter[str] = Counter()
     weakest: list[LinkedEdge] = []
@@ -54,25 +76,17 @@ def statistics(edges: Callable[[], Iterable[LinkedEdge]], counts: Mapping[str, i
         weakest.append(edge)
         if len(weakest) > 2 * limit:
             weakest = nsmallest(limit, weakest, key=_weakness)
-    found = list(contradictions(claims))
-    examples = nsmallest(limit, found, key=lambda item: (item["subject"], item["object"], item["predicates"]))
+    opposed = list(contradictions(claims))
+    examples = nsmallest(limit, opposed, key=lambda item: (item["subject"], item["object"], item["predicates"]))
     ends = ("subject", "object")
     names = names_of(edges(), {item[end] for item in examples for end in ends}) if examples else {}
-    examples = [{**item, **{end: names.get(item[end], item[end]) for end in ends}} for item in examples]
-    return {
-        "counts": dict(counts),
-        "degrees": {str(degree): number for degree, number in sorted(Counter(degrees.values()).items())},
-        "weakest_edges": [
-            {name: getattr(edge, name) for name in ("id", "source_id", "statement", "confidence", "support", "contradicts")}
-            for edge in nsmallest(limit, weakest, key=_weakness)
-        ],
-        "contradictions": {
-            "number": len(found),
-            "examples": [
-                {**item, **{end: names.get(item[end], item[end]) for end in ("subject", "object")}} for item in examples
-            ],
-        },
-    }
+    return Statistics(
+        counts=dict(counts),
+        degrees={str(degree): number for degree, number in sorted(Counter(degrees.values()).items())},
+        weakest_edges=tuple(nsmallest(limit, weakest, key=_weakness)),
+        contradictions=len(opposed),
+        examples=tuple({**item, **{end: names.get(item[end], item[end]) for end in ends}} for item in examples),
+    )
 
 
 def _weakness(edge: LinkedEdge) -> tuple[float, str]:
@@ -80,41 +94,41 @@ def _weakness(edge: LinkedEdge) -> tuple[float, str]:
 
 
 def contradictions(claims: Mapping[Pair, Mapping[str, Sequence[str]]]) -> Iterator[dict[str, Any]]:
-    """Yield the pairs of predicates that exclude one another, why, and the edges that say them; ends are ids of things.
+    """Yield the pairs of predicates that exclude each other, the reason, and the ids of their edges.
 
-    `claims` has the ids of edges by pair of things and predicate.
+    `claims` holds edge ids by pair of things and by predicate.
     """
     for (subject, object_), predicates in claims.items():
         for one, other in combinations(sorted(predicates), 2):
-            if why := predicates_contradict(one, other):
+            if reason := predicates_contradict(one, other):
                 ids = sorted({*predicates[one], *predicates[other]})
-                yield {"subject": subject, "predicates": [one, other], "object": object_, "why": why, "edge_ids": ids}
+                yield {"subject": subject, "predicates": [one, other], "object": object_, "why": reason, "edge_ids": ids}
 
 
-def shared(edges: Iterable[LinkedEdge], limit: int) -> list[SharedThing]:
-    """Return the things that most sources have edges of, two at least, most first, then by id."""
+def shared_things(edges: Iterable[LinkedEdge], limit: int) -> list[SharedThing]:
+    """Return up to `limit` things that at least two sources have edges to, most sources first, then by id."""
     number: Counter[str] = Counter()
     sources: dict[str, set[str]] = defaultdict(set)
     for edge in edges:
         for end in {edge.source, edge.target}:
             number[end] += 1
             sources[end].add(edge.source_id)
-    found = (SharedThing(id_, len(those), number[id_]) for id_, those in sources.items() if len(those) > 1)
-    return nsmallest(limit, found, key=lambda item: (-item.sources, item.id))
+    things = (SharedThing(id_, len(ids), number[id_]) for id_, ids in sources.items() if len(ids) > 1)
+    return nsmallest(limit, things, key=lambda item: (-item.sources, item.id))
 
 
 def names_of(edges: Iterable[LinkedEdge], ids: Collection[str]) -> dict[str, str]:
-    """Return what each of these things is called most often."""
+    """Return the most frequent name of each of these things."""
     names: dict[str, Counter[str]] = {id_: Counter() for id_ in ids}
     for edge in edges:
         for id_, name in ((edge.source, edge.source_name), (edge.target, edge.target_name)):
             if id_ in names:
                 names[id_][name] += 1
-    return {id_: min(found, key=lambda name: (-found[name], name)) for id_, found in names.items() if found}
+    return {id_: min(counts, key=lambda name: (-counts[name], name)) for id_, counts in names.items() if counts}
 
 
 def links(edges: Iterable[LinkedEdge]) -> Iterator[Link]:
-    """Yield what is grouped by: the ends and the confidence of each edge."""
+    """Yield ends and confidence of each edge, to group by."""
     return ((edge.source, edge.target, edge.confidence) for edge in edges)
 
 
@@ -131,5 +145,5 @@ def components(edges: Iterable[Link]) -> list[Group]:
     members: dict[int, list[str]] = defaultdict(list)
     for thing, number in zip(things, part, strict=True):
         members[number].append(thing)
-    groups = [Group(tuple(those), inside[number]) for number, those in members.items()]
+    groups = [Group(tuple(ids), inside[number]) for number, ids in members.items()]
     return sorted(groups, key=lambda group: (-len(group.members), group.members))

@@ -1,21 +1,20 @@
-"""The simple graph made anew under other settings, without asking anyone (docs/graph.md)."""
+"""Rebuilding the simple graph under other settings, without calling a model (docs/graph.md)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from drag_graph.graph.aggregate import aggregate
-from drag_graph.graph.paging import pages
-from drag_graph.manage.subgraph_files import PAGE, with_statements
+from drag_graph.graph.aggregate import aggregate, with_statements
+from drag_graph.graph.paging import SUBGRAPHS_PER_PAGE, pages
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.graph_store import GraphStore
 
 
 @dataclass(slots=True)
 class Figures:
-    """What the simple graphs of some sources are: a pruned claim is in no edge, a multigraph has no strong claim.
+    """Sizes of some simple graphs. A pruned claim is in no edge, and a multigraph has no claim that is confident enough.
 
-    Two edges that contradict each other are one contradiction.
+    Two edges that contradict each other count as one contradiction.
     """
 
     edges: int = 0
@@ -24,7 +23,7 @@ class Figures:
     multigraphs: int = 0
 
     def add(self, subgraph: Subgraph) -> None:
-        """Count one subgraph."""
+        """Add one subgraph."""
         kept = {item.id for item in subgraph.evidence if item.kept}
         shown = {id_ for edge in subgraph.edges for id_ in edge.triple_ids}
         parts = [item for item in subgraph.triples if item.evidence_id in kept]
@@ -37,7 +36,7 @@ class Figures:
 
 @dataclass(slots=True)
 class AggregateReport:
-    """What making simple graphs anew came to; `statements` counts those that a teacher had merged."""
+    """Result of `reaggregate`. `statements_kept` and `statements_dropped` count the sentences that a teacher had merged."""
 
     sources: int = 0
     before: Figures = field(default_factory=Figures)
@@ -45,40 +44,40 @@ class AggregateReport:
     statements_kept: int = 0
     statements_dropped: int = 0
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the `aggregate --json` document."""
         return asdict(self)
 
 
-def aggregate_anew(store: GraphStore, source_ids: Iterable[str], wanted: Callable[[Subgraph], Aggregation]) -> AggregateReport:
-    """Make the simple graphs of these sources anew, a page in a transaction, and return what they were and are.
+def reaggregate(store: GraphStore, source_ids: Iterable[str], choose: Callable[[Subgraph], Aggregation]) -> AggregateReport:
+    """Rebuild the simple graphs of these sources as `choose` says, and return their sizes before and after.
 
-    A statement that a teacher merged stays where an edge of the same id is made of the same triples again; the others are
-    joined anew.
+    A statement that a teacher merged stays if an edge with the same id rests on the same triples again; all others are joined
+    from the triples. Each page of sources is a transaction.
     """
     report = AggregateReport()
-    for page in pages(source_ids, PAGE):
-        found = store.read(page)
+    for page in pages(source_ids, SUBGRAPHS_PER_PAGE):
+        subgraphs = store.read(page)
         groups: dict[tuple[Any, ...], tuple[Aggregation, list[str]]] = {}
-        for subgraph in found:
+        for subgraph in subgraphs:
             report.before.add(subgraph)
-            chosen = wanted(subgraph).model_copy(update={"statements": {}})
-            known, fitting = _statements(subgraph, chosen)
-            report.statements_kept += len(fitting)
-            report.statements_dropped += known - len(fitting)
-            same, ids = groups.setdefault((chosen.strategy, chosen.merge, chosen.threshold, chosen.top_k), (chosen, []))
-            same.statements.update(fitting)
+            chosen = choose(subgraph).model_copy(update={"statements": {}})
+            number, statements = _statements(subgraph, chosen)
+            report.statements_kept += len(statements)
+            report.statements_dropped += number - len(statements)
+            shared, ids = groups.setdefault((chosen.strategy, chosen.merge, chosen.threshold, chosen.top_k), (chosen, []))
+            shared.statements.update(statements)
             ids.append(subgraph.source_id)
         for chosen, ids in groups.values():
             store.aggregate(ids, chosen)
-        for subgraph in store.read([item.source_id for item in found]):
+        for subgraph in store.read([item.source_id for item in subgraphs]):
             report.sources += 1
             report.after.add(subgraph)
     return report
 
 
 def _statements(subgraph: Subgraph, chosen: Aggregation) -> tuple[int, dict[str, str]]:
-    """Return how many statements a teacher merged, and those whose edges are made of the same triples as before."""
+    """Return the number of statements that a teacher merged, and those whose edges rest on the same triples as before."""
     made = with_statements(subgraph).aggregation
     statements = made.statements if made else {}
     if not statements:

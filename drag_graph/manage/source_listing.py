@@ -1,8 +1,7 @@
 """The stored queries and documents as people see them listed."""
 
 from drag_graph.errors import StoreUnfit
-from drag_graph.graph.paging import iter_sources, pages
-from drag_graph.manage.subgraph_files import PAGE, read_undamaged
+from drag_graph.graph.paging import SUBGRAPHS_PER_PAGE, iter_sources, pages, read_undamaged
 from drag_graph.model import Subgraph
 from drag_graph.ports.graph_store import GraphStore
 
@@ -12,7 +11,7 @@ def newest_sources(store: GraphStore, limit: int, offset: int = 0) -> tuple[list
     found = [(item.created_at, item.id) for item in iter_sources(store)]
     found.sort(key=lambda pair: pair[0], reverse=True)
     subgraphs, errors = list[Subgraph](), list[StoreUnfit]()
-    for some in pages([id_ for _, id_ in found[offset : offset + limit]], PAGE):
+    for some in pages([id_ for _, id_ in found[offset : offset + limit]], SUBGRAPHS_PER_PAGE):
         read, damaged = read_undamaged(store, some)
         subgraphs += read
         errors += [error for _, error in damaged]

@@ -1,39 +1,40 @@
-"""Importing subgraphs into a store (docs/import.md): the run over a file of any length.
+"""Importing subgraphs into a store (docs/import.md): one run over a file of any length.
 
-No I/O of its own: the file's lines and the store come in. What is stored already with the same content is left alone; the rest
-is stored in transactions of one aggregation each.
+The file's lines and the store come in from outside. Content that is stored already is left alone; the rest is stored in
+transactions of subgraphs with the same aggregation.
 """
 
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from drag_graph.concurrency.interruption import interrupted, on_ctrl_c
-from drag_graph.errors import DragGraphError, InputError, Interrupted, SubgraphRefused
+from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
+from drag_graph.errors import ConfigurationError, DragGraphError, InputError, Interrupted, ModelError, SubgraphRefused
 from drag_graph.graph.paging import pages
+from drag_graph.manage.content_checks import difference
 from drag_graph.manage.content_ids import moved
-from drag_graph.manage.subgraph_files import Head, SubgraphLine, difference
+from drag_graph.manage.subgraph_files import Head, SubgraphLine
 from drag_graph.model import Aggregation, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Replace
+from drag_graph.ports.model_roles import Embedder
+from drag_graph.ports.vectors import Vector
 
 BATCH = 50
-"""Subgraphs a transaction, at most."""
+"""Maximum number of subgraphs in a transaction."""
 READ_AHEAD = 4 * BATCH
-"""Subgraphs that are read before they are stored: a transaction is of one aggregation, and should be full."""
+"""Subgraphs read before they are stored, so that the transactions, each of one aggregation, are full."""
 LISTED = 1000
-"""Lines that a report names at most; it counts all."""
+"""Maximum number of lines that a report lists; it counts all."""
 
 Status = Literal["new", "unchanged", "replaced", "conflict", "rejected"]
 STATUSES: tuple[Status, ...] = ("new", "unchanged", "replaced", "conflict", "rejected")
 _OUTCOMES: dict[str, Status] = {"created": "new", "replaced": "replaced", "gone": "rejected"}
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What became of a line; `reason` says why it was not stored."""
+class Result(NamedTuple):
+    """The outcome of a line; `reason` says why it was not stored."""
 
     line: int
     source_id: str
@@ -43,93 +44,104 @@ class Result:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of a file. `stopped` is why it was not read to its end."""
+    """The outcome of an import. `stopped` is the error that ended it early.
 
+    `search_problem` says why the passages of imported documents are not searchable yet; empty if they are.
+    """
+
+    file: str = ""
+    namespace: str = ""
     counts: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(STATUSES, 0))
     listed: list[Result] = field(default_factory=list)
     namespaces: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    search_problem: str = ""
     stopped: DragGraphError | None = None
 
-    def lines_left_out(self) -> list[Result]:
-        """Return the conflicts and rejected lines that are listed, in the order of the file."""
+    def left_out(self) -> list[Result]:
+        """Return the listed conflicts and rejected lines in the order of the file."""
         return sorted(self.listed, key=lambda item: item.line)
 
     def count(self, result: Result) -> None:
-        """Count a line, and list it where it was not stored."""
+        """Count a line, and list it if it was not stored."""
         self.counts[result.status] += 1
         if result.status in ("conflict", "rejected") and len(self.listed) < LISTED:
             self.listed.append(result)
 
     @property
     def exit_code(self) -> int:
-        """0 all stored, 1 some not, or the code of what stopped the run."""
+        """0 if all is stored, 1 if some is not, or the exit code of the error that stopped the run."""
         if self.stopped is not None:
             return self.stopped.exit_code
         return 1 if self.counts["conflict"] or self.counts["rejected"] else 0
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the `import --json` document."""
-        by_status: dict[str, list[dict[str, Any]]] = {"conflict": [], "rejected": []}
-        for item in self.lines_left_out():
-            by_status[item.status].append({"line": item.line, "id": item.source_id, "reason": item.reason})
+        left_out = [(item.status, {"line": item.line, "id": item.source_id, "reason": item.reason}) for item in self.left_out()]
         return {
+            "file": self.file,
+            "namespace": self.namespace,
             "from_namespaces": self.namespaces,
             "totals": {"sources": sum(self.counts.values()), **self.counts},
-            "conflicts": by_status["conflict"],
-            "rejected": by_status["rejected"],
+            "conflicts": [entry for status, entry in left_out if status == "conflict"],
+            "rejected": [entry for status, entry in left_out if status == "rejected"],
             "seconds": round(self.seconds, 3),
             "stopped": str(self.stopped) if self.stopped else None,
+            **({"search_problem": self.search_problem} if self.search_problem else {}),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """A subgraph on its way, and the line that it is from."""
+class _Item(NamedTuple):
+    """A subgraph that is not stored yet, and its line."""
 
     line: int
     subgraph: Subgraph
-
-    @property
-    def id(self) -> str:
-        return self.subgraph.source_id
 
     @property
     def aggregation(self) -> Aggregation:
         return self.subgraph.aggregation or Aggregation()
 
     def result(self, status: Status, reason: str = "") -> Result:
-        return Result(self.line, self.id, status, reason)
+        return Result(self.line, self.subgraph.source_id, status, reason)
 
 
 class Importer:
-    """Imports subgraphs into the namespace of `store`.
+    """Imports subgraphs into the namespace of `store`. Can be run once.
 
-    With `replace`, what is stored with another content is replaced; without, it is a conflict and stays.
+    With `replace`, stored sources with different content are replaced; without it, they are conflicts and stay.
+    `make_embedder` returns the embedder of the name that it receives; without it, passages of documents get no vectors.
     """
 
     def __init__(
-        self, store: GraphStore, *, replace: bool = False, on_result: Callable[[Result], None] = lambda _result: None
+        self,
+        store: GraphStore,
+        *,
+        replace: bool = False,
+        make_embedder: Callable[[str], Embedder] | None = None,
+        on_result: Callable[[Result], None] = lambda _result: None,
+        interruption: Interruption | None = None,
     ) -> None:
         self._store = store
         self._replace = replace
+        self._make_embedder = make_embedder
         self._on_result = on_result
-        self._report = ImportReport()
-        self._waiting: dict[str, _Waiting] = {}
-        """What was read and is not stored yet, by the ids of the sources."""
+        self._interruption = interruption or Interruption()
+        self._report = ImportReport(namespace=store.namespace)
+        self._embedder: Embedder | None = None
+        self._embedder_name = ""
+        self._pending: dict[str, _Item] = {}
 
     def run(self, parts: Iterable[Head | SubgraphLine]) -> ImportReport:
-        """Import what `parts` yields and return the report. Once only.
+        """Import the lines of a file and return the report.
 
-        A line that is unusable, or conflicts with what is stored, is left out and the others go on. An error of the file, or
-        Ctrl-C, ends the run after what was read is stored; an error of the store ends it at once. The same command goes on from
-        there. A second Ctrl-C raises KeyboardInterrupt.
+        Unusable lines and conflicts are left out. An error of the file, or Ctrl-C, ends the run after everything read so far
+        has been stored; an error of the store ends it at once. The same import again resumes it. A second Ctrl-C raises
+        KeyboardInterrupt.
         """
         began = time.monotonic()
-        stop = threading.Event()
         try:
-            with on_ctrl_c(stop.set):
-                self._read(parts, stop)
+            with on_ctrl_c(self._interruption.interrupt):
+                self._read(parts)
                 self._flush()
         except DragGraphError as error:
             self._report.stopped = error
@@ -137,23 +149,19 @@ class Importer:
             self._report.seconds = time.monotonic() - began
         return self._report
 
-    def _read(self, parts: Iterable[Head | SubgraphLine], stop: threading.Event) -> None:
+    def _read(self, parts: Iterable[Head | SubgraphLine]) -> None:
         try:
             for part in parts:
-                if stop.is_set():
-                    raise interrupted()
-                if isinstance(part, Head):
-                    self._begin(part)
-                else:
+                self._interruption.check()
+                if isinstance(part, SubgraphLine):
                     self._take(part)
+                    continue
+                self._report.namespaces.append(part.namespace)
+                if part.embedder is not None:
+                    self._store.embedder((part.embedder.name, part.embedder.dimension))
+                    self._embedder_name = part.embedder.name
         except (InputError, Interrupted) as error:
             self._report.stopped = error
-
-    def _begin(self, head: Head) -> None:
-        """Begin a file: its vectors must be of the embedder that filled the store. Raises StoreUnfit where they are not."""
-        if head.embedder is not None:
-            self._store.embedder((head.embedder.name, head.embedder.dimension))
-        self._report.namespaces.append(head.namespace)
 
     def _take(self, line: SubgraphLine) -> None:
         graph = line.subgraph
@@ -162,15 +170,14 @@ class Importer:
             return
         if graph.source.namespace != self._store.namespace:
             graph = moved(graph, self._store.namespace)
-        # A second line about one source is compared with what the first has stored.
-        if graph.source_id in self._waiting or len(self._waiting) >= READ_AHEAD:
+        # A second line about one source is compared with the first, which must be stored by then.
+        if graph.source_id in self._pending or len(self._pending) >= READ_AHEAD:
             self._flush()
-        self._waiting[graph.source_id] = _Waiting(line.number, graph)
+        self._pending[graph.source_id] = _Item(line.number, graph)
 
     def _flush(self) -> None:
-        """Store what was read."""
-        items = list(self._waiting.values())
-        self._waiting.clear()
+        items = list(self._pending.values())
+        self._pending.clear()
         for result in self._stored(items):
             self._count(result)
 
@@ -178,30 +185,31 @@ class Importer:
         self._report.count(result)
         self._on_result(result)
 
-    def _stored(self, items: Sequence[_Waiting]) -> Iterator[Result]:
-        there = {found.source_id: found for found in self._store.read([one.id for one in items])}
-        new, changed = list[_Waiting](), list[_Waiting]()
+    def _stored(self, items: Sequence[_Item]) -> Iterator[Result]:
+        there = {graph.source_id: graph for graph in self._store.read([item.subgraph.source_id for item in items])}
+        new, changed = list[_Item](), list[_Item]()
         for item in items:
-            reason = difference(there[item.id], item.subgraph) if item.id in there else ""
-            if item.id not in there:
+            stored = there.get(item.subgraph.source_id)
+            if stored is None:
                 new.append(item)
-            elif not reason:
+            elif not (reason := difference(stored, item.subgraph)):
                 yield item.result("unchanged")
             elif self._replace:
                 changed.append(item)
             else:
-                yield item.result("conflict", f"stored with another content: {reason}")
-        for some in _batches(new):
-            yield from self._save(some, replace="never")
-        for some in _batches(changed):
-            yield from self._save(some, replace=True)
+                yield item.result("conflict", f"stored with different content: {reason}")
+        for batch in _batches(new):
+            yield from self._save(batch, replace="never")
+        for batch in _batches(changed):
+            yield from self._save(batch, replace=True)
 
-    def _save(self, items: Sequence[_Waiting], *, replace: Replace) -> Iterator[Result]:
-        """Save in one transaction, or one by one where the store refuses one of them."""
+    def _save(self, items: Sequence[_Item], *, replace: Replace) -> Iterator[Result]:
+        """Save in one transaction, or one by one if the store refuses one of them."""
         statements = {edge: text for item in items for edge, text in item.aggregation.statements.items()}
         aggregation = items[0].aggregation.model_copy(update={"statements": statements})
+        graphs = [item.subgraph for item in items]
         try:
-            outcomes = self._store.save([item.subgraph for item in items], aggregation, replace=replace)
+            outcomes = self._store.save(graphs, aggregation, replace=replace, vectors=self._vectors(graphs))
         except SubgraphRefused as error:
             if len(items) == 1:
                 yield items[0].result("rejected", error.message)
@@ -212,17 +220,29 @@ class Importer:
         pairs = list(zip(items, outcomes, strict=True))
         for item, outcome in pairs:
             if outcome != "unchanged":
-                yield item.result(_OUTCOMES[outcome], "the query was erased in the meantime" if outcome == "gone" else "")
+                yield item.result(_OUTCOMES[outcome], "the source was erased in the meantime" if outcome == "gone" else "")
         if meanwhile := [item for item, outcome in pairs if outcome == "unchanged"]:
-            # Another process stored these since the look: whether it is the same content shows in another look.
+            # Another process has stored these since they were looked up: compare again.
             yield from self._stored(meanwhile)
 
+    def _vectors(self, graphs: Sequence[Subgraph]) -> Mapping[str, Vector]:
+        """Embed the passages of documents, which search finds by their vectors; questions bring theirs along."""
+        texts = {item.id: item.text for graph in graphs if graph.document for item in graph.kept_evidence}
+        if not texts or self._make_embedder is None or self._report.search_problem:
+            return {}
+        try:
+            self._embedder = self._embedder or self._make_embedder(self._embedder_name)
+            return dict(zip(texts, self._embedder.embed(list(texts.values())), strict=True))
+        except (ConfigurationError, ModelError) as error:
+            self._report.search_problem = f"{error} {error.hint}".strip()
+            return {}
 
-def _batches(items: Iterable[_Waiting]) -> Iterator[Sequence[_Waiting]]:
-    """Yield what goes into one transaction: subgraphs of one aggregation, whatever their statements."""
-    same: dict[Hashable, list[_Waiting]] = defaultdict(list)
+
+def _batches(items: Iterable[_Item]) -> Iterator[Sequence[_Item]]:
+    """Yield what goes into one transaction: subgraphs with the same aggregation, apart from their statements."""
+    groups: dict[Hashable, list[_Item]] = defaultdict(list)
     for item in items:
         made = item.aggregation
-        same[made.strategy, made.merge, made.threshold, made.top_k].append(item)
-    for some in same.values():
-        yield from pages(some, BATCH)
+        groups[made.strategy, made.merge, made.threshold, made.top_k].append(item)
+    for group in groups.values():
+        yield from pages(group, BATCH)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from drag_graph.errors import ConfigurationError, DragGraphError, ModelError, StoreLocked, StoreUnfit
-from drag_graph.graph.paging import pages, source_ids
+from drag_graph.graph.aggregate import with_statements
+from drag_graph.graph.paging import pages, read_undamaged, source_ids
 from drag_graph.manage.content_ids import wrong_ids
 from drag_graph.manage.graph_statistics import components
-from drag_graph.manage.subgraph_files import read_undamaged, with_statements
 from drag_graph.model import Subgraph
 from drag_graph.ports.concept_store import Changes, Concept
 from drag_graph.ports.graph_store import GraphStore, Problem

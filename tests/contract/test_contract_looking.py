@@ -6,7 +6,7 @@ import pytest
 from tampering import statement
 
 from drag_graph.communities.leiden import WholeGraph, partition
-from drag_graph.manage.graph_statistics import components, links, names_of, shared, statistics
+from drag_graph.manage.graph_statistics import components, links, names_of, shared_things, statistics
 from drag_graph.model import Aggregation
 from drag_graph.ports.concept_store import Changes, Concept
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
@@ -63,7 +63,7 @@ def link(store, *, settled):
 
 
 def opposed(store):
-    found = statistics(store.linked_edges, store.counts())["contradictions"]
+    found = statistics(store.linked_edges, store.counts()).to_dict()["contradictions"]
     return found["number"], [(item["subject"], *item["predicates"], item["object"]) for item in found["examples"]]
 
 
@@ -79,7 +79,7 @@ def test_what_two_queries_say_of_one_thing_contradicts(store):
 
 
 def top(store):
-    found = shared(store.linked_edges(), 10)
+    found = shared_things(store.linked_edges(), 10)
     names = names_of(store.linked_edges(), [item.id for item in found])
     return [(names[item.id], item.sources, item.edges) for item in found]
 
@@ -106,7 +106,7 @@ def test_a_broken_store_can_be_looked_at(store):
     whole = sorted(links(store.linked_edges()))
     for number, flaw in enumerate(FLAWS):
         tamper(store, flaw)
-        found, edges = statistics(store.linked_edges, store.counts()), sorted(links(store.linked_edges()))
+        found, edges = statistics(store.linked_edges, store.counts()).to_dict(), sorted(links(store.linked_edges()))
         assert edges == (whole if number < FLAWS.index("confidence_gone") else [])
         assert len(found["weakest_edges"]) == len(edges)
         assert found["contradictions"]["number"] == bool(edges)

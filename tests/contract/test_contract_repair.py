@@ -150,7 +150,7 @@ def test_checking_passes_over_the_queries_once(settings, monkeypatch):
             return sources(*given, after=after, limit=limit)
 
         patch.setattr("drag_graph.manage.verification.PAGE", 1)
-        patch.setattr("drag_graph.graph.paging.SOURCES_A_PAGE", 1)
+        patch.setattr("drag_graph.graph.paging.SOURCES_PER_PAGE", 1)
         patch.setattr(type(store), "sources", counted)
         assert problems(store) == []
     assert calls == ["", *ids]

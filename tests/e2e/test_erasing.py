@@ -147,7 +147,7 @@ def test_what_a_call_and_a_model_said_is_gone_from_every_path(place, filled, mon
     place.run("db", "erase", "--teacher-call", calls["evidence"][:14], "--yes")
     nothing_is_found(place, secret, answers[0])
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
-    assert "nothing was erased" in place.run("db", "erase", "--where", f"model={model}", code=2)
+    assert "]:\nError: Nothing was erased" in place.run("db", "erase", "--where", f"model={model}", code=2)
     assert place.run("db", "erase", "--where", f"model={model}", "--yes")["erased"]["Query"] == 1
     with place.open() as store:
         assert list(store.records()) == []
@@ -166,7 +166,7 @@ def test_flags_that_select_nothing_or_too_much_are_refused(place, filled):
         assert "Give one of" in place.run("db", "erase", flag, "", "--yes", code=2)
     assert "is not a condition" in place.run("db", "erase", "--where", " ", "--yes", code=2)
     assert "no teacher call" in place.run("db", "erase", "--teacher-call", "zzzz", "--yes", code=3)
-    nothing = {"what": "all queries where input_id=nobody", "note": "nothing matches"}
+    nothing = {"what": "all queries and documents where input_id=nobody", "note": "nothing matches"}
     would_erase = dict.fromkeys(("Query", "Document", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Answer"), 0)
     for flags in (["--yes"], []):
         done = place.run("db", "erase", "--where", "input_id=nobody", *flags)
@@ -244,14 +244,14 @@ def test_the_same_command_again_makes_up_for_a_compaction_that_failed(place, fil
             assert "no room" in place.run("db", "erase", *flags, "--yes", code=3)
         assert holds(text)
         if flags == by_filter:
-            assert place.run("db", "erase", *flags, "--no-compact")["store"] == "its file keeps what was deleted"
+            assert place.run("db", "erase", *flags, "--no-compact")["store"] == "not compacted; the file still contains deleted text"
             assert place.run("db", "erase", *flags, "--dry-run")["note"] == "nothing matches"
             assert holds(text)
-            assert place.run("db", "erase", *flags)["store"] == "written anew without the text"
+            assert place.run("db", "erase", *flags)["store"] == "compacted; the file no longer contains deleted text"
         else:
             assert "no query" in place.run("db", "erase", *flags, "--dry-run", code=3)
             assert holds(text)
-            assert "written anew" in place.run("db", "erase", *flags, code=3)
+            assert "The store file: compacted;" in place.run("db", "erase", *flags, code=3)
         assert not holds(text)
 
 

@@ -104,7 +104,7 @@ def test_conflicts_are_named_and_replaced_only_when_asked(cli, source, store, er
     done = cli("import", path, "--store", store)
     assert done.code == 1
     assert "6 unchanged, 1 conflict" in done.out
-    assert f"{path}:3: query " in done.err
+    assert f"{path}:3: source " in done.err
     assert "--replace" in done.err
     assert exports(cli, store) == before
     listed = cli("import", path, "--store", store, "--json").json["conflicts"]
@@ -117,10 +117,10 @@ def test_conflicts_are_named_and_replaced_only_when_asked(cli, source, store, er
 @pytest.mark.parametrize(
     ("content", "code", "said"),
     [
-        (None, 2, "cannot be read"),
+        (None, 2, "Cannot read"),
         (b"", 2, "is empty"),
-        (b"not json\n", 2, ":1: this is not a file of subgraphs"),
-        (gzip.compress(b"x" * 1000, mtime=0)[:20], 2, ":1: the compressed file is cut off"),
+        (b"not json\n", 2, ":1: This is not a file of subgraphs"),
+        (gzip.compress(b"x" * 1000, mtime=0)[:20], 2, ":1: The compressed file is cut off"),
     ],
 )
 def test_what_is_no_file_of_subgraphs_makes_no_traceback(cli, tmp_path, content, code, said):

@@ -17,10 +17,11 @@ from drag_graph.distill.triple_extraction import RawTriple
 from drag_graph.errors import InputError, StoreUnavailable, StoreUnfit, SubgraphRefused
 from drag_graph.files import write_lines
 from drag_graph.graph.name_forms import predicate_key
+from drag_graph.graph.paging import iter_subgraphs
 from drag_graph.manage import subgraph_files as transfer
 from drag_graph.manage.canonical_export import sorted_lines
 from drag_graph.manage.content_ids import wrong_ids, wrong_keys
-from drag_graph.manage.subgraph_files import iter_subgraphs, read_lines, stored_lines, subgraph_line
+from drag_graph.manage.subgraph_files import read_lines, stored_lines, subgraph_line
 from drag_graph.manage.subgraph_import import BATCH, READ_AHEAD, Importer
 from drag_graph.manage.verification import problems
 from drag_graph.model import Aggregation
@@ -89,35 +90,35 @@ def put(value, *path):
         (cut("confidence", "triples"), r"^triples\[0\].confidence: Field required"),
         (put(1, "triples", 0, "extra"), r"^triples\[0\].extra: Extra inputs are not permitted"),
         (put(1.5, "triples", 0, "confidence"), r"triples\[0\].confidence: .*less than or equal to 1"),
-        (put(float("nan"), "triples", 0, "confidence"), "NaN is not a JSON number"),
-        (put(float("inf"), "calls", 0, "cost_usd"), "Infinity is not a JSON number"),
+        (put(float("nan"), "triples", 0, "confidence"), "confidence: .*finite number"),
+        (put(float("inf"), "calls", 0, "cost_usd"), "cost or vector is no.* number"),
         (put("f" * 32, "triples", 0, "evidence_id"), "has no evidence"),
         (put(["f" * 32], "triples", 0, "call_ids"), "has no teacher call"),
         (put("f" * 32, "triples", 0, "subject_id"), "has no subject"),
         (put(["x"], "triples", 0, "object_id"), "should be a valid string"),
-        (put("another", "triples", 0, "object"), "is called otherwise among the entities"),
+        (put("another", "triples", 0, "object"), "has another name than the entity"),
         (put(["f" * 32], "evidence", 1, "call_ids"), "has no teacher call"),
-        (put("f" * 32, "entities", 0, "id"), "has no (subject|object)|not what its id is the hash of"),
-        (put("another text", "evidence", 0, "text"), "not what its id is the hash of"),
-        (put("another question?", "source", "text"), "the query .* is not what its id is the hash of"),
+        (put("f" * 32, "entities", 0, "id"), "has no (subject|object)|the id is not the hash of the content"),
+        (put("another text", "evidence", 0, "text"), "the id is not the hash of the content"),
+        (put("another question?", "source", "text"), "query .*: the id is not the hash of the content"),
         (put(-1, "evidence", 0, "rank"), r"evidence\[0\].rank"),
-        (put(2**63, "calls", 0, "tokens_in"), "too large a number"),
+        (put(2**63, "calls", 0, "tokens_in"), "tokens_in: .*less than or equal to"),
         (put("nobody", "evidence", 0, "framing"), r"evidence\[0\].framing"),
         (put("many", "source", "options"), "source.query.options"),
         (put(list("abcdefghijklmnopqrstuvwxyz1"), "source", "options"), "at most 26"),
         (put({}, "evidence"), "^evidence: Input should be a valid array"),
         (put(["x"], "evidence"), r"^evidence\[0\]: Input should be an object"),
-        (put([1.0, 0.0, 0.0], "embedding"), "has 3 numbers, and of-tests has 4"),
+        (put([1.0, 0.0, 0.0], "embedding"), "has 3 numbers, but that of the embedder has 4"),
         (put([1.0, 1.0, 0.0, 0.0], "embedding"), "not a unit vector"),
-        (put([0.0] * 4, "embedding"), "all zeros"),
+        (put([0.0] * 4, "embedding"), "its length is 0"),
         (put("x", "embedding"), "embedding: Input should be a valid array"),
-        (put("tomorrow", "expires_at"), "expires_at 'tomorrow' is not a time"),
-        (put("20260101", "expires_at"), "is not a time"),
-        (put("2026-01-02T03:04:05", "created_at"), "is not a time"),
-        (put("2026-02-30T03:04:05+00:00", "created_at"), "is not a time"),
-        (put("2026-01-02T03:04:05+01:00", "created_at"), "is not a time"),
-        (put("yesterday", "calls", 0, "created_at"), "created_at 'yesterday' is not a time"),
-        (put("2026-01-02T03:04:05Z", "evidence", 0, "created_at"), "is not a time"),
+        (put("tomorrow", "expires_at"), "expires_at 'tomorrow' is not a UTC time"),
+        (put("20260101", "expires_at"), "is not a UTC time"),
+        (put("2026-01-02T03:04:05", "created_at"), "is not a UTC time"),
+        (put("2026-02-30T03:04:05+00:00", "created_at"), "is not a UTC time"),
+        (put("2026-01-02T03:04:05+01:00", "created_at"), "is not a UTC time"),
+        (put("yesterday", "calls", 0, "created_at"), "created_at 'yesterday' is not a UTC time"),
+        (put("2026-01-02T03:04:05Z", "evidence", 0, "created_at"), "is not a UTC time"),
         (put("yes", "evidence", 0, "kept"), r"evidence\[0\].kept: .*valid boolean"),
         (put("3", "evidence", 0, "rank"), r"evidence\[0\].rank: .*valid integer"),
         (put(3.0, "triples", 0, "rank"), r"triples\[0\].rank: .*valid integer"),
@@ -126,9 +127,9 @@ def put(value, *path):
         (put(1, "blind"), "blind: .*valid boolean"),
         (put("0.5", "source", "complexity"), "source.query.complexity: .*valid number"),
         (put("10", "aggregation", "top_k"), "aggregation.top_k: .*valid integer"),
-        (put(10**30, "aggregation", "top_k"), "aggregation.top_k is too large"),
-        (put(2**31, "aggregation", "top_k"), "aggregation.top_k is too large"),
-        (put({"x-y": "nonsense"}, "aggregation", "statements"), "'x-y' is no edge"),
+        (put(10**30, "aggregation", "top_k"), "aggregation.top_k: .*less than or equal to"),
+        (put(2**31, "aggregation", "top_k"), "aggregation.top_k: .*less than or equal to"),
+        (put({"x-y": "nonsense"}, "aggregation", "statements"), "'x-y' is not an edge"),
         (put({"x-y": 1}, "aggregation", "statements"), "aggregation.statements.x-y"),
         (put({"strategy": "pair"}, "aggregation"), "aggregation lacks"),
         (put("triangle", "aggregation", "strategy"), "aggregation.strategy"),
@@ -151,7 +152,7 @@ def test_an_id_of_a_call_that_cannot_be_one_is_named():
     id_ = json.loads(lines[2])["calls"][0]["id"].encode()
     report = load(empty(), [*lines[:2], lines[2].replace(id_, b"call-1"), *lines[3:]])
     assert [item.line for item in report.listed] == [3]
-    assert "the teacher call call-1 is not what its id is the hash of" in report.listed[0].reason
+    assert "teacher call call-1: the id is not the hash of the content" in report.listed[0].reason
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_a_line_that_is_too_long_is_not_held(monkeypatch, tmp_path):
     lines = exported(filled())
     path = tmp_path / "f"
     path.write_bytes(b"".join([*lines[:2], b'"' + b"x" * 1_000_000 + b'"\n', *lines[3:]]))
-    parts = transfer.read(path, io.BytesIO())
+    parts = transfer.read_file(path)
     report = Importer(empty()).run(parts)
     assert [(item.line, item.reason) for item in report.listed] == [(3, "the line is longer than 100,000 bytes")]
     assert report.counts["new"] == 2
@@ -180,19 +181,19 @@ def test_a_line_that_is_too_long_is_not_held(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda lines: [], "the file is empty"),
-        (lambda lines: [b"\n", b" \n"], "the file is empty"),
-        (lambda lines: lines[1:], r"f.gz:1: .*no format"),
-        (lambda lines: [b"question,answer\n"], r"f.gz:1: this is not a file of subgraphs: not JSON"),
-        (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.gz:1: this is a canonical export"),
-        (lambda lines: [edited(lines[0], put(3, "version")), *lines[1:]], "f.gz:1: the file is of version 3"),
-        (lambda lines: [edited(lines[0], cut("namespace")), *lines[1:]], "f.gz:1: the head: namespace: Field required"),
-        (lambda lines: [edited(lines[0], put("x", "embedder")), *lines[1:]], "f.gz:1: the head: embedder"),
-        (lambda lines: [edited(lines[0], put(0, "embedder", "dimension")), *lines[1:]], "f.gz:1: the head: embedder.dimension"),
-        (lambda lines: lines[:-1], "f.gz:5: the file is cut off: 3 subgraphs were read"),
-        (lambda lines: [*lines[:2], lines[-1]], r"f.gz:3: the file says that it holds 3 subgraphs, and 1 were read"),
-        (lambda lines: [*lines[:-1], *lines], "f.gz:9: the file says that it holds 3 subgraphs, and 7 were read"),
-        (lambda lines: [*lines, lines[1]], "f.gz:6: something comes after the end"),
+        (lambda lines: [], "The file is empty"),
+        (lambda lines: [b"\n", b" \n"], "The file is empty"),
+        (lambda lines: lines[1:], r"f.gz:1: This is not a file of subgraphs"),
+        (lambda lines: [b"question,answer\n"], r"f.gz:1: This is not a file of subgraphs: Invalid JSON"),
+        (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.gz:1: This is a canonical export"),
+        (lambda lines: [edited(lines[0], put(3, "version")), *lines[1:]], "f.gz:1: The file has another version than 2"),
+        (lambda lines: [edited(lines[0], cut("namespace")), *lines[1:]], "f.gz:1: This is not a file of subgraphs: namespace: Field required"),
+        (lambda lines: [edited(lines[0], put("x", "embedder")), *lines[1:]], "f.gz:1: This is not a file of subgraphs: embedder"),
+        (lambda lines: [edited(lines[0], put(0, "embedder", "dimension")), *lines[1:]], "f.gz:1: This is not a file of subgraphs: embedder.dimension"),
+        (lambda lines: lines[:-1], "f.gz:5: The file is cut off after 3 subgraphs"),
+        (lambda lines: [*lines[:2], lines[-1]], r"f.gz:3: The file should contain 3 subgraphs, but has 1"),
+        (lambda lines: [*lines[:-1], *lines], "f.gz:9: The file should contain 3 subgraphs, but has 7"),
+        (lambda lines: [*lines, lines[1]], "f.gz:6: The file continues after its end"),
     ],
     ids=range(13),
 )
@@ -219,10 +220,10 @@ def test_a_compressed_file_that_is_cut_off_is_said_and_can_be_gone_on_with(tmp_p
     part.write_bytes(whole.read_bytes()[: int(keep * whole.stat().st_size)])
     assert gzip.decompress(whole.read_bytes()) == b"".join(lines)
     store = empty()
-    report = Importer(store).run(transfer.read(part, io.BytesIO()))
+    report = Importer(store).run(transfer.read_file(part))
     assert isinstance(report.stopped, InputError)
-    assert f"{part}:{report.counts['new'] + 2}: the compressed file is cut off" in str(report.stopped)
-    again = Importer(store).run(transfer.read(None, io.BytesIO(whole.read_bytes())))
+    assert f"{part}:{report.counts['new'] + 2}: The compressed file is cut off" in str(report.stopped)
+    again = Importer(store).run(transfer.read_file(part, io.BytesIO(whole.read_bytes())))
     assert again.exit_code == 0
     assert again.counts["unchanged"] == report.counts["new"] == 40 - again.counts["new"]
     assert exported(store) == lines
@@ -280,7 +281,7 @@ def test_how_edges_are_made_is_kept_and_a_line_that_does_not_say_it_is_refused()
     lines = exported(filled(range(3), Aggregation(strategy="predicate", threshold=0.1)))
     store = empty()
     report = load(store, [lines[0], edited(lines[1], put(None, "aggregation")), *lines[2:]])
-    assert [item.reason for item in report.listed] == ["the line does not say how its simple edges are made (aggregation)"]
+    assert [item.reason for item in report.listed] == ["aggregation is missing: it says how the simple edges are derived"]
     assert exported(store)[1:-1] == lines[2:-1]
 
 
@@ -298,13 +299,13 @@ def test_times_costs_and_vectors_are_no_other_content():
     ("change", "said"),
     [
         (put("another", "settings_hash"), "made under other settings"),
-        (put(not make_subgraph().blind, "blind"), "other blind"),
-        (put("medical-1", "source", "input_id"), "another source"),
-        (put(0.1, "evidence", 0, "cosine"), "other evidence"),
-        (put("thing", "entities", 0, "type"), "other entities"),
-        (put(0.1, "triples", 0, "confidence"), "other triples"),
-        (put("gpt", "calls", 0, "model"), "other calls"),
-        (put(0.1, "aggregation", "threshold"), "edges are made in another way"),
+        (put(not make_subgraph().blind, "blind"), "blind differs"),
+        (put("medical-1", "source", "input_id"), "source differs"),
+        (put(0.1, "evidence", 0, "cosine"), "evidence differs"),
+        (put("thing", "entities", 0, "type"), "entities differs"),
+        (put(0.1, "triples", 0, "confidence"), "triples differs"),
+        (put("gpt", "calls", 0, "model"), "calls differs"),
+        (put(0.1, "aggregation", "threshold"), "edges are derived differently"),
     ],
 )
 def test_what_differs_is_said(change, said):
@@ -338,13 +339,13 @@ def test_half_a_character_is_refused_as_in_a_question():
 def test_control_characters_are_refused(place, control):
     lines = exported(filled())
     report = load(empty(), [lines[0], edited(lines[1], put(f"a{control}b", *place)), *lines[2:]])
-    assert [(item.line, item.reason) for item in report.listed] == [(2, f"{place[-1]} holds control characters")]
+    assert [(item.line, item.reason) for item in report.listed] == [(2, f"{place[-1]} contains control characters")]
 
 
 def test_control_characters_in_a_variant_are_refused():
     lines = exported(filled())
     report = load(empty(), [lines[0], edited(lines[1], put(["\x1b[31m"], "entities", 0, "variants")), *lines[2:]])
-    assert [item.reason for item in report.listed] == ["variants holds control characters"]
+    assert [item.reason for item in report.listed] == ["variants contains control characters"]
 
 
 def test_exact_repeats_of_evidence_keep_their_ids_and_get_those_of_another_namespace():
@@ -379,14 +380,14 @@ def test_a_statement_is_of_an_edge_of_its_own_line(strategy):
     for wrong in (pair_of(lines[2]), pair_of(lines[1]) + ("" if strategy == "predicate" else "-x")):
         report = load(empty(), [lines[0], edited(lines[1], put({wrong: "A lie."}, "aggregation", "statements")), *lines[2:]])
         assert [item.reason for item in report.listed] == [
-            f"aggregation.statements: {wrong!r} is no edge of the query's triples"
+            f"aggregation.statements: {wrong!r} is not an edge of these triples"
         ]
         assert report.counts["new"] == 1
     triple = json.loads(lines[1])["triples"][0]
     own = pair_of(lines[1]) + (f"-{triple['predicate_key']}" if strategy == "predicate" else "")
     for empty_text in ("", " \t"):
         report = load(empty(), [lines[0], edited(lines[1], put({own: empty_text}, "aggregation", "statements")), *lines[2:]])
-        assert [item.reason for item in report.listed] == [f"aggregation.statements: that of {own} is empty"]
+        assert [item.reason for item in report.listed] == [f"aggregation.statements: the statement of {own} is empty"]
     told = [lines[0], edited(lines[1], put({own: " Told. "}, "aggregation", "statements")), *lines[2:]]
     store = empty()
     assert load(store, told).counts["new"] == 2
@@ -455,10 +456,10 @@ class Counting(DictStore):
         self.sizes = []
         self.fail = lambda _subgraphs: None
 
-    def save(self, subgraphs, aggregation, *, replace=False):
+    def save(self, subgraphs, aggregation, *, replace=False, vectors=None):
         self.fail(subgraphs)
         self.sizes.append(len(subgraphs))
-        return super().save(subgraphs, aggregation, replace=replace)
+        return super().save(subgraphs, aggregation, replace=replace, vectors=vectors)
 
 
 def test_batches_are_full_and_little_is_read_ahead():
@@ -591,11 +592,11 @@ class Raced(Counting):
 
     other = None
 
-    def save(self, subgraphs, aggregation, *, replace=False):
+    def save(self, subgraphs, aggregation, *, replace=False, vectors=None):
         if self.other is not None:
             graph, self.other = self.other(subgraphs[0]), None
             DictStore.save(self, [graph], aggregation)
-        return super().save(subgraphs, aggregation, replace=replace)
+        return super().save(subgraphs, aggregation, replace=replace, vectors=vectors)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import igraph  # noqa: F401 - so that no example is timed with the import in it
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.manage.graph_statistics import components, contradictions, names_of, shared, statistics
+from drag_graph.manage.graph_statistics import components, contradictions, names_of, shared_things, statistics
 from drag_graph.ports.linked_edges import LinkedEdge
 
 EDGES = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh"), st.floats(0.1, 1.0)), max_size=15)
@@ -43,7 +43,7 @@ def test_only_predicates_that_exclude_each_other_contradict():
 def test_the_weakest_edges_are_those_of_the_sorted_list(confidences, limit):
     edges = [edge(str(n), "s", "o", confidence=confidence) for n, confidence in enumerate(confidences)]
     wanted = sorted((item.confidence, item.id) for item in edges)[:limit]
-    found = statistics(lambda: edges, {}, limit)["weakest_edges"]
+    found = statistics(lambda: edges, {}, limit).to_dict()["weakest_edges"]
     assert [(item["confidence"], item["id"]) for item in found] == wanted
 
 
@@ -54,7 +54,7 @@ def test_a_thing_is_called_what_most_of_its_edges_call_it():
 
 def test_only_what_two_sources_share_is_shared():
     edges = [edge("1", "a", "b"), edge("2", "a", "b"), edge("3", "a", "a", source_id="other")]
-    assert [(item.id, item.sources, item.edges) for item in shared(edges, 5)] == [("a", 2, 3)]
+    assert [(item.id, item.sources, item.edges) for item in shared_things(edges, 5)] == [("a", 2, 3)]
 
 
 def edge(id_, source, target, *, source_id="q", confidence=0.5, name="thing"):

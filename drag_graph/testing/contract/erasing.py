@@ -8,6 +8,7 @@ import pytest
 
 from drag_graph.ask.audit_snapshot import snapshot
 from drag_graph.errors import ConfigurationError
+from drag_graph.graph.aggregate import with_statements
 from drag_graph.identity import content_id
 from drag_graph.manage.erasing import (
     ErasureFilter,
@@ -22,7 +23,6 @@ from drag_graph.manage.erasing import (
     total,
     without,
 )
-from drag_graph.manage.subgraph_files import with_statements
 from drag_graph.model import Aggregation, Answer, LineKind, Stage, Subgraph, TeacherCall
 from drag_graph.ports.graph_store import Erased, GraphStore
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs

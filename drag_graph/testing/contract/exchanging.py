@@ -3,11 +3,11 @@
 import json
 
 from drag_graph.errors import StoreUnfit
-from drag_graph.graph.paging import source_ids
+from drag_graph.graph.paging import iter_subgraphs, source_ids
 from drag_graph.manage.canonical_export import canonical_lines
-from drag_graph.manage.subgraph_files import MOST_EDGES, iter_subgraphs, read_lines, stored_lines
+from drag_graph.manage.subgraph_files import read_lines, stored_lines
 from drag_graph.manage.subgraph_import import BATCH, Importer, ImportReport
-from drag_graph.model import Aggregation, Subgraph
+from drag_graph.model import MOST_EDGES, Aggregation, Subgraph
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.testing.builders import as_distilled, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from drag_graph.manage.graph_statistics import components, links, names_of, shared, statistics
+from drag_graph.manage.graph_statistics import components, links, names_of, shared_things, statistics
 from drag_graph.model import Aggregation
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.testing.builders import make_subgraph, random_subgraphs
@@ -23,9 +23,9 @@ class StatisticsContract(Contract):
         edges, wanted = (sorted(map(asdict, each.linked_edges()), key=lambda edge: edge["id"]) for each in (store, model))
         assert wanted
         assert_same(edges, wanted)
-        assert shared(store.linked_edges(), 5) == []
-        figures = statistics(store.linked_edges, store.counts())
-        assert_same(figures, statistics(model.linked_edges, model.counts()))
+        assert shared_things(store.linked_edges(), 5) == []
+        figures = statistics(store.linked_edges, store.counts()).to_dict()
+        assert_same(figures, statistics(model.linked_edges, model.counts()).to_dict())
         assert sum(int(degree) * number for degree, number in figures["degrees"].items()) == 2 * len(wanted)
 
     def test_opposites_of_one_pair_are_contradictions(self, store: GraphStore, namespace: str) -> None:
@@ -38,7 +38,7 @@ class StatisticsContract(Contract):
             ("aspirin", "is", "a drug", 0.8, 2),
         ]
         store.save([make_subgraph(namespace=namespace, triples=triples), make_subgraph(2, namespace=namespace)], PLAIN)
-        found = statistics(store.linked_edges, store.counts())["contradictions"]
+        found = statistics(store.linked_edges, store.counts()).to_dict()["contradictions"]
         opposed = {(item["subject"], *item["predicates"], item["object"]) for item in found["examples"]}
         assert opposed == {("aspirin", "decreases", "increases", "bleeding"), ("aspirin", "is", "is not", "a sugar")}
         assert found["number"] == len(opposed)
@@ -48,9 +48,9 @@ class StatisticsContract(Contract):
     def test_only_as_many_contradictions_are_shown_as_are_asked_for(self, store: GraphStore, namespace: str) -> None:
         opposed = [("aspirin", verb, f"thing {n}", 0.9, 0) for n in range(7) for verb in ("increases", "decreases")]
         store.save([make_subgraph(namespace=namespace, triples=opposed)], PLAIN)
-        found = statistics(store.linked_edges, store.counts(), 4)["contradictions"]
+        found = statistics(store.linked_edges, store.counts(), 4).to_dict()["contradictions"]
         assert found["number"] == len(opposed) / 2
-        every = statistics(store.linked_edges, store.counts(), 100)["contradictions"]["examples"]
+        every = statistics(store.linked_edges, store.counts(), 100).to_dict()["contradictions"]["examples"]
         assert found["examples"] == every[:4]
 
     def test_what_hangs_together_is_found(self, store: GraphStore, namespace: str) -> None:
