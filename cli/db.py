@@ -1,5 +1,6 @@
 """`drag-graph db …`: the store itself."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -198,6 +199,8 @@ def erase(
 def _confirm(question: str) -> bool:
     try:
         return typer.confirm(question, err=True)
-    except typer.Abort:  # the end of the input leaves the cursor behind the question
-        typer.echo(err=True)
+    except typer.Abort:
         return False
+    finally:
+        if not sys.stdin.isatty():  # nobody has pressed Enter behind the question
+            typer.echo(err=True)

@@ -76,8 +76,4 @@ def _print_left_out(report: "ImportReport") -> None:
     if total > SHOWN:
         typer.echo(f"… and {total - SHOWN} more lines; --json lists up to 1,000.", err=True)
     if report.counts["conflict"]:
-<<<<<<< HEAD
-        typer.echo("Hint: look at what is stored with `drag-graph show ID`; --replace replaces it.", err=True)
-=======
         typer.echo("Add --replace to replace the stored content.", err=True)
->>>>>>> 0fee071 (Move the store commands into the application, and let pydantic validate imports)

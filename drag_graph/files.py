@@ -83,8 +83,8 @@ def binary_lines(path: Path, stream: BinaryIO | None, *, limit: int) -> Iterator
     Raises OSError, and EOFError or zlib.error if the compressed data is damaged.
     """
     with ExitStack() as opened:
-        buffered = io.BufferedReader(cast("io.RawIOBase", stream or opened.enter_context(path.open("rb"))))
-        opened.callback(buffered.detach)  # else `stream` is closed when the buffer is collected
+        source = stream or opened.enter_context(path.open("rb"))
+        buffered = source if isinstance(source, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", source))
         is_packed = buffered.peek(len(_GZIP))[: len(_GZIP)] == _GZIP
         file = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=buffered))) if is_packed else buffered
         while line := file.readline(limit + 1):

@@ -16,12 +16,8 @@ from drag_graph.graph.aggregate import aggregate
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.graph.unite import is_made_under
 from drag_graph.inputs import InputLine
-<<<<<<< HEAD
 from drag_graph.jobs.runner import Runner
-from drag_graph.manage.reaggregation import aggregate_anew
-=======
 from drag_graph.manage.reaggregation import reaggregate
->>>>>>> 0fee071 (Move the store commands into the application, and let pydantic validate imports)
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Replace, SaveOutcome
 from drag_graph.ports.run_journal import MADE_ANEW, Entry, QueryResult, Run, RunJournal, RunReport, Status, entry_of
@@ -213,19 +209,11 @@ class Distiller:
 
         Return a note about what changed, by query id.
         """
-<<<<<<< HEAD
         wanted = {entry.query.id: self._distills.aggregation(entry.query) for entry in entries if entry.query.id in graphs}
         changed = {id_: how for id_, how in wanted.items() if graphs[id_].aggregation != how}
         if changed:
-            aggregate_anew(self._store, sorted(changed), lambda subgraph: changed[subgraph.query.id])
+            reaggregate(self._store, sorted(changed), lambda subgraph: changed[subgraph.query.id])
         return {id_: [_note_of_change(graphs[id_].aggregation, how)] for id_, how in changed.items()}
-=======
-        wanted = {entry.query.id: self._distils.aggregation(entry.query) for entry in entries if entry.query.id in read}
-        other = {id_: chosen for id_, chosen in wanted.items() if read[id_].aggregation != chosen}
-        if other:
-            reaggregate(self._store, sorted(other), lambda subgraph: other[subgraph.query.id])
-        return {id_: _made_anew(read[id_].aggregation, chosen) for id_, chosen in other.items()}
->>>>>>> 0fee071 (Move the store commands into the application, and let pydantic validate imports)
 
     def _save(self, savings: list[_Saving]) -> list[SaveOutcome]:
         """Save, in one transaction, the subgraphs that became ready during the previous one."""

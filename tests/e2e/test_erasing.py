@@ -244,7 +244,10 @@ def test_the_same_command_again_makes_up_for_a_compaction_that_failed(place, fil
             assert "no room" in place.run("db", "erase", *flags, "--yes", code=3)
         assert holds(text)
         if flags == by_filter:
-            assert place.run("db", "erase", *flags, "--no-compact")["store"] == "not compacted; the file still contains deleted text"
+            assert (
+                place.run("db", "erase", *flags, "--no-compact")["store"]
+                == "not compacted; the file still contains deleted text"
+            )
             assert place.run("db", "erase", *flags, "--dry-run")["note"] == "nothing matches"
             assert holds(text)
             assert place.run("db", "erase", *flags)["store"] == "compacted; the file no longer contains deleted text"

@@ -187,9 +187,18 @@ def test_a_line_that_is_too_long_is_not_held(monkeypatch, tmp_path):
         (lambda lines: [b"question,answer\n"], r"f.gz:1: This is not a file of subgraphs: Invalid JSON"),
         (lambda lines: [b'{"kind": "node", "properties": {}}\n'], "f.gz:1: This is a canonical export"),
         (lambda lines: [edited(lines[0], put(3, "version")), *lines[1:]], "f.gz:1: The file has another version than 2"),
-        (lambda lines: [edited(lines[0], cut("namespace")), *lines[1:]], "f.gz:1: This is not a file of subgraphs: namespace: Field required"),
-        (lambda lines: [edited(lines[0], put("x", "embedder")), *lines[1:]], "f.gz:1: This is not a file of subgraphs: embedder"),
-        (lambda lines: [edited(lines[0], put(0, "embedder", "dimension")), *lines[1:]], "f.gz:1: This is not a file of subgraphs: embedder.dimension"),
+        (
+            lambda lines: [edited(lines[0], cut("namespace")), *lines[1:]],
+            "f.gz:1: .* namespace: Field required",
+        ),
+        (
+            lambda lines: [edited(lines[0], put("x", "embedder")), *lines[1:]],
+            "f.gz:1: .* embedder",
+        ),
+        (
+            lambda lines: [edited(lines[0], put(0, "embedder", "dimension")), *lines[1:]],
+            "f.gz:1: .* embedder.dimension",
+        ),
         (lambda lines: lines[:-1], "f.gz:5: The file is cut off after 3 subgraphs"),
         (lambda lines: [*lines[:2], lines[-1]], r"f.gz:3: The file should contain 3 subgraphs, but has 1"),
         (lambda lines: [*lines[:-1], *lines], "f.gz:9: The file should contain 3 subgraphs, but has 7"),
@@ -379,9 +388,7 @@ def test_a_statement_is_of_an_edge_of_its_own_line(strategy):
     lines = exported(filled(range(2), Aggregation(strategy=strategy)))
     for wrong in (pair_of(lines[2]), pair_of(lines[1]) + ("" if strategy == "predicate" else "-x")):
         report = load(empty(), [lines[0], edited(lines[1], put({wrong: "A lie."}, "aggregation", "statements")), *lines[2:]])
-        assert [item.reason for item in report.listed] == [
-            f"aggregation.statements: {wrong!r} is not an edge of these triples"
-        ]
+        assert [item.reason for item in report.listed] == [f"aggregation.statements: {wrong!r} is not an edge of these triples"]
         assert report.counts["new"] == 1
     triple = json.loads(lines[1])["triples"][0]
     own = pair_of(lines[1]) + (f"-{triple['predicate_key']}" if strategy == "predicate" else "")
