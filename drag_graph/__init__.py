@@ -1,31 +1,54 @@
 """drag-graph: distilled, audited knowledge graphs for small local models.
 
-The public names are loaded on first use, so that importing the package costs nothing.
+The names in `__all__` are the public API. They are loaded on first use, so that importing the package takes no time.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from drag_graph.app import AsyncDragGraph, DragGraph, RunHandle
+    from drag_graph.app.answer_results import Audit, GivenAnswer, GivenAnswers
+    from drag_graph.errors import DragGraphError
+    from drag_graph.model import Answer, Document, Evidence, Line, Query, SimpleEdge, Subgraph, TeacherCall, Triple
+    from drag_graph.settings import Settings
 
 __version__ = "0.1.0"
-
-_PUBLIC = {
-    "Answer": "drag_graph.model",
-    "DragGraphError": "drag_graph.errors",
-    "Evidence": "drag_graph.model",
-    "Query": "drag_graph.model",
-    "Settings": "drag_graph.settings",
-    "SimpleEdge": "drag_graph.model",
-    "Subgraph": "drag_graph.model",
-    "TeacherCall": "drag_graph.model",
-    "Triple": "drag_graph.model",
-    "open_session": "drag_graph.compose.session",
+__all__ = [
+    "Answer",
+    "AsyncDragGraph",
+    "Audit",
+    "Document",
+    "DragGraph",
+    "DragGraphError",
+    "Evidence",
+    "GivenAnswer",
+    "GivenAnswers",
+    "Line",
+    "Query",
+    "RunHandle",
+    "Settings",
+    "SimpleEdge",
+    "Subgraph",
+    "TeacherCall",
+    "Triple",
+    "__version__",
+]
+_MODULES = {
+    "AsyncDragGraph": "app",
+    "Audit": "app.answer_results",
+    "DragGraph": "app",
+    "DragGraphError": "errors",
+    "GivenAnswer": "app.answer_results",
+    "GivenAnswers": "app.answer_results",
+    "RunHandle": "app",
+    "Settings": "settings",
 }
-
-__all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604 - the names are strings, built from one table
+"""The module of each public name that is not in `model`."""
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use. Raises AttributeError for any other name."""
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
-    raise AttributeError(f"module 'drag_graph' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'drag_graph' has no attribute {name!r}")
+    return getattr(import_module(f"drag_graph.{_MODULES.get(name, 'model')}"), name)

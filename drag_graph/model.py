@@ -376,6 +376,12 @@ class Line(Value):
     edge: str = ""
     """The edge of a cloud that has released it, by its own ids; '' for a line of the store itself (docs/edges.md)."""
 
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Line({self.n}, {self.kind!r}, {self.text!r})"
+
 
 class Answer(Value):
     """What a student said, and the exact lines that it was shown.
