@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 document = output.document
 
 SHORT = 12
-"""Digits of an id in a table; every command takes a short id."""
+"""Characters of an id in a table. Every command accepts a short id."""
 
 _BIDIRECTIONAL = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of the text after them."""
@@ -146,13 +146,13 @@ def _print_lines(
 
 
 def write(text: str) -> None:
-    """Print a text, with one line end at its end."""
+    """Print a text that ends with one newline."""
     sys.stdout.write(text.removesuffix("\n") + "\n")
 
 
 @contextmanager
 def waiting(what: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show that something is going on, on a terminal only; yields what is called with each further step."""
+    """Show a spinner on a terminal; yields a function that replaces its text."""
     stderr = Console(stderr=True)
     if quiet or not stderr.is_terminal:
         yield lambda _step: None
@@ -180,7 +180,7 @@ def fields(values: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def _plain(value: Any) -> str:
-    """Return a value of a document in words."""
+    """Return a value of a document as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
@@ -191,7 +191,7 @@ def _plain(value: Any) -> str:
 
 
 def settings(values: Mapping[str, Any], origins: Mapping[str, str], *, as_json: bool) -> None:
-    """Print each setting with its value and origin; a user and password inside an address are shown as stars."""
+    """Print each setting with its value and origin. User and password in an address are masked."""
     values = {name: _masked(value) for name, value in values.items()}
     if as_json:
         document({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
@@ -204,24 +204,24 @@ def _masked(value: Any) -> Any:
     return re.sub(r"(?<=://)[^/@\s]+@", "***@", value) if isinstance(value, str) else value
 
 
-def problems(found: Sequence["Problem"], *, as_json: bool) -> None:
-    """Print what a check of the store found."""
+def problems(listed: Sequence["Problem"], *, as_json: bool) -> None:
+    """Print the problems that a check of the store has found."""
     if as_json:
-        document({"problems": [asdict(problem) for problem in found]})
-    elif not found:
-        console().print("[green]Nothing wrong: every triple has its evidence and teacher call.[/green]")
+        document({"problems": [asdict(problem) for problem in listed]})
+    elif not listed:
+        console().print("[green]No problems: every triple has its evidence and teacher call.[/green]")
     else:
         columns = ("check", "id", "what is wrong")
-        table(columns, ((item.check, item.id, item.message) for item in found), wrapped="what is wrong")
+        table(columns, ((item.check, item.id, item.message) for item in listed), wrapped="what is wrong")
 
 
 def disputed(contradicts: Sequence[str]) -> str:
-    """Return the word that marks an edge which others contradict."""
+    """Return the mark of an edge that other edges contradict."""
     return "disputed" if contradicts else ""
 
 
 def estimate(values: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print what a distillation would take."""
+    """Print the estimate of a dry run."""
     if not as_json:
         values = dict(values)
         for line in values.pop("rejected_lines", ()):

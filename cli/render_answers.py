@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from .render import SHORT, console, disputed, document, escape, table, write
+from .render import SHORT, console, disputed, document, escape, shorten, table, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def answers(given: "GivenAnswers", *, as_json: bool) -> None:
     rows = []
     for result in results:
         stored, kept = result.answer, "not kept" if result.not_kept else (result.stored_id or "-")[:SHORT]
-        text = shortened(stored.text, TEXT_WIDTH) + " (unaided)" * result.is_unaided or result.reason
+        text = shorten(stored.text, TEXT_WIDTH) + " (unaided)" * result.is_unaided or result.reason
         row = (kept, result.input_id, stored.label or "", text, f"{stored.confidence:.2f}", verdicts[stored.correct])
         edges = ", ".join(dict.fromkeys(line.edge or "here" for line in stored.lines))
         rows.append((*row, edges) if at_site else row)
@@ -105,12 +105,6 @@ def answers(given: "GivenAnswers", *, as_json: bool) -> None:
     for number, problem in given.report.rejected:
         typer.echo(f"line {number}: {problem}", err=True)
     console().print(", ".join(f"{name} {value}" for name, value in given.totals.items()))
-
-
-def shortened(text: str, width: int) -> str:
-    """Return a text as one line of at most `width` characters, with an ellipsis if something is missing."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def stored_answers(listed: "AnswerList", *, as_json: bool) -> None:
@@ -122,7 +116,7 @@ def stored_answers(listed: "AnswerList", *, as_json: bool) -> None:
     else:
         rows = []
         for one in listed:
-            text = shortened(f"{one.label}. {one.text}" if one.label else one.text, 40)
+            text = shorten(f"{one.label}. {one.text}" if one.label else one.text, 40)
             rows.append((one.id[:SHORT], one.created_at, one.question, text, f"{one.confidence:.2f}", one.student))
         columns = ("answer", "when", "question", "text", "confidence", "student")
         table(columns, rows, wrapped=("question", "text", "student"))
@@ -167,7 +161,7 @@ def _subgraph_tables(stored: "StoredSubgraph") -> None:
     for edge in value.usable_edges:
         words = (edge.subject, ", ".join(edge.predicates), edge.object)
         edges.append((edge.rank + 1, *words, f"{edge.confidence:.2f}", edge.support, disputed(edge.contradicts)))
-    table(("rank", "subject", "predicate", "object", "confidence", "support", ""), edges, wrapped="predicate", title="Edges")
+    table(("rank", "subject", "predicate", "object", "confidence", "support", ""), edges, wrapped=("subject", "predicate", "object"), title="Edges")
     evidence = []
     for item in sorted(value.evidence, key=lambda entry: entry.rank):
         judged = "" if item.llm_score is None else f"{item.llm_score:g}"

@@ -95,3 +95,32 @@ def test_a_renamed_flag_works_under_its_old_name(monkeypatch, capsys):
     for flag in ("--distil-missing", "--distill-missing"):
         code, _, err = run(monkeypatch, capsys, "ask", "Why?", "--query-id", "3f", flag)
         assert (code, "No such option" in err) == (2, False)
+
+
+SHARED = {"options", "output", "progress", "render", "command_table", "app"}
+PENDING = {("edge", "distill"), ("privacy", "distill"), ("refresh", "distill")}
+"""Imports between command modules that still have to go."""
+
+
+def modules():
+    return {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in CLI.glob("*.py")}
+
+
+def test_no_command_imports_another_commands_module():
+    imported = set()
+    for name, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                names = [node.module] if node.module else [alias.name for alias in node.names]
+                imported |= {(name, other) for other in names}
+    assert {pair for pair in imported if pair[1] not in SHARED and not pair[1].startswith("render_")} <= PENDING | {
+        ("__init__", "app")
+    }
+
+
+def test_the_body_of_a_function_of_the_shell_has_at_most_40_lines():
+    for name, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+                assert not body or body[-1].end_lineno - body[0].lineno < 40, (name, node.name)
