@@ -161,7 +161,12 @@ def _subgraph_tables(stored: "StoredSubgraph") -> None:
     for edge in value.usable_edges:
         words = (edge.subject, ", ".join(edge.predicates), edge.object)
         edges.append((edge.rank + 1, *words, f"{edge.confidence:.2f}", edge.support, disputed(edge.contradicts)))
-    table(("rank", "subject", "predicate", "object", "confidence", "support", ""), edges, wrapped=("subject", "predicate", "object"), title="Edges")
+    table(
+        ("rank", "subject", "predicate", "object", "confidence", "support", ""),
+        edges,
+        wrapped=("subject", "predicate", "object"),
+        title="Edges",
+    )
     evidence = []
     for item in sorted(value.evidence, key=lambda entry: entry.rank):
         judged = "" if item.llm_score is None else f"{item.llm_score:g}"
