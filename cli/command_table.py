@@ -1,5 +1,6 @@
 """The commands that `drag-graph --help` lists. The module of a command is imported when the command is used."""
 
+from collections.abc import Iterator
 from importlib import import_module
 from inspect import cleandoc
 from keyword import iskeyword
@@ -64,7 +65,9 @@ class CommandTable(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name, the real command and the remaining arguments."""
         name, _, remaining = super().resolve_command(ctx, args)
-        return name, name and load_command(name), [_renamed(arg) for arg in remaining]
+        command = name and load_command(name)
+        flags = set(_flags(command)) if command else set()
+        return name, command, [_renamed(argument, flags) for argument in remaining]
 
 
 def load_command(name: str) -> Any:
@@ -80,9 +83,18 @@ def load_command(name: str) -> Any:
     return command
 
 
-def _renamed(argument: str) -> str:
+def _flags(command: Any) -> Iterator[str]:
+    """Yield the flags of a command and its subcommands."""
+    for parameter in command.params:
+        yield from parameter.opts
+    for subcommand in getattr(command, "commands", {}).values():
+        yield from _flags(subcommand)
+
+
+def _renamed(argument: str, flags: set[str]) -> str:
+    """Return an argument with the new name of a flag that the command does not have under its old name."""
     flag, equals, value = argument.partition("=")
-    return f"{OLD_FLAGS.get(flag, flag)}{equals}{value}"
+    return argument if flag in flags else f"{OLD_FLAGS.get(flag, flag)}{equals}{value}"
 
 
 def _unwrap_help(command: Any) -> None:
