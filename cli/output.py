@@ -38,12 +38,16 @@ def document(value: Any) -> None:
 
 def print_error(message: str, hint: str, exit_code: int) -> int:
     """Print an error and its hint on stderr, and with `--json` an object on stdout as well. Return the exit code."""
-    typer.echo(f"Error: {message}", err=True)
-    if hint:
-        typer.echo(f"Hint: {hint}", err=True)
+    _print_to_stderr(message, hint)
     if "--json" in sys.argv:
         document({"error": message, "hint": hint, "exit_code": exit_code})
     return exit_code
+
+
+def _print_to_stderr(message: str, hint: str) -> None:
+    typer.echo(f"Error: {message}", err=True)
+    if hint:
+        typer.echo(f"Hint: {hint}", err=True)
 
 
 def report_of(start: Callable[[], "RunHandle[Report]"]) -> "Report":
@@ -62,10 +66,8 @@ def report_of(start: Callable[[], "RunHandle[Report]"]) -> "Report":
 def exit_with(report: Any) -> NoReturn:
     """End a command whose report has been printed: with the error that stopped the run, else with the report's exit code."""
     if stopped := report.stopped:
-        typer.echo(f"Error: {stopped}", err=True)
-        if stopped.hint:
-            typer.echo(f"Hint: {stopped.hint}", err=True)
-        raise typer.Exit(stopped.exit_code)
+        _print_to_stderr(str(stopped), stopped.hint)
+        sys.exit(stopped.exit_code)  # not typer.Exit, whose 130 means Ctrl-C without a report
     raise typer.Exit(report.exit_code)
 
 

@@ -5,13 +5,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
 
 from cli import app, command_table, output
 from cli.command_table import PANELS, SUMMARIES, load_command
-from drag_graph.errors import BudgetReached, NotStored
+from drag_graph.errors import BudgetReached, Interrupted, NotStored
 
 CLI = Path(app.__file__).parent
 LOADED = """
@@ -23,6 +24,17 @@ try:
 except SystemExit:
     print([name for name in sys.modules if name.startswith(("cli.", "drag_graph.", "pydantic"))])
 """
+
+
+def command_that(act):
+    """Return a command with the flag --json that does something."""
+    app = typer.Typer(add_completion=False)
+
+    @app.command()
+    def command(json: bool = False):
+        act()
+
+    return typer.main.get_command(app)
 
 
 def run(monkeypatch, capsys, *args):
@@ -80,15 +92,38 @@ def test_an_error_with_json_is_one_object_on_stdout(monkeypatch, capsys):
 
 
 def test_a_report_that_was_printed_is_followed_by_no_second_object(monkeypatch, capsys):
-    class Report:
-        stopped = BudgetReached("The budget is used up.", hint="Raise --budget-usd.")
+    def stop(_name):
+        return command_that(lambda: output.exit_with(SimpleNamespace(stopped=error)))
 
-    monkeypatch.setattr(sys, "argv", ["drag-graph", "distill", "--json"])
-    with pytest.raises(typer.Exit) as stopped:
-        output.exit_with(Report())
-    captured = capsys.readouterr()
-    assert (stopped.value.exit_code, captured.out) == (5, "")
-    assert captured.err == "Error: The budget is used up.\nHint: Raise --budget-usd.\n"
+    monkeypatch.setattr(command_table, "load_command", stop)
+    for error in (BudgetReached("The budget is used up.", hint="Raise it."), Interrupted("Interrupted.", hint="Resume.")):
+        code, out, err = run(monkeypatch, capsys, "distill", "--json")
+        assert (code, out, err) == (error.exit_code, "", f"Error: {error}\nHint: {error.hint}\n")
+
+
+def test_ctrl_c_without_a_report_is_an_error_with_a_hint(monkeypatch, capsys):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_table, "load_command", lambda _name: command_that(interrupt))
+    code, out, err = run(monkeypatch, capsys, "distill", "--json")
+    assert (code, json.loads(out)["exit_code"]) == (130, 130)
+    assert "Completed work is stored" in err
+
+
+def test_the_report_of_work_that_stopped_early_is_returned_and_other_errors_are_raised():
+    stopped = BudgetReached("The budget is used up.")
+    stopped.report = "partial"
+
+    def start(error):
+        return SimpleNamespace(result=lambda: fail(error))
+
+    def fail(error):
+        raise error
+
+    assert output.report_of(lambda: start(stopped)) == "partial"
+    with pytest.raises(NotStored):
+        output.report_of(lambda: start(NotStored("There is no run.")))
 
 
 def test_a_renamed_flag_works_under_its_old_name(monkeypatch, capsys):
