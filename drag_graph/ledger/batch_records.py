@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from drag_graph.errors import StoreLocked
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import RESERVE, RESERVED, SPEND, Standing, dollars, nanos, standing_of
-from drag_graph.ledger.sqlite_file import Database
 from drag_graph.ledger.tape import Attempt
 from drag_graph.model import Query
 from drag_graph.ports.model_roles import TeacherRequest
@@ -72,7 +72,7 @@ class BatchRecords:
     process has it. Every method raises StoreUnfit where the file cannot be used.
     """
 
-    def __init__(self, database: Database, job: str, model: str) -> None:
+    def __init__(self, database: LedgerFile, job: str, model: str) -> None:
         self._database, self._job, self._model = database, job, model
         self._lock_name = f"job-{job[:16]}"
         if not database.lock(self._lock_name):
@@ -196,7 +196,7 @@ class BatchRecords:
             rows.execute(statement, (DONE, self._job, COLLECTED))
 
 
-def give_up(database: Database, batch_id: str) -> int:
+def give_up(database: LedgerFile, batch_id: str) -> int:
     """Forget the requests of a batch whose replies cannot be had, and return how many these were.
 
     The next run of its job then counts it as paid in full and asks its requests again.

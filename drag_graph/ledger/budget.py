@@ -1,39 +1,39 @@
-"""A limit in US dollars that concurrent calls never pass together, nor a job's runs one after another."""
+"""A limit in US dollars for all runs of a job, which concurrent calls never exceed together."""
 
 import threading
 from dataclasses import dataclass
 
 from drag_graph.errors import BudgetReached
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import Account, Standing, dollars, nanos, nanos_of_limit
-from drag_graph.ledger.sqlite_file import Database
 
-_SMALL = 100_000
-"""Nano-dollars below which four places of a dollar say nothing."""
+_CENTS, _PLACES, _MOST_PLACES = 2, 4, 9
+"""Decimal places of amounts from one dollar on, of smaller ones, and of a nano-dollar."""
 
 
 @dataclass(eq=False, slots=True)
 class Reservation:
-    """What one call in flight may cost at most, in nano-dollars. `key` is the account's, or None where none was needed."""
+    """The maximum cost of one call in flight, in nano-dollars. `key` is the account's; None if nothing had to be reserved."""
 
     amount: int
     key: int | None = None
 
 
 class Budget:
-    """`limit_usd` None (or infinity) is no limit. Thread-safe.
+    """`limit_usd` None or infinity means no limit. Thread-safe.
 
-    A call reserves the most that it can cost before it is sent and settles for what it did cost. Where only the calls in
-    flight here stand in the way, `reserve` waits for one of them to settle for less.
+    A call reserves its maximum cost before it is sent and settles its actual cost afterwards. If only this process' own calls
+    in flight prevent a reservation, `reserve` waits until one of them settles for less.
 
-    The limit is that of the account's job: what earlier runs spent counts, and so does, in full, what others
-    have reserved, be it a run that was killed or one that runs beside this. Without a limit nothing is reserved; what
-    was spent is recorded all the same, for a later run of the job that has one. The methods then raise StoreUnfit, too, where
-    the ledger cannot be used; no reservation is lost by that.
+    The limit applies to the account's job. What earlier runs spent counts, and every open reservation counts in full, also
+    that of a killed or a parallel run. Without a limit nothing is reserved, but spending is recorded for later runs.
+
+    Every method raises StoreUnfit if the ledger cannot be used; reservations stay.
     """
 
     def __init__(self, limit_usd: float | None = None, account: Account | None = None) -> None:
         self._limit = None if limit_usd is None or limit_usd == float("inf") else nanos_of_limit(limit_usd)
-        self._account = account or Account(Database(), "")
+        self._account = account or Account(LedgerFile(), "")
         self._spent_here = 0
         self._open: set[Reservation] = set()
         self._changed = threading.Condition()
@@ -42,18 +42,18 @@ class Budget:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit at all."""
+        """Whether there is a limit."""
         return self._limit is not None
 
     @property
     def spent_usd(self) -> float:
-        """What the settled calls of the job cost together, including what was possibly charged for replies that got lost."""
+        """Cost of the job's settled calls, including possible charges for lost replies."""
         return dollars(self._account.standing().settled)
 
     def reserve(self, estimate_usd: float) -> Reservation:
-        """Set aside `estimate_usd`. Every reservation must be settled, whatever happens.
+        """Reserve `estimate_usd`. Settle every reservation, whatever happens to the call.
 
-        Raises BudgetReached when it could pass the limit even with no other call in flight here.
+        Raises BudgetReached if the call could exceed the limit even when this process has no other call in flight.
         """
         reservation = Reservation(nanos(estimate_usd))
         with self._changed:
@@ -63,12 +63,12 @@ class Budget:
         return reservation
 
     def settle(self, reservation: Reservation, actual_usd: float = 0.0) -> None:
-        """Replace a reservation by what the call did cost; a second call for the same one changes nothing."""
+        """Replace a reservation by the call's actual cost; settling it again changes nothing."""
         actual = nanos(actual_usd)
         with self._changed:
             if reservation not in self._open:
                 return
-            # First of all: whatever becomes of the file, nobody may wait for this call any more.
+            # First, so that nobody waits for this call even if the file fails.
             self._open.remove(reservation)
             self._spent_here += actual
             self._changed.notify_all()
@@ -88,19 +88,25 @@ class Budget:
             self._changed.wait()
 
     def _reached(self, amount: int, limit: int, spent: int) -> BudgetReached:
-        others = spent - self._spent_here
-        # More than there was at first: another run of the job is spending now.
-        which = "earlier" if others <= self._before else "other"
-        by_others = f", {shown(others)} of it by {which} runs of this job" if others > 0 else ""
+        by_others = spent - self._spent_here
+        # More than at first means that another run of the job is spending now.
+        which = "earlier" if by_others <= self._before else "other"
+        call, total, budget, others = shown(amount, spent, limit, by_others)
+        share = f", {others} of it by {which} runs of this job" if by_others > 0 else ""
         return BudgetReached(
-            f"the next call may cost {shown(amount)}; {shown(spent)} of the budget of {shown(limit)} is spent{by_others}",
-            hint="Finished work is kept: run the same command again with a larger --budget-usd to go on.",
+            f"The next call may cost {call}, but {total} of the budget of {budget} is spent{share}.",
+            hint="Finished work is kept. Run the same command again with a larger --budget-usd to continue.",
         )
 
 
-def shown(amount: int) -> str:
-    """Return an amount for people: small ones with more places."""
+def shown(*amounts: int) -> list[str]:
+    """Return nano-dollars as dollars, with enough places that different amounts look different."""
+    numbers = {0, *amounts}
+    extra = next(n for n in range(_MOST_PLACES) if len({_dollar_text(amount, n) for amount in numbers}) == len(numbers))
+    return [_dollar_text(amount, extra) for amount in amounts]
+
+
+def _dollar_text(amount: int, extra: int) -> str:
     usd = dollars(amount)
-    if 0 < amount < _SMALL:
-        return f"${usd:.9f}".rstrip("0")
-    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
+    places = min((_CENTS if usd >= 1 else _PLACES) + extra, _MOST_PLACES)
+    return f"${usd:.{places}f}"

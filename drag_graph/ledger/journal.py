@@ -1,17 +1,20 @@
-"""The journal of runs: what became of each line of each run, on disk as it happens (`drag-graph runs`)."""
+"""The journal of runs: the outcome of every line of every run, on disk as it happens (`drag-graph runs`)."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from drag_graph.errors import ConfigurationError, NotStored
-from drag_graph.ledger.sqlite_file import Database
+from drag_graph.ledger.ledger_file import LedgerFile
+from drag_graph.model import Query
 from drag_graph.ports.run_journal import STATUSES, SUMS, Entry, QueryResult, Run, RunState, Status
 
+Item = TypeVar("Item")
+
 PAGE = 500
-"""Results that are read at once."""
+"""Results read at once."""
 _RUN = ", ".join(item.name for item in fields(Run))
 _RESULT = ", ".join(item.name for item in fields(QueryResult))
 _CHANGED = [item.name for item in fields(QueryResult) if item.name not in {"id", "input_id", "line", "erased"}]
@@ -32,47 +35,42 @@ ORDER BY (SELECT rowid FROM runs WHERE runs.id = run_id) DESC LIMIT 1
 
 
 class Journal:
-    """`RunJournal` in a ledger.
+    """`RunJournal` in a ledger. A run holds a lock until it finishes, which tells a running run from a killed one."""
 
-    A run has a lock until it has finished, so that one that was killed is told from one at work.
-    """
-
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LedgerFile) -> None:
         self._database = database
 
     def begin(self, run: Run) -> None:
         self._database.lock(_lock_of(run.id))
-        with self._database.writing() as database:
+        with self._database.writing() as rows:
             marks = ", ".join("?" * len(fields(Run)))
-            database.execute(f"INSERT OR IGNORE INTO runs ({_RUN}) VALUES ({marks})", astuple(run))  # noqa: S608
+            rows.execute(f"INSERT OR IGNORE INTO runs ({_RUN}) VALUES ({marks})", astuple(run))  # noqa: S608
 
     def enter(self, run_id: str, entries: Sequence[Entry]) -> dict[int, str]:
-        rows = [
-            (run_id, entry.line, entry.query.id, entry.query.input_id, entry.settings_hash, _question(entry))
-            for entry in entries
-        ]
         repeated = {}
-        with self._database.writing() as database:
-            database.executemany(_ENTER, rows)
+        with self._database.writing() as rows:
             for entry in entries:
-                line, input_id = database.execute(_FIRST, (entry.query.id, run_id)).fetchone()
+                query = entry.query
+                rows.execute(_ENTER, (run_id, entry.line, query.id, query.input_id, entry.settings_hash, _question(query)))
+            for entry in entries:
+                line, input_id = rows.execute(_FIRST, (entry.query.id, run_id)).fetchone()
                 if line < entry.line:
                     repeated[entry.line] = input_id or entry.query.id
         return repeated
 
     def record(self, run_id: str, results: Sequence[QueryResult]) -> None:
-        # What was left undone before anything was asked leaves what an earlier pass of the run has paid for the line.
-        left = [result for result in results if result.status == "pending" and not result.calls]
-        rows = [(*_values(result), run_id, result.line) for result in results if result not in left]
-        with self._database.writing() as database:
-            database.executemany(_RECORD, rows)
-            database.executemany(_LEAVE, [(result.error, run_id, result.line) for result in left])
+        with self._database.writing() as rows:
+            for result in results:
+                if result.status == "pending" and not result.calls:  # keeps the calls that an earlier run of the job paid for
+                    rows.execute(_LEAVE, (result.error, run_id, result.line))
+                else:
+                    rows.execute(_RECORD, (*_values(result), run_id, result.line))
 
     def finish(self, run_id: str, stopped: str, exit_code: int) -> None:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._database.writing() as database:
+        with self._database.writing() as rows:
             statement = "UPDATE runs SET finished_at = ?, stopped = ?, exit_code = ? WHERE id = ?"
-            database.execute(statement, (now, stopped, exit_code, run_id))
+            rows.execute(statement, (now, stopped, exit_code, run_id))
         self._database.unlock(_lock_of(run_id))
 
     def results(self, run_id: str, statuses: Sequence[Status] = STATUSES) -> Iterator[QueryResult]:
@@ -83,92 +81,86 @@ class Journal:
         )
         after = -1
         while True:
-            page = self._rows(statement, (run_id, after, *statuses, PAGE))
-            for row in page:
-                yield _result(row)
+            page = self._read(statement, (run_id, after, *statuses, PAGE), _result)
+            yield from page
             if len(page) < PAGE:
                 return
-            after = _result(page[-1]).line
+            after = page[-1].line
 
     def sums(self, run_id: str) -> dict[Status, dict[str, float]]:
-        return {status: dict(zip(("queries", *SUMS), values, strict=True)) for status, *values in self._rows(_SUM, (run_id,))}
+        return dict(self._read(_SUM, (run_id,), _sum))
 
     def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
-        found = {}
+        results = {}
         with self._database.reading() as rows:
             for entry in entries:
                 row = rows.execute(_SETTLED, (entry.query.id, entry.settings_hash)).fetchone()
                 if row is not None:
-                    found[entry.query.id] = _result(row)
-        return found
+                    results[entry.query.id] = _result(row)
+        return results
 
     def quarantined(self, entries: Sequence[Entry]) -> set[str]:
-        """Return the ids of those queries that a run would not ask again without being told to."""
+        """Return the ids of the queries that a run skips because they are quarantined, unless it retries them."""
         return {id_ for id_, result in self.settled(entries).items() if result.status == "quarantined"}
 
     # ---- for people
 
     def runs(self, namespace: str, limit: int = 20) -> list[tuple[Run, dict[str, int], float]]:
-        """Return the last runs of a namespace, newest first: each with its counts by status and its cost in US dollars."""
-        found = self._rows(
-            f"SELECT {_RUN} FROM runs WHERE namespace = ? ORDER BY rowid DESC LIMIT ?",  # noqa: S608
-            (namespace, limit),
-        )
-        return [(run, *self.summary(run.id)) for run in (Run(*row) for row in found)]
+        """Return the last runs of a namespace, newest first, each with its counts by status and its cost in US dollars."""
+        statement = f"SELECT {_RUN} FROM runs WHERE namespace = ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608
+        return [(run, *self.summary(run.id)) for run in self._read(statement, (namespace, limit), _run)]
 
     def run(self, run_id: str, namespace: str) -> Run:
-        """Return the run whose id begins with `run_id`. Raises NotStored when there is none, ConfigurationError for several."""
-        found = self._rows(
-            f"SELECT {_RUN} FROM runs WHERE substr(id, 1, ?) = ? AND namespace = ? LIMIT 2",  # noqa: S608
-            (len(run_id), run_id, namespace),
-        )
-        if not found:
-            raise NotStored(f"no run {run_id!r} in namespace {namespace!r}", hint="`drag-graph runs` lists them.")
-        if len(found) > 1:
-            raise ConfigurationError(f"several run ids begin with {run_id!r}", hint="Give more digits of the id.")
-        return Run(*found[0])
+        """Return the run whose id begins with `run_id`. Raises NotStored if there is none, ConfigurationError for several."""
+        statement = f"SELECT {_RUN} FROM runs WHERE substr(id, 1, ?) = ? AND namespace = ? LIMIT 2"  # noqa: S608
+        matches = self._read(statement, (len(run_id), run_id, namespace), _run)
+        if not matches:
+            raise NotStored(f"There is no run {run_id!r} in namespace {namespace!r}.", hint="List the runs: drag-graph runs")
+        if len(matches) > 1:
+            raise ConfigurationError(f"Several run ids begin with {run_id!r}.", hint="Give more digits of the id.")
+        return matches[0]
 
     def state(self, run: Run) -> RunState:
-        """Return whether a run has ended, is at work, or was killed."""
+        """Return whether a run has ended, is running or was killed."""
         if run.finished_at:
             return "ended"
         return "running" if self._database.is_locked(_lock_of(run.id)) else "died"
 
     def summary(self, run_id: str) -> tuple[dict[str, int], float]:
-        """Return a run's counts by status, all present, and what it paid in US dollars."""
+        """Return a run's counts, for every status, and its cost in US dollars."""
         sums = self.sums(run_id)
         counts: dict[str, int] = {status: int(sums[status]["queries"]) if status in sums else 0 for status in STATUSES}
         return counts, sum((part["cost_usd"] for part in sums.values()), 0.0)
 
     def questions(self, run_id: str, lines: Sequence[int]) -> dict[int, str]:
-        """Return the questions of some lines of a run, by line."""
-        statement = "SELECT question FROM results WHERE run_id = ? AND line = ?"
-        found = ((line, self._rows(statement, (run_id, line))) for line in lines)
-        return {line: str(json.loads(rows[0][0])["question"]) for line, rows in found if rows and rows[0][0]}
+        """Return the questions of lines of a run, by line. Erased ones are missing."""
+        marks = ", ".join("?" * len(lines))
+        statement = f"SELECT line, question FROM results WHERE run_id = ? AND question <> '' AND line IN ({marks})"  # noqa: S608
+        return dict(self._read(statement, (run_id, *lines), lambda row: (row[0], str(json.loads(row[1])["question"]))))
 
     def completed_since(self, run_id: str) -> set[str]:
-        """Return the query ids that are not complete in this run and became so in a later one, under the same settings."""
-        rows = self._rows(
+        """Return the ids of the queries that this run did not complete and a later one did, under the same settings."""
+        rows = self._read(
             "SELECT DISTINCT ours.id FROM results AS ours JOIN results AS theirs ON theirs.id = ours.id "
             "AND theirs.settings_hash = ours.settings_hash AND theirs.status = 'complete' AND NOT theirs.erased "
             "WHERE ours.run_id = ? AND ours.status IN ('pending', 'quarantined') AND NOT ours.erased "
             "AND (SELECT rowid FROM runs WHERE runs.id = theirs.run_id) > (SELECT rowid FROM runs WHERE runs.id = ours.run_id)",
             (run_id,),
+            lambda row: str(row[0]),
         )
-        return {row[0] for row in rows}
+        return set(rows)
 
-    def _rows(self, statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        with self._database.reading() as rows:
-            return rows.execute(statement, tuple(values)).fetchall()
+    def _read(self, statement: str, values: Sequence[Any], read: Callable[[Sequence[Any]], Item]) -> list[Item]:
+        with self._database.reading() as rows:  # `read` inside it: a row that it cannot read is damage
+            return [read(row) for row in rows.execute(statement, tuple(values))]
 
 
 def _lock_of(run_id: str) -> str:
     return f"run-{run_id}"
 
 
-def _question(entry: Entry) -> str:
-    """Return what a person knows the question by, and may choose it by."""
-    query = entry.query
+def _question(query: Query) -> str:
+    """Return the JSON document by which a person recognises and selects a query."""
     return json.dumps({"question": query.text, "options": query.options, "domain": query.domain}, ensure_ascii=False)
 
 
@@ -176,7 +168,20 @@ def _values(result: QueryResult) -> tuple[Any, ...]:
     return tuple(json.dumps(result.notes) if name == "notes" else getattr(result, name) for name in _CHANGED)
 
 
+def _run(row: Sequence[Any]) -> Run:
+    return Run(*row)
+
+
+def _sum(row: Sequence[Any]) -> tuple[Status, dict[str, float]]:
+    return _status(row[0]), dict(zip(("queries", *SUMS), row[1:], strict=True))
+
+
 def _result(row: Sequence[Any]) -> QueryResult:
-    names = [item.name for item in fields(QueryResult)]
-    values = dict(zip(names, row, strict=True))
-    return QueryResult(**{**values, "notes": json.loads(values["notes"]), "erased": bool(values["erased"])})
+    values = dict(zip((item.name for item in fields(QueryResult)), row, strict=True))
+    notes, status = json.loads(values["notes"]), _status(values["status"])
+    return QueryResult(**{**values, "status": status, "notes": notes, "erased": bool(values["erased"])})
+
+
+def _status(name: str) -> Status:
+    """Return a recorded status. Raises ValueError for any other text."""
+    return STATUSES[STATUSES.index(name)]

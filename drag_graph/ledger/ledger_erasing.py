@@ -1,10 +1,10 @@
-"""Erasing: afterwards no word of what was asked is in the ledger's file or its log."""
+"""Erase queries from the ledger: afterwards neither its file nor its log contains their texts."""
 
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from drag_graph.ledger.sqlite_file import Database
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ports.run_journal import RecordedQuery
 
 _RESULTS = """
@@ -28,33 +28,33 @@ _EXCHANGES = "SELECT exchange_id FROM asked WHERE source_id = ?"
 _OTHERS = """
 SELECT 1 FROM asked JOIN exchanges ON exchanges.id = exchange_id WHERE exchange_id = ? AND stage <> 'summary' LIMIT 1
 """
-"""Who else has asked the same. A summary shows what several sources say, and goes with any of them."""
+"""Whether another query still needs an exchange. A summary contains texts of several sources and is erased with any of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErasedRecords:
-    """How many replies (with their calls), results of runs and requests of batches went."""
+    """How many replies (with their calls), run results and batch requests were erased."""
 
     replies: int = 0
     results: int = 0
     batch_requests: int = 0
 
 
-def recorded_queries(database: Database, namespace: str) -> list[RecordedQuery]:
-    """Return the queries of which there are words to erase: those of the namespace's runs, and those that no run knows."""
+def recorded_queries(database: LedgerFile, namespace: str) -> list[RecordedQuery]:
+    """Return the queries whose texts are recorded: those of the namespace's runs, and those that belong to no run."""
     with database.reading() as rows:
-        found = rows.execute(_QUERIES, (namespace,)).fetchall()
-    return [
-        RecordedQuery(id_, frozenset(json.loads(input_ids)), domain, frozenset(json.loads(models)), asked_at, bool(is_complete))
-        for id_, input_ids, domain, models, asked_at, is_complete in found
-    ]
+        return [
+            RecordedQuery(id_, frozenset(json.loads(lines)), domain, frozenset(json.loads(models)), asked_at, bool(is_complete))
+            for id_, lines, domain, models, asked_at, is_complete in rows.execute(_QUERIES, (namespace,))
+        ]
 
 
-def erase(database: Database, source_ids: Collection[str], namespace: str, *, keep_recorded: bool = False) -> ErasedRecords:
-    """Erase what was asked, answered and noted for these queries, but what others have asked in the same words.
+def erase(database: LedgerFile, source_ids: Collection[str], namespace: str, *, keep_recorded: bool = False) -> ErasedRecords:
+    """Erase requests, replies and results of these queries, except exchanges that other queries share.
 
-    With `keep_recorded` the replies stay, so that distilling the queries again costs nothing; what runs say of them goes all
-    the same. Raises StoreLocked where another process keeps the old text in use.
+    With `keep_recorded` the replies stay, so that distilling the queries again costs nothing.
+
+    Raises StoreLocked if another process still reads the old text.
     """
     replies = results = requests = 0
     with database.writing(durable=True) as rows:

@@ -1,9 +1,9 @@
-"""What a job has spent and may be spending, kept where a crash cannot forget it.
+"""Spending and reservations of a job, on disk so that a crash does not lose them.
 
-A reservation is a row that is on disk before its call is sent; settling replaces it by what the call cost. So the row of a
-run that was killed stays and counts as spent: nobody can know any more what its call was charged.
+A reservation is on disk before its call is sent, and settling replaces it by the call's cost. After a kill the reservation
+stays and counts as spent, because nobody knows what its call was charged.
 
-Money is counted in whole nano-dollars: sums of floats drift, and a limit may not be passed by a rounding either.
+Amounts are whole nano-dollars: sums of floats drift, and rounding must not exceed a limit.
 """
 
 import math
@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 from dataclasses import dataclass
 
-from drag_graph.ledger.sqlite_file import Database
+from drag_graph.ledger.ledger_file import LedgerFile
 
 _NANOS = 1_000_000_000
 _MOST = 1 << 52
@@ -22,9 +22,9 @@ RESERVE = "INSERT INTO reservations (id, job, batch, nanos) VALUES (?, ?, ?, ?)"
 
 
 def nanos(usd: float) -> int:
-    """Return US dollars as whole nano-dollars, rounded up, at least 0; what is no number is the most that there is.
+    """Return US dollars as whole nano-dollars, rounded up, at least 0. NaN and infinity become the largest amount.
 
-    Less than a thousandth of a nano-dollar is taken for the dust of float arithmetic and dropped.
+    Less than a thousandth of a nano-dollar is float noise and is dropped.
     """
     if not usd < _MOST / _NANOS:
         return _MOST
@@ -43,64 +43,59 @@ def dollars(amount: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a job stands, in nano-dollars: what is settled, and what is reserved by anybody."""
+    """Settled and reserved nano-dollars of a job, over all processes."""
 
     settled: int
     reserved: int
 
     def fits(self, amount: int, limit: int) -> bool:
-        """Whether `amount` more stays within `limit`, whatever the reserved calls cost in the end."""
+        """Whether `amount` more stays within `limit`, even if every reserved call costs its maximum."""
         return self.settled + self.reserved + amount <= limit
 
 
 def standing_of(rows: sqlite3.Connection, job: str) -> Standing:
-    """Return where a job stands, within a transaction."""
+    """Return a job's standing, within a transaction."""
     settled, reserved = (rows.execute(statement, (job,)).fetchone()[0] for statement in (_SPENT, RESERVED))
     return Standing(settled, reserved)
 
 
 class Account:
-    """The spending of one job in a ledger. Amounts are in nano-dollars. Thread-safe, and safe beside other processes.
+    """The spending of one job in a ledger, in nano-dollars. Thread-safe, and safe next to other processes.
 
-    `job` names what is paid for together: the same command again is the same job.
+    The same command run again is the same job, and shares its budget.
 
-    A reservation is on the disk before `reserve` returns, so that a loss of power cannot forget it. The other changes survive
-    a kill of the process; when a loss of power undoes a settling, its reservation is back, which is never less.
+    A reservation is on disk before `reserve` returns and survives a loss of power. Other changes survive a kill of the process.
+    If a loss of power undoes a settlement, its reservation is back, which is never less.
 
-    Every method raises StoreUnfit, in words, where the file cannot be used; what was reserved then stays reserved.
+    Every method raises StoreUnfit if the file cannot be used; reservations then stay.
     """
 
-    def __init__(self, database: Database, job: str) -> None:
+    def __init__(self, database: LedgerFile, job: str) -> None:
         self._database, self.job = database, job
 
     def reserve(self, amount: int, limit: int) -> tuple[int | None, Standing]:
-        """Set `amount` aside where it fits, in one step; return its key, or None, and what stood before."""
-        # Looked at and written in one transaction: in between, another process could reserve the same money.
+        """Reserve `amount` if it fits; return its key, or None, and the standing before."""
+        # One transaction: otherwise another process could reserve the same money in between.
         with self._database.writing(durable=True) as rows:
-            standing = self._standing(rows)
+            standing = standing_of(rows, self.job)
             if not standing.fits(amount, limit):
                 return None, standing
-            # SQLite gives the number of a deleted row again; by then it could be another's.
-            key = secrets.randbits(62)
+            key = secrets.randbits(62)  # not SQLite's row number, which is reused after a deletion
             rows.execute(RESERVE, (key, self.job, "", amount))
             return key, standing
 
     def settle(self, key: int, amount: int, actual: int) -> None:
-        """Replace the reservation `key` of `amount` by `actual`."""
+        """Replace the reservation `key` of `amount` by `actual`. A repeated settlement is not paid twice."""
         with self._database.writing() as rows:
-            found = rows.execute("DELETE FROM reservations WHERE id = ? AND job = ?", (key, self.job)).rowcount
-            # Where it is gone, it has been settled before: a call to the ledger may be repeated, and is not paid twice.
-            rows.execute(SPEND, (self.job, actual if found else max(actual - amount, 0)))
+            deleted = rows.execute("DELETE FROM reservations WHERE id = ? AND job = ?", (key, self.job)).rowcount
+            rows.execute(SPEND, (self.job, actual if deleted else max(actual - amount, 0)))
 
     def spend(self, actual: int) -> None:
-        """Add what was spent without a reservation."""
+        """Add spending that was not reserved."""
         with self._database.writing() as rows:
             rows.execute(SPEND, (self.job, actual))
 
     def standing(self) -> Standing:
-        """Return where the job stands now."""
+        """Return the job's current standing."""
         with self._database.reading() as rows:
-            return self._standing(rows)
-
-    def _standing(self, rows: sqlite3.Connection) -> Standing:
-        return standing_of(rows, self.job)
+            return standing_of(rows, self.job)

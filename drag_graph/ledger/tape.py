@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from drag_graph import log
 from drag_graph.errors import ReplyError
 from drag_graph.identity import content_id, sha256_of
-from drag_graph.ledger.sqlite_file import Database
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.model import TeacherCall
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import Reply
@@ -113,9 +113,9 @@ def calls_of(model: str, request: TeacherRequest, facts: Sequence[Mapping[str, A
 
 
 class Tape:
-    """The replies of one ledger. Thread-safe, and safe beside other processes. Raises StoreUnfit as the `Database` does."""
+    """The replies of one ledger. Thread-safe, and safe beside other processes. Raises StoreUnfit as the `LedgerFile` does."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: LedgerFile) -> None:
         self._database = database
 
     @property
@@ -186,8 +186,8 @@ class Tape:
     def sent(self, request_sha256: str) -> dict[str, Any] | None:
         """Return the messages and parameters that a call sent, or None where they are not recorded (any more)."""
         with self._database.reading() as rows:
-            found = rows.execute("SELECT sent FROM calls WHERE request_sha256 = ? LIMIT 1", (request_sha256,)).fetchone()
-        return json.loads(found[0]) if found else None
+            row = rows.execute("SELECT sent FROM calls WHERE request_sha256 = ? LIMIT 1", (request_sha256,)).fetchone()
+            return json.loads(row[0]) if row else None
 
     def lengths(self, model: str) -> dict[str, list[tuple[int, int]]]:
         """Return (tokens in, tokens out) of the model's last exchanges, by prompt version."""

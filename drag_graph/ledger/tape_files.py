@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import InputError, ReplyError, StoreUnfit
-from drag_graph.ledger.sqlite_file import Database
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.tape import FACTS, NAMES, Tape, add_exchange, dumped, whole
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 
@@ -25,7 +25,7 @@ SELECT key, id, model, stage, prompt_version, reply FROM exchanges WHERE key > ?
 """
 
 
-def exported(database: Database) -> Iterator[str]:
+def exported(database: LedgerFile) -> Iterator[str]:
     """Yield the lines of the file: the same replies give the same bytes."""
     yield dumped({"format": FORMAT, "version": VERSION})
     after = ""
@@ -56,7 +56,7 @@ def _line(rows: sqlite3.Connection, row: tuple[Any, ...]) -> str:
     return dumped(document)
 
 
-def imported(database: Database, lines: Iterable[bytes], place: str) -> int:
+def imported(database: LedgerFile, lines: Iterable[bytes], place: str) -> int:
     """Add the replies of a file to those that are there; return how many were new. Nothing is added where a line is unusable.
 
     Raises StoreUnfit for another format or version, InputError for an unusable line.
@@ -104,7 +104,7 @@ class TapeTeacher:
     """
 
     def __init__(self, path: Path, *, model: str = "") -> None:
-        self._path, self._database = path, Database()
+        self._path, self._database = path, LedgerFile()
         try:
             with path.open("rb") as lines:
                 imported(self._database, lines, str(path))

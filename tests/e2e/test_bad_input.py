@@ -116,7 +116,7 @@ def test_a_ledger_that_is_none_is_refused_and_left_alone(cli, tmp_path):
         "distill", "-q", "Why?", "--teacher", "gpt-4o-mini", "--teacher-base-url", "http://127.0.0.1:9", "--ledger", "notes.txt"
     )
     one_sentence(done, 3)
-    assert "the ledger notes.txt cannot be used" in done.err
+    assert "notes.txt is not a drag-graph ledger, or it is damaged" in done.err
     assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "my notes\n"
     assert sorted(path.name for path in tmp_path.glob("notes*")) == ["notes.txt"]
 

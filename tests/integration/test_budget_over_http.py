@@ -21,8 +21,8 @@ from drag_graph.errors import BudgetReached, ModelUnavailable, ReplyError
 from drag_graph.identity import query_id
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import Account
-from drag_graph.ledger.sqlite_file import Database
 from drag_graph.model import Query
 from drag_graph.models.chat_client import load_litellm
 from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
@@ -139,7 +139,7 @@ def storm(folder, *, limit, runs, seed):
         till = Till(faulty=0.4).attach(server)
         for run in range(1, runs + 1):
             allowed = limit * run / runs
-            budget = Budget(allowed, Account(Database(folder / "runs.db"), "job"))
+            budget = Budget(allowed, Account(LedgerFile(folder / "runs.db"), "job"))
             with Ledger(folder / f"{run}.ledger") as ledger:
                 options = {
                     "base_url": server.url,

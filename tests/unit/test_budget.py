@@ -7,8 +7,8 @@ import pytest
 
 from drag_graph.errors import BudgetReached, StoreUnfit
 from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import Account, dollars, nanos, nanos_of_limit
-from drag_graph.ledger.sqlite_file import Database
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def ledger_of(tmp_path):
     """A function that opens the ledger, of the job `job` if no other is named."""
 
     def open_(job="job"):
-        return Account(Database(tmp_path / "runs.db"), job)
+        return Account(LedgerFile(tmp_path / "runs.db"), job)
 
     return open_
 
@@ -144,7 +144,8 @@ class TestAccount:
         with pytest.raises(BudgetReached) as caught:
             second.reserve(2.5)
         assert str(caught.value) == (
-            "the next call may cost $2.50; $17.70 of the budget of $20.00 is spent, $15.20 of it by earlier runs of this job"
+            "The next call may cost $2.50, but $17.70 of the budget of $20.00 is spent, "
+            "$15.20 of it by earlier runs of this job."
         )
         assert "--budget-usd" in caught.value.hint
         assert second.spent_usd == 17.7
@@ -157,7 +158,23 @@ class TestAccount:
         budget.settle(budget.reserve(0.9), 0.9)
         with pytest.raises(BudgetReached) as caught:
             budget.reserve(0.2)
-        assert str(caught.value) == "the next call may cost $0.2000; $0.9000 of the budget of $1.00 is spent"
+        assert str(caught.value) == "The next call may cost $0.2000, but $0.9000 of the budget of $1.00 is spent."
+
+    @pytest.mark.parametrize(
+        ("limit", "spent", "estimate", "amounts"),
+        [
+            (1.2349, 1.2345, 0.001, ["$0.00100", "$1.234", "$1.235"]),
+            (0.00000004, 0.00000003, 0.00000002, ["$0.00000002", "$0.00000003", "$0.00000004"]),
+            (1, 1, 1, ["$1.00", "$1.00", "$1.00"]),
+        ],
+    )
+    def test_different_amounts_look_different(self, ledger_of, limit, spent, estimate, amounts):
+        """Two decimal places made "$1.23 of the budget of $1.23" of a budget that was not used up."""
+        budget = Budget(limit, ledger_of())
+        budget.settle(budget.reserve(spent), spent)
+        with pytest.raises(BudgetReached) as caught:
+            budget.reserve(estimate)
+        assert [word.rstrip(".,") for word in str(caught.value).split() if word.startswith("$")] == amounts
 
     def test_what_a_killed_run_had_in_flight_counts_as_spent(self, ledger_of):
         killed = Budget(20, ledger_of())
@@ -229,7 +246,7 @@ class TestAccount:
         until_it_waits(budget)
         with sqlite3.connect(tmp_path / "runs.db") as file:
             file.execute("ALTER TABLE reservations RENAME TO gone")
-        with pytest.raises(StoreUnfit, match="the ledger"):
+        with pytest.raises(StoreUnfit, match="Cannot use the ledger"):
             budget.settle(first, 0.6)
         thread.join(60)
         assert errors

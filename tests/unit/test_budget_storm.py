@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from drag_graph.errors import BudgetReached
 from drag_graph.ledger.budget import Budget
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import Account, dollars
-from drag_graph.ledger.sqlite_file import Database
 
 ROOT = Path(__file__).parents[2]
 THREADS = 32
@@ -159,9 +159,9 @@ def storm(file, phases, plan):
             if file is None:
                 budgets.append(Budget(dollars(LIMIT)))
             elif breaths is None:
-                budgets.append(Budget(dollars(LIMIT), Account(Database(file), "job")))
+                budgets.append(Budget(dollars(LIMIT), Account(LedgerFile(file), "job")))
             else:
-                budgets.append(Budget(dollars(LIMIT), MortalAccount(Database(file), "job", breaths)))
+                budgets.append(Budget(dollars(LIMIT), MortalAccount(LedgerFile(file), "job", breaths)))
         run_threads(
             [
                 partial(make_calls, budgets[n % len(budgets)], provider, plan[n % len(plan) :] + plan, refusals)
@@ -172,7 +172,7 @@ def storm(file, phases, plan):
         if len(budgets) == 1:
             assert not refusals.too_early
     if file is not None:
-        standing = Account(Database(file), "job").standing()
+        standing = Account(LedgerFile(file), "job").standing()
         assert standing.settled + standing.reserved == provider.counted <= LIMIT
     assert provider.under_way == 0
 
@@ -216,7 +216,7 @@ def test_a_budget_that_suffices_refuses_nobody(plan, workers):
     provider, refusals = Provider(limit), Refusals()
     paid = [Call(call.most, call.charge, "answered") for call in plan]
     with tempfile.TemporaryDirectory() as folder:
-        budget = Budget(dollars(limit), Account(Database(Path(folder) / "runs.db"), "job"))
+        budget = Budget(dollars(limit), Account(LedgerFile(Path(folder) / "runs.db"), "job"))
         run_threads([partial(make_calls, budget, provider, paid, refusals)] * workers)
         assert refusals.number == 0
         assert budget.spent_usd == dollars(total)
@@ -234,7 +234,7 @@ class SlowAccount(Account):
 
 def test_looking_and_reserving_are_one_step(tmp_path):
     """Eight budgets, each with a connection of its own as a process has, want a third of the budget at once."""
-    budgets = [Budget(3, SlowAccount(Database(tmp_path / "runs.db"), "job")) for n in range(8)]
+    budgets = [Budget(3, SlowAccount(LedgerFile(tmp_path / "runs.db"), "job")) for n in range(8)]
     together, got = threading.Barrier(len(budgets)), []
 
     def want(budget):
@@ -250,12 +250,12 @@ CHILD = """
 import json, random, socket, sys, threading
 from pathlib import Path
 from drag_graph.ledger.budget import Budget
-from drag_graph.ledger.sqlite_file import Database
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import Account
 from drag_graph.errors import BudgetReached
 
 file, port, limit = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-budget = Budget(limit, Account(Database(Path(file)), "job"))
+budget = Budget(limit, Account(LedgerFile(Path(file)), "job"))
 
 def work():
     with socket.create_connection(("127.0.0.1", port)) as connection, connection.makefile("rw") as lines:
@@ -326,7 +326,7 @@ def spend_with_kills(folder, *, kills, side_by_side, limit):
         last.communicate(timeout=200)
         assert last.returncode == 5
         server.shutdown()
-    standing = Account(Database(file), "job").standing()
+    standing = Account(LedgerFile(file), "job").standing()
     assert provider.most <= limit
     assert provider.charged <= standing.settled + standing.reserved <= limit
     assert limit - standing.settled - standing.reserved < 4_000_000, "there was room for another call"

@@ -14,7 +14,7 @@ import pytest
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import Interrupted, ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
-from drag_graph.ledger.sqlite_file import Database
+from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.testing.dict_store import DictStore
 from tests.unit.saying import SayingTeacher, distiller
 
@@ -177,7 +177,7 @@ def test_the_second_one_abandons_what_is_in_flight(store, teacher):
 
 
 def test_a_transaction_that_it_interrupts_is_rolled_back(tmp_path):
-    first, second = Database(tmp_path / "x.ledger"), Database(tmp_path / "x.ledger")
+    first, second = LedgerFile(tmp_path / "x.ledger"), LedgerFile(tmp_path / "x.ledger")
     with second.writing() as rows:
         threading.Timer(0.2, ctrl_c).start()
         release = threading.Timer(0.6, rows.execute, ["COMMIT"])

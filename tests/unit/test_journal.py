@@ -81,7 +81,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id(journal):
     for prefix in ("no such run", "%"):
         with pytest.raises(NotStored):
             journal.run(prefix, "default")
-    with pytest.raises(ConfigurationError, match="several"):
+    with pytest.raises(ConfigurationError, match="Several"):
         journal.run("", "default")
     journal.finish(first.id, "interrupted", 130)
     assert (journal.run(first.id, "default").stopped, journal.run(first.id, "default").exit_code) == ("interrupted", 130)

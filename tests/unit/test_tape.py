@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from drag_graph.ledger.tape import Attempt, call_id, request_key
 from drag_graph.ledger.tape_files import TapeTeacher
 from drag_graph.model import Query
 from drag_graph.ports.model_roles import TeacherRequest
+from drag_graph.ports.run_journal import Entry, QueryResult, start_run
 from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply
 
 MODEL = "gpt-4o-mini"
@@ -169,16 +171,16 @@ def test_a_newer_version_and_a_file_of_somebody_else_are_refused_and_left_alone(
     other = tmp_path / "other"
     subprocess.run([sys.executable, "-c", f"import sqlite3; sqlite3.connect({str(other)!r}).execute('CREATE TABLE t (x)')"])
     content = other.read_bytes()
-    with pytest.raises(StoreUnfit, match="not a ledger"):
+    with pytest.raises(StoreUnfit, match="not a drag-graph ledger"):
         Ledger(other)
     assert other.read_bytes() == content
 
 
 def test_a_folder_and_an_unwritable_place_are_refused_in_words(tmp_path):
-    with pytest.raises(StoreUnfit, match="cannot be used"):
+    with pytest.raises(StoreUnfit, match="Cannot use the ledger"):
         Ledger(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreUnfit, match="cannot be used"):
+    with pytest.raises(StoreUnfit, match="Cannot use the ledger"):
         Ledger(tmp_path / "file" / "x.ledger")
 
 
@@ -186,9 +188,51 @@ def test_a_ledger_that_is_cut_off_is_called_damaged(tmp_path):
     path = tmp_path / "x.ledger"
     Ledger(path).close()
     path.write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(StoreUnfit, match="cannot be used") as caught, Ledger(path) as ledger:
+    with pytest.raises(StoreUnfit, match="is damaged") as caught, Ledger(path) as ledger:
         ledger.tape.lengths("any")
-    assert "damaged" in caught.value.hint
+    assert "Restore" in caught.value.hint
+
+
+@pytest.mark.parametrize("letter", [b"\xff", b"x"], ids=["no letter", "another letter"])
+def test_a_changed_byte_in_a_status_is_called_damage(path, letter):
+    """Advice about disk space, or a fault of drag-graph, is what it said before."""
+    query = Query(id=query_id("default", "Why?", ()), namespace="default", text="Why?")
+    run = start_run(kind="distill", namespace="default", store="s", source="f", teacher="t", plan="lean")
+    with Ledger(path) as ledger:
+        ledger.journal.begin(run)
+        ledger.journal.enter(run.id, [Entry(1, query, "hash")])
+        ledger.journal.record(run.id, [QueryResult(query.id, "", "quarantined", calls=1, line=1)])
+        ledger.journal.finish(run.id, "", 1)
+    path.write_bytes(path.read_bytes().replace(b"quarantined", b"qua" + letter + b"antined"))
+    with Ledger(path, read_only=True) as ledger:
+        for read in (ledger.journal.runs, lambda _: ledger.journal.sums(run.id)):
+            with pytest.raises(StoreUnfit, match="is damaged") as caught:
+                read("default")
+            assert "Restore" in caught.value.hint
+            assert str(path) in caught.value.hint
+
+
+def test_many_flipped_bytes_are_called_damage(path):
+    with Ledger(path) as ledger:
+        for number in range(40):
+            record(ledger, request_for(f"Question {number}?"))
+    dice = random.Random(4)
+    sound = path.read_bytes()
+    outcomes = set()
+    for _ in range(20):
+        content = bytearray(sound)
+        for _ in range(400):
+            content[dice.randrange(200, len(content))] = 255
+        path.write_bytes(bytes(content))
+        try:
+            with Ledger(path, read_only=True) as ledger:
+                list(ledger.rows())
+                list(ledger.export_tape())
+                outcomes.add("read")
+        except StoreUnfit as error:
+            outcomes.add("damaged" if "is damaged" in str(error) else str(error))
+    assert outcomes <= {"read", "damaged"}
+    assert "damaged" in outcomes
 
 
 def test_an_empty_file_is_refused_for_it_is_never_one_that_was_just_begun(tmp_path):
@@ -234,7 +278,7 @@ record(ledger, request_for("Three?"))
     path = tmp_path / "a.ledger"
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "refused: the ledger" in done.stderr
+    assert "refused: Cannot use the ledger" in done.stderr
     with Ledger(path) as ledger:
         found = [ledger.tape.find(MODEL, request_for(question)) for question in ("One?", "Two?", "Three?")]
     assert [reply is not None for reply in found] == [True, False, True]

@@ -67,20 +67,21 @@ def test_without_its_key_a_vault_is_of_no_use(path):
     key = path.with_name("vault.key")
     kept = key.read_text()
     key.unlink()
-    with pytest.raises(StoreUnfit, match="is gone"):
+    with pytest.raises(StoreUnfit, match="is missing"):
         Vault(path)
     assert not key.exists(), "a new key would hide that the old one is gone"
     key.write_text(kept[:-5] + "AAAA=")
     key.chmod(0o600)
     other = Vault(path)
-    with pytest.raises(StoreUnfit, match="not of its key"):
+    with pytest.raises(StoreUnfit, match="written with another key"):
         other.originals("id")
     key.chmod(0o640)
-    with pytest.raises(StoreUnfit, match="others may read"):
+    with pytest.raises(StoreUnfit, match="Other users can read"):
         Vault(path)
 
 
 def test_what_is_no_vault_is_said_in_words(path):
     path.write_bytes(b"something else, and long enough to be taken for a database" * 20)
-    with pytest.raises(StoreUnfit, match="cannot be used"):
+    with pytest.raises(StoreUnfit, match="is damaged") as caught:
         Vault(path)
+    assert "Restore" in caught.value.hint

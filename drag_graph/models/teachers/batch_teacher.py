@@ -264,10 +264,10 @@ class BatchTeacher:
 
     def _reached(self, standing: Standing, amounts: list[int], fitting: int) -> BudgetReached:
         taken = standing.settled + standing.reserved + sum(amounts[:fitting])
+        request, total, budget = shown(amounts[fitting], taken, self._limit or 0)
         return BudgetReached(
-            f"the next request may cost {shown(amounts[fitting])} in a batch; {shown(taken)} of the budget of "
-            f"{shown(self._limit or 0)} is spent or reserved",
-            hint="Finished work is kept: run the same command again with a larger --budget-usd to go on.",
+            f"The next request may cost {request} in a batch, but {total} of the budget of {budget} is spent or reserved.",
+            hint="Finished work is kept. Run the same command again with a larger --budget-usd to continue.",
         )
 
     def _create(self, batch: BatchRecord) -> None:
