@@ -1,6 +1,6 @@
-"""Passages that are adjacent, in their document, to the closest ones that were found (docs/adr/0045).
+"""Add passages that are adjacent, in their document, to the closest ones (docs/adr/0045).
 
-A passage often does not say what it is about, or asks what the next one answers. Pure.
+A passage often does not name its subject, or asks a question that the next passage answers. Pure functions.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,14 +11,14 @@ from drag_graph.graph.expansion import adjacent_passages
 from drag_graph.model import Subgraph
 
 PASSAGES = 3
-"""How many of the closest passages bring the adjacent ones."""
+"""Number of closest passages whose neighbours are added."""
 
 
 def adjacent_lines(lines: Sequence[Weighed], subgraphs: Sequence[Subgraph], without: Collection[str]) -> list[Weighed]:
-    """Return the passages adjacent to the closest ones among `lines`, but for those whose refs are in `without`.
+    """Return the passages adjacent to the closest ones among `lines`, except those whose refs are in `without`.
 
-    Those of the closest passage come first, and of one passage in the order of the document. They weigh less than what was
-    found. The `subgraphs` are those of an expansion, which has what is adjacent to its seeds.
+    The neighbours of the closest passage come first, in the order of the document. They weigh less than the lines themselves.
+    `subgraphs` are those of an expansion, which contains the neighbours of its seeds.
     """
     seeds = {line.candidate.ref: way.rank for line in lines for way in line.ways if way.list == "evidence" and way.hop == 0}
     adjacent = {id_: passages for graph in subgraphs for id_, passages in adjacent_passages(graph, seeds).items()}

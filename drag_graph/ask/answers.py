@@ -1,4 +1,4 @@
-"""From a student's reply to an answer: its id, and whether it is right."""
+"""Turn a student's reply into an answer: its id, and whether it is correct."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
 def gold_text(query: Query) -> str | None:
-    """Return the right answer as an answer's `gold` records it: the letter of an option, or the first right text."""
+    """Return a query's gold answer as answers record it: the letter of an option, or the first correct text."""
     if query.gold is None:
         return None
     if isinstance(query.gold, int):
@@ -23,10 +23,7 @@ def gold_text(query: Query) -> str | None:
 
 
 def is_correct(query: Query, text: str, label: str | None) -> bool | None:
-    """Return whether an answer is right: the same letter, or for open questions one of the right texts.
-
-    Texts are compared by their plain words. None where the right answer is not known.
-    """
+    """Return whether an answer is correct: the same letter, or one of the gold texts (`plain_answer`). None without gold."""
     if query.gold is None:
         return None
     if isinstance(query.gold, int):
@@ -49,9 +46,8 @@ def make_answer(
 ) -> Answer:
     """Return the answer to a question from these subgraphs.
 
-    Its id is a hash of the question, the right answer, the student, the mode, the prompt, the lines, the reply, and the
-    settings that the subgraphs were distilled under. So asking again with the same outcome from the same knowledge gives the
-    same answer. It rests on the queries that gave a line, or on the first one where no line was shown.
+    Its id is a hash of question, gold answer, student, mode, prompt, lines, reply and the settings of the subgraphs, so the
+    same outcome from the same knowledge is the same answer. Its sources are those of its lines; without lines, the first one.
     """
     stored = [subgraph.source_id for subgraph in subgraphs]
     source_ids = tuple(dict.fromkeys(line.source_id for line in prompt.lines)) or tuple(stored[:1])
@@ -78,7 +74,7 @@ def make_answer(
 
 
 def no_answer(query: Query, *, student: str, created_at: str) -> Answer:
-    """Return the answer to a question for which nothing relevant is stored: no lines, no label, confidence 0."""
+    """Return the answer if nothing relevant is stored: no lines, no label, confidence 0."""
     return Answer(
         id=_answer_id(query, student, "none", NOTHING_RELEVANT),
         namespace=query.namespace,
@@ -98,9 +94,6 @@ def _answer_id(query: Query, *facts: str, lines: Sequence[Line] = ()) -> str:
 
 
 def plain_answer(text: str) -> str:
-    """Return the words of an answer without case, punctuation and articles, as SQuAD's evaluation compares them.
-
-    A text of nothing else is its own plain form.
-    """
+    """Return an answer without case, punctuation and articles, as in SQuAD's evaluation. A text of nothing else stays."""
     words = canonical_text(text)
     return " ".join(_ARTICLE.sub(" ", _PUNCTUATION.sub("", words)).split()) or words

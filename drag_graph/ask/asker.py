@@ -1,6 +1,6 @@
-"""Asking: find the subgraphs, choose the lines, let the student answer, keep the answer with its audit.
+"""Ask questions: find lines, fit them into a prompt, let the student answer, store the answer with its audit.
 
-The order of the steps, without I/O of its own: stores and models come in by their ports.
+Pure orchestration; all I/O goes through ports.
 """
 
 import time
@@ -30,14 +30,14 @@ from drag_graph.settings import Settings
 GONE = "one of its sources was erased or replaced while the student answered"
 UNKEPT = "keeping answers was switched off"
 SEARCHED = ("search", "nearest")
-"""How lines were found that are the best of all subgraphs together."""
+"""Values of `Found.how` for lines that a search of the whole graph found."""
 BATCH = 64
-"""Questions of a file that are looked up, and answers that are written, in one round trip."""
+"""Questions looked up, and answers stored, in one round trip."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question as it is asked and stored, and as it was given where the privacy gate stands."""
+    """A question as it is asked and stored; behind a privacy gate also as the user gave it, or why it is withheld."""
 
     asked: Query
     given: Query | None = None
@@ -71,7 +71,7 @@ class Asker:
         self._on_this_machine = on_this_machine
 
     def ask_stored(self, prefix: str, asked_as: Collection[str] = ()) -> AskResult:
-        """Ask the stored query that is meant. Takes and raises what `full_id` does."""
+        """Ask a stored query. Takes the arguments of `full_id` and raises its errors."""
         subgraph = stored_subgraph(self._store, prefix, asked_as)
         question = self._entered(subgraph.query)
         if question.withheld:
@@ -81,16 +81,17 @@ class Asker:
         return self._keep([self._answer(question, self._finder.of_own(question.asked, [subgraph], "by id"))])[0]
 
     def ask(self, query: Query) -> AskResult:
-        """Ask a question. Raises ReplyError when the student fails on it, and Withheld."""
+        """Ask a question. Raises ReplyError if the student fails on it, Withheld if the privacy gate stops it."""
         question = self._entered(query)
         if question.withheld:
             raise Withheld(question.withheld)
         return self._keep([self._answer(question, self._finder.find(question.asked))])[0]
 
     def several(self, query: Query, number: int) -> list[AskResult]:
-        """Answer a question `number` times: with all its lines, then each time without other ones of them.
+        """Answer a question `number` times: with all its lines, then with a different part of them left out each time.
 
-        None is kept: choose one, and `keep` it. Where nothing relevant is stored there is one answer. Raises as `ask` does.
+        If nothing relevant is stored, there is one answer. No answer is stored; choose one and call `keep`. Raises the errors
+        of `ask`.
         """
         question = self._entered(query)
         if question.withheld:
@@ -98,26 +99,26 @@ class Asker:
         found = self._finder.find(question.asked)
         return [self._answer(question, replace(found, candidates=lines)) for lines in selections(found.candidates, number)]
 
-    def keep(self, asked: AskResult) -> AskResult:
-        """Store an answer of `several`; return it with what became of it."""
-        return self._keep([asked])[0]
+    def keep(self, result: AskResult) -> AskResult:
+        """Store an answer of `several`; return it with `not_kept` set if it could not be stored."""
+        return self._keep([result])[0]
 
     def failed(self, query: Query, problem: str) -> AskResult:
-        """Return the answer of a question on which the student, or the privacy gate, has failed."""
+        """Return the empty answer to a question that could not be asked because of `problem`."""
         return self._failed(self._entered(query), problem)
 
     def ask_text(self, text: str, options: Sequence[str] = ()) -> AskResult:
-        """Ask a question as `ask`. Raises QueryInvalid, too, when it is none."""
+        """Ask a question given as text. Raises the errors of `ask`, and QueryInvalid for an unusable text."""
         return self.ask(
             make_query(text, list(options) or None, namespace=self._settings.namespace, domain=self._settings.domain)
         )
 
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
-        """Ask every line; a bad one, or one that the student fails on, is reported and the others go on.
+        """Ask every line. Unusable lines, and questions on which the student fails, are reported.
 
-        A store or a student that cannot be used at all, or Ctrl-C, ends it: what was answered is reported, and
-        `AnswersReport.stopped` says why. After a store or student has failed, the questions that are left say so, too.
-        `on_answer` is called after each answer with the cost so far in US dollars (0: a student's cost is not counted).
+        If the store or the student becomes unusable, or on Ctrl-C, the asking ends: `AnswersReport.stopped` has the reason, and
+        the remaining questions are reported as not asked. `on_answer` is called after each answer with 0.0, because the cost of
+        a student is not counted.
         """
         report = AnswersReport()
         try:
@@ -129,12 +130,12 @@ class Asker:
         return report
 
     def missing(self, lines: Iterable[InputLine]) -> list[InputLine]:
-        """Return the questions for which nothing relevant is stored; not those that may not be asked."""
+        """Return the questions for which nothing relevant is stored, without those that are withheld."""
         entered = [(line, self._entered(line.query)) for line in lines if line.query is not None]
         return [line for line, one in entered if not one.withheld and self._finder.find(one.asked).how == "nothing"]
 
     def _entered(self, query: Query) -> _Question:
-        """Let a question through the gate."""
+        """Pass a question through the privacy gate."""
         if self._gate is None:
             return _Question(query)
         try:
@@ -149,48 +150,48 @@ class Asker:
         *,
         own: bool,
     ) -> AnswersReport:
-        """Ask each question with the lines of the subgraphs beside it, or without lines where there is none.
+        """Ask each question with the lines of the given subgraphs; without subgraphs, it has no lines.
 
-        Where these are the questions' `own`, the answers are kept, and lines that others brought may stand beside them.
-        What ends the asking is in `stopped`; the answers are then those given until then, in order.
+        Only with the question's `own` subgraphs are answers stored, and lines of other sources added. If the asking ends early,
+        `stopped` has the reason, and `answers` those given so far.
         """
         report = AnswersReport()
-        asked: list[AskResult] = []
+        results: list[AskResult] = []
         try:
             for query, subgraphs in questions:
-                asked.append(self._try(_Question(query), subgraphs, own=own))
+                results.append(self._try(_Question(query), subgraphs, own=own))
                 on_answer(0.0)
         except (ModelError, StoreError) as error:
             report.stopped = error
         except KeyboardInterrupt:
             report.stopped = interrupted()
-        report.answers = self._kept(asked, report) if own else [replace(one, not_kept=UNKEPT) for one in asked]
+        report.answers = self._kept(results, report) if own else [replace(one, not_kept=UNKEPT) for one in results]
         return report
 
     def _ask_batch(self, questions: list[_Question], report: AnswersReport, on_answer: Callable[[float], None]) -> None:
-        asked: list[AskResult] = []
+        results: list[AskResult] = []
         try:
             ids = [] if report.stopped else [one.asked.id for one in questions if not one.withheld]
             stored = {item.source_id: item for item in self._store.read(ids)} if ids else {}
             for one in () if report.stopped else questions:
-                asked.append(self._try(one, [stored[one.asked.id]] if one.asked.id in stored else None))
+                results.append(self._try(one, [stored[one.asked.id]] if one.asked.id in stored else None))
                 on_answer(0.0)
         except (ModelError, StoreError) as error:
             report.stopped = error
         finally:
-            report.answers += self._kept(asked, report)
-        report.answers += [self._failed(one, f"not asked: {report.stopped}") for one in questions[len(asked) :]]
+            report.answers += self._kept(results, report)
+        report.answers += [self._failed(one, f"not asked: {report.stopped}") for one in questions[len(results) :]]
 
-    def _kept(self, asked: list[AskResult], report: AnswersReport) -> list[AskResult]:
-        """Store the answers, or say of each why it cannot be stored."""
+    def _kept(self, results: list[AskResult], report: AnswersReport) -> list[AskResult]:
+        """Store the answers; if the store fails, set `not_kept` of each."""
         try:
-            return self._keep(asked)
+            return self._keep(results)
         except StoreError as error:
             report.stopped = error
-            return [replace(one, not_kept=str(error)) for one in asked]
+            return [replace(one, not_kept=str(error)) for one in results]
 
     def _try(self, question: _Question, subgraphs: Sequence[Subgraph] | None, *, own: bool = True) -> AskResult:
-        """Ask with the lines of these subgraphs, the question's `own` or not; with those of a search where they are None."""
+        """Ask with the lines of these subgraphs; if `subgraphs` is None, with those of a search."""
         if question.withheld:
             return self._failed(question, question.withheld)
         query = question.asked
@@ -216,7 +217,7 @@ class Asker:
         disguise = self._gate.disguise(query, question.given) if self._gate is not None else None
         known = disguise if self._on_this_machine else None
         mode = self._settings.mode if found.how != "nothing" else "none"
-        found, private = self._let_out(query, found)
+        found, private = self._visible(query, found)
         chosen = select_lines(
             found.candidates,
             count_tokens=self._student.count_tokens,
@@ -237,14 +238,14 @@ class Asker:
                 quoted=any(line.source_id in documents for line in chosen.lines),
             ),
         )
-        said = self._student.answer(assembly.prompt)
+        student_reply = self._student.answer(assembly.prompt)
         privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
-        if found.how == "nothing" and not said.text:
+        if found.how == "nothing" and not student_reply.text:
             empty = no_answer(query, student=self._student.name, created_at=_now())
             empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
             return AskResult(empty, input_id=_own_id(question), how=found.how, nearest=found.nearest)
-        prompt, reply = _disguised(known, query, chosen.lines, assembly.prompt, said)
-        shown = _shown_of(found, prompt.lines)
+        prompt, reply = _disguised(known, query, chosen.lines, assembly.prompt, student_reply)
+        sources = _sources_of(found, prompt.lines)
         answer = make_answer(
             query,
             reply,
@@ -253,25 +254,25 @@ class Asker:
             mode=mode,
             latency_ms=round((time.monotonic() - began) * 1000),
             created_at=_now(),
-            snapshot=snapshot(query.text, prompt.lines, shown, line_order=self._settings.line_order, privacy=privacy),
-            subgraphs=shown,
+            snapshot=snapshot(query.text, prompt.lines, sources, line_order=self._settings.line_order, privacy=privacy),
+            subgraphs=sources,
         )
-        if self._gate is not None:  # right answers in words are compared with what was said, and stored nowhere
-            correct = is_correct(question.given or query, said.text, said.label)
+        if self._gate is not None:  # a gold answer in prose may hold private details: it is compared, but not stored
+            correct = is_correct(question.given or query, student_reply.text, student_reply.label)
             answer = answer.model_copy(update={"correct": correct, "gold": answer.gold if query.options else None})
         dropped = (*((line.text, line.reason) for line in (*chosen.dropped, *assembly.dropped)), *private, *found.dropped)
-        # Only lines that the context window had no room for change what the selection has counted.
+        # The selection's count is still right unless the context window made lines go.
         context = self._student.count_tokens(block(prompt.lines)) if assembly.dropped else chosen.tokens
-        asked = AskResult(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
-        # A hash of the original, all of which but a name is known, would give the name away.
+        result = AskResult(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
+        # The hash of the original prompt would give away a name, since the rest of the prompt is known.
         prompt_hash = "" if known else sha256_of([assembly.prompt.text])
-        return replace(asked, prompt_hash=prompt_hash, disguise=disguise, nearest=found.nearest)
+        return replace(result, prompt_hash=prompt_hash, disguise=disguise, nearest=found.nearest)
 
-    def _let_out(self, query: Query, found: Found) -> tuple[Found, list[tuple[str, str]]]:
-        """Return what the student may see of what was found, and (text, reason) of the lines that it may not.
+    def _visible(self, query: Query, found: Found) -> tuple[Found, list[tuple[str, str]]]:
+        """Return the part of `found` that the student may see, and (text, reason) of the other lines.
 
-        To an open question that was searched for come the passages adjacent to those that it may see and that are not too long.
-        A line for a question with options has to bear on one of them, which what is adjacent need not.
+        The lines of an open question are extended by adjacent passages. Those of a question with options are not, because each
+        of them must concern an option.
         """
         candidates, private = self._public(found.candidates, found.subgraphs)
         if query.options or found.how not in SEARCHED:
@@ -280,13 +281,13 @@ class Asker:
         fitting = [item for item in candidates if fits_alone(item, self._student.count_tokens, budget)]
         lines = adjacent_lines([found.weighed[item.ref] for item in fitting], found.subgraphs, there)
         adjacent = Found.of_weighed(found.how, found.subgraphs, lines, ())
-        others, more = self._public(adjacent.candidates, found.subgraphs)
-        shown = {item.text for item in others}
+        added, more = self._public(adjacent.candidates, found.subgraphs)
+        added_texts = {item.text for item in added}
         return replace(
             found,
-            candidates=(*candidates, *others),
+            candidates=(*candidates, *added),
             weighed={**found.weighed, **adjacent.weighed},
-            dropped=tuple(item for item in found.dropped if item[0] not in shown),
+            dropped=tuple(item for item in found.dropped if item[0] not in added_texts),
         ), [*private, *more]
 
     def _public(
@@ -294,8 +295,8 @@ class Asker:
     ) -> tuple[tuple[Candidate, ...], list[tuple[str, str]]]:
         """Return the lines that the student may see, and (text, reason) of the others.
 
-        One that is not on this machine sees no line of a document in which the gate finds something private, and none of a
-        question that is stored as it was given and would be generalised now.
+        A remote student sees no document line in which the gate finds a private detail, and no line of a question that was
+        stored before the gate would have generalised it.
         """
         if self._gate is None or self._on_this_machine:
             return tuple(candidates), []
@@ -310,13 +311,13 @@ class Asker:
         left = tuple(item for item in candidates if item.ref not in private)
         return left, [(item.text, "private") for item in candidates if item.ref in private]
 
-    def _keep(self, asked: list[AskResult]) -> list[AskResult]:
-        """Store the answers in one transaction; what rests on nothing stored is not kept, for there is nothing to audit."""
-        kept = [one.answer for one in asked if one.has_sources and not one.problem]
-        ids = {answer.id for answer in kept}
-        gone = ids if self._unkept or not kept else self._store.save_answers(kept)
+    def _keep(self, results: list[AskResult]) -> list[AskResult]:
+        """Store the answers that have something to audit, in one transaction."""
+        answers = [one.answer for one in results if one.has_sources and not one.problem]
+        ids = {answer.id for answer in answers}
+        refused = ids if self._unkept or not answers else self._store.save_answers(answers)
         why = self._unkept or GONE
-        return [replace(one, not_kept=why) if one.answer.id in gone else one for one in asked]
+        return [replace(one, not_kept=why) if one.answer.id in refused else one for one in results]
 
 
 def _own_id(question: _Question) -> str:
@@ -326,7 +327,7 @@ def _own_id(question: _Question) -> str:
 def _disguised(
     known: Disguise | None, query: Query, lines: Sequence[Line], prompt: Prompt, reply: StudentReply
 ) -> tuple[Prompt, StudentReply]:
-    """Return prompt and reply as they may be stored, of a student that was asked the original."""
+    """Return prompt and reply as they may be stored after a local student was asked the original question."""
     if known is None:
         return prompt, reply
     plain = {(line.kind, line.ref): line.text for line in lines}
@@ -335,8 +336,8 @@ def _disguised(
     return replace(prompt, question=query.text, options=query.options, lines=shown), replace(reply, text=text)
 
 
-def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
-    """Return what an answer rests on: of searched subgraphs those that gave a line, or the first where none did."""
+def _sources_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
+    """Return the sources of an answer: the searched subgraphs whose lines are shown, or the first if there are none."""
     if not found.weighed:
         return found.subgraphs
     shown = {line.source_id for line in lines}
@@ -344,8 +345,8 @@ def _shown_of(found: Found, lines: Sequence[Line]) -> Sequence[Subgraph]:
 
 
 def interrupted() -> Interrupted:
-    """Return what ends the asking of a file at Ctrl-C."""
-    return Interrupted("interrupted; what was answered is kept", hint="Ask again to go on.")
+    """Return the error that ends the asking on Ctrl-C."""
+    return Interrupted("Interrupted. Answers given so far are kept.", hint="Ask again to continue.")
 
 
 def _now() -> str:

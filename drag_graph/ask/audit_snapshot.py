@@ -1,7 +1,7 @@
 """The audit: from an answer back to its lines, edges, evidence and teacher calls (docs/design.md, sections 2 and 6).
 
-`snapshot` is taken when the answer is given and stored with it, so that a later refresh never falsifies an old audit. A line
-that another edge of a cloud has released has what that edge said under `elsewhere` (`drag_graph.sites.site_asker`).
+A snapshot is taken when the answer is given and stored with it, so that a later refresh never falsifies an audit. A line that
+another site has released has that site's information under `elsewhere` (`drag_graph.sites.site_asker`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +24,8 @@ def snapshot(
 ) -> dict[str, Any]:
     """Return everything that the audit of an answer needs, as a JSON document (docs/design.md, section 6).
 
-    `lines` are best first, as they are numbered; `line_order` is how the student had them; `privacy` is what the gate says of
-    the question. Raises StoreUnfit when a line has no edge or evidence behind it (promise 4): such an answer must not be given.
+    `lines` are best first; `line_order` is the order in the prompt; `privacy` are the gate's facts on the question. Raises
+    StoreUnfit for a line without edge or evidence (promise 4): such an answer must not be given.
     """
     by_query = {subgraph.source_id: subgraph for subgraph in subgraphs}
     return {
@@ -60,7 +60,7 @@ def _line(line: Line, subgraph: Subgraph | None) -> dict[str, Any]:
 
 
 def unshown(edge: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str, Any]]:
-    """Return the triples of an edge's pair that are in no edge, as a line's `triples` are, each with `why`."""
+    """Return the triples between an edge's entities that are in no edge, each with the reason as `why`."""
     calls = {call.id: call for call in subgraph.calls}
     evidence = {item.id: item for item in subgraph.evidence}
     ends = (edge["subject_id"], edge["object_id"])
@@ -71,13 +71,13 @@ def unshown(edge: Mapping[str, Any], subgraph: Subgraph) -> list[dict[str, Any]]
     ]
 
 
-_PRUNED = "its claim is below the threshold, or its edge not among the best"
-_UNRANKED = "its evidence was not kept"
+_PRUNED = "its claim is below the threshold, or its edge is not among the best"
+_UNRANKED = "ranking dropped its evidence"
 
 
 def _unproven(line: Line | None) -> StoreUnfit:
     what = f"line {line.n}" if line else "a triple"
-    return StoreUnfit(f"{what} has nothing behind it in the store", hint="Run `drag-graph db verify`.")
+    return StoreUnfit(f"The store has no provenance for {what}.", hint="Run `drag-graph db verify`.")
 
 
 def _edge(edge: SimpleEdge) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _triple(
 
 
 def _calls(ids: Iterable[str], calls: dict[str, TeacherCall], line: Line | None) -> list[dict[str, Any]]:
-    """Return the calls of these ids. Raises StoreUnfit where one is missing."""
+    """Return the calls of these ids. Raises StoreUnfit if one is missing."""
     found = [calls.get(id_) for id_ in ids]
     if None in found:
         raise _unproven(line)
@@ -114,7 +114,7 @@ def _evidence(evidence: Evidence, subgraph: Subgraph) -> dict[str, Any]:
 
 
 def document_of(line: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the passage that a line of a snapshot rests on, if it is one of a document; of an edge, its best triple's."""
+    """Return the document passage behind a line of a snapshot (of an edge, its best triple's), or None."""
     if "elsewhere" in line:
         place: dict[str, Any] | None = line["elsewhere"]["document"]
         return place

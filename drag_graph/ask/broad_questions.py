@@ -1,6 +1,6 @@
-"""Lines for a broad question: what the communities say whose summaries are near it (DGRAG, section 3.3; docs/adr/0043).
+"""Find lines for a broad question: edges of communities with similar summaries (DGRAG, section 3.3; docs/adr/0043).
 
-A question about what many things have in common is near to no single passage. No I/O of its own: the store comes by its port.
+A question about what many things have in common is not similar to any single passage.
 """
 
 from collections.abc import Sequence
@@ -12,18 +12,18 @@ from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.linked_edges import strongest
 
 ENOUGH = 4
-"""Lines; where at least so many are found for the question itself, these are enough."""
+"""If a search finds at least this number of lines, communities are not consulted."""
 NEAREST_COMMUNITIES = 2
 EDGES_PER_COMMUNITY = 8
-"""The strongest."""
+"""Strongest edges first."""
 
 
 def broad_lines(
     store: GraphStore, vector: Sequence[float], threshold: float, mode: Mode, line_format: LineFormat
 ) -> tuple[list[Weighed], list[Subgraph]]:
-    """Return the strongest edges of the communities whose summaries are near to `vector`, with the evidence behind them.
+    """Return the strongest edges of the communities whose summaries are similar to `vector`, and the evidence of these edges.
 
-    A summary is near from a cosine of `threshold` on. The whole subgraphs of these edges come along, for the audit.
+    `threshold` is the minimum cosine of a summary. The second result has their whole subgraphs, for the audit.
     """
     near = [hit for hit in store.communities.nearest(vector, NEAREST_COMMUNITIES) if hit.score >= threshold]
     ranks: dict[str, int] = {}

@@ -1,11 +1,10 @@
-"""From subgraphs to the lines that a student is shown (docs/design.md, section 5; paper, section "Simplified graph to text").
+"""Turn subgraphs into context lines (docs/design.md, section 5; paper, section "Simplified graph to text").
 
-Three pure steps: `candidate_lines` takes what the mode allows out of the subgraphs, `scored` gives each candidate its
-relevance, and `select_lines` orders, removes repetitions and cuts to the token budget. Every line keeps the id of
-the evidence or edge behind it (promise 4), every discard has its reason.
+Three pure steps: `candidate_lines` collects what the mode allows, `scored` sets the relevance, and `select_lines` orders the
+lines, removes repetitions and applies the token budget. Every line keeps the id of its evidence or edge (promise 4), and every
+dropped line has a reason.
 
-A line is one physical line of text: line ends inside an evidence or a name become spaces, so that a text can neither
-begin a section of the prompt nor pass for another line.
+Line ends inside a text become spaces, so that a text can neither begin a section of the prompt nor pass for another line.
 """
 
 import re
@@ -33,7 +32,7 @@ _LINKING_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A line that may be shown. `plain` are its words without decoration; `score` orders it, `rank` breaks ties (0 is best)."""
+    """A possible context line. `plain` is its text without decoration; `score` orders it, `rank` breaks ties (0 is best)."""
 
     kind: LineKind
     ref: str
@@ -46,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class DroppedLine:
-    """A line that is not shown, and why."""
+    """A line that is not shown, with the reason."""
 
     kind: LineKind
     ref: str
@@ -56,7 +55,7 @@ class DroppedLine:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The lines to show, numbered from 1, evidence before edges; what was left out; the tokens of `block(lines)`."""
+    """The context lines, numbered from 1, evidence before edges; the dropped lines; the tokens of `block(lines)`."""
 
     lines: tuple[Line, ...]
     dropped: tuple[DroppedLine, ...]
@@ -64,10 +63,9 @@ class Selection:
 
 
 def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: LineFormat = "arrow") -> list[Candidate]:
-    """Return what `mode` allows of `subgraphs`, evidence before edges, each in the order of the stored ranks.
+    """Return the lines of subgraphs that `mode` allows: evidence before edges, each by stored rank.
 
-    A subgraph without any triple has only evidence to give, so it gives that in mode `graph` too (the evidence-only
-    fall-back). Of several subgraphs, equal ranks come in the order of the subgraphs.
+    A subgraph without triples contributes its evidence even in mode `graph`. Equal ranks keep the order of the subgraphs.
     """
     evidence: list[Candidate] = []
     edges: list[Candidate] = []
@@ -80,18 +78,18 @@ def candidate_lines(subgraphs: Sequence[Subgraph], mode: Mode, line_format: Line
 
 
 def evidence_candidate(item: Evidence, rank: int) -> Candidate:
-    """Return an evidence as a line without a score."""
+    """Return a piece of evidence as a line without a score."""
     text = one_line(item.text)
     return Candidate("evidence", item.id, item.source_id, text, text, rank)
 
 
 def scored(candidates: Iterable[Candidate], scores: Mapping[str, float]) -> list[Candidate]:
-    """Return the candidates with the scores that are given by `ref` (a cosine to the question, say); others keep theirs."""
+    """Set the scores that are given by `ref`."""
     return [replace(item, score=scores.get(item.ref, item.score)) for item in candidates]
 
 
 def fits_alone(candidate: Candidate, count_tokens: CountTokens, token_budget: int) -> bool:
-    """Return whether a line, were it the only one, is within the budget."""
+    """Return whether a line by itself is within the token budget."""
     return count_tokens(f"1. {candidate.text}") <= token_budget
 
 
@@ -102,13 +100,11 @@ def select_lines(
     token_budget: int,
     max_lines: int | None = None,
 ) -> Selection:
-    """Choose, order and number the lines that fit into `token_budget` tokens of `block(lines)`.
+    """Choose, order and number the lines so that `block(lines)` has at most `token_budget` tokens.
 
-    Within each section the highest score comes first, then the lowest rank; candidates without a score come last. Of each
-    section the first `max_lines` stay.
-    Over budget, the lowest evidence goes first, and only when all evidence is gone the lowest edges. A line that is alone
-    longer than the budget is never shown, not even as the only one: the budget holds always. Of lines with the same
-    words, the better one stays.
+    Within each section, lines are ordered by score, then rank, then text; those without a score come last. Each section keeps
+    its first `max_lines`, and of lines with the same words only the best. Over budget, the last evidence is dropped first, and
+    edges only when no evidence is left. A line that alone exceeds the budget is never shown.
     """
     dropped: list[DroppedLine] = []
     chosen = _without_duplicates(sorted(candidates, key=_order), dropped)
@@ -125,14 +121,14 @@ def select_lines(
 
 
 def selections(candidates: Sequence[Candidate], number: int) -> list[tuple[Candidate, ...]]:
-    """Return all candidates and, `number - 1` times, all but some: each time others. Without candidates, once none."""
+    """Return all candidates and `number - 1` subsets, each without a different part. Without candidates, one empty tuple."""
     parts = number - 1 if candidates else 0
-    rest = (tuple(one for place, one in enumerate(candidates) if place % parts != part) for part in range(parts))
-    return [tuple(candidates), *rest]
+    subsets = (tuple(one for place, one in enumerate(candidates) if place % parts != part) for part in range(parts))
+    return [tuple(candidates), *subsets]
 
 
 def numbered(candidates: Iterable[Candidate]) -> tuple[Line, ...]:
-    """Return candidates as lines 1 to n; one without a score gets 0."""
+    """Return candidates as lines 1 to n; a missing score becomes 0."""
     return tuple(
         Line(n=n, kind=item.kind, text=item.text, ref=item.ref, source_id=item.source_id, score=item.score or 0.0)
         for n, item in enumerate(candidates, start=1)
@@ -140,33 +136,33 @@ def numbered(candidates: Iterable[Candidate]) -> tuple[Line, ...]:
 
 
 def renumbered(lines: Iterable[Line]) -> tuple[Line, ...]:
-    """Return the lines with the numbers 1 to n in their order."""
+    """Return the lines numbered from 1 in their order."""
     return tuple(line if line.n == n else line.model_copy(update={"n": n}) for n, line in enumerate(lines, start=1))
 
 
 def lowest(lines: Sequence[Line]) -> Line:
-    """Return the line that goes first when there is no room: the last evidence, or the last edge if no evidence is left."""
+    """Return the line to drop next: the last evidence, or the last edge if no evidence is left."""
     evidence = [line for line in lines if line.kind == "evidence"]
     return (evidence or list(lines))[-1]
 
 
 def block(lines: Iterable[Line]) -> str:
-    """Return lines as a section of the prompt shows them: one a row, each with its number."""
+    """Return lines as a section of the prompt: one numbered line per row."""
     return "\n".join(f"{line.n}. {line.text}" for line in lines)
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the words of a text that mean something, without endings; linking words (of, the, is ...) are left out."""
+    """Return the content words of a text without endings; linking words (of, the, is ...) are left out."""
     return frozenset(verb(noun(word)) for word in _WORD.findall(canonical_text(text)) if word not in _LINKING_WORDS)
 
 
 def adds_words(text: str, *others: str) -> bool:
-    """Return whether `text` has a word that `others` lack; endings and linking words (of, the, is ...) do not count."""
+    """Return whether `text` has a content word that `others` lack."""
     return bool(content_words(text).difference(*(content_words(other) for other in others)))
 
 
 def _of_edge(edge: SimpleEdge, rank: int, line_format: LineFormat) -> Candidate:
-    """Return an edge as a line: a teacher's statement where it adds words, else one clause a claim."""
+    """Return an edge as a line: the teacher's statement if it adds words, else one clause per claim."""
     clauses = joined_statement(edge.subject, edge.predicates, edge.object)
     statement = one_line(edge.statement) if adds_words(edge.statement, clauses) else ""
     plain = statement or one_line(clauses)
@@ -185,23 +181,23 @@ def _order(item: Candidate) -> tuple[bool, float, int, str, str]:
 
 
 def _without_duplicates(candidates: Iterable[Candidate], dropped: list[DroppedLine]) -> list[Candidate]:
-    kept: dict[tuple[LineKind, str], Candidate] = {}
+    distinct: dict[tuple[LineKind, str], Candidate] = {}
     for item in candidates:
         key = (item.kind, canonical_text(item.text).rstrip(".!"))
-        if key in kept:
+        if key in distinct:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "duplicate"))
         else:
-            kept[key] = item
-    return list(kept.values())
+            distinct[key] = item
+    return list(distinct.values())
 
 
 def _short_enough(
     candidates: Sequence[Candidate], count_tokens: CountTokens, token_budget: int, dropped: list[DroppedLine]
 ) -> list[Candidate]:
-    kept: list[Candidate] = []
+    short: list[Candidate] = []
     for item in candidates:
         if fits_alone(item, count_tokens, token_budget):
-            kept.append(item)
+            short.append(item)
         else:
             dropped.append(DroppedLine(item.kind, item.ref, item.text, "too long"))
-    return kept
+    return short

@@ -1,8 +1,7 @@
-"""Finding the lines for a question: its own subgraph, else the best lines of all subgraphs together (docs/asking.md).
+"""Find context lines for a question: in its own subgraph, else in the whole graph (docs/asking.md).
 
-Beside its own, a question may be shown lines that others brought (`shared_lines`, docs/adr/0037).
-
-The order of the steps, without I/O of its own: the store and the embedder come in by their ports.
+With `shared_lines`, lines of other sources follow those of the own subgraph (docs/adr/0037). Pure orchestration; the store and
+the embedder are ports.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,18 +21,19 @@ from drag_graph.settings import Settings
 
 How = Literal["by id", "same question", "same words", "nearest", "search", "no context", "nothing"]
 
-LOOKED_AT = 128
-"""Lines that are compared with the question one by one, the heaviest by what led to them."""
+COMPARED = 128
+"""Number of lines, heaviest first, whose own similarity to the question is computed."""
 KINDS: tuple[LineKind, ...] = ("evidence", "edge")
 SHOWN = 16
-"""Lines of evidence, and edges, that are left to the token budget: about what one subgraph has."""
+"""Maximum number of evidence lines, and of edges, before the token budget applies. About the size of one subgraph."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The lines that may be shown, and how they were found. `weighed` has, by ref, what a searched line weighs and why.
+    """Candidate lines, and how they were found.
 
-    `subgraphs` hold at least what the audit of these lines needs. `dropped` are (text, reason) pairs.
+    `weighed` has the weight of each searched line by ref. `subgraphs` contain at least what the audit of the lines needs.
+    `dropped` are (text, reason) pairs.
     """
 
     how: How
@@ -42,19 +42,19 @@ class Found:
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
     dropped: tuple[tuple[str, str], ...] = ()
     nearest: NearestLine | None = None
-    """The best match where nothing was relevant."""
+    """The best match if nothing is relevant."""
 
     @classmethod
     def of_weighed(
         cls, how: How, subgraphs: Iterable[Subgraph], lines: Sequence[Weighed], dropped: Iterable[tuple[str, str]]
     ) -> "Found":
-        """Return lines with their weights as scores."""
+        """Return `Found` with the weights of the lines as scores."""
         weights = {line.candidate.ref: round(line.weight, 6) for line in lines}
         candidates = scored((line.candidate for line in lines), weights)
         return cls(how, tuple(subgraphs), tuple(candidates), {line.candidate.ref: line for line in lines}, tuple(dropped))
 
     def beside(self, others: "Found") -> "Found":
-        """Return these lines, and after them those that other sources brought."""
+        """Return these lines followed by those of other sources."""
         behind = 1 + max((item.rank for item in self.candidates), default=0)
         added = (replace(item, score=None, rank=behind + place) for place, item in enumerate(others.candidates))
         own = {graph.source_id for graph in self.subgraphs}
@@ -67,7 +67,7 @@ class Found:
 
 
 class Finder:
-    """Finds lines in one store. Not thread-safe; use one for each thread."""
+    """Finds lines in one store."""
 
     def __init__(self, settings: Settings, store: GraphStore, embedder: Embedder) -> None:
         self._settings = settings
@@ -81,12 +81,12 @@ class Finder:
         self._answer_threshold = retrieve.answer_threshold(name, override)
 
     def of_subgraphs(self, subgraphs: Sequence[Subgraph], how: How) -> Found:
-        """Return what the mode allows of these subgraphs, in the order of the stored ranks."""
+        """Return the lines of these subgraphs that the mode allows, by stored rank."""
         lines = candidate_lines(subgraphs, self._settings.mode, self._settings.line_format)
         return Found(how, tuple(subgraphs), tuple(lines))
 
     def of_own(self, query: Query, subgraphs: Sequence[Subgraph], how: How) -> Found:
-        """Return the lines of the question's own subgraphs; after them, with `shared_lines`, the best that others brought."""
+        """Return the lines of the question's own subgraphs; with `shared_lines`, followed by the best of other sources."""
         own = self.of_subgraphs(subgraphs, how)
         if not self._settings.shared_lines or self._settings.mode == "none":
             return own
@@ -95,16 +95,13 @@ class Finder:
         return own.beside(self._searched(query, near, self._settings.shared_lines, without=sources))
 
     def find(self, query: Query) -> Found:
-        """Return the lines for a question, in two statements of the store where it is Neo4j and these find enough."""
+        """Return the lines for a question. On Neo4j this usually takes two statements."""
         if self._settings.mode == "none":
             return self._of_stored(query, [query.id], "same question") or Found("no context")
         return self.search(query)
 
     def search(self, query: Query, without: Collection[str] = ()) -> Found:
-        """Return the lines for a question whose own subgraph is not at hand, from all subgraphs together.
-
-        Sources `without` take no place among the lines, or among the nearest that lead to lines.
-        """
+        """Return the lines for a question from the whole graph, ignoring the sources `without`."""
         if self._settings.mode == "none":
             return Found("no context")
         vector = self._vector(query)
@@ -132,26 +129,28 @@ class Finder:
         )
 
     def _with_broad(self, found: Found, vector: Sequence[float], without: Collection[str] = ()) -> Found:
-        """Return what was found, and what the communities say whose summaries are near."""
+        """Add edges of the communities whose summaries are similar to the question."""
         mode, line_format = self._settings.mode, self._settings.line_format
         lines, graphs = broad_lines(self._store, vector, self._summary_threshold, mode, line_format)
-        whole = {graph.source_id: graph for graph in (*found.subgraphs, *graphs)}
-        edges = {edge.id: edge for graph in whole.values() for edge in graph.usable_edges}
+        graphs_by_id = {graph.source_id: graph for graph in (*found.subgraphs, *graphs)}
+        edges = {edge.id: edge for graph in graphs_by_id.values() for edge in graph.usable_edges}
         lines = [line for line in lines if line.candidate.source_id not in without]
         others = [line for line in lines if line.candidate.ref not in found.weighed]
-        kept, repeated = without_repetitions([*found.weighed.values(), *others], edges)
-        shown = {line.candidate.text for line in kept}
-        dropped = [item for item in found.dropped if item[0] not in shown]
+        distinct, repeated = without_repetitions([*found.weighed.values(), *others], edges)
+        texts = {line.candidate.text for line in distinct}
+        dropped = [item for item in found.dropped if item[0] not in texts]
         dropped += [(item.text, "duplicate") for item, _ in repeated]
-        return Found.of_weighed("search" if found.how == "nothing" and kept else found.how, whole.values(), kept, dropped)
+        return Found.of_weighed(
+            "search" if found.how == "nothing" and distinct else found.how, graphs_by_id.values(), distinct, dropped
+        )
 
     def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> Found | None:
-        """Return the lines of stored queries, or None where they are stored no more."""
+        """Return the lines of stored queries, or None if they are no longer stored."""
         subgraphs = self._store.read(source_ids)
         return self.of_own(query, subgraphs, how) if subgraphs else None
 
     def _searched(self, query: Query, near: Candidates, most: int, without: Collection[str]) -> Found:
-        """Return the best lines of all subgraphs, at most so many of each kind, but for those of some sources."""
+        """Return the best lines of the whole graph, at most `most` of each kind."""
         seeds = retrieve.seeds_of(near, self._query_threshold, self._line_threshold, self._name_threshold)
         return self._expanded(query, seeds, most, without) if seeds.seeds else Found("nothing", nearest=self._nearest(near))
 
@@ -165,10 +164,10 @@ class Finder:
         expansion = self._store.search.expand(seeds.seeds, retrieve.HOPS)
         lines = retrieve.weighed_lines(expansion, seeds, self._settings.mode, self._settings.line_format)
         every = by_weight(line for line in lines if line.candidate.source_id not in without)
-        looked_at, rest = every[:LOOKED_AT], [line.candidate for line in every[LOOKED_AT:]]
-        scores, answers = self._scores(query, [line.candidate for line in looked_at])
+        compared, uncompared = every[:COMPARED], [line.candidate for line in every[COMPARED:]]
+        scores, answers = self._scores(query, [line.candidate for line in compared])
         relevant, others = retrieve.relevant_lines(
-            looked_at, scores, self._line_threshold, answers=answers, answer_threshold=self._answer_threshold
+            compared, scores, self._line_threshold, answers=answers, answer_threshold=self._answer_threshold
         )
         if not relevant:
             closest = max(others, key=lambda item: scores.get(item.ref, 0.0), default=None)
@@ -176,17 +175,17 @@ class Finder:
             return Found("nothing", nearest=NearestLine(closest.plain, score, self._line_threshold) if closest else None)
         ranking = retrieve.by_score((line.candidate for line in relevant), scores)
         edges = {edge.id: edge for graph in expansion.subgraphs for edge in graph.usable_edges}
-        kept, repeated = without_repetitions(with_list(relevant, "line", ranking), edges)
-        chosen = [line for kind in KINDS for line in [one for one in kept if one.candidate.kind == kind][:most]]
-        shown = {line.candidate.ref for line in chosen}
+        distinct, repeated = without_repetitions(with_list(relevant, "line", ranking), edges)
+        best = [line for kind in KINDS for line in [one for one in distinct if one.candidate.kind == kind][:most]]
+        refs = {line.candidate.ref for line in best}
         dropped = [(item.text, "not relevant") for item in others]
         dropped += [(item.text, "duplicate") for item, _ in repeated]
-        dropped += [(line.candidate.text, "less relevant") for line in kept if line.candidate.ref not in shown]
-        dropped += [(item.text, "less relevant") for item in rest]
-        return Found.of_weighed("nearest" if seeds.only_queries else "search", expansion.subgraphs, chosen, dropped)
+        dropped += [(line.candidate.text, "less relevant") for line in distinct if line.candidate.ref not in refs]
+        dropped += [(item.text, "less relevant") for item in uncompared]
+        return Found.of_weighed("nearest" if seeds.only_queries else "search", expansion.subgraphs, best, dropped)
 
     def _scores(self, query: Query, candidates: Sequence[Candidate]) -> tuple[dict[str, float], dict[str, float] | None]:
-        """Return how close the lines are to the question, and their largest cosine with question and option, if it has some."""
+        """Return each line's closeness to the question, and its largest cosine with the question plus an option."""
         answers = [f"{query.text} {option}" for option in query.options]
         texts = [item.plain for item in candidates]
         vectors = self._embedder.embed([query.text, *answers, *texts])

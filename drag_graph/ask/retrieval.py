@@ -1,7 +1,7 @@
-"""Which stored things answer a question (docs/design.md, section 5, "Asking something never distilled"; docs/adr/0017).
+"""Choose what answers a question (docs/design.md, section 5, "Asking something never distilled"; docs/adr/0017).
 
-Pure: what is asked of a store's search (`question_keys`), what of its answer is relevant (`seeds_of`), and what the lines that
-the store then finds weigh (`weighed_lines`, `relevant_lines`).
+Pure functions: the keys of a search (`question_keys`), the relevant hits (`seeds_of`), and the weights of the lines that they
+lead to (`weighed_lines`, `relevant_lines`).
 """
 
 import math
@@ -17,35 +17,35 @@ from drag_graph.model import Mode
 from drag_graph.ports.graph_search import Candidates, Expansion, Hit, Seed
 
 NEIGHBOURS = 5
-"""How many stored queries are gone on from."""
+"""Maximum number of stored queries among the seeds."""
 NEAREST = 100
-"""How many of each list are asked for: evidence is ranked anew by its words, which a vector may have missed."""
+"""Hits requested per list. Evidence is then ranked again by its words, which a vector may have missed."""
 PASSAGES = 10
-"""How many pieces of evidence are gone on from."""
+"""Maximum number of evidence seeds."""
 NAMED = 8
-"""How many of the concepts that a question names are gone on from: the longest names first, then the rarest."""
+"""Maximum number of concept seeds: longest names first, then the rarest."""
 HOPS = 2
 LONGEST_NAME = 5
-"""Words of a concept's name that are looked for in a question."""
+"""Maximum number of words in a concept's name."""
 MOST_KEYS = 600
-"""Names looked up for one question: enough for one of 60 words; of a longer one, its beginning counts."""
+"""Maximum number of names looked up per question: enough for 60 words. Of a longer question, the beginning counts."""
 
 DEFAULT_RELEVANCE = 0.5
 RELEVANCE = {"lexical": 0.4}
-"""Cosine from which a stored query is relevant, by embedder family; measured by `bench/relevance.py`, see docs/asking.md."""
+"""Minimum cosine of a relevant stored query, by embedder family; measured by `bench/relevance.py`, see docs/asking.md."""
 DEFAULT_NAME_RELEVANCE = 0.5
 NAME_RELEVANCE = {"lexical": 0.45}
-"""The same for a concept's name."""
+"""Minimum cosine of a relevant concept name."""
 DEFAULT_LINE_RELEVANCE = 0.6
 LINE_RELEVANCE = {"lexical": 0.5}
-"""Closeness (`closeness`) from which a piece of evidence or another line is relevant; see docs/adr/0042."""
+"""Minimum `closeness` of a relevant line; see docs/adr/0042."""
 DEFAULT_SUMMARY_RELEVANCE = 0.35
 SUMMARY_RELEVANCE = {"lexical": 0.25}
-"""Cosine from which the summary of a community is relevant; measured by `bench/broad.py`, see docs/adr/0043."""
+"""Minimum cosine of a relevant community summary; measured by `bench/broad.py`, see docs/adr/0043."""
 DEFAULT_ANSWER_RELEVANCE = 0.6
 ANSWER_RELEVANCE = {"lexical": 0.0}
-"""The same for a line and the question together with one of its options: a line that is near to none of these does not decide
-between them; measured by `bench/found_lines.py`, see docs/asking.md."""
+"""Minimum cosine of a line with the question plus one option. A line below it for every option cannot decide between them.
+Measured by `bench/found_lines.py`, see docs/asking.md."""
 
 _NO_NAMES = frozenset(
     """a all also an and any are as at be been between but by can could did do does during each for from get give had has
@@ -54,44 +54,44 @@ _NO_NAMES = frozenset(
     their them then there these they this those through to too two under up us use used using very was we were what
     when where which while who whom whose why will with without would you your""".split()  # noqa: SIM905 - a word list reads better as words
 )
-"""Words that are no names by themselves, and that no name begins or ends with."""
+"""Words that are not names, and with which no name begins or ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """What an expansion starts from, and at which ranks of which lists each seed (by id) stands."""
+    """The starting points of an expansion, and the ranks of each seed by id, as (list, rank) pairs."""
 
     seeds: tuple[Seed, ...]
     ranks: Mapping[str, tuple[tuple[ListName, int], ...]]
 
     @property
     def only_queries(self) -> bool:
-        """Whether nothing but stored queries was found near, as in a store whose concepts were never made."""
+        """Whether all seeds are stored queries, as in a store without concepts."""
         return all(seed.kind == "query" for seed in self.seeds)
 
 
 def relevance_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the cosine from which a stored query counts as relevant, in [0, 1], for an embedder's name."""
+    """Return the minimum cosine of a relevant stored query for an embedder's name."""
     return _threshold(RELEVANCE, DEFAULT_RELEVANCE, embedder, override)
 
 
 def line_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the closeness from which an evidence or another line counts as relevant, for an embedder's name."""
+    """Return the minimum closeness of a relevant line for an embedder's name."""
     return _threshold(LINE_RELEVANCE, DEFAULT_LINE_RELEVANCE, embedder, override)
 
 
 def name_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the cosine from which a concept's name counts as relevant, in [0, 1], for an embedder's name."""
+    """Return the minimum cosine of a relevant concept name for an embedder's name."""
     return _threshold(NAME_RELEVANCE, DEFAULT_NAME_RELEVANCE, embedder, override)
 
 
 def summary_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the cosine from which the summary of a community is relevant, in [0, 1], for an embedder's name."""
+    """Return the minimum cosine of a relevant community summary for an embedder's name."""
     return _threshold(SUMMARY_RELEVANCE, DEFAULT_SUMMARY_RELEVANCE, embedder, override)
 
 
 def answer_threshold(embedder: str, override: float | None = None) -> float:
-    """Return the cosine from which a line bears on an option of a question, in [0, 1], for an embedder's name."""
+    """Return the minimum cosine of a line that concerns an option, for an embedder's name."""
     return _threshold(ANSWER_RELEVANCE, DEFAULT_ANSWER_RELEVANCE, embedder, override)
 
 
@@ -102,9 +102,9 @@ def _threshold(measured: Mapping[str, float], default: float, embedder: str, ove
 
 
 def question_keys(text: str) -> list[str]:
-    """Return the normal names that a question may name concepts by: of up to `LONGEST_NAME` words, the longest first.
+    """Return the normalised concept names that a question may contain, longest first, up to `LONGEST_NAME` words.
 
-    Each is looked for as it is written and in lower case, because a capitalised word keeps its ending in a name.
+    Each is returned as written and in lower case, because a capitalised word keeps its ending in a name.
     """
     words = tokens(text)[:MOST_KEYS]
     names: list[str] = []
@@ -120,15 +120,15 @@ def question_keys(text: str) -> list[str]:
 
 
 def same_question(hits: Iterable[Hit], question: str) -> list[str]:
-    """Return the ids of the queries of exactly this question's words, whatever their options were."""
+    """Return the ids of the queries with the same words as the question, whatever their options."""
     wanted = canonical_text(question)
     return [hit.id for hit in hits if canonical_text(hit.text) == wanted]
 
 
 def closeness(question: str, texts: Sequence[str], cosines: Iterable[float]) -> list[float]:
-    """Return how close each text is to a question: its cosine and, from 0 to 1, the share of the question's words that it has.
+    """Return each text's cosine with the question plus the weighted fraction of the question's words that it contains.
 
-    A word counts the more, the fewer of these texts have it (as in BM25), so those that nearly all have count for nothing.
+    The rarer a word is in these texts, the more it counts, as in BM25.
     """
     wanted, words = content_words(question), [content_words(text) for text in texts]
     having = {word: sum(word in one for one in words) for word in wanted}
@@ -146,10 +146,10 @@ def closest_evidence(question: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def seeds_of(found: Candidates, query_threshold: float, line_threshold: float, name_threshold: float) -> Seeds:
-    """Return where to go on from: what is near enough, and the concepts that the question names.
+    """Return the relevant hits and the concepts that the question names, as seeds.
 
-    Evidence is scored by closeness. A concept alone proves nothing, so its lines are to be judged by themselves
-    (`relevant_lines`). The longest name comes first; of names of one length, the rarer concept says more.
+    A concept proves nothing by itself, so the lines that it leads to are judged separately (`relevant_lines`). Longer names
+    come first, then rarer ones.
     """
     queries = [hit for hit in found.queries if hit.score >= query_threshold][:NEIGHBOURS]
     evidence = [hit for hit in found.evidence if hit.score >= line_threshold][:PASSAGES]
@@ -174,7 +174,7 @@ def seeds_of(found: Candidates, query_threshold: float, line_threshold: float, n
 
 
 def weighed_lines(found: Expansion, seeds: Seeds, mode: Mode, line_format: LineFormat) -> list[Weighed]:
-    """Return what `mode` allows of the lines that were reached, with their ways and weights."""
+    """Return the lines that an expansion reached and `mode` allows, with their weights."""
     ways: dict[str, list[Way]] = {}
     for item in found.reached:
         ways.setdefault(item.ref, []).extend(Way(name, rank, item.hop) for name, rank in seeds.ranks.get(item.seed, ()))
@@ -194,11 +194,10 @@ def relevant_lines(
     answers: Mapping[str, float] | None = None,
     answer_threshold: float = 0.0,
 ) -> tuple[list[Weighed], list[Candidate]]:
-    """Return the lines that are relevant to the question, and those that are not.
+    """Return the relevant lines and the others.
 
-    A line is relevant as a part of a query that is, as an evidence that is, or by its own closeness (by its ref; in `scores`).
-    Of a question with options it must bear on one of them, too: `answers` has its largest cosine with the question and an
-    option.
+    A line is relevant if its query or evidence is a seed, or if its own closeness in `scores` reaches the threshold. If the
+    question has options, its largest cosine with an option in `answers` must reach `answer_threshold` as well.
     """
     relevant, others = list[Weighed](), list[Candidate]()
     for line in lines:

@@ -1,10 +1,9 @@
-"""From lines to a student's prompt (docs/design.md, section 5; the sections are docs/design.md's).
+"""Build a student's prompt from context lines (docs/design.md, section 5).
 
     [SYSTEM]  [EVIDENCE]  [KNOWLEDGE GRAPH]  [QUESTION]  [OPTIONS]  [ANSWER]
 
-Evidence stands before the graph, each under its own header. A section with nothing in it is left out. For a student whose
-layout is plain the lines are a list of facts without numbers, before `Question:` and `Answer:`. Lines of documents stand
-between marks.
+Empty sections are left out. With a plain layout, the lines are a list of facts without numbers, before `Question:` and
+`Answer:`. Lines of documents are quoted between marks.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from drag_graph.model import LABELS, Line, labelled
 from drag_graph.ports.model_roles import SECTION_GAP, SYSTEM_HEADER, Layout, Prompt, fence
 
 ANSWER_TOKENS = 64
-"""Tokens of the context window that are kept free for the student's answer."""
+"""Tokens of the context window reserved for the answer."""
 GROUNDED = (
     "Answer the question from the numbered lines below. "
     "Where they do not settle it, use what you know. Do not fabricate information."
@@ -34,7 +33,7 @@ FACTS = "Facts:"
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """The prompt, and the lines that had to go because the context window is too small for them."""
+    """The prompt, and the lines that did not fit into the context window."""
 
     prompt: Prompt
     dropped: tuple[DroppedLine, ...]
@@ -50,26 +49,26 @@ def assemble(
     reserve: int = ANSWER_TOKENS,
     layout: Layout = SECTIONS,
 ) -> Assembly:
-    """Put the prompt together and make it fit: at most `context_window - reserve` tokens of `count_tokens`.
+    """Build a prompt of at most `context_window - reserve` tokens.
 
-    Too long, the lowest evidence goes first, then the lowest edges; lines that stay are numbered anew. Raises
-    ContextOverflow when question and options alone do not fit, QueryInvalid for more than 26 options.
+    If it is too long, the last evidence is dropped first, then the last edges, and the remaining lines are renumbered. Raises
+    ContextOverflow if question and options alone do not fit, QueryInvalid for more than 26 options.
     """
     if len(options) > len(LABELS):
-        raise QueryInvalid(f"{len(options)} options are too many: there are letters for {len(LABELS)}")
+        raise QueryInvalid(f"A question can have at most {len(LABELS)} options, not {len(options)}.")
     room = context_window - reserve
     bare = count_tokens(render(question, options, (), layout))
     if bare > room:
-        message = f"question and options take {bare} tokens, the student has room for {max(room, 0)}"
+        message = f"Question and options need {bare} tokens, but the student has room for {max(room, 0)}."
         raise ContextOverflow(message, hint="Shorten the question, or choose a student with a longer context.")
-    kept, dropped = renumbered(lines), []
-    text = render(question, options, kept, layout)
-    while (tokens := count_tokens(text)) > room and kept:
-        victim = lowest(kept)
+    fitting, dropped = renumbered(lines), []
+    text = render(question, options, fitting, layout)
+    while (tokens := count_tokens(text)) > room and fitting:
+        victim = lowest(fitting)
         dropped.append(DroppedLine(victim.kind, victim.ref, victim.text, "context window"))
-        kept = renumbered(line for line in kept if line is not victim)
-        text = render(question, options, kept, layout)
-    return Assembly(Prompt(question, tuple(options), kept, text, tokens), tuple(dropped))
+        fitting = renumbered(line for line in fitting if line is not victim)
+        text = render(question, options, fitting, layout)
+    return Assembly(Prompt(question, tuple(options), fitting, text, tokens), tuple(dropped))
 
 
 def render(question: str, options: Sequence[str], lines: Sequence[Line], layout: Layout = SECTIONS) -> str:
@@ -108,5 +107,5 @@ def _sections(question: str, options: Sequence[str], evidence: Sequence[Line], e
 
 
 def _open_trigger(evidence: bool, edges: bool) -> str:
-    given = [name for name, there in (("evidence", evidence), ("graph", edges)) if there]
-    return f"[ANSWER] Based on the {' and '.join(given)}:" if given else "[ANSWER]"
+    sections = [name for name, is_shown in (("evidence", evidence), ("graph", edges)) if is_shown]
+    return f"[ANSWER] Based on the {' and '.join(sections)}:" if sections else "[ANSWER]"

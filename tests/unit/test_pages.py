@@ -162,7 +162,7 @@ def test_a_line_with_nothing_behind_it_is_refused(store):
     (subgraph,) = store.read([store.sources()[0].id])
     for kind in ("evidence", "edge"):
         line = Line(n=1, kind=kind, text="made up", ref="f" * 32, source_id=subgraph.query.id)
-        with pytest.raises(StoreUnfit, match="nothing behind it"):
+        with pytest.raises(StoreUnfit, match="no provenance for"):
             snapshot("q", [line], [subgraph])
 
 

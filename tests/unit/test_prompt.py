@@ -115,13 +115,13 @@ def test_it_fits_or_says_why_not(kinds, window, reserve):
 
 
 def test_a_question_that_is_itself_too_long_is_refused_with_sizes():
-    with pytest.raises(ContextOverflow, match=r"take 5\d\d tokens, the student has room for 90") as caught:
+    with pytest.raises(ContextOverflow, match=r"need 5\d\d tokens, but the student has room for 90") as caught:
         put_together(question="word " * 500, window=100, reserve=10)
     assert caught.value.hint
 
 
 def test_more_options_than_letters_are_refused():
-    with pytest.raises(QueryInvalid, match="27 options"):
+    with pytest.raises(QueryInvalid, match="at most 26 options, not 27"):
         put_together(options=tuple(f"option {n}" for n in range(27)))
 
 
