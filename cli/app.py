@@ -88,7 +88,7 @@ def _run(*, debug: bool) -> int:
             traceback.print_exception(error)
         return print_error(str(error), error.hint, error.exit_code)
     if code == EXIT_INTERRUPTED:  # Ctrl-C; a run that can be resumed reports its own error
-        return print_error("Interrupted. Completed work is stored.", "Run the same command again to resume.", code)
+        return print_error("Interrupted; completed work is stored.", "Run the same command again to resume.", code)
     return code if isinstance(code, int) else 0
 
 

@@ -59,8 +59,8 @@ def test_bad_lines_are_named_and_the_others_are_done(cli, store, tmp_path):
 @pytest.mark.parametrize("flag", [("--address", "auto"), ("--processes", "2")])
 @pytest.mark.parametrize("command", [("distill", "-q", "Who?"), ("refresh", "--expired")])
 def test_flags_of_a_cluster_without_one_are_refused(cli, command, flag):
-    assert one_sentence(cli(*command, *flag), 2).startswith(f"Error: {flag[0]} belongs to --engine ray")
-    assert one_sentence(cli(*command, *flag, "--engine", "local"), 2).startswith(f"Error: {flag[0]} belongs to --engine ray")
+    assert one_sentence(cli(*command, *flag), 2).startswith(f"Error: {flag[0]} requires --engine ray")
+    assert one_sentence(cli(*command, *flag, "--engine", "local"), 2).startswith(f"Error: {flag[0]} requires --engine ray")
 
 
 def test_a_question_that_the_curated_file_lacks_is_quarantined(cli, store, tmp_path):
@@ -326,7 +326,7 @@ def test_erase_asks_first(cli, tmp_path, monkeypatch):
     questions = write(tmp_path / "q.jsonl", GOOD)
     assert cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", "g.lbug").code == 0
     (query,) = cli("show", "--store", "g.lbug", "--json").json
-    assert "nothing was erased" in cli("db", "erase", "--query-id", query["id"], "--store", "g.lbug").err
+    assert "Nothing was erased" in cli("db", "erase", "--query-id", query["id"], "--store", "g.lbug").err
     assert len(cli("show", "--store", "g.lbug", "--json").json) == 1
 
 

@@ -108,7 +108,7 @@ def test_ctrl_c_without_a_report_is_an_error_with_a_hint(monkeypatch, capsys):
     monkeypatch.setattr(command_table, "load_command", lambda _name: command_that(interrupt))
     code, out, err = run(monkeypatch, capsys, "distill", "--json")
     assert (code, json.loads(out)["exit_code"]) == (130, 130)
-    assert "Completed work is stored" in err
+    assert "completed work is stored" in err
 
 
 def test_the_report_of_work_that_stopped_early_is_returned_and_other_errors_are_raised():
