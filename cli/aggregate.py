@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import options, render
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -35,8 +35,6 @@ def aggregate(
       drag-graph aggregate --threshold 0.5
       drag-graph aggregate --strategy predicate --merge noisy-or --query-id 9b1c --json
     """
-    from . import render
-
     report = graph.aggregate(query_id or "", top_k=top_k)
     if json:
         render.document(report.to_dict())

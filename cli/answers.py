@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from . import options
+from . import options, progress, render_answers, render_audit
 from .output import STANDARD, Force, exit_with, report_of, written
 
 if TYPE_CHECKING:
@@ -58,8 +58,6 @@ def ask(
       drag-graph ask --file questions.jsonl --mode graph --json
       drag-graph ask "Why is the sea salty?" --distill-missing --teacher ollama/llama3.2
     """
-    from . import progress
-
     _check(text, file, query_id, option, output=output, no_keep=no_keep, explain=explain)
     asking: dict[str, Any] = {"keep": not no_keep, "distill_missing": distill_missing, "local": local}
     with written(output, graph.settings, force=force):
@@ -79,8 +77,6 @@ def ask(
 def _end(given: "GivenAnswer | GivenAnswers", flags: dict[str, Any], *, explain: bool, as_json: bool, printed: bool) -> None:
     """Print what was answered unless that was done, and end with its error or exit code."""
     from drag_graph.app.answer_results import GivenAnswers
-
-    from . import render_answers
 
     if isinstance(given, GivenAnswers):
         if not printed:
@@ -129,8 +125,6 @@ def answers(
       drag-graph answers
       drag-graph answers --query-id 9b1c --limit 5
     """
-    from . import render_answers
-
     render_answers.stored_answers(graph.answers(query_id, limit=limit), as_json=json)
 
 
@@ -155,8 +149,6 @@ def audit(
       drag-graph audit 3f2a --format html -o audit.html
       drag-graph audit answers.json --answer 3f2a
     """
-    from . import render_audit
-
     render_audit.audit(graph.audit(answer_id, number=answer, local=local), "json" if json else format)
 
 
@@ -180,8 +172,6 @@ def show(
       drag-graph show 9b1c --format html -o graph.html
     """
     from drag_graph.errors import ConfigurationError
-
-    from . import render_answers
 
     if query_id is not None:
         render_answers.subgraph(graph.show(query_id), "json" if json else format)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import options
+from . import options, render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +21,6 @@ def config(settings: "Settings", flags: "Mapping[str, Any]", json: options.Json 
     """
     from drag_graph.distill.plans import chosen
     from drag_graph.settings import origins
-
-    from . import render
 
     values, found = settings.model_dump(mode="json"), origins(flags)
     for name in values:

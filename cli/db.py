@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import options
+from . import options, render
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -47,8 +47,6 @@ def up(
       NEO4J_PASSWORD=… drag-graph db up
       drag-graph db up --heap 4g --page-cache 8g
     """
-    from . import render
-
     with render.waiting(f"Starting Neo4j {version}", quiet=json) as show:
         ports = {"bolt_port": bolt_port, "http_port": http_port}
         server = graph.store.up(version, home=home, heap=heap, page_cache=page_cache, on_progress=show, **ports)
@@ -62,8 +60,6 @@ def down(graph: "DragGraph", home: Home = None, json: options.Json = False) -> N
 
     Example: drag-graph db down
     """
-    from . import render
-
     render.fields(graph.store.down(home=home).to_dict(), as_json=json)
 
 
@@ -74,8 +70,6 @@ def status(graph: "DragGraph", home: Home = None, json: options.Json = False) ->
 
     Example: drag-graph db status --store bolt://127.0.0.1:7687
     """
-    from . import render
-
     render.fields(graph.store.status(home=home).to_dict(), as_json=json)
 
 
@@ -93,8 +87,6 @@ def migrate(
 
     Example: drag-graph db migrate --dry-run
     """
-    from . import render
-
     render.fields(graph.store.migrate(dry_run=dry_run).to_dict(), as_json=json)
 
 
@@ -108,8 +100,6 @@ def verify(graph: "DragGraph", json: options.Json = False) -> None:
     Example: drag-graph db verify --json
     """
     from drag_graph.errors import StoreUnfit
-
-    from . import render
 
     verification = graph.store.verify()
     if json:
@@ -132,8 +122,6 @@ def repair(graph: "DragGraph", json: options.Json = False) -> None:
     Example: drag-graph db repair --json
     """
     from drag_graph.errors import StoreUnfit
-
-    from . import render
 
     report = graph.store.repair()
     if json:
@@ -182,8 +170,6 @@ def erase(
 
     Example: drag-graph db erase --query-id 9b1c --yes
     """
-    from . import render
-
     report = graph.store.erase(
         query_id,
         teacher_call=teacher_call,

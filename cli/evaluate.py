@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from . import options
+from . import options, progress, render
 from .output import Force, require_picture
 
 if TYPE_CHECKING:
@@ -82,8 +82,6 @@ def run(
       drag-graph eval questions.jsonl --teacher ollama/llama3.2 --student nearest --modes none,graph
       drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
     """
-    from . import progress, render
-
     with progress.progress(None, quiet=json, priced=False, what="answers") as shown:
         result = graph.evaluation.run(
             task,
@@ -104,7 +102,6 @@ def run(
 
 
 def _print_result(result: "EvaluationResult") -> None:
-    from . import render
 
     summary = result.summary
     left_out = "".join(f", {n} {why.replace('_', ' ')} rows left out" for why, n in summary["left_out"].items() if n)
@@ -138,8 +135,6 @@ def compare(
       drag-graph eval compare A B --mode evidence
       drag-graph eval compare A A --mode graph,evidence
     """
-    from . import render
-
     one, _, other = mode.partition(",")
     comparison = graph.evaluation.compare(first, second, mode=one, second_mode=other)
     if json:
@@ -179,8 +174,6 @@ def picture(
     Examples:
       drag-graph eval picture K3 K5 K10 --over max_lines -o sweep.svg
     """
-    from . import render
-
     require_picture(output, settings, force=force)
     render.write(str(graph.evaluation.picture(folders, over, output)))
 
@@ -199,8 +192,6 @@ def harness(
       drag-graph eval harness A tasks
       lm_eval --model hf --model_args pretrained=NAME --include_path tasks --tasks drag_graph_qasc_graph
     """
-    from . import render
-
     tasks = graph.evaluation.harness(outcome, folder)
     if json:
         render.document(tasks.to_dict())
@@ -232,8 +223,6 @@ def table(
       drag-graph eval table examples/paper/table-02.toml --dry-run
       drag-graph eval table examples/paper/table-02.toml --teacher gguf:qwen.gguf --student gguf:gemma.gguf --limit 50
     """
-    from . import progress, render
-
     given = {name: value for name, value in flags.items() if value is not None}
     evaluations = graph.evaluation.table(file, data=data, split=split, limit=limit, **given)
     if dry_run or not json:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import options
+from . import options, render
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -32,8 +32,6 @@ def stats(graph: "DragGraph", limit: Limit = 10, json: options.Json = False) -> 
 
     Example: drag-graph graph stats --json
     """
-    from . import render
-
     statistics = graph.overview.stats(limit=limit)
     if json:
         render.document(statistics.to_dict())
@@ -42,7 +40,6 @@ def stats(graph: "DragGraph", limit: Limit = 10, json: options.Json = False) -> 
 
 
 def _print_statistics(statistics: "Statistics") -> None:
-    from . import render
 
     render.table(("label or type", "number"), statistics.counts.items(), title="Size")
     render.table(("edges", "things"), statistics.degrees.items(), title="Degrees")
@@ -69,8 +66,6 @@ def top(graph: "DragGraph", limit: Limit = 20, json: options.Json = False) -> No
 
     Example: drag-graph graph top --limit 50
     """
-    from . import render
-
     found = graph.overview.top(limit=limit)
     if json:
         render.document(found.to_dict())
@@ -92,8 +87,6 @@ def components(graph: "DragGraph", limit: Limit = 10, form: Format = "table", js
 
     Example: drag-graph graph components --format html -o components.html
     """
-    from . import render
-
     if form == "html" and not json:
         render.write(graph.overview.components_page(limit=limit))
         return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import options, progress, render
 from .output import STANDARD, exit_with, report_of
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ def import_(
       drag-graph import graph.subgraphs.gz
       drag-graph export --format subgraphs | drag-graph import - --store bolt://127.0.0.1:7687
     """
-    from . import progress, render
-
     with progress.progress(None, quiet=json, priced=False, what="sources") as show:
         source = sys.stdin.buffer if file == STANDARD else file
         report = report_of(lambda: graph.import_(source, replace=replace, on_progress=lambda _number: show(0.0)))
