@@ -32,7 +32,7 @@ def link(bench: Bench) -> None:
     report = Linker(
         bench.store.concepts, bench.store.namespace, LexicalEmbedder(DIMENSION), lambda: "2026-01-02T03:04:05Z"
     ).run()
-    print(f"linked in {time.perf_counter() - began:.0f} s: {report.document()}", flush=True)
+    print(f"linked in {time.perf_counter() - began:.0f} s: {report.to_dict()}", flush=True)
 
 
 def search(bench: Bench) -> None:

@@ -1,7 +1,7 @@
-"""Input lines to queries (docs/design.md, section 6): `{"id"?, "question", "options"?, "answer"?, "domain"?}` a line.
+"""Read questions from JSONL and CSV files (docs/design.md, section 6).
 
-A bad line is reported with its number and the reason, and the others go on. Input is streamed: a file of any length is held one
-line at a time.
+A JSON line is `{"id"?, "question", "options"?, "answer"?, "domain"?}`. An unusable line is reported with its number and the
+reason, and the others are read. Files of any length are streamed, one line at a time.
 """
 
 import csv
@@ -23,25 +23,26 @@ from drag_graph.identity import canonical_text, query_id
 from drag_graph.model import DEFAULT_NAMESPACE, DOMAINS, LABELS, Domain, Query
 
 QUESTION_LIMIT = 20_000
-"""Characters of a question or option; longer ones are refused, since no teacher or student could be shown them."""
+"""Maximum length of a question or option in characters; no model could read more."""
 LINE_LIMIT = 4_000_000
-"""Bytes of an input line."""
+"""Maximum length of a line in bytes."""
 _KNOWN = {"id", "question", "options", "answer", "domain"}
 _TEXT_CONTROLS = {"\t", "\n", "\r", "\f", "\v"}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 STANDARD = Path("-")
+_INDEX = re.compile(r"-?\d{1,9}")
 _OPTION = re.compile(r"[a-j]|(?:option|choice)[ _]?(?:[a-j]|\d+)")
 _BINARY = {"Cc", "Cs"}
-"""Unicode categories that no question has: control characters and lone surrogates."""
+"""Unicode categories that no question contains: control characters and lone surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputLine:
-    """One line of the input: its number from 1, and either the query or why there is none.
+    """One line of the input: its number, from 1, and either the query or the problem with it.
 
-    `edition` is when the stored subgraph was made that is to be replaced, whatever its settings; empty but for a refresh.
-    `withheld` is why the privacy gate lets nothing of the question leave; the query then has nothing of its text. `own_id` is
-    the line's own id where the gate has taken it from the query. `remark` is a sentence that the query's result repeats.
+    `edition` is when the subgraph was made that a refresh replaces, else "". `withheld` is why the privacy gate sends nothing
+    of the question; the query then contains nothing of its text. `own_id` is the line's id if the gate has removed it from the
+    query. `remark` is a note for the query's result.
     """
 
     number: int
@@ -54,26 +55,33 @@ class InputLine:
 
 
 def parse_lines(lines: Iterable[bytes], *, namespace: str, domain: Domain | None = None) -> Iterator[InputLine]:
-    """Yield an InputLine for each non-blank line."""
+    """Yield an InputLine for each non-blank line; different questions with the same id get a remark."""
+    first_use: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(lines, start=1):
-        if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")  # noqa: PLW2901 - a byte order mark is no content
-        if not line.strip():
+        content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # a byte order mark
+        if not content.strip():
             continue
         try:
-            yield InputLine(number, query=parse_line(line, namespace=namespace, domain=domain))
+            query = parse_line(content, namespace=namespace, domain=domain)
         except QueryInvalid as error:
             yield InputLine(number, problem=str(error))
+            continue
+        remark = ""
+        if query.input_id:
+            earlier, query_id_ = first_use.setdefault(query.input_id, (number, query.id))
+            if query_id_ != query.id:
+                remark = f"The id {query.input_id!r} also belongs to another question, on line {earlier}."
+        yield InputLine(number, query=query, remark=remark)
 
 
 def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> Query:
     """Return the query of one JSON line. Raises QueryInvalid with the reason."""
     if len(line) > LINE_LIMIT:
-        raise QueryInvalid(f"the line is longer than {LINE_LIMIT:,} bytes")
+        raise QueryInvalid(f"The line is longer than {LINE_LIMIT:,} bytes.")
     document = json_object(line)
     rest = {key: value for key, value in document.items() if key not in {"question", "options"}}
     if _LONE_SURROGATE.search(json.dumps(rest, ensure_ascii=False)):
-        raise QueryInvalid("an id, answer or other key holds broken Unicode")
+        raise QueryInvalid("An id, answer or other key contains invalid Unicode.")
     return make_query(
         document.get("question"),
         document.get("options"),
@@ -86,15 +94,15 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
 
 
 def json_object(line: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line. Raises QueryInvalid with the reason, also for NaN and numbers that are infinite."""
+    """Return the JSON object of a line. Raises QueryInvalid, also for NaN and infinite numbers."""
     try:
         document = json.loads(line.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
     except UnicodeDecodeError as error:
-        raise QueryInvalid(f"not UTF-8 at byte {error.start}") from error
+        raise QueryInvalid(f"Not UTF-8 at byte {error.start}.") from error
     except (ValueError, RecursionError) as error:
-        raise QueryInvalid(f"not JSON: {error}") from error
+        raise QueryInvalid(f"Not JSON: {error}") from error
     if not isinstance(document, dict):
-        raise QueryInvalid("not a JSON object")
+        raise QueryInvalid("Not a JSON object.")
     return document
 
 
@@ -108,11 +116,11 @@ def make_query(
     namespace: str = DEFAULT_NAMESPACE,
     metadata: dict[str, Any] | None = None,
 ) -> Query:
-    """Return a valid query, or raise QueryInvalid that says what is wrong. `answer` is an index, a letter or a text."""
+    """Return a valid query. `answer` is an index, a letter or a text. Raises QueryInvalid with the reason."""
     text = _clean_text(question, "question")
     choices = _clean_options(options)
     if domain is not None and domain not in DOMAINS:
-        raise QueryInvalid(f"domain must be one of {', '.join(DOMAINS)}")
+        raise QueryInvalid(f"The domain must be one of {', '.join(DOMAINS)}.")
     return Query(
         id=query_id(namespace, text, choices),
         namespace=namespace,
@@ -128,7 +136,7 @@ def make_query(
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text} is too large a number")
+        raise ValueError(f"the number {text} is too large")
     return value
 
 
@@ -138,37 +146,35 @@ def _no_number(name: str) -> None:
 
 def _clean_text(value: Any, name: str) -> str:
     if value is None:
-        raise QueryInvalid(f"no {name}")
+        raise QueryInvalid(f"There is no {name}.")
     if not isinstance(value, str):
-        raise QueryInvalid(f"the {name} is not a text")
+        raise QueryInvalid(f"The {name} is not a text.")
     text = value.strip()
     if not text:
-        raise QueryInvalid(f"the {name} is empty")
+        raise QueryInvalid(f"The {name} is empty.")
     if len(text) > QUESTION_LIMIT:
-        raise QueryInvalid(f"the {name} has {len(text):,} characters, more than {QUESTION_LIMIT:,}")
+        raise QueryInvalid(f"The {name} has {len(text):,} characters; the limit is {QUESTION_LIMIT:,}.")
     if any(unicodedata.category(character) in _BINARY and character not in _TEXT_CONTROLS for character in text):
-        raise QueryInvalid(f"the {name} holds control characters or broken Unicode: it looks binary")
+        raise QueryInvalid(f"The {name} contains control characters or invalid Unicode; it looks binary.")
     return text
 
 
 def _clean_options(options: Any) -> tuple[str, ...]:
     if options is None:
         return ()
-    if isinstance(options, dict):
-        raise QueryInvalid("options must be a list of texts, in order")
     if not isinstance(options, (list, tuple)):
-        raise QueryInvalid("options must be a list")
+        raise QueryInvalid("The options must be a list of texts, in order.")
     plain = [str(option) if isinstance(option, (int, float)) else option for option in options]
     choices = tuple(_clean_text(option, f"option {number}") for number, option in enumerate(plain, start=1))
     if len(choices) > len(LABELS):
-        raise QueryInvalid(f"{len(choices)} options; at most {len(LABELS)} can be labelled")
+        raise QueryInvalid(f"There are {len(choices)} options; the limit is {len(LABELS)}.")
     if len(choices) == 1:
-        raise QueryInvalid("one option is no choice; give none or at least two")
+        raise QueryInvalid("There is one option; pass none or at least two.")
     seen: dict[str, int] = {}
     for number, choice in enumerate(choices, start=1):
         first = seen.setdefault(canonical_text(choice), number)
         if first != number:
-            raise QueryInvalid(f"options {first} and {number} are the same")
+            raise QueryInvalid(f"Options {first} and {number} are the same.")
     return choices
 
 
@@ -181,24 +187,24 @@ def _gold(answer: Any, options: tuple[str, ...]) -> int | str | tuple[str, ...] 
         return tuple(str(entry) for entry in answer)
     if not options:
         return str(answer)
-    if isinstance(answer, int):
-        if not 0 <= answer < len(options):
-            raise QueryInvalid(f"answer {answer} is not an index into {len(options)} options (the first is 0)")
-        return answer
     wanted = canonical_text(str(answer))
-    for index, option in enumerate(options):
-        if canonical_text(option) == wanted:
-            return index
+    texts = [canonical_text(option) for option in options]
+    if not isinstance(answer, int) and wanted in texts:
+        return texts.index(wanted)
+    if _INDEX.fullmatch(wanted):  # an int, or the cell of a CSV file
+        if not 0 <= int(wanted) < len(options):
+            raise QueryInvalid(f"The answer {wanted} is not an index into {len(options)} options; the first is 0.")
+        return int(wanted)
     letter = str(answer).strip().strip(string.punctuation).upper()
     if len(letter) == 1 and letter in LABELS[: len(options)]:
         return LABELS.index(letter)
-    raise QueryInvalid("the answer is neither an index, nor a letter, nor the text of an option")
+    raise QueryInvalid(f"The answer {answer!r} is not an index (the first is 0), a letter, or the text of an option.")
 
 
 def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Domain | None = None) -> Iterator[InputLine]:
-    """Yield the lines of a JSONL or CSV file as queries, in order; blank lines are passed over. The path - is standard input.
+    """Yield the lines of a JSONL or CSV file as queries, in order, without blank lines. The path - is standard input.
 
-    `domain` is for lines that name none. Raises InputError when the file cannot be opened, or is JSON of another form.
+    `domain` is that of lines without one. Raises InputError if the file cannot be read, or is neither JSONL nor CSV.
     """
     try:
         with nullcontext(sys.stdin.buffer) if path == STANDARD else path.open("rb") as file:
@@ -211,21 +217,31 @@ def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Doma
             yield from parse_lines(lines, namespace=namespace, domain=domain)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InputError(f"{path} cannot be read: {reason}", hint="Give the path of a JSONL or CSV file.") from error
+        raise InputError(f"Cannot read {path}: {reason}.", hint="Pass a JSONL or CSV file.") from error
 
 
 def _check_form(path: Path, head: bytes, second: bytes) -> None:
-    """Raise InputError for JSON that is not one object a line, once for the file instead of once a line."""
+    """Raise InputError if the whole file has the wrong form, instead of reporting each of its lines."""
+    if not head.startswith(b"{") and (_is_binary(head) or _is_binary(second)):
+        raise InputError(f"{path} is not a text file in UTF-8.", hint="Pass a JSONL or CSV file.")
     if head.startswith(b"["):
-        raise InputError(f"{path} is a JSON array, not one object a line", hint=f"jq -c '.[]' {path} > questions.jsonl")
+        raise InputError(f"{path} is a JSON array, not one object per line.", hint=f"jq -c '.[]' {path} > questions.jsonl")
     if path.suffix.lower() in {".csv", ".tsv"} and not _is_header(head):
         raise InputError(
-            f"{path} has no column `question`", hint="Its first line names columns: id, question, options, answer."
+            f"{path} has no column `question`.", hint="The first line must name the columns: id, question, options, answer."
         )
     if b"\r" in head and _is_header(head):
-        raise InputError(f"{path} ends its lines by carriage returns alone", hint="Save it with line feeds.")
+        raise InputError(f"{path} ends its lines with carriage returns only.", hint="Save it with line feeds.")
     if head == b"{" and second.startswith(b'"'):
-        raise InputError(f"{path} is JSON over several lines, not one object a line", hint=f"jq -c . {path} > questions.jsonl")
+        raise InputError(f"{path} has JSON objects over several lines.", hint=f"jq -c . {path} > questions.jsonl")
+
+
+def _is_binary(line: bytes) -> bool:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.reason != "unexpected end of data"  # a character that the line limit cuts
+    return any(unicodedata.category(character) == "Cc" and character not in _TEXT_CONTROLS for character in text)
 
 
 def _is_header(head: bytes) -> bool:
@@ -233,7 +249,7 @@ def _is_header(head: bytes) -> bool:
 
 
 def _cells(line: bytes) -> list[str]:
-    text = line.decode("utf-8", "replace").splitlines() or [""]  # old Mac files end lines by a carriage return alone
+    text = line.decode("utf-8", "replace").splitlines() or [""]  # old Mac files end lines with a carriage return
     return next(csv.reader(text[:1], delimiter=_delimiter(line)), [])
 
 
@@ -242,9 +258,9 @@ def _delimiter(head: bytes) -> str:
 
 
 def _rows(path: Path, first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the header as a blank line, and each row of a CSV file as a line of JSON, so that numbers stay those of the rows.
+    """Yield a blank line for the header, and each row of a CSV file as a JSON line, so that line numbers are kept.
 
-    Options are in a column `options`, as a JSON list or between `|`, or in columns `A`, `B`, ... or `option1`, `option2`, ...
+    Options are in a column `options`, as a JSON list or separated by `|`, or in columns `A`, `B`, ... or `option1`, ...
     """
     names = [name.strip().lower() for name in _cells(first.removeprefix(b"\xef\xbb\xbf"))]
     try:
@@ -253,11 +269,11 @@ def _rows(path: Path, first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
         for row in csv.reader(text, delimiter=_delimiter(first), strict=True):
             yield json.dumps(_document(dict(zip(names, row, strict=False))), ensure_ascii=False).encode() if row else b"\n"
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} is not a CSV file in UTF-8: {error}", hint="Save it as CSV in UTF-8.") from error
+        raise InputError(f"{path} is not a CSV file in UTF-8: {error}.", hint="Save it as CSV in UTF-8.") from error
 
 
 def _document(row: dict[str, str]) -> dict[str, Any]:
-    """Return a row as a line of JSON has it; empty cells are left out."""
+    """Return the JSON document of a row; empty cells are omitted."""
     row = {name: value for name, value in row.items() if value.strip()}
     options: Any = [row.pop(name) for name in list(row) if _OPTION.fullmatch(name)]
     if "options" in row:

@@ -26,7 +26,7 @@ from drag_graph.compose.store_opening import open_ledger, open_store, recorded_r
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
 from drag_graph.distill.cost_estimate import Known
 from drag_graph.distill.query_distillation import Distillation
-from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
+from drag_graph.errors import ConfigurationError, MissingExtra, StoreError, StoreUnavailable
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.jobs.batch_rounds import Rounds
 from drag_graph.jobs.distill_job import Distiller, Distills
@@ -331,14 +331,18 @@ def open_edge(settings: Settings) -> Iterator["EdgeService"]:
 
 @contextmanager
 def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) -> Iterator[tuple[Known, str]]:
-    """Give what a dry run may use of the store and the tape, and a sentence about what it could not look into.
+    """Lend what a dry run may use of the store and the tape, and a message about what it cannot use.
 
-    Nothing is made and nothing is written. A store that is not there holds nothing; neither does one that cannot be reached,
-    but then the sentence says so.
+    Nothing is created or written. A store that does not exist or cannot be reached counts as empty. Without a working privacy
+    gate nothing counts as stored or recorded.
     """
     with ExitStack() as opened:
         settings = settings.model_copy(update={"privacy": privacy_level(settings)})
-        gate = opened.enter_context(opened_gate(settings, keep=False))
+        try:
+            gate = opened.enter_context(opened_gate(settings, keep=False))
+        except (MissingExtra, ConfigurationError) as error:
+            yield Known(make_embedder(settings)), f"Questions are counted as written, and none as stored. {error}"
+            return
         embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
         path = settings.ledger_path
         ledger = opened.enter_context(Ledger(path, read_only=True)) if path.exists() else None
@@ -355,14 +359,14 @@ def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) ->
         if ledger is not None and not retry_quarantined:
             known = replace(known, quarantined=ledger.journal.quarantined)
         try:
-            # A dry run is not made to wait for a server that is not up.
+            # A dry run must not wait long for a server that is down.
             soon = settings.model_copy(update={"store_timeout": min(settings.store_timeout, 5.0)})
             store = opened.enter_context(open_store(soon, create=False, migrate=False, read_only=True))
             store.sources(limit=1)
         except StoreUnavailable as error:
             absent = not settings.uses_neo4j and not Path(settings.store).expanduser().exists()
-            yield known, "" if absent else f"nothing counts as stored: {error}"
-        except StoreError as error:  # older than this code, for example: it is the distillation that migrates
-            yield known, f"nothing counts as stored: {error}"
+            yield known, "" if absent else f"No question counts as stored. {error}"
+        except StoreError as error:  # for example older than this code; only a distillation migrates it
+            yield known, f"No question counts as stored. {error}"
         else:
             yield replace(known, stored=partial(settings_hashes, store)), ""

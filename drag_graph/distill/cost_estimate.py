@@ -194,7 +194,7 @@ class _Counting:
         self._numbers.add((plan.number_of_evidence, plan.top_k))
 
     def plan(self) -> dict[str, Any]:
-        """Return what the queries are distilled under; numbers that the question decides as a range."""
+        """Return the plan of the queries; numbers that depend on the question are ranges."""
         n, k = (sorted(numbers) for numbers in zip(*self._numbers, strict=True)) if self._numbers else ([0], [0])
         named = {name: chosen(self._settings, name) for name in ("ranking", "rank_relations", "statements", "threshold")}
         return {"plan": self._settings.plan, "number_of_evidence": _range_of(n), "top_k": _range_of(k), **named}
@@ -279,5 +279,5 @@ class _Counting:
         return f"{counted}; lengths: {known}{rest}"
 
 
-def _range_of(numbers: Sequence[int]) -> str:
-    return f"{numbers[0]} to {numbers[-1]}" if numbers[0] != numbers[-1] else str(numbers[0])
+def _range_of(numbers: Sequence[int]) -> int | dict[str, int]:
+    return {"from": numbers[0], "to": numbers[-1]} if numbers[0] != numbers[-1] else numbers[0]

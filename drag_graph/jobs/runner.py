@@ -8,7 +8,8 @@ leave its requests to a provider's batch, or wait for a process of a Ray cluster
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
 from typing import Protocol, TypeVar
@@ -23,6 +24,39 @@ Work = TypeVar("Work")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Work_contra = TypeVar("Work_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far a run is. `total` is None if it is unknown; `waiting_for` is a message while the run waits, else ""."""
+
+    done: int
+    total: int | None = None
+    cost_usd: float = 0.0
+    waiting_for: str = ""
+
+
+OnProgress = Callable[[RunProgress], None]
+
+
+class ProgressMeter:
+    """Counts finished items for an `on_progress` callback."""
+
+    def __init__(self, total: int | None, on_progress: OnProgress | None) -> None:
+        self._on_progress = on_progress or (lambda _progress: None)
+        self._progress = RunProgress(0, total)
+
+    def count(self, cost_usd: float) -> None:
+        """Count one item; `cost_usd` is the cost of the run so far."""
+        self._report(replace(self._progress, done=self._progress.done + 1, cost_usd=cost_usd))
+
+    def wait_for(self, sentence: str) -> None:
+        """Report what the run waits for; "" when the wait is over."""
+        self._report(replace(self._progress, waiting_for=sentence))
+
+    def _report(self, progress: RunProgress) -> None:
+        self._progress = progress
+        self._on_progress(progress)
 
 
 class Job(Protocol[Work_contra, Item, Result]):

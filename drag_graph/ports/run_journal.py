@@ -121,7 +121,17 @@ class RecordedQuery:
     is_complete: bool
 
 
-class RunJournal(Protocol):
+class RunResults(Protocol):
+    """Reads the results of runs. Its methods raise StoreUnfit if they cannot be read."""
+
+    def results(self, run_id: str, statuses: Sequence[Status] = STATUSES) -> Iterator[QueryResult]:
+        """Yield the results of a run in the order of its lines."""
+
+    def sums(self, run_id: str) -> dict[Status, dict[str, float]]:
+        """Return the number of results (`queries`) and their `SUMS` by status; a status without results is omitted."""
+
+
+class RunJournal(RunResults, Protocol):
     """Keeps what became of every line of every run, on disk as it happens. Thread-safe.
 
     Every method raises StoreUnfit when the journal cannot be read or written.
@@ -141,12 +151,6 @@ class RunJournal(Protocol):
 
     def finish(self, run_id: str, stopped: str, exit_code: int) -> None:
         """Keep how a run ended."""
-
-    def results(self, run_id: str, statuses: Sequence[Status] = STATUSES) -> Iterator[QueryResult]:
-        """Yield the results of a run in the order of its lines."""
-
-    def sums(self, run_id: str) -> dict[Status, dict[str, float]]:
-        """Return by status how many results (`queries`) a run has and their `SUMS`; a status that none has is left out."""
 
     def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
         """Return, by query id, the last complete or quarantined result under the same settings hash, of any run.
@@ -170,7 +174,11 @@ class RunReport:
         self.cost_usd = 0.0
         self.own_ids: dict[int, str] = {}
         """The lines' own ids that the privacy gate keeps from the journal, by line number."""
-        self._journal = journal
+        self._journal: RunResults = journal
+
+    def read_from(self, results: RunResults) -> None:
+        """Read results from here from now on, because the journal is about to be closed."""
+        self._journal = results
 
     @property
     def run_id(self) -> str:
@@ -210,6 +218,6 @@ class RunReport:
             "stopped": str(self.stopped) if self.stopped else None,
         }
 
-    def document(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the whole `distill --json` document at once."""
         return {"run_id": self.run_id, "queries": [result.document() for result in self.results()], **self.tail()}

@@ -290,7 +290,7 @@ def test_broken_settings(cli, tmp_path):
 def test_an_empty_file_and_misplaced_flags_are_said_in_words(cli, tmp_path):
     empty = write(tmp_path / "empty.jsonl", b"", b"  ")
     teacher = curated_file(tmp_path / "c.jsonl", GOOD)
-    assert "holds no question" in one_sentence(cli("distill", empty, "--teacher", teacher), 2)
+    assert "contains no question" in one_sentence(cli("distill", empty, "--teacher", teacher), 2)
     one_sentence(cli("distill", write(tmp_path / "q.jsonl", GOOD), "--option", "a", "--teacher", teacher), 2)
     one_sentence(cli("show", "--format", "html"), 2)
     one_sentence(cli("ask", "What?", "--store", "g.lbug"), 3)

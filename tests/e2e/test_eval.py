@@ -194,7 +194,7 @@ def test_bad_rows_are_named_and_left_out_with_a_count(cli, evaluate, task, tmp_p
     assert done.json["n"] == 4
     assert done.json["left_out"] == {"unusable": 1, "without_evidence": 1, "repeated": 0}
     assert json.loads((tmp_path / "outcome" / "summary.json").read_text())["left_out"] == done.json["left_out"]
-    assert f"task={task} line=5 why=not JSON" in done.err
+    assert f"task={task} line=5 why=Not JSON" in done.err
 
 
 def test_the_order_of_the_options_is_looked_at(evaluate, tmp_path):

@@ -126,7 +126,7 @@ def test_a_dry_run_says_which_lines_are_rejected(cli, tmp_path):
     file.write_text('{"question": "Is it?"}\n{"question": ""}\nno json\n')
     done = cli("distill", file, "--teacher", TEACHER, "--dry-run")
     assert "line 2 rejected: the question is empty" in done.err
-    assert "line 3 rejected: not JSON" in done.err
+    assert "line 3 rejected: Not JSON" in done.err
     rejected = cli("distill", file, "--teacher", TEACHER, "--dry-run", "--json").json["rejected_lines"]
     assert [line["line"] for line in rejected] == [2, 3]
 

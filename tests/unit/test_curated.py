@@ -145,7 +145,7 @@ def test_another_encoding_is_said(tmp_path, encoding, start):
 
 def test_a_latin_1_line_is_reported(tmp_path):
     path = write(tmp_path, {"question": "Où?", "evidence": ["là"]}, encoding="latin-1")
-    with pytest.raises(InputError, match="not UTF-8 at byte"):
+    with pytest.raises(InputError, match="Not UTF-8 at byte"):
         CuratedTeacher(path).ask(request_for("evidence"))
     path.write_bytes(path.read_bytes() + b"\n" + json.dumps(OTHER).encode())
     assert "line 1" in CuratedTeacher(path).problems[0]
@@ -158,7 +158,7 @@ def test_files_without_anything_usable_are_said(tmp_path):
         CuratedTeacher(tmp_path)
     with pytest.raises(InputError, match="it is empty"):
         CuratedTeacher(write(tmp_path, "", "")).ask(request_for("evidence"))
-    with pytest.raises(InputError, match="line 1: not JSON"):
+    with pytest.raises(InputError, match="line 1: Not JSON"):
         CuratedTeacher(write(tmp_path, "x")).ask(request_for("evidence"))
 
 

@@ -306,9 +306,9 @@ def test_rows_that_cannot_be_asked_are_named_and_left_out(tmp_path, caplog, monk
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}\n", "line 1: no question"),
+        ("{}\n", "line 1: There is no question"),
         ('{"question": "Q?", "options": ["a", "b"]}\n', 'line 1: no "answer"'),
-        ("nonsense\n", "line 1: not JSON"),
+        ("nonsense\n", "line 1: Not JSON"),
         ("", "no item"),
     ],
 )

@@ -20,10 +20,10 @@ def parse(*lines):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"{", "not JSON"),
-        (b"[1]", "not a JSON object"),
-        (b'{"question": "caf\xe9"}', "not UTF-8 at byte"),
-        (b"\x00\x01\x02\xff", "not"),
+        (b"{", "Not JSON"),
+        (b"[1]", "Not a JSON object"),
+        (b'{"question": "caf\xe9"}', "Not UTF-8 at byte"),
+        (b"\x00\x01\x02\xff", "Not"),
         ({"question": ""}, "is empty"),
         ({"question": "   "}, "is empty"),
         ({}, "no question"),
@@ -34,19 +34,19 @@ def parse(*lines):
         ({"question": "q", "options": ["a"]}, "one option"),
         ({"question": "q", "options": "ab"}, "must be a list"),
         ({"question": "q", "options": {"A": "x"}}, "must be a list"),
-        ({"question": "q", "options": ["a", "b", "A "]}, "options 1 and 3 are the same"),
+        ({"question": "q", "options": ["a", "b", "A "]}, "Options 1 and 3 are the same"),
         ({"question": "q", "options": ["a", ""]}, "option 2 is empty"),
         ({"question": "q", "options": ["a", None]}, "no option 2"),
         ({"question": "q", "options": [str(n) for n in range(27)]}, "27 options"),
         ({"question": "q", "options": ["a", "b"], "answer": 2}, "not an index"),
-        ({"question": "q", "options": ["a", "b"], "answer": "z"}, "neither"),
-        ({"question": "q", "options": ["a", "b"], "answer": True}, "neither"),
+        ({"question": "q", "options": ["a", "b"], "answer": "z"}, "is not an index"),
+        ({"question": "q", "options": ["a", "b"], "answer": True}, "is not an index"),
         ({"question": "q", "domain": "cooking"}, "domain must be one of"),
-        (b"[" * 100_000, "not JSON"),
+        (b"[" * 100_000, "Not JSON"),
         (b'{"question": "q", "score": NaN}', "NaN is not a JSON number"),
-        (b'{"question": "q", "id": "\\ud800"}', "broken Unicode"),
-        (b'{"question": "q", "note": {"deep": ["\\udfff"]}}', "broken Unicode"),
-        (b'{"question": "q", "answer": "\\ud800"}', "broken Unicode"),
+        (b'{"question": "q", "id": "\\ud800"}', "invalid Unicode"),
+        (b'{"question": "q", "note": {"deep": ["\\udfff"]}}', "invalid Unicode"),
+        (b'{"question": "q", "answer": "\\ud800"}', "invalid Unicode"),
     ],
 )
 def test_a_bad_line_is_named_and_the_others_go_on(line, reason):
@@ -91,7 +91,7 @@ def test_a_line_longer_than_the_limit_is_refused_and_the_next_is_read(tmp_path):
 
 def test_a_missing_file_and_a_folder_are_said_in_words(tmp_path):
     for path in (tmp_path / "nothing.jsonl", tmp_path):
-        with pytest.raises(InputError, match="cannot be read"):
+        with pytest.raises(InputError, match="Cannot read"):
             list(read_queries(path))
 
 
@@ -117,3 +117,34 @@ def test_26_options_are_allowed():
     assert len(make_query("q", [str(n) for n in range(26)]).options) == 26
     with pytest.raises(QueryInvalid, match="27 options"):
         make_query("q", [str(n) for n in range(27)])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q.csv", "question,options,answer\nq,wood|steam,1\n"),
+        ("q.jsonl", '{"question": "q", "options": ["wood", "steam"], "answer": "1"}\n'),
+    ],
+)
+def test_a_number_in_a_text_is_an_index_unless_an_option_reads_so(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    assert [line.query.gold for line in read_queries(tmp_path / name)] == [1]
+    assert make_query("q", ["2", "1"], answer="1").gold == 1
+    assert make_query("q", ["1", "2"], answer="1").gold == 0
+    with pytest.raises(QueryInvalid, match="The answer 2 is not an index into 2 options; the first is 0"):
+        make_query("q", ["wood", "steam"], answer="2")
+
+
+def test_two_questions_with_one_id_are_both_read_and_the_second_says_so(tmp_path):
+    (tmp_path / "q.jsonl").write_text(
+        '{"id": "1", "question": "a"}\n{"id": "1", "question": "b"}\n{"id": "1", "question": "a"}\n'
+    )
+    remarks = [line.remark for line in read_queries(tmp_path / "q.jsonl")]
+    assert remarks == ["", "The id '1' also belongs to another question, on line 1.", ""]
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\x00\x00", b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj", b"\xff\xfe{\x00"])
+def test_a_binary_file_is_one_error(tmp_path, content):
+    (tmp_path / "q.jsonl").write_bytes(content)
+    with pytest.raises(InputError, match="is not a text file in UTF-8"):
+        list(read_queries(tmp_path / "q.jsonl"))
