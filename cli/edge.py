@@ -178,6 +178,7 @@ def calibrate(
       drag-graph edge calibrate questions.jsonl --wrong-rate 0.1 --picture curve.svg
       drag-graph edge calibrate questions.jsonl --cloud-rate 0.3 --student gguf:qwen.gguf
     """
+    from drag_graph.app.questions import question_lines
     from drag_graph.compose.session import open_session
     from drag_graph.errors import ConfigurationError, InputError
     from drag_graph.sites.calibration import curve, for_cloud_rate, for_wrong_rate
@@ -185,7 +186,6 @@ def calibrate(
     from drag_graph.sites.local_candidates import judged
 
     from . import progress, render
-    from .distill import questions_of
 
     if (cloud_rate is None) == (wrong_rate is None):
         raise ConfigurationError("give one of --cloud-rate and --wrong-rate", hint="drag-graph edge calibrate --help")
@@ -195,7 +195,7 @@ def calibrate(
                 f"{picture} can be no picture", hint="Name a .svg, .png or .pdf in a folder that is there."
             )
         require_picture(picture, settings, force=force)
-    queries = [line.query for line in questions_of(questions, settings) if line.query and line.query.gold is not None]
+    queries = [line.query for line in question_lines(questions, settings) if line.query and line.query.gold is not None]
     if not queries:
         raise InputError(f"{questions} has no question with a right answer", hint='Give it under the key "answer".')
     with open_session(settings, create=False, read_only=True, asks=True) as session:

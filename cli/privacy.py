@@ -35,14 +35,14 @@ def check(
       drag-graph privacy check questions.jsonl
       drag-graph privacy check questions.jsonl --level strict --why --page -o check.html
     """
+    from drag_graph.app.questions import question_lines
     from drag_graph.compose.model_factories import make_reworder
     from drag_graph.privacy.gate_opening import open_gate
     from drag_graph.privacy.preview import entries, totals
 
     from . import render
-    from .distill import questions_of
 
-    lines = list(questions_of(file, settings))
+    lines = list(question_lines(file, settings))
     gate = open_gate(level, reworder=make_reworder(settings))
     assert gate is not None
     found = list(entries(gate, lines, why=why))

@@ -1,30 +1,30 @@
-"""What is printed of runs: while one ends, and of those in the journal."""
+"""Print runs: a report when one ends, and past runs from the journal."""
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.text import Text
 
 from drag_graph.ports.run_journal import MADE_ANEW
 
-from .render import SHORT, console, document, fields, table
+from .render import SHORT, console, document, estimate, fields, table
 
 if TYPE_CHECKING:
-    from drag_graph.jobs.stale_queries import Due
-    from drag_graph.ports.run_journal import QueryResult, Run, RunReport, RunState
+    from drag_graph.app.distilling import RefreshEstimate
+    from drag_graph.app.runs_group import RunDetails, RunList, RunQuery
+    from drag_graph.ports.run_journal import QueryResult, RunReport
 
 SHOWN_RESULTS = 60
-"""Results of a run up to which each is printed."""
+"""Maximum number of results that are listed one by one when a run ends."""
+LONGEST_QUESTION = 32
 _COLOURS = {"complete": "green", "quarantined": "red", "skipped": "yellow", "pending": "default"}
 
 
 def run(report: "RunReport", *, as_json: bool) -> None:
-    """Print what became of each query of a distillation; of many queries, only those of which something is to be said."""
+    """Print the results of a run; of a long one only problems, notes and totals."""
     if as_json:
         _run_document(report)
         return
@@ -34,28 +34,28 @@ def run(report: "RunReport", *, as_json: bool) -> None:
         table(columns, (_result_row(result) for result in report.results() if result.status != "pending"))
     for bad in report.rejected:
         typer.echo(f"line {bad.number} rejected: {bad.problem}", err=True)
-    anew = Counter[str]()
+    rebuilt, noted = Counter[str](), 0
     for result in report.results():
-        name = f"line {result.line} ({result.input_id or result.id[:SHORT]})"
         if result.error and result.status != "pending":
-            typer.echo(f"{name} {result.status}: {result.error}", err=True)
+            typer.echo(f"line {result.line} ({result.input_id or result.id[:SHORT]}) {result.status}: {result.error}", err=True)
         if result.notes and result.notes[0].startswith(MADE_ANEW):
-            anew[result.notes[0]] += 1
-        elif result.notes:
-            typer.echo(f"{name}: {len(result.notes)} left out or done otherwise (--json lists why)", err=True)
-    for what, number in anew.items():
-        typer.echo(f"{number} stored already; {what}", err=True)
+            rebuilt[result.notes[0]] += 1
+        else:
+            noted += bool(result.notes)
+    for note, number in rebuilt.items():
+        typer.echo(f"{number} stored already; {note}", err=True)
     counts = ", ".join(f"{totals[name]} {name}" for name in _COLOURS)
     counts += f", {totals['rejected']} rejected" if totals["rejected"] else ""
     calls = f"{totals['calls'] - totals['cached_calls']} calls"
     calls += f" and {totals['cached_calls']} replies from the tape" if totals["cached_calls"] else ""
     console().print(f"{counts}; {calls}, ${totals['cost_usd']:.4f}, {totals['seconds']:.1f} s")
-    if totals["queries"] > 1:
-        console().print(f"Each query again: [bold]drag-graph runs show {report.run_id[:SHORT]}[/bold]")
+    if totals["queries"] > 1 or noted:
+        notes = f" ({noted} with notes)" if noted else ""
+        console().print(f"What became of each query{notes}: [bold]drag-graph runs show {report.run_id[:SHORT]}[/bold]")
 
 
 def _run_document(report: "RunReport") -> None:
-    """Print the `--json` document result by result, so that it takes no memory."""
+    """Print the `--json` document result by result, in constant memory."""
     dump = json.JSONEncoder(ensure_ascii=False, default=str).encode
     out = sys.stdout
     out.write(f'{{\n  "run_id": {dump(report.run_id)},\n  "queries": [')
@@ -70,74 +70,69 @@ def _run_document(report: "RunReport") -> None:
 def _result_row(result: "QueryResult") -> tuple[object, ...]:
     calls = f"{result.calls} ({result.cached_calls} cached)" if result.cached_calls else result.calls
     sizes = (result.evidence, result.triples, result.edges)
-    return (result.id[:SHORT], result.input_id[:24], _status(result), *sizes, calls, f"${result.cost_usd:.4f}")
+    return (result.id[:SHORT], shortened(result.input_id, 24), _status(result), *sizes, calls, f"${result.cost_usd:.4f}")
 
 
 def _status(result: "QueryResult") -> Text:
     return Text(result.status, _COLOURS[result.status])
 
 
-def due(stale: "Sequence[Due]", foreseen: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print what a refresh would distill again, and what that would take."""
+def shortened(text: str, longest: int) -> str:
+    """Return a text of at most `longest` characters; an ellipsis marks a cut."""
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+def due(estimated: "RefreshEstimate", *, as_json: bool) -> None:
+    """Print the queries that a refresh would distill again, and what that would take."""
     if as_json:
-        document({"stale": [item.document() for item in stale], **foreseen})
+        document(estimated.to_dict())
         return
-    if stale:
-        queries = ((item.query, ", ".join(item.reasons)) for item in stale)
+    if estimated.stale:
+        queries = ((item.query, ", ".join(item.reasons)) for item in estimated.stale)
         rows = ((query.id[:SHORT], why, query.created_at, query.expires_at) for query, why in queries)
         table(("query", "why", "made", "expires"), rows)
-    fields(foreseen, as_json=False)
+    estimate(estimated.document, as_json=False)
 
 
-def runs(found: Sequence[tuple["Run", "RunState", Mapping[str, int], float]], *, as_json: bool) -> None:
-    """Print a line a run."""
+def runs(listed: "RunList", *, as_json: bool) -> None:
+    """Print one line for each run."""
     if as_json:
-        document([_run_facts(*one) for one in found])
+        document(listed.to_dict())
         return
     counted = ("complete", "pending", "quarantined")
     rows = []
-    for run, state, counts, cost in found:
-        source = run.source.rsplit("/", 1)[-1] if run.source.startswith("/") else run.source
-        numbers = [counts[name] for name in counted]
-        rows.append((run.id[:SHORT], run.kind, run.started_at, _ended(run, state), *numbers, f"${cost:.4f}", source))
+    for item in listed.runs:
+        source = item.run.source.rsplit("/", 1)[-1] if item.run.source.startswith("/") else item.run.source
+        numbers = [item.counts[name] for name in counted]
+        rows.append(
+            (item.run.id[:SHORT], item.run.kind, item.run.started_at, item.ending, *numbers, f"${item.cost_usd:.4f}", source)
+        )
     table(("run", "kind", "started", "state", *counted, "cost", "source"), rows, wrapped="source")
 
 
-def _run_facts(run: "Run", state: "RunState", counts: Mapping[str, int], cost: float) -> dict[str, Any]:
-    return {**asdict(run), "state": state, "counts": counts, "cost_usd": round(cost, 6)}
-
-
-def run_shown(
-    run: "Run",
-    state: "RunState",
-    counts: Mapping[str, int],
-    cost: float,
-    results: Iterator[tuple["QueryResult", str]],
-    since: set[str],
-    *,
-    as_json: bool,
-) -> None:
-    """Print one run and its results, each with its question; `since` are the ids that another run has completed."""
+def run_details(details: "RunDetails", *, as_json: bool) -> None:
+    """Print one run and its queries, with the notes on what was left out or done otherwise."""
     if as_json:
-        queries = [
-            {**result.document(), "question": question, "complete_since": result.id in since} for result, question in results
-        ]
-        document({**_run_facts(run, state, counts, cost), "queries": queries})
+        document(details.to_dict())
         return
-    facts = {name: value for name, value in asdict(run).items() if name != "job"}
-    fields({**facts, **counts, "cost": f"${cost:.4f}", "state": _ended(run, state)}, as_json=False)
+    summary = details.summary
+    facts = {name: value for name, value in summary.to_dict().items() if name not in {"job", "counts", "cost_usd", "state"}}
+    fields({**facts, **summary.counts, "cost": f"${summary.cost_usd:.4f}", "state": summary.ending}, as_json=False)
     rows = []
-    for result, question in results:
-        why = "complete since then, by another run" if result.id in since else result.error or ""
-        why = "erased since then" if result.erased else why
-        ids = (result.line, result.id[:SHORT], f"{result.input_id} {question}".strip()[:32])
-        rows.append((*ids, _status(result), result.calls, f"${result.cost_usd:.4f}", why))
+    for query in details.queries:
+        result = query.result
+        name = shortened(f"{result.input_id} {query.question}".strip(), LONGEST_QUESTION)
+        why = _why(query)
+        rows.append((result.line, result.id[:SHORT], name, _status(result), result.calls, f"${result.cost_usd:.4f}", why))
     table(("line", "query", "question", "status", "calls", "cost", "why"), rows, wrapped="why")
-    if counts["quarantined"]:
-        console().print("Asked again by the same command with [bold]--retry-quarantined[/bold].")
+    for query in details.queries:
+        for note in query.result.notes:
+            console().print(f"line {query.result.line}: {note}", markup=False, highlight=False)
+    if summary.counts["quarantined"]:
+        console().print("To ask quarantined queries again, run the same command with [bold]--retry-quarantined[/bold].")
 
 
-def _ended(run: "Run", state: "RunState") -> str:
-    if state != "ended":
-        return state
-    return f"{'stopped' if run.stopped else 'ended'}, exit {run.exit_code}" if run.exit_code else "ended"
+def _why(query: "RunQuery") -> str:
+    if query.result.erased:
+        return "Erased since then."
+    return "Completed since then by another run." if query.completed_later else query.result.error or ""

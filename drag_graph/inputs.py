@@ -12,7 +12,7 @@ import re
 import string
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,7 +78,11 @@ def parse_line(line: bytes, *, namespace: str, domain: Domain | None = None) -> 
     """Return the query of one JSON line. Raises QueryInvalid with the reason."""
     if len(line) > LINE_LIMIT:
         raise QueryInvalid(f"The line is longer than {LINE_LIMIT:,} bytes.")
-    document = json_object(line)
+    return query_of(json_object(line), namespace=namespace, domain=domain)
+
+
+def query_of(document: Mapping[str, Any], *, namespace: str, domain: Domain | None = None) -> Query:
+    """Return the query of a JSON document. Raises QueryInvalid with the reason."""
     rest = {key: value for key, value in document.items() if key not in {"question", "options"}}
     if _LONE_SURROGATE.search(json.dumps(rest, ensure_ascii=False)):
         raise QueryInvalid("An id, answer or other key contains invalid Unicode.")

@@ -15,7 +15,7 @@ from drag_graph.app.answer_results import (
     SourceList,
     StoredSubgraph,
 )
-from drag_graph.app.questions import Questions, one_question, question_lines
+from drag_graph.app.questions import Questions, one_question, question_lines, source_of
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
 from drag_graph.app.run_handle import RunHandle
@@ -115,7 +115,7 @@ class Answering(ResourceUser):
         """
         resources = self._resources.changed(settings)
         lines = list(question_lines(questions, resources.settings))
-        source = str(questions.resolve()) if isinstance(questions, Path) and questions.is_file() else "a pipe"
+        source = source_of(questions)
 
         def run(interruption: Interruption) -> GivenAnswers:
             done = 0

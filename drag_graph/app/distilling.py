@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from drag_graph.app.questions import Questions, question_lines
+from drag_graph.app.questions import Questions, question_lines, source_of
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.model_factories import check_batches, check_teacher, make_pricing
@@ -19,7 +19,6 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.jobs.stale_queries import Due, due, lines
 from drag_graph.ledger import Ledger
-from drag_graph.model import Query
 from drag_graph.ports.graph_store import GraphStore, Staleness
 from drag_graph.ports.run_journal import STATUSES, QueryResult, RunReport, Status
 from drag_graph.settings import Settings
@@ -157,18 +156,6 @@ class _LedgerResults:
     def sums(self, run_id: str) -> dict[Status, dict[str, float]]:
         with closing(Ledger(self.ledger, read_only=True)) as ledger:
             return ledger.journal.sums(run_id)
-
-
-def source_of(questions: Questions) -> str:
-    """Return the origin of questions. Runs with the same origin resume each other and share a budget."""
-    if isinstance(questions, Path):
-        # A pipe has a new name each time; one budget covers everything that comes through pipes.
-        return str(questions.resolve()) if questions.is_file() else "a pipe"
-    match list(questions):
-        case [Query(text=text) | str(text)]:
-            return f"-q {text}"
-        case _:
-            return "a list"
 
 
 def _kept(session: Session, report: RunReport) -> RunReport:

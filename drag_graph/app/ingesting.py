@@ -1,7 +1,86 @@
-"""The method that reads documents: ingest."""
+"""The method that reads documents: ingest, and its estimate."""
 
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from drag_graph.app.distilling import Estimate
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import Resources
+from drag_graph.app.run_handle import RunHandle
+from drag_graph.compose.document_setup import for_documents, foreseen, make_ingester
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.documents.document_files import SourceFile, files_in, require_complete, roots_of
+from drag_graph.errors import ConfigurationError
+from drag_graph.jobs.ingest_job import IngestReport
+from drag_graph.jobs.runner import OnProgress, ProgressMeter
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class Ingesting(ResourceUser):
     """Read documents into the graph."""
+
+    def ingest(
+        self,
+        paths: Paths = (),
+        *,
+        text: str | None = None,
+        name: str | None = None,
+        sync: bool = False,
+        compact: bool = True,
+        on_progress: OnProgress | None = None,
+        wait: bool = True,
+        **settings: Any,
+    ) -> RunHandle[IngestReport]:
+        """Read documents, each into a graph of its own: files, folders with everything in them, or one `text` with a `name`.
+
+        Unchanged documents are skipped, changed ones replaced. A file that cannot be read is reported, and the others are read.
+        With `sync`, stored documents of these folders are erased if their file is gone. Without `compact`, deleted text remains
+        in an embedded store's file. Call it again to resume a run that was stopped.
+
+        Raises DocumentUnusable, before anything changes, if `sync` is set and a folder cannot be listed.
+        """
+        resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
+
+        def run(interruption: Interruption) -> IngestReport:
+            meter = ProgressMeter(len(files), on_progress)
+            with resources.writing() as session:
+                ingester = make_ingester(
+                    session,
+                    " ".join(map(str, roots)) or f"text {name}",
+                    compacts=compact,
+                    on_result=meter.count,
+                    interruption=interruption,
+                )
+                return ingester.run(files, roots if sync else ())
+
+        return RunHandle(run, wait=wait)
+
+    def estimate_ingest(
+        self, paths: Paths = (), *, text: str | None = None, name: str | None = None, sync: bool = False, **settings: Any
+    ) -> Estimate:
+        """Return what `ingest` would do with each document, and the calls, tokens and price of it."""
+        resources, files, roots = self._documents(settings, paths, text, name, sync=sync)
+        return Estimate(foreseen(resources.settings, files, roots if sync else ()))
+
+    def _documents(
+        self, values: dict[str, Any], paths: Paths, text: str | None, name: str | None, *, sync: bool
+    ) -> tuple[Resources, list[SourceFile], list[Path]]:
+        resources = self._resources.changed(values)
+        resources = resources.changed({"teacher": for_documents(resources.settings).teacher})
+        places = [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(path) for path in paths]
+        if (text is None) != (name is None) or (text is None) != bool(places):
+            raise ConfigurationError("Pass either paths, or a text and its name.", hint="drag-graph ingest --help")
+        if text is not None and name is not None:
+            return resources, [SourceFile(Path(name), name, text=text)], []
+        roots = roots_of(places)
+        files = list(files_in(roots, resources.settings.own_files))
+        if sync:
+            require_complete(files)
+            if not files:  # an unmounted disk looks like an empty folder
+                folders = " and ".join(map(str, places))
+                hint = "To erase all stored documents of it, use `drag-graph db erase --query-id ID`."
+                raise ConfigurationError(f"{folders} contains no document; --sync would erase everything.", hint=hint)
+        return resources, files, roots

@@ -1,7 +1,184 @@
-"""Methods that connect sources: link, communities."""
+"""Methods that connect sources: link and its merges, communities."""
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from drag_graph.app.distilling import Estimate
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.app.resources import Resources
+from drag_graph.app.run_handle import RunHandle
+from drag_graph.compose.community_setup import for_communities, make_communities
+from drag_graph.compose.model_factories import make_pricing
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.errors import ConfigurationError, NotStored
+from drag_graph.jobs.community_job import CommunityReport
+from drag_graph.jobs.link_job import LinkReport
+from drag_graph.jobs.runner import OnProgress, ProgressMeter, RunProgress
+from drag_graph.jobs.summary_estimate import foresee
+from drag_graph.manage.graph_statistics import Group, links, names_of
+from drag_graph.ports.community_store import Community, CommunityHit
+from drag_graph.ports.concept_store import SameAs
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.report.groups_page import groups_page, shown_groups
+
+_FIELDS = ("id", "name", "level", "things", "edges", "sources", "summary", "summariser", "member_hash")
+
+
+@dataclass(frozen=True)
+class MergeList:
+    """Merges: judgements that two concepts are the same thing."""
+
+    merges: tuple[SameAs, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document that `link --show --json` prints."""
+        return {"merges": [_merge_document(merge) for merge in self.merges]}
+
+
+@dataclass(frozen=True)
+class Communities:
+    """Stored communities, the largest first, and the report of the run that wrote them, if any."""
+
+    communities: tuple[Community, ...]
+    report: CommunityReport | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document that `communities --json` prints."""
+        totals = self.report.totals() if self.report else {"communities": len(self.communities)}
+        return {"communities": [{name: getattr(item, name) for name in _FIELDS} for item in self.communities], "totals": totals}
+
+
+@dataclass(frozen=True)
+class CommunityMatches:
+    """The communities nearest to a text, the nearest first."""
+
+    matches: tuple[CommunityHit, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document that `communities --find --json` prints."""
+        return {"communities": [asdict(match) for match in self.matches]}
 
 
 class Linking(ResourceUser):
     """Join the concepts of all sources, and find communities."""
+
+    def link(self, *, on_progress: OnProgress | None = None, wait: bool = True, **settings: Any) -> RunHandle[LinkReport]:
+        """Join what the stored sources have in common: concepts by name, alias and embedding, and vectors of evidence.
+
+        New sources are linked; if nothing is new, nothing changes. Call it again to resume a run that was stopped.
+        """
+        resources, report = self._resources.changed(settings), on_progress or (lambda _progress: None)
+
+        def run(interruption: Interruption) -> LinkReport:
+            def advance(step: str, done: int) -> None:
+                report(RunProgress(done, waiting_for=f"{done} {step}"))
+
+            with resources.writing(create=False) as session:
+                return session.linker(advance, interruption).run()
+
+        return RunHandle(run, wait=wait)
+
+    def merges(self, text: str = "", *, limit: int = 100) -> MergeList:
+        """List the concepts that were judged to be the same thing, only those with `text` in a name if it is given."""
+        with self._resources.store() as store:
+            return MergeList(tuple(store.concepts.same_as(text=text, limit=limit)))
+
+    def undo_merge(self, merge_id: str) -> MergeList:
+        """Undo a merge, given its id or the beginning of its id. `link` does not make it again."""
+        return self._set_merge(merge_id, undone=True)
+
+    def redo_merge(self, merge_id: str) -> MergeList:
+        """Restore a merge that was undone."""
+        return self._set_merge(merge_id, undone=False)
+
+    def _set_merge(self, merge_id: str, *, undone: bool) -> MergeList:
+        with self._resources.writing(create=False) as session:
+            merge, linker = _merge(session.store, merge_id), session.linker()
+            if bool(merge.undone_at) != undone:
+                (linker.undo if undone else linker.redo)(merge)
+            return MergeList((_merge(session.store, merge.id),))
+
+    def communities(
+        self, *, on_progress: OnProgress | None = None, wait: bool = True, **settings: Any
+    ) -> RunHandle[CommunityReport]:
+        """Find the communities of the whole graph, and summarise each of them by rules or with the summariser.
+
+        Communities that did not change keep their id and summary. Call it again to resume a run that was stopped.
+        """
+        resources = self._for_communities(settings)
+
+        def run(interruption: Interruption) -> CommunityReport:
+            with resources.writing(create=False) as session:
+                return make_communities(session, interruption=interruption).run(ProgressMeter(None, on_progress).count)
+
+        return RunHandle(run, wait=wait)
+
+    def estimate_communities(self, **settings: Any) -> Estimate:
+        """Return the number of communities, and the calls, tokens and price of their summaries."""
+        resources = self._for_communities(settings)
+        with resources.reading() as session:
+            plan, teacher = make_communities(session, is_dry=True).plan(), session.settings.teacher
+            pricing = make_pricing(session.settings) if teacher else None
+            return Estimate(foresee(plan, session.store.linked_edges(), session.store.namespace, teacher, pricing))
+
+    def stored_communities(self, report: CommunityReport | None = None) -> Communities:
+        """List the stored communities, the largest first. `report` is that of the run that wrote them, if its totals count."""
+        with self._resources.store() as store:
+            return Communities(_by_size(store), report)
+
+    def find_communities(self, text: str, *, limit: int = 20, **settings: Any) -> CommunityMatches:
+        """Return the communities whose summaries are nearest to a text."""
+        with self._for_communities(settings).reading() as session:
+            wanted = session.gate.generalised(text) if session.gate else text
+            vector = session.embedder.embed([wanted])[0].tolist()
+            return CommunityMatches(tuple(session.store.communities.nearest(vector, limit)))
+
+    def community_page(self, *, limit: int = 20) -> str:
+        """Return an HTML page with a picture of the largest communities. It opens offline."""
+        with self._resources.store() as store:
+            return _page(store, _by_size(store)[:limit])
+
+    def _for_communities(self, values: dict[str, Any]) -> Resources:
+        resources = self._resources.changed(values)
+        settings = for_communities(resources.settings)
+        names = ("teacher", "teacher_base_url", "teacher_api_key")
+        return resources.changed({name: getattr(settings, name) for name in names})
+
+
+def _merge(store: GraphStore, prefix: str) -> SameAs:
+    merges = store.concepts.same_as(prefix=prefix.strip().lower(), limit=2)
+    if not merges:
+        raise NotStored(f"There is no merge {prefix!r}.", hint="`drag-graph link --show` lists them.")
+    if len(merges) > 1:
+        raise ConfigurationError(f"Several merges begin with {prefix!r}.", hint="Add more digits of the id.")
+    return merges[0]
+
+
+def _merge_document(merge: SameAs) -> dict[str, object]:
+    return {
+        "id": merge.id,
+        "left": {"id": merge.left, "name": merge.left_name},
+        "right": {"id": merge.right, "name": merge.right_name},
+        "method": merge.method,
+        "score": merge.score,
+        "created_at": merge.created_at,
+        "undone_at": merge.undone_at or None,
+    }
+
+
+def _by_size(store: GraphStore) -> tuple[Community, ...]:
+    return tuple(sorted(store.communities.read(), key=lambda item: (-item.things, item.id)))
+
+
+def _page(store: GraphStore, communities: Sequence[Community]) -> str:
+    thing_of: dict[str, str] = {}
+    for edge in store.linked_edges():
+        thing_of |= {edge.source_entity: edge.source, edge.target_entity: edge.target}
+    groups = [
+        Group(tuple(sorted({thing_of[entity] for entity in item.entities if entity in thing_of})), item.edges, item.name)
+        for item in communities
+    ]
+    shown = shown_groups([group for group in groups if group.members])
+    names = names_of(store.linked_edges(), {id_ for group in shown for id_ in group.members})
+    return groups_page(f"Communities of {store.location}", shown, links(store.linked_edges()), names)

@@ -1,16 +1,17 @@
 """Questions as callers give them: texts, queries, or a file."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from drag_graph.errors import ConfigurationError, InputError, QueryInvalid
-from drag_graph.inputs import InputLine, make_query, read_queries
+from drag_graph.inputs import InputLine, make_query, query_of, read_queries
 from drag_graph.model import Query
 from drag_graph.settings import Settings
 
-Questions = Path | Iterable[str | Query]
-"""A JSONL or CSV file (`-` is standard input), or questions."""
+Questions = Path | Iterable[str | Mapping[str, Any] | Query]
+"""A JSONL or CSV file (`-` is standard input), or questions: texts, documents with the keys of a JSONL line, or queries."""
 
 
 def question_lines(questions: Questions, settings: Settings) -> Iterator[InputLine]:
@@ -34,5 +35,26 @@ def one_question(text: str, options: Sequence[str], settings: Settings) -> Query
         raise ConfigurationError(f"Unusable question: {error}", hint="Fix the question or its options.") from error
 
 
-def _query_of(question: str | Query, settings: Settings) -> Query:
-    return question if isinstance(question, Query) else one_question(question, (), settings)
+def source_of(questions: Questions) -> str:
+    """Return the origin of questions. Runs with the same origin resume each other and share a budget."""
+    if isinstance(questions, Path):
+        # A pipe has a new name each time; one budget covers everything that comes through pipes.
+        return str(questions.resolve()) if questions.is_file() else "a pipe"
+    match list(questions):
+        case [Query(text=text)]:
+            return f"-q {text}"
+        case [str(text)]:
+            return f"-q {text}"
+        case _:
+            return "a list"
+
+
+def _query_of(question: str | Mapping[str, Any] | Query, settings: Settings) -> Query:
+    if isinstance(question, Query):
+        return question
+    if isinstance(question, str):
+        return one_question(question, (), settings)
+    try:
+        return query_of(question, namespace=settings.namespace, domain=settings.domain)
+    except QueryInvalid as error:
+        raise ConfigurationError(f"Unusable question: {error}", hint="Fix the question or its options.") from error

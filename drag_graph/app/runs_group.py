@@ -1,7 +1,102 @@
 """`graph.runs`: past runs."""
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
 from drag_graph.app.resource_user import ResourceUser
+from drag_graph.compose.store_opening import open_ledger
+from drag_graph.errors import NotStored
+from drag_graph.ports.run_journal import STATUSES, QueryResult, Run, RunState, Status
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run, its state, the number of its queries by status, and its cost in US dollars."""
+
+    run: Run
+    state: RunState
+    counts: dict[str, int]
+    cost_usd: float
+
+    @property
+    def ending(self) -> str:
+        """The state for people: "running", "died", or how the run ended."""
+        if self.state != "ended" or not self.run.exit_code:
+            return self.state
+        return f"{'stopped' if self.run.stopped else 'ended'}, exit {self.run.exit_code}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its entry of the `runs --json` document."""
+        return {**asdict(self.run), "state": self.state, "counts": self.counts, "cost_usd": round(self.cost_usd, 6)}
+
+
+@dataclass(frozen=True)
+class RunList:
+    """Runs, newest first."""
+
+    runs: tuple[RunSummary, ...]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the document that `runs --json` prints."""
+        return [run.to_dict() for run in self.runs]
+
+
+@dataclass(frozen=True)
+class RunQuery:
+    """What became of one query of a run. `completed_later`: another run has completed it since."""
+
+    result: QueryResult
+    question: str
+    completed_later: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its entry of the `runs show --json` document."""
+        return {**self.result.document(), "question": self.question, "complete_since": self.completed_later}
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """A run with its queries, in the order of the input."""
+
+    summary: RunSummary
+    queries: tuple[RunQuery, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document that `runs show --json` prints."""
+        return {**self.summary.to_dict(), "queries": [query.to_dict() for query in self.queries]}
 
 
 class RunsGroup(ResourceUser):
     """List past runs and show what became of each query."""
+
+    def list(self, *, limit: int = 20) -> RunList:
+        """Return the last runs of `distill` and `refresh`, newest first."""
+        settings = self._resources.settings
+        with open_ledger(settings, read_only=True) as ledger:
+            runs = ledger.journal.runs(settings.namespace, limit)
+            return RunList(tuple(RunSummary(run, ledger.journal.state(run), counts, cost) for run, counts, cost in runs))
+
+    def show(self, run_id: str, *, statuses: Sequence[Status] = STATUSES) -> RunDetails:
+        """Return a run, given its id or the beginning of its id, with its queries of these statuses."""
+        settings = self._resources.settings
+        with open_ledger(settings, read_only=True) as ledger:
+            journal = ledger.journal
+            run = journal.run(run_id, settings.namespace)
+            since = journal.completed_since(run.id)
+            queries = tuple(
+                RunQuery(result, journal.questions(run.id, [result.line]).get(result.line, ""), result.id in since)
+                for result in journal.results(run.id, statuses)
+            )
+            return RunDetails(RunSummary(run, journal.state(run), *journal.summary(run.id)), queries)
+
+    def give_up(self, batch_id: str) -> int:
+        """Give up a batch whose replies are lost, and return the number of its requests.
+
+        It counts as paid in full. The next run of the command that made it repeats the requests.
+        """
+        with open_ledger(self._resources.settings) as ledger:
+            number = ledger.give_up(batch_id)
+        if not number:
+            raise NotStored(f"No run waits for a batch {batch_id!r}.", hint="The run that waits for it names its id.")
+        return number

@@ -44,7 +44,7 @@ class ProgressMeter:
 
     def __init__(self, total: int | None, on_progress: OnProgress | None) -> None:
         self._on_progress = on_progress or (lambda _progress: None)
-        self._progress = RunProgress(0, total)
+        self._report(RunProgress(0, total))
 
     def count(self, cost_usd: float) -> None:
         """Count one item; `cost_usd` is the cost of the run so far."""
