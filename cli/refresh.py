@@ -41,7 +41,7 @@ def refresh(
     with followed(quiet=json) as show:
         report = report_of(lambda: graph.refresh(on_progress=show, retry_quarantined=retry_quarantined, **chosen))
     if not json and not report.totals()["queries"] and not report.stopped:
-        typer.echo("No subgraph is due.")
+        typer.echo(f"Nothing has {' or '.join(reason for reason in ('expired', 'failed') if chosen[reason])}.")
         return
     render_runs.run(report, as_json=json)
     exit_with(report)

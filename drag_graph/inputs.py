@@ -226,7 +226,7 @@ def read_queries(path: Path, *, namespace: str = DEFAULT_NAMESPACE, domain: Doma
 
 def _check_form(path: Path, head: bytes, second: bytes) -> None:
     """Raise InputError if the whole file has the wrong form, instead of reporting each of its lines."""
-    if not head.startswith(b"{") and (_is_binary(head) or _is_binary(second)):
+    if not head.startswith(b"{") and (_is_binary(head) or (_is_binary(second) and not _is_header(head))):
         raise InputError(f"{path} is not a text file in UTF-8.", hint="Pass a JSONL or CSV file.")
     if head.startswith(b"["):
         raise InputError(f"{path} is a JSON array, not one object per line.", hint=f"jq -c '.[]' {path} > questions.jsonl")

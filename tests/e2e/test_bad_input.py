@@ -53,7 +53,7 @@ def test_bad_lines_are_named_and_the_others_are_done(cli, store, tmp_path):
     assert [bad["line"] for bad in done.json["rejected"]] == [1, 3, 4, 5, 6]
     assert all(bad["reason"] for bad in done.json["rejected"])
     plain = cli("distill", questions, "--teacher", curated_file(tmp_path / "c.jsonl", GOOD), "--store", store)
-    assert "line 4 rejected: the question has 1,000,000 characters" in plain.err
+    assert "line 4 rejected: The question has 1,000,000 characters" in plain.err
 
 
 @pytest.mark.parametrize("flag", [("--address", "auto"), ("--processes", "2")])

@@ -95,7 +95,7 @@ def test_communities_by_rules_are_shown_found_and_drawn(cli, distill, tmp_path):
     printed = cli("communities", "--min-size", "3")
     assert printed.code == 0, printed.err
     assert "Communities: 3" in printed.out
-    assert "3 new, 0 gone, 3 summarised, 0 unchanged; 0 calls" in printed.out
+    assert "3 new, 0 removed, 3 summarised, 0 unchanged; 0 calls" in printed.out
     shown = cli("communities", "--show", "--json").json["communities"]
     assert {item["summariser"] for item in shown} == {"rules/1"}
     (best,) = cli("communities", "--find", "Where does the beetle live?", "--limit", "1", "--json").json["communities"]
@@ -127,7 +127,7 @@ def test_what_was_erased_is_in_no_summary_and_in_no_file(cli, distill, server, t
     assert (done.json["erased"]["Community"], done.json["recorded"]["replies"]) == (1, 1), "one that two sources made"
     left = cli("communities", "--show", "--json").json["communities"]
     assert sorted(bool(item["summary"]) for item in left) == [False, True]
-    assert "(to be made by the next run)" in cli("communities", "--show").out
+    assert "(not summarised yet)" in cli("communities", "--show").out
     assert cli("db", "verify").code == 0
     again = cli(*by_model(server), "--json").json
     assert (again["totals"]["summarised"], again["totals"]["made"]) == (1, 0)

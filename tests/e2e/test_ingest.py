@@ -125,7 +125,7 @@ def test_sync_takes_only_what_lies_under_the_paths_and_never_all_of_an_empty_fol
     (other / "rust.txt").unlink()
     assert "removed" not in statuses(cli("ingest", folder, "--sync", "--store", store, "--json")).values()
     refused = cli("ingest", other, "--sync", "--store", store)
-    assert (refused.code, "holds no document" in refused.err) == (2, True)
+    assert (refused.code, "contains no document" in refused.err) == (2, True)
     assert cli("ingest", tmp_path / "gone", "--sync", "--store", store).code == 2
 
 

@@ -43,7 +43,7 @@ def test_link_show_undo_and_redo(cli, filled):
     assert first.json["merged"]["alias"] == 1
     linked = cli("export").out
     assert set(before.splitlines()) < set(linked.splitlines())
-    assert "Nothing is new" in cli("link").out
+    assert "Everything is linked" in cli("link").out
     assert cli("export").out == linked
     (merge,) = cli("link", "--show", "deoxy", "--json").json["merges"]
     assert {merge["left"]["name"], merge["right"]["name"]} == {"DNA", "deoxyribonucleic acid"}
@@ -53,7 +53,7 @@ def test_link_show_undo_and_redo(cli, filled):
     undone = cli("link", "--undo", merge["id"][:8], "--json").json["merges"]
     assert undone[0]["undone_at"]
     assert cli("export").out != linked
-    assert "Nothing is new" in cli("link").out, "it is not made again"
+    assert "Everything is linked" in cli("link").out, "it is not made again"
     assert cli("link", "--redo", f" {merge['id'].upper()} ").code == 0
     assert cli("export").out == linked
     assert cli("db", "verify").code == 0
@@ -86,5 +86,5 @@ def test_what_cannot_be_is_refused_in_words(cli, filled, tmp_path):
     gone = cli("link", "--undo", "zzz")
     assert gone.code == 3
     assert "link --show" in gone.err
-    assert "No such merge" in cli("link", "--show", "nobody").out
+    assert "There are no such merges" in cli("link", "--show", "nobody").out
     assert cli("link", "--store", tmp_path / "nothing.lbug").code == 3

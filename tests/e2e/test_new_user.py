@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from drag_graph.privacy import local_rewriter
 from drag_graph.settings import Settings
 from tests.e2e.conftest import EXAMPLES
 
@@ -24,11 +25,21 @@ def filled(cli, tmp_path):
 
 def test_no_teacher_is_asked_that_was_not_chosen(cli, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-to-be-used")
-    for command in (["distill", "-q", "hi"], ["distill", "-q", "hi", "--dry-run"], ["refresh", "--expired"]):
+    for command in (["distill", "-q", "hi"], ["refresh", "--expired"]):
         done = cli(*command)
         assert done.code == 2
         assert "no teacher is chosen" in done.err
         assert "--teacher" in done.err
+
+
+def test_a_dry_run_needs_neither_a_teacher_nor_the_privacy_extra(cli, monkeypatch):
+    estimated = cli("distill", "-q", "hi", "--dry-run", "--json").json
+    assert (estimated["queries"], estimated["teacher"], estimated["price_known"]) == (1, "", False)
+    assert (estimated["number_of_evidence"], estimated["top_k"]) == (15, 10)
+    monkeypatch.setattr(local_rewriter, "find_spec", lambda _name: None)
+    done = cli("distill", "-q", "hi", "--dry-run", "--teacher", "gpt-4o-mini", "--json")
+    assert (done.code, done.json["price_known"]) == (0, True)
+    assert "Questions are counted as written" in done.json["caution"]
 
 
 def test_the_id_of_the_input_is_an_id(cli, filled):
@@ -42,7 +53,7 @@ def test_the_id_of_the_input_is_an_id(cli, filled):
 
 
 def test_answers_are_listed_the_newest_first(cli, filled):
-    assert "No answer is kept" in cli("answers", *filled).out
+    assert "There are no answers" in cli("answers", *filled).out
     first = cli("ask", "--query-id", "kidney", "--json", *filled).json
     second = cli("ask", "--query-id", "rust", "--mode", "graph", "--json", *filled).json
     found = cli("answers", "--json", *filled)
@@ -92,7 +103,7 @@ def test_a_csv_file_with_a_header_is_read(cli, tmp_path):
     assert (done["queries"], done["rejected"]) == (2, 0)
     file.write_text(CSV.replace(",A,first", ",Z,first"))
     bad = cli("distill", file, "--teacher", TEACHER, "--dry-run")
-    assert "line 2 rejected: the answer is neither" in bad.err
+    assert "line 2 rejected: The answer 'Z' is not an index" in bad.err
 
 
 @pytest.mark.parametrize("cell", ['"[""the Moon"", ""the wind""]"', "the Moon | the wind"])
@@ -108,7 +119,7 @@ def test_options_may_share_a_column(cli, tmp_path, cell):
     ("name", "text", "problem"),
     [
         ("a.json", '[\n {"question": "a"},\n {"question": "b"}\n]\n', "is a JSON array"),
-        ("a.json", '{\n "question": "a"\n}\n', "JSON over several lines"),
+        ("a.json", '{\n "question": "a"\n}\n', "JSON objects over several lines"),
         ("a.csv", "text,answer\na,b\n", "no column `question`"),
         ("a.csv", "question\n\udcff", "not a CSV file in UTF-8"),
     ],
@@ -125,7 +136,7 @@ def test_a_dry_run_says_which_lines_are_rejected(cli, tmp_path):
     file = tmp_path / "q.jsonl"
     file.write_text('{"question": "Is it?"}\n{"question": ""}\nno json\n')
     done = cli("distill", file, "--teacher", TEACHER, "--dry-run")
-    assert "line 2 rejected: the question is empty" in done.err
+    assert "line 2 rejected: The question is empty" in done.err
     assert "line 3 rejected: Not JSON" in done.err
     rejected = cli("distill", file, "--teacher", TEACHER, "--dry-run", "--json").json["rejected_lines"]
     assert [line["line"] for line in rejected] == [2, 3]
@@ -147,8 +158,8 @@ def test_an_unknown_key_of_the_file_is_named_as_it_is(cli, tmp_path):
 
 def test_duplicate_options_get_a_hint_that_fits(cli, filled):
     done = cli("ask", "What is it?", "--option", "a", "--option", "A", *filled)
-    assert "options 1 and 2 are the same" in done.err
-    assert "Mend the question or its options" in done.err
+    assert "Options 1 and 2 are the same" in done.err
+    assert "Fix the question or its options" in done.err
 
 
 def run_narrow(arguments, columns, **environment):

@@ -126,7 +126,7 @@ def test_a_budget_is_that_of_all_runs_of_one_command_together(distill, server, m
 def test_without_a_journal_and_without_such_a_run_it_says_so(cli, distill):
     nothing = cli("runs")
     assert nothing.code == 3
-    assert "there is no ledger" in nothing.err
+    assert "There is no ledger" in nothing.err
     distill()
     assert cli("runs", "show", "zzz").code == 3
     assert cli("runs", "show").code == 2
