@@ -37,7 +37,7 @@ def test_a_dry_run_needs_neither_a_teacher_nor_the_privacy_extra(cli, monkeypatc
     assert (estimated["queries"], estimated["teacher"], estimated["price_known"]) == (1, "", False)
     assert (estimated["number_of_evidence"], estimated["top_k"]) == (15, 10)
     monkeypatch.setattr(local_rewriter, "find_spec", lambda _name: None)
-    done = cli("distill", "-q", "hi", "--dry-run", "--teacher", "gpt-4o-mini", "--json")
+    done = cli("distill", "-q", "hi", "--dry-run", "--teacher", "gpt-4o-mini", "--privacy", "standard", "--json")
     assert (done.code, done.json["price_known"]) == (0, True)
     assert "Questions are counted as written" in done.json["caution"]
 
