@@ -27,8 +27,8 @@ from graph_measures import MEASURES, RAW_NUMBERS, Bench, fill
 from graph_raw import Raw, load_from_cached, row_of
 from graph_workload import id_of, shape, subgraphs
 
-from drag_graph import __version__
 from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
+from drag_graph.version import __version__
 
 EMBEDDED, SEARCH = "embedded", "search"
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from distill import CALLS, Server, questions, settings_for
 
-from drag_graph import __version__
 from drag_graph.compose.model_factories import make_embedder, make_teacher
 from drag_graph.compose.session import open_store
 from drag_graph.concurrency.interruption import Interruption
@@ -27,6 +26,7 @@ from drag_graph.jobs.distill_job import Distiller
 from drag_graph.jobs.ray import RayDistillation
 from drag_graph.ledger import Ledger
 from drag_graph.ports.run_journal import Run, start_run
+from drag_graph.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINES = (("local", 0), ("ray", 1), ("ray", 2))

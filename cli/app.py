@@ -40,7 +40,7 @@ app = typer.Typer(
 def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True)) -> None:
     """Handle the flags that stand before a command."""
     if version:
-        from drag_graph import __version__
+        from drag_graph.version import __version__
 
         typer.echo(f"drag-graph {__version__}")
         raise typer.Exit

@@ -6,6 +6,8 @@ The names in `__all__` are the public API. They are loaded on first use, so that
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from drag_graph.version import __version__
+
 if TYPE_CHECKING:
     from drag_graph.app import AsyncDragGraph, DragGraph, RunHandle
     from drag_graph.app.answer_results import Audit, GivenAnswer, GivenAnswers
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from drag_graph.model import Answer, Document, Evidence, Line, Query, SimpleEdge, Subgraph, TeacherCall, Triple
     from drag_graph.settings import Settings
 
-__version__ = "0.1.0"
 __all__ = [
     "Answer",
     "AsyncDragGraph",

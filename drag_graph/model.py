@@ -15,7 +15,7 @@ Domain = Literal["general", "medical", "technical", "privacy"]
 Framing = Literal["definitional", "contrastive", "causal", "procedural", "exemplar", "unspecified"]
 Mode = Literal["none", "evidence", "graph", "combined"]
 Scoring = Literal["auto", "letter", "option-text", "option-text-norm", "option-text-mutual-info", "reply"]
-"""How a student chooses an option; `auto` takes what was measured to be best for the kind of student (docs/students.md)."""
+"""How a student chooses an option; `auto` depends on the kind of student (docs/students.md)."""
 GraphKind = Literal["simple", "multigraph", "evidence_only"]
 Strategy = Literal["pair", "predicate"]
 Merge = Literal["max", "mean", "noisy-or"]
@@ -27,27 +27,27 @@ Cosine = Annotated[float, Field(ge=-1.0, le=1.0, allow_inf_nan=False)]
 Relevance = Annotated[float, Field(ge=1.0, le=10.0, allow_inf_nan=False)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-"""A number that every store takes: up to 64 bits, signed."""
+"""A count within the signed 64 bits that every store supports."""
 Ids = Annotated[tuple[Text, ...], AfterValidator(lambda ids: tuple(sorted(set(ids))))]
-"""Ids of which only the set matters: each once, sorted."""
+"""A set of ids, sorted."""
 
 DOMAINS: tuple[Domain, ...] = ("general", "medical", "technical", "privacy")
 ENTITY_TYPES = (
     "person", "organization", "location", "event", "time", "quantity", "substance", "organism", "object", "process", "concept",
     "other",
 )  # fmt: skip
-"""What a teacher may call an entity; whatever else it says is `other`."""
+"""Types of entities; any other type that a teacher uses becomes `other`."""
 FRAMINGS: tuple[Framing, ...] = ("definitional", "contrastive", "causal", "procedural", "exemplar")
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_NAMESPACE = "default"
 MOST_EDGES = 2**31 - 1
-"""The largest `top_k` that every store takes: Neo4j slices lists by 32-bit integers."""
+"""The largest `top_k`: Neo4j slices lists by 32-bit integers."""
 ALL_EDGES = 1_000_000
-"""A `top_k` that leaves out nothing."""
+"""A `top_k` without effect."""
 
 
 def labelled(options: Iterable[str]) -> list[str]:
-    """Return the options with their letters before them."""
+    """Return the options, each after its letter."""
     return [f"{label}. {option}" for label, option in zip(LABELS, options, strict=False)]
 
 
@@ -58,10 +58,9 @@ class Value(BaseModel):
 
 
 class Query(Value):
-    """A question with optional options (at most 26), as the graph keeps it. `complexity` lies in [0, 1].
+    """A question with up to 26 options. `complexity` is from 0 to 1, `metadata` has the unknown keys of the input line.
 
-    `gold` is the right answer where the input has one: an option's index or a text; it never goes to a teacher and is not
-    stored on the node. `metadata` holds the input line's unknown keys.
+    `gold` is the correct answer if the input has one: an option's index or a text. It is never sent to a teacher or stored.
     """
 
     id: str
@@ -85,7 +84,7 @@ class Query(Value):
 
 
 class Document(Value):
-    """A file that was read in: where it is, the hash of its bytes, and when these were last modified."""
+    """An ingested file: its address, the hash of its bytes, and the time of its last modification."""
 
     id: str
     namespace: str = DEFAULT_NAMESPACE
@@ -106,7 +105,7 @@ class Document(Value):
 
 
 class Chunk(Value):
-    """A passage of a document: the characters from `start` up to `end`; `position` is its place among the chunks."""
+    """A passage of a document: characters `start` to `end`; `position` is its index among the chunks."""
 
     id: str
     source_id: str
@@ -117,10 +116,7 @@ class Chunk(Value):
 
 
 class TeacherCall(Value):
-    """One request to a model (or to a curated file, or to the `patterns` extractor) and its reply.
-
-    `follows` is the id of the call before it, where the model had to be asked again about one thing.
-    """
+    """One request to a model, a file or the `patterns` extractor; `follows` is the id of the call that it repeats."""
 
     id: str
     source_id: str
@@ -173,10 +169,7 @@ class Evidence(Value):
 
 
 class Entity(Value):
-    """A node of one query's graph; `variants` are the surface forms that were merged into `name` (sorted).
-
-    `type` is one of ENTITY_TYPES, or empty where nobody said one.
-    """
+    """A node of one source's graph. `variants` are the surface forms merged into `name`, sorted; `type` may be empty."""
 
     id: str
     source_id: str
@@ -186,10 +179,9 @@ class Entity(Value):
 
 
 class Triple(Value):
-    """One edge of the multigraph, read from exactly one evidence by one or more calls (promise 4).
+    """One edge of the multigraph, extracted from one piece of evidence by one or more calls (promise 4).
 
-    `opposes` names the predicate keys, of other triples of its ordered pair, that contradict it. It is worked out once, when
-    the triple is made, so that a store needs no English to tell (docs/adr/0019).
+    `opposes` has the predicate keys of the same ordered pair that contradict it, fixed when it is made (docs/adr/0019).
     """
 
     id: str
@@ -208,11 +200,11 @@ class Triple(Value):
 
 
 class SimpleEdge(Value):
-    """Claims of one ordered pair that do not contradict each other (strategy `pair`), or one claim (strategy `predicate`).
+    """Compatible claims about one ordered pair (strategy `pair`), or one claim (strategy `predicate`).
 
-    A claim is all kept triples of one pair and predicate key. `predicates` has one predicate a claim, `statement` one clause a
-    claim. `confidence` is that of the best claim, `support` the number of triples, `rank` the edge's place (0 is best).
-    `contradicts` names the edges of the same pair that contradict it.
+    A claim is all kept triples with the same pair and predicate key. `predicates` and `statement` have one entry per claim.
+    `confidence` is that of the best claim, `support` the number of triples, `rank` the order (0 is best), `contradicts` the ids
+    of contradicting edges of the same pair.
     """
 
     id: str
@@ -232,10 +224,10 @@ class SimpleEdge(Value):
 
 
 class Aggregation(Value):
-    """How the multigraph is merged and pruned. Rerunning it with other settings never changes a triple.
+    """How the multigraph is merged and pruned. Triples never change.
 
-    `threshold` is applied to a claim's merged confidence: a claim below it goes, one at it stays (docs/adr/0019). `top_k` keeps
-    the best edges by rank. `statements` gives, by edge id, a teacher's merged sentence to use instead of the joined one.
+    Claims whose merged confidence is below `threshold` are dropped (docs/adr/0019). `top_k` is the number of edges that remain.
+    `statements` has, by edge id, a teacher's sentence that replaces the joined clauses.
     """
 
     strategy: Strategy = "pair"
@@ -245,12 +237,12 @@ class Aggregation(Value):
     statements: dict[str, str] = Field(default_factory=dict)
 
     def of_documents(self) -> "Aggregation":
-        """Return the same for documents, which keep all edges: a book has more than a query needs."""
+        """Return the same aggregation without a limit on the edges, for documents."""
         return self.model_copy(update={"top_k": ALL_EDGES})
 
 
 def _kind_of(source: Any) -> str:
-    """Return which source a value, or the JSON of one, is: only a document has a name."""
+    """Return the tag of a source or its JSON: only documents have a name."""
     return "document" if isinstance(source, Document) or (isinstance(source, dict) and "name" in source) else "query"
 
 
@@ -258,13 +250,11 @@ Source = Annotated[Annotated[Query, Tag("query")] | Annotated[Document, Tag("doc
 
 
 class Subgraph(Value):
-    """All that hangs on one source: a query (distilled) or a document (read in).
+    """The knowledge from one source: a distilled query or an ingested document.
 
-    `embedding` is the source's unit vector, empty where there is none.
-
-    `graph` says what the lines for a student are made of: `simple` edges; the raw `multigraph`, because pruning would have left
-    nothing; or `evidence_only`, because no triple was read. `blind` says whether the options were hidden from the teacher.
-    `edges` is filled by the store's aggregation. `aggregation` is how a store made them (without statements), None before.
+    `embedding` is the source's unit vector or empty. Context lines come from the `graph`: `simple` edges; the raw `multigraph`
+    if pruning would leave nothing; or `evidence_only` without triples. `blind`: the teacher did not see the options. A store
+    fills `edges`, by `aggregation` (without statements).
     """
 
     source: Source
@@ -285,19 +275,19 @@ class Subgraph(Value):
 
     @property
     def source_id(self) -> str:
-        """The id of the source, which all that hangs on it names."""
+        """The id of the source."""
         return self.source.id
 
     @property
     def query(self) -> Query:
-        """The query, where the source is one. Raises TypeError for a document: ask `document` first."""
+        """The query. Raises TypeError if the source is a document."""
         if isinstance(self.source, Document):
             raise TypeError(f"{self.source.id} is a document, not a query")
         return self.source
 
     @property
     def document(self) -> Document | None:
-        """The document, where the source is one."""
+        """The document, or None for a query."""
         return self.source if isinstance(self.source, Document) else None
 
     @property
@@ -312,12 +302,12 @@ class Subgraph(Value):
 
     @property
     def lost_vector(self) -> bool:
-        """Whether the vector is all zeros although the question has words; what has no word has no direction."""
+        """Whether the vector is all zeros although the source's title has words."""
         return bool(self.embedding) and not any(self.embedding) and any(map(str.isalnum, self.title))
 
     @property
     def usable_edges(self) -> tuple[SimpleEdge, ...]:
-        """The edges that a student may be shown, best first: simple edges, or each triple of kept evidence as an edge."""
+        """The edges for context lines, best first: simple edges, or each triple of kept evidence as an edge."""
         if self.graph == "simple":
             return tuple(sorted(self.edges, key=lambda edge: (edge.rank, edge.id)))
         if self.graph == "multigraph":
@@ -328,7 +318,7 @@ class Subgraph(Value):
 
 
 def edges_of_triples(triples: Sequence[Triple]) -> tuple[SimpleEdge, ...]:
-    """Return each triple as an edge of its own, under its own id (the raw-multigraph fall-back)."""
+    """Return each triple as an edge with the triple's id."""
     pairs: dict[tuple[str, str], list[Triple]] = {}
     for triple in triples:
         pairs.setdefault((triple.subject_id, triple.object_id), []).append(triple)
@@ -360,12 +350,12 @@ def _edge_of(triple: Triple, contradicts: tuple[str, ...]) -> SimpleEdge:
 
 
 def sentence_of(subject: str, predicate: str, object_: str) -> str:
-    """Return a triple as plain words; underscores of a predicate become spaces."""
+    """Return a triple as a clause; underscores of the predicate become spaces."""
     return f"{subject} {predicate.replace('_', ' ')} {object_}"
 
 
 class Line(Value):
-    """One line that a student was shown. `ref` is the id of the evidence or edge behind it; `score` orders retrieval."""
+    """A context line. `ref` is the id of its evidence or edge; `score` is its weight in retrieval."""
 
     n: Annotated[int, Field(ge=1)]
     kind: LineKind
@@ -374,7 +364,7 @@ class Line(Value):
     source_id: str
     score: float = 0.0
     edge: str = ""
-    """The edge of a cloud that has released it, by its own ids; '' for a line of the store itself (docs/edges.md)."""
+    """The site of a cloud that released the line; empty for a line of this store (docs/edges.md)."""
 
     def __str__(self) -> str:
         return self.text
@@ -384,10 +374,9 @@ class Line(Value):
 
 
 class Answer(Value):
-    """What a student said, and the exact lines that it was shown.
+    """A student's answer with its context lines.
 
-    `confidence` lies in [0, 1] and means what the student's docstring says. `label` is an option's letter, or None. `snapshot`
-    is the audit document of the moment of answering (`ask.audit_snapshot`), so that a later refresh never falsifies it.
+    `confidence` (0 to 1) depends on the student. `label` is an option's letter, `snapshot` the audit at the time of answering.
     """
 
     id: str

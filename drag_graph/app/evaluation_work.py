@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from drag_graph import __version__
 from drag_graph.ask.asker import Asker
 from drag_graph.compose.session import Session
 from drag_graph.errors import ConfigurationError
@@ -34,6 +33,7 @@ from drag_graph.model import Mode
 from drag_graph.models.provider_errors import host_of
 from drag_graph.models.teachers.curated_teacher import CuratedTeacher
 from drag_graph.ports.model_roles import Student
+from drag_graph.version import __version__
 
 FOLDERS = Path(".drag-graph/evaluations")
 _SETTINGS = (

@@ -46,7 +46,7 @@ class ErasureReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ErasureTarget:
     """What to erase: exactly one of a source's id, a teacher call's id (both may be short), and a filter."""
 
     source_id: str = ""
@@ -54,7 +54,7 @@ class Target:
     condition: ErasureFilter | None = None
 
     @classmethod
-    def parse(cls, source_id: str, call_id: str, where: Sequence[str]) -> "Target":
+    def parse(cls, source_id: str, call_id: str, where: Sequence[str]) -> "ErasureTarget":
         """Return the target. Raises ConfigurationError unless exactly one is given; a blank never means everything."""
         if sum(map(bool, (source_id, call_id, where))) != 1:
             hint = "Give one of --query-id, --teacher-call and --where (see --help)."
@@ -88,7 +88,7 @@ class Eraser:
     keeps_replies: bool = False
     compacts: bool = True
 
-    def preview(self, target: Target) -> ErasureReport:
+    def preview(self, target: ErasureTarget) -> ErasureReport:
         """Count what would be erased."""
         with self.resources.store() as store:
             what, scopes = target.find(self.resources, store)
@@ -97,7 +97,7 @@ class Eraser:
             target, what, scopes, {name: counts[name] for name in counts if name not in NOT_PREVIEWED}, is_dry_run=True
         )
 
-    def run(self, target: Target, confirm: Callable[[str], bool] | None) -> ErasureReport:
+    def run(self, target: ErasureTarget, confirm: Callable[[str], bool] | None) -> ErasureReport:
         """Erase, after `confirm` has agreed to the question that it receives.
 
         The question is asked on a store opened for reading, so that it never upgrades an older one.
@@ -111,14 +111,14 @@ class Eraser:
         except NotStored as error:
             raise NotStored(str(error), hint=f"{error.hint} The store file: {self._compact_again()}.") from None
 
-    def _confirmed(self, target: Target, confirm: Callable[[str], bool]) -> tuple[str, list[Scope]]:
+    def _confirmed(self, target: ErasureTarget, confirm: Callable[[str], bool]) -> tuple[str, list[Scope]]:
         with self.resources.store() as store:
             what, scopes = target.find(self.resources, store)
             if scopes and not confirm(f"Erase {what} from {store.location}?"):
                 raise ConfigurationError("Nothing was erased.", hint="Answer y, or add --yes.")
         return what, scopes
 
-    def _erase(self, store: GraphStore, target: Target, what: str, scopes: list[Scope]) -> ErasureReport:
+    def _erase(self, store: GraphStore, target: ErasureTarget, what: str, scopes: list[Scope]) -> ErasureReport:
         """Erase the scopes.
 
         The ledger comes before the store: killed in between, the same command still finds the sources. The vault comes last,
@@ -155,7 +155,7 @@ class Eraser:
             return {"originals": vault.erase([scope.source_id for scope in scopes if not scope.call_ids])}
 
 
-def _report(target: Target, what: str, scopes: Sequence[Scope], counts: Mapping[str, int], **more: Any) -> ErasureReport:
+def _report(target: ErasureTarget, what: str, scopes: Sequence[Scope], counts: Mapping[str, int], **more: Any) -> ErasureReport:
     return ErasureReport(
         what,
         source_id="" if target.condition else scopes[0].source_id,

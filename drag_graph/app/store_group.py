@@ -177,10 +177,10 @@ class StoreGroup(ResourceUser):
 
         Raises NotStored if the id is not stored, ConfigurationError if it is ambiguous or the conditions are unusable.
         """
-        from drag_graph.app.store_erasing import Eraser, Target
+        from drag_graph.app.store_erasing import Eraser, ErasureTarget
 
         eraser = Eraser(self._resources, keeps_replies=keep_recorded, compacts=compact)
-        target = Target.parse(query_id, teacher_call, where)
+        target = ErasureTarget.parse(query_id, teacher_call, where)
         return eraser.preview(target) if dry_run else eraser.run(target, confirm)
 
 

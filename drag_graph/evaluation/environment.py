@@ -4,7 +4,7 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import drag_graph
+from drag_graph import files
 from drag_graph.files import sha256_of_file
 
 PACKAGES = ("ladybug", "litellm", "neo4j", "numpy", "torch", "transformers", "xllamacpp")
@@ -31,7 +31,7 @@ def file_hash(model: str) -> str:
 def git_hash() -> str:
     """Return the commit of the checkout, or "" if the code is not in one."""
     command = ["git", "rev-parse", "--short=12", "HEAD"]
-    folder = Path(drag_graph.__file__).parent
+    folder = Path(files.__file__).parent
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10, check=False)  # noqa: S603 - no input
     except OSError:

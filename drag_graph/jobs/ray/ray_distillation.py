@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from pydantic import SecretStr
 
-from drag_graph import __version__, log
+from drag_graph import log
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ConfigurationError, ModelUnavailable
@@ -28,6 +28,7 @@ from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
 from drag_graph.ports.model_roles import Embedder, Teacher
 from drag_graph.ports.run_journal import Run
 from drag_graph.settings import Settings
+from drag_graph.version import __version__
 
 START_SECONDS = 180.0
 """How long the processes on the cluster may take until they are ready."""

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import SecretStr
 
-from drag_graph import __version__
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
 from drag_graph.concurrency.threads import long_turns
 from drag_graph.distill.query_distillation import Distillation, Usage
@@ -24,6 +23,7 @@ from drag_graph.models.embedders import make_embedder
 from drag_graph.models.locality import Check, unchecked
 from drag_graph.ports.model_roles import Teacher
 from drag_graph.settings import Settings, adopt_variables
+from drag_graph.version import __version__
 
 MakeTeacher = Callable[[Settings, Tape, Budget, Interruption, Check], Teacher]
 
