@@ -1,171 +1,110 @@
-"""`drag-graph privacy …`: what the gate would send, before anything is sent."""
+"""`drag-graph privacy …`: check what would be sent, reveal and find private details."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
+from . import options, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from drag_graph.app.application import DragGraph
+    from drag_graph.app.privacy_group import PrivacyCheck
 
-    from drag_graph.settings import Settings
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="What the privacy gate does (docs/privacy.md).")
-Level = Annotated[Literal["standard", "strict"], typer.Option("--level", help="What counts as private.")]
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Check what the privacy gate would send.")
+Files = Annotated[list[Path] | None, typer.Argument(help="Exported files to search as well.")]
 
 
 @app.command()
-@options.with_settings("namespace", "domain", "rewriter", "rewriter_base_url", to_file=True)
+@options.with_settings("privacy", "namespace", "domain", "rewriter", "rewriter_base_url", to_file=True)
 def check(
-    settings: "Settings",
-    file: Annotated[Path, typer.Argument(help="Questions, as `distill` reads them; - is standard input.", show_default=False)],
-    level: Level = "standard",
-    why: Annotated[bool, typer.Option("--why", help="Also say what was seen and left, and why.")] = False,
+    graph: "DragGraph",
+    file: Annotated[Path, typer.Argument(help="Questions as JSONL or CSV, - for standard input.", show_default=False)],
+    why: Annotated[bool, typer.Option("--why", help="Also show what was recognised but kept, and why.")] = False,
     page: Annotated[bool, typer.Option("--page", help="Print a web page.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Show what would be sent of each question: original and outgoing text, each replacement, and what would be withheld.
+    """Show what would be sent of each question: the outgoing text, each replacement, and what would be withheld.
 
-    Nobody is asked, and nothing is stored. The output holds the originals.
+    Nothing is sent or stored. The output contains the original questions.
 
     \b
     Examples:
       drag-graph privacy check questions.jsonl
-      drag-graph privacy check questions.jsonl --level strict --why --page -o check.html
+      drag-graph privacy check questions.jsonl --privacy strict --why --page -o check.html
     """
-    from drag_graph.app.questions import question_lines
-    from drag_graph.compose.model_factories import make_reworder
-    from drag_graph.privacy.gate_opening import open_gate
-    from drag_graph.privacy.preview import entries, totals
-
-    from . import render
-
-    lines = list(question_lines(file, settings))
-    gate = open_gate(level, reworder=make_reworder(settings))
-    assert gate is not None
-    found = list(entries(gate, lines, why=why))
-    bad = [line for line in lines if line.query is None]
-    for line in bad:
+    report = graph.privacy.check(file, why=why)
+    for line in report.rejected:
         typer.echo(f"{file}:{line.number}: {line.problem}", err=True)
-    document: dict[str, Any] = {"queries": found, "totals": totals(found, len(bad))}
     if json:
-        render.document(document)
+        render.document(report.to_dict())
     elif page:
-        from drag_graph.report.privacy_page import privacy_page
-
-        render.write(privacy_page(document))
+        render.write(report.to_html())
     else:
-        _table(document)
-    raise typer.Exit(1 if bad or document["totals"]["refused"] else 0)
+        _table(report)
+    raise typer.Exit(0 if report else 1)
 
 
 @app.command()
 @options.with_settings(*options.STORE, "ledger")
 def reveal(
-    settings: "Settings",
-    answer_id: Annotated[str, typer.Argument(help="The answer's id, how it begins, or its question's input id.")],
+    graph: "DragGraph",
+    answer_id: Annotated[str, typer.Argument(help="The answer's id, its beginning, or the input's id of its question.")],
     json: options.Json = False,
 ) -> None:
-    """Put back what the gate took out of a kept answer and its question, from the vault, and list it.
+    """Show a stored answer with the names that the gate replaced, and list all replacements.
 
     \b
     Example:
       drag-graph privacy reveal 3f2a
     """
-    from drag_graph.compose.model_factories import asked_as, opened_vault
-    from drag_graph.compose.session import open_store
-    from drag_graph.manage.short_ids import full_id
-    from drag_graph.privacy.reveal import revealed
-
-    from . import render
-
-    with open_store(settings, create=False, read_only=True) as graph:
-        whole = full_id(graph, "answer", answer_id, asked_as=asked_as(settings, answer_id))
-        (answer,) = graph.answers(prefix=whole)
-    with opened_vault(settings) as vault:
-        document = revealed(answer, vault)
+    answer = graph.privacy.reveal(answer_id)
     if json:
-        render.document(document)
+        render.document(answer.to_dict())
         return
-    for one in document["originals"]:
-        rows = [("question", one["question"]), *((f"option {n}", text) for n, text in enumerate(one["options"], 1))]
-        rows += [("answer", one["answer"]), *((f"line {line['n']}", line["text"]) for line in one["lines"])]
-        render.table(("", "as it was"), rows, wrapped="as it was")
-        generalised = [tuple(item.values()) for item in one["generalised"]]
-        render.table(("original", "type", "detector", "replacement"), generalised, wrapped="original")
-    if not document["originals"]:
-        render.console().print("Nothing was generalised for this answer.")
+    for original in answer.originals:
+        rows = [("question", original["question"]), *((f"option {n}", text) for n, text in enumerate(original["options"], 1))]
+        rows += [("answer", original["answer"]), *((f"line {line['n']}", line["text"]) for line in original["lines"])]
+        render.table(("", "original"), rows, wrapped="original")
+        replacements = [tuple(item.values()) for item in original["generalised"]]
+        render.table(("original", "type", "detector", "replacement"), replacements, wrapped="original")
+    if not answer.originals:
+        render.console().print("The gate replaced nothing in this answer's question.")
 
 
 @app.command()
-@options.with_settings(*options.STORE, "ledger")
-def scan(
-    settings: "Settings",
-    files: Annotated[list[Path] | None, typer.Argument(help="Exported files to look through, too.")] = None,
-    level: Level = "standard",
-    json: options.Json = False,
-) -> None:
-    """List where the store, the ledger and exported files hold what the gate would have taken out.
+@options.with_settings("privacy", *options.STORE, "ledger")
+def scan(graph: "DragGraph", files: Files = None, json: options.Json = False) -> None:
+    """Search the store, its ledger and exported files for details that the gate would have replaced.
 
-    Places and types are printed, not the texts.
+    Prints places and types, not the texts.
 
     \b
     Example:
       drag-graph privacy scan graph.jsonl
     """
-    from collections import Counter
-
-    from drag_graph.privacy.gate_opening import open_gate
-    from drag_graph.privacy.scan import scan as scanned
-
-    from . import render
-
-    gate = open_gate(level)
-    assert gate is not None
-    found = list(scanned(gate, _documents(settings, files or [])))
-    counts = Counter((item["place"], item["type"]) for item in found)
-    totals = [{"place": place, "type": kind, "number": number} for (place, kind), number in sorted(counts.items())]
+    report = graph.privacy.scan(files or ())
     if json:
-        render.document({"findings": found, "totals": totals})
+        render.document(report.to_dict())
         return
     names = ("place", "name", "field", "start", "end", "type", "detector")
-    render.table(names, ([item[name] for name in names] for item in found), wrapped="field")
-    for item in totals:
+    render.table(names, ([item[name] for name in names] for item in report.findings), wrapped="field")
+    for item in report.totals:
         render.console().print(render.escape(f"{item['place']}: {item['number']} {item['type']}"))
-    if not found:
-        render.console().print("Nothing was found.")
+    if not report.findings:
+        render.console().print("No private details found.")
 
 
-def _documents(settings: "Settings", files: list[Path]) -> "Iterator[tuple[str, str, Any]]":
-    """Yield all that is stored, and the lines of the files."""
-    from drag_graph.compose.session import open_ledger, open_store
-    from drag_graph.privacy.scan import file_documents
+def _table(report: "PrivacyCheck") -> None:
+    from drag_graph.report.privacy_page import explained, summary
 
-    if settings.uses_neo4j or Path(settings.store).expanduser().exists():
-        with open_store(settings, create=False, read_only=True) as graph:
-            for record in graph.records(vectors=False):
-                yield "store", str(record.get("id", "")), record
-    if settings.ledger_path.exists():
-        with open_ledger(settings, read_only=True) as ledger:
-            for _, name, row in ledger.rows():
-                yield "ledger", name, row
-    for file in files:
-        yield from file_documents(file)
+    def row(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+        sent = f"({entry['why']})" if entry["refused"] else _text(entry["outgoing"], entry["outgoing_options"])
+        return entry["line"], _text(entry["original"], entry["options"]), sent, "\n".join(explained(entry))
 
-
-def _table(document: dict[str, Any]) -> None:
-    from drag_graph.report.privacy_page import explained, in_words
-
-    from . import render
-
-    rows = []
-    for entry in document["queries"]:
-        after = f"({entry['why']})" if entry["refused"] else _text(entry["outgoing"], entry["outgoing_options"])
-        rows.append((entry["line"], _text(entry["original"], entry["options"]), after, "\n".join(explained(entry))))
-    render.table(("line", "original", "outgoing", "why"), rows, wrapped=("original", "outgoing", "why"))
-    render.console().print(f"{in_words(document['totals'])}.")
+    render.table(("line", "original", "outgoing", "why"), map(row, report.queries), wrapped=("original", "outgoing", "why"))
+    render.console().print(f"{summary(report.totals)}.")
 
 
 def _text(question: str, choices: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""`privacy scan`: what a store, a ledger or exported files hold that the gate would have taken out."""
+"""Search stored and exported texts for what the gate would have replaced, for `privacy scan`."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -9,44 +9,44 @@ from drag_graph.errors import InputError
 from drag_graph.privacy.privacy_gate import PrivacyGate
 
 FROM_THE_USER = frozenset({"question", "options", "metadata", "input_id", "gold", "source"})
-"""Fields whose texts are looked at for names, too; `text` is one of them where options stand beside it."""
+"""Fields that are searched for names as well; `text` is one of them if the same object has `options`."""
 
 
 def scan(gate: PrivacyGate, documents: Iterable[tuple[str, str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what is found in documents, each with its place and its name there; never the text itself."""
+    """Yield the findings in documents (place, name and content of each), without the texts."""
     for place, name, document in documents:
-        told = [item for item in _texts(document) if item[1].strip()]
-        for users in (True, False):
-            texts = [(field, text) for field, text, from_user in told if from_user is users]
-            found = gate.found_in([text for _, text in texts], from_user=users) if texts else []
-            for (field, _), items in zip(texts, found, strict=True):
+        texts = [item for item in _texts(document) if item[1].strip()]
+        for from_user in (True, False):
+            chosen = [(field, text) for field, text, is_users in texts if is_users is from_user]
+            findings = gate.found_in([text for _, text in chosen], from_user=from_user) if chosen else []
+            for (field, _), items in zip(chosen, findings, strict=True):
                 for item in items:
                     span = {"start": item.start, "end": item.end, "type": item.type, "detector": item.detector}
                     yield {"place": place, "name": name, "field": field, **span}
 
 
 def file_documents(path: Path) -> Iterator[tuple[str, str, Any]]:
-    """Yield the lines of a file by their numbers: JSON, or a text. Raises InputError."""
+    """Yield the lines of a file as documents, parsed if they are JSON. Raises InputError."""
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             for number, line in enumerate(lines, start=1):
-                yield str(path), f"line {number}", parsed(line)
+                yield str(path), f"line {number}", _parsed(line)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}", hint="Give exported files.") from error
+        raise InputError(f"Cannot read {path}: {error.strerror}.", hint="Pass exported files.") from error
 
 
-def parsed(text: Any) -> Any:
-    """Return the document of a JSON text; anything else as it is."""
+def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except (ValueError, TypeError):
+    except ValueError:
         return text
 
 
 def _texts(value: Any, field: str = "", *, from_user: bool = False) -> Iterator[tuple[str, str, bool]]:
+    """Yield each text in a document with its field, and whether the user wrote it."""
     if isinstance(value, str):
-        inner = parsed(value) if value[:1] in {"{", "["} else value
-        if inner is value or isinstance(inner, str):
+        inner = _parsed(value) if value[:1] in {"{", "["} else value
+        if isinstance(inner, str):
             yield field, value, from_user or not field
         else:
             yield from _texts(inner, field, from_user=from_user)

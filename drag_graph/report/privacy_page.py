@@ -1,6 +1,6 @@
-"""`privacy check --page`: original and outgoing text side by side, as one page that opens offline, without scripts."""
+"""The page of `privacy check --page`: original and outgoing texts side by side. It needs no network and no scripts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -27,28 +27,28 @@ def privacy_page(document: dict[str, Any]) -> str:
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>What would be sent</title><style>{_STYLE}</style></head><body>
 <h1>What would be sent</h1>
-<p>{escape(in_words(document["totals"]))}. This page holds the originals: it is for this machine.</p>
+<p>{escape(summary(document["totals"]))}. This page contains the original questions: keep it on this machine.</p>
 <table><thead><tr><th>Line</th><th>Original</th><th>Outgoing</th><th>Why</th></tr></thead><tbody>{rows}</tbody></table>
 </body></html>
 """
 
 
-def in_words(totals: dict[str, Any]) -> str:
-    """Return the totals as a sentence without its end."""
+def summary(totals: Mapping[str, Any]) -> str:
+    """Return the totals as a sentence without its full stop."""
     types = ", ".join(f"{number} {name}" for name, number in totals["findings"].items()) or "nothing"
-    counts = f"{totals['queries']} questions, {totals['changed']} changed, {totals['refused']} refused"
-    return f"{counts}, {totals['rejected']} lines unusable; found: {types}"
+    counts = f"{totals['queries']} questions: {totals['changed']} changed, {totals['refused']} withheld"
+    return f"{counts}; {totals['rejected']} unusable lines; findings: {types}"
 
 
-def explained(entry: dict[str, Any]) -> list[str]:
-    """Return in words each replacement, and what was seen and left."""
+def explained(entry: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each replacement, and for each detail that was recognised but kept."""
     texts = texts_by_field(entry["original"], entry["options"])
 
     def span(item: dict[str, Any]) -> str:
         return f"{texts[item['field']][item['start'] : item['end']]!r} ({item['type']}, {item['detector']})"
 
     replaced = [f"{span(item)} -> {item['replacement']!r}" for item in entry["findings"]]
-    return replaced + [f"{span(item)} stays: {item['why']}" for item in entry.get("kept", ())]
+    return replaced + [f"{span(item)} kept: {item['why']}" for item in entry.get("kept", ())]
 
 
 def _row(entry: dict[str, Any]) -> str:
@@ -66,7 +66,7 @@ def _text(question: str, options: Sequence[str], findings: Sequence[dict[str, An
 
 
 def _marked(text: str, findings: Sequence[dict[str, Any]], field: str) -> str:
-    """Return a text with what was found in it marked."""
+    """Return a text with its findings marked."""
     parts, at = [], 0
     for item in sorted((item for item in findings if item["field"] == field), key=lambda item: item["start"]):
         start = max(at, item["start"])

@@ -19,7 +19,7 @@ from drag_graph.ports.private_details import Finding, Kept, Rewritten
 from drag_graph.ports.question_gate import WITHHELD
 from drag_graph.privacy import failsafe_rewriter as guarded
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
-from drag_graph.privacy.preview import entries, totals
+from drag_graph.privacy.preview import preview, preview_totals
 from drag_graph.privacy.privacy_gate import PrivacyGate
 from drag_graph.privacy.safe_patterns import Pattern
 from drag_graph.privacy.vault import Vault
@@ -350,7 +350,7 @@ def test_threads_share_a_gate():
 def test_what_is_looked_at_before_says_all_of_each_question():
     gate = gate_of()
     found = list(
-        entries(gate, [InputLine(1, the_query()), InputLine(2, problem="bad"), InputLine(3, make_query("Why?"))], why=True)
+        preview(gate, [InputLine(1, the_query()), InputLine(2, problem="bad"), InputLine(3, make_query("Why?"))], why=True)
     )
     first, second = found
     assert (first["line"], first["original"], first["options"]) == (1, QUESTION, list(OPTIONS))
@@ -360,7 +360,7 @@ def test_what_is_looked_at_before_says_all_of_each_question():
         assert TOLD[text[item["start"] : item["end"]]] == (item["type"], item["replacement"])
     assert [item["field"] for item in first["findings"]] == ["question", "question", "option:1"]
     assert (second["outgoing"], second["findings"], second["refused"], second["why"]) == ("Why?", [], False, "")
-    counts = totals(found, 1)
+    counts = preview_totals(found, 1)
     assert counts == {"queries": 2, "changed": 1, "refused": 0, "rejected": 1, "findings": {"PERSON": 2, "PLACE": 1}}
     page = privacy_page({"queries": found, "totals": counts})
     assert f"<mark>{NAME}</mark>" in page

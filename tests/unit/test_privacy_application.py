@@ -1,0 +1,111 @@
+"""`graph.privacy` and `graph.tape`, and their commands."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.app import app
+from drag_graph.app.application import DragGraph
+from drag_graph.errors import ConfigurationError, InputError, MissingExtra
+from drag_graph.identity import query_id
+from drag_graph.model import Answer
+from drag_graph.models import spacy_model
+from drag_graph.ports.private_details import Finding
+from drag_graph.privacy import gate_opening
+from drag_graph.privacy.reveal import revealed
+from drag_graph.privacy.vault import Original, Vault
+from drag_graph.testing.rewriting import ToldRewriter
+
+NAME = "Zorblax Quenneville"
+QUESTION = f"Why does {NAME} cough?"
+ASKED = "Why does Person A cough?"
+
+
+@pytest.fixture
+def levels(monkeypatch):
+    opened = []
+
+    def rewriter(level):
+        opened.append(level)
+        return ToldRewriter({NAME: ("PERSON", "Person A")})
+
+    monkeypatch.setattr(gate_opening, "local_rewriter", rewriter)
+    return opened
+
+
+@pytest.fixture
+def graph(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with DragGraph(tmp_path / "graph.lbug") as opened:
+        yield opened
+
+
+def test_a_check_shows_what_would_be_sent(graph, levels):
+    report = graph.privacy.check([QUESTION, "Why?"], privacy="strict", why=True)
+    assert levels == ["strict"]
+    assert [entry["outgoing"] for entry in report.queries] == [ASKED, "Why?"]
+    assert report
+    assert report.totals == {"queries": 2, "changed": 1, "refused": 0, "rejected": 0, "findings": {"PERSON": 1}}
+    assert json.loads(json.dumps(report.to_dict()))["queries"][0]["original"] == QUESTION
+    assert f"<mark>{NAME}</mark>" in report.to_html()
+    assert graph.privacy.check(["Why?"])
+    assert levels[-1] == "standard"
+    with pytest.raises(ConfigurationError, match="'off'") as caught:
+        graph.privacy.check(["Why?"], privacy="off")
+    assert "--privacy standard" in caught.value.hint
+
+
+def test_a_check_never_advises_to_switch_the_gate_off(graph, monkeypatch):
+    monkeypatch.setattr(spacy_model, "MODELS", ("no_such_model",))
+    with pytest.raises(MissingExtra, match="No English spaCy model") as caught:
+        graph.privacy.check(["Why?"])
+    assert "spacy download" in caught.value.hint
+    assert "off" not in caught.value.hint
+
+
+@pytest.mark.parametrize("flag", ["--privacy", "--level"])
+def test_the_level_has_the_flag_of_all_commands_and_its_old_name(tmp_path, monkeypatch, levels, flag):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "questions.jsonl").write_text(json.dumps({"question": QUESTION}) + "\n{}\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["privacy", "check", "questions.jsonl", flag, "strict", "--json"])
+    assert done.exit_code == 1, "a line is unusable"
+    assert levels == ["strict"]
+    assert json.loads(done.stdout)["totals"]["rejected"] == 1
+    assert "--level" not in CliRunner().invoke(app, ["privacy", "check", "--help"]).stdout
+
+
+def test_an_answer_is_revealed_once_for_each_text(tmp_path):
+    """A question that was distilled with an id and asked without one was printed twice."""
+    finding = Finding("question", 9, 28, "PERSON", "test", "Person A")
+    answer = Answer(
+        id="a1", question=ASKED, namespace="default", text="Person A smokes.", confidence=1, mode="none", student="s"
+    )
+    asked_id = query_id("default", ASKED, ())
+    vault = Vault(tmp_path / "graph.lbug.vault")
+    for own_id in ("", "q-1", ""):
+        vault.keep(
+            asked_id, "default", Original(QUESTION, (), (finding,), own_id=own_id, metadata=f'{{"n": "{own_id}"}}'), "standard"
+        )
+    (original,) = revealed(answer, vault)
+    assert (original["own_id"], original["question"], original["answer"]) == ("q-1", QUESTION, f"{NAME} smokes.")
+    vault.close()
+
+
+def test_a_scan_finds_details_in_files_and_prints_no_text(graph, levels, tmp_path):
+    file = tmp_path / "export.jsonl"
+    file.write_text(json.dumps({"question": QUESTION, "note": "mail x@example.org"}) + "\n", encoding="utf-8")
+    report = graph.privacy.scan([file])
+    assert [(item["field"], item["type"]) for item in report.findings] == [("question", "PERSON"), ("note", "EMAIL")]
+    assert report.totals == [{"place": str(file), "type": kind, "number": 1} for kind in ("EMAIL", "PERSON")]
+    assert NAME not in json.dumps(report.to_dict())
+    with pytest.raises(InputError, match="Cannot read"):
+        graph.privacy.scan([tmp_path / "missing"])
+
+
+def test_a_tape_is_exported_and_imported(graph, tmp_path):
+    tape = tmp_path / "teacher.tape"
+    tape.write_text('{"format": "drag-graph teacher tape", "version": 2}\n', encoding="utf-8")
+    assert graph.tape.import_(tape).to_dict() == {"new": 0, "ledger": str(tmp_path / "graph.lbug.ledger")}
+    assert [json.loads(line)["version"] for line in graph.tape.export()] == [2]
+    assert list(graph.tape.quarantined()) == []
