@@ -1,12 +1,15 @@
 """`drag-graph eval`, as a user runs it."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from tiny_gguf import write_tiny_gguf
 
+from drag_graph import DragGraph
+from drag_graph.errors import Interrupted
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 
 ROWS = [
@@ -309,3 +312,32 @@ def test_an_outcome_of_another_way_to_ask_is_no_task_of_the_harness(cli, evaluat
     done = cli("eval", "harness", tmp_path / "outcome", tmp_path / "tasks")
     assert done.code == 2
     assert "--scoring option-text" in done.err
+
+
+def test_the_application_evaluates_reports_progress_and_resumes_after_a_cancellation(task, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DRAG_GRAPH_EMBEDDER", "lexical")
+    steps = []
+    with DragGraph(tmp_path / "graph.lbug", privacy="off") as graph:
+
+        def run(on_progress, **more):
+            folder = tmp_path / "outcome"
+            modes = ["none", "evidence"]
+            return graph.evaluation.run(task, modes=modes, evidence="facts", folder=folder, on_progress=on_progress, **more)
+
+        def cancel(stage, done, _total):
+            if (stage, done) == ("answers", 4):
+                cancelled.wait()
+
+        cancelled = threading.Event()
+        handle = run(cancel, wait=False)
+        handle.cancel()
+        cancelled.set()
+        with pytest.raises(Interrupted):
+            handle.result(60)
+        result = run(lambda *step: steps.append(step)).result()
+        assert steps[-1] == ("answers", 8, 8)
+        assert result.modes["evidence"]["correct"] == 4
+        assert result.to_dict()["folder"] == str(tmp_path / "outcome")
+        difference = graph.evaluation.compare(result.folder, result.folder, mode="evidence", second_mode="none").difference
+        assert (difference.n, difference.difference > 0) == (4, True)
