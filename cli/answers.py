@@ -38,7 +38,7 @@ def ask(
     explain: Annotated[bool, typer.Option("--explain", help="Print scores, and the lines that were left out.")] = False,
     no_keep: NoKeep = False,
     distill_missing: DistillMissing = False,
-    local: Annotated[bool, typer.Option("--local", help="At a site: do not ask the cloud.", rich_help_panel="Edge")] = False,
+    local: Annotated[bool, typer.Option("--local", help="At a site: do not ask the cloud.", rich_help_panel="Site")] = False,
     reidentify: Annotated[
         bool, typer.Option("--reidentify", help="Show the names that the privacy gate replaced.", rich_help_panel="Privacy")
     ] = False,
@@ -136,7 +136,7 @@ def audit(
     ],
     answer: Annotated[str | None, typer.Option("--answer", help="Which answer of the file, by its id.")] = None,
     format: AuditFormat = "table",  # noqa: A002
-    local: Annotated[bool, typer.Option("--local", help="At a site: do not ask other sites.", rich_help_panel="Edge")] = False,
+    local: Annotated[bool, typer.Option("--local", help="At a site: do not ask other sites.", rich_help_panel="Site")] = False,
     json: options.Json = False,
 ) -> None:
     """Trace an answer back: context line, edge, triples, evidence, teacher call.

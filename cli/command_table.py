@@ -100,7 +100,8 @@ def _renamed(argument: str, flags: set[str]) -> str:
 def _unwrap_help(command: Any) -> None:
     """Join the lines of each paragraph of the help, so that the terminal wraps them. Examples keep their lines."""
     paragraphs = cleandoc(command.help or "").replace("\b\n", "").split("\n\n")
-    joined = (text if text.startswith("Example") else " ".join(text.split()) for text in paragraphs)
+    # The line break in front keeps typer from removing the indentation of examples.
+    joined = (f"\n{text}" if text.startswith("Example") else " ".join(text.split()) for text in paragraphs)
     command.help = "\n\n".join(joined)
     for subcommand in getattr(command, "commands", {}).values():
         _unwrap_help(subcommand)

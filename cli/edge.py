@@ -26,7 +26,7 @@ OWN = ("cloud", "edge_name", "cloud_ca", "insecure", "release")
 Never = Annotated[
     list[str] | None,
     typer.Option(
-        "--never-leave", help="A source of which nothing leaves: id, name or glob; repeat it.", rich_help_panel="Edge"
+        "--never-leave", help="A source of which nothing leaves: id, name or glob; repeat it.", rich_help_panel="Site"
     ),
 ]
 

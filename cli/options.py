@@ -30,7 +30,7 @@ PANELS = {
         *("student", "student_base_url", "scoring", "mode", "line_format", "max_lines", "shared_lines", "line_order"),
         *("brief", "token_budget", "relevance"),
     ),
-    "Edge": ("cloud", "cloud_ca", "edge_name", "insecure", "release", "candidates", "agreement"),
+    "Site": ("cloud", "cloud_ca", "edge_name", "insecure", "release", "candidates", "agreement"),
     "Cloud": ("asked_summaries", "asked_edges", "asked_seconds"),
 }
 """The settings that have a flag, by panel of the help."""
@@ -141,8 +141,9 @@ def _flag(name: str) -> Any:
         kind = get_args(kind)[0]
     panel = next(panel for panel, inside in PANELS.items() if name in inside)
     declared = NAMES.get(name, (f"--{name.replace('_', '-')}",))
-    default = str(field.default) if field.default and field.default is not True else False
-    return Annotated[kind | None, typer.Option(*declared, help=field.description, show_default=default, rich_help_panel=panel)]
+    default = f" Default: {field.default}." if field.default and field.default is not True else ""
+    help_ = f"{field.description}{default}"
+    return Annotated[kind | None, typer.Option(*declared, help=help_, show_default=False, rich_help_panel=panel)]
 
 
 def _parameter(name: str, annotation: Any) -> inspect.Parameter:

@@ -208,7 +208,7 @@ def test_help_is_grouped_and_tells_the_defaults():
         assert f" {panel} " in text
     for name, flag in (("plan", "--plan"), ("workers", "--workers"), ("strategy", "--strategy"), ("merge", "--merge")):
         told = text.partition(f" {flag} ")[2].partition(" --")[0]
-        assert f"[default: ({Settings.model_fields[name].default})]" in told
+        assert f"Default: {Settings.model_fields[name].default}." in " ".join(re.sub("[│\n]", " ", told).split())
 
 
 def test_who_waits_for_a_server_is_told(cli):

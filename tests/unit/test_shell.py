@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,7 +67,19 @@ def test_paragraphs_of_a_help_text_are_one_line_and_examples_keep_theirs(name):
     for each in (command, *getattr(command, "commands", {}).values()):
         for paragraph in each.help.split("\n\n"):
             assert "\b" not in paragraph
-            assert "\n" not in paragraph or paragraph.startswith("Example"), (each.name, paragraph)
+            assert "\n" not in paragraph or paragraph.startswith("\nExample"), (each.name, paragraph)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_help_wraps_at_the_width_of_the_terminal_and_indents_examples(monkeypatch, capsys, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for command in ("show", "ask", "eval run"):
+        _, out, _ = run(monkeypatch, capsys, *command.split(), "--help")
+        before, _, after = out.partition(" Examples:")
+        assert max(map(len, out.splitlines())) <= columns
+        assert after.splitlines()[1].startswith("   drag-graph")
+        for paragraph in re.split(r"\n\s*\n", before.strip())[1:]:
+            assert all(len(line.rstrip()) > columns - 25 for line in paragraph.splitlines()[:-1]), paragraph
 
 
 def test_an_unknown_command_and_an_unknown_flag_are_usage_errors_with_a_hint(monkeypatch, capsys):
