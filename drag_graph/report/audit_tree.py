@@ -30,7 +30,7 @@ def printable(text: str) -> str:
 def audit_text(audit: Mapping[str, Any]) -> str:
     """Return an audit document as plain text."""
     out = io.StringIO()
-    console = Console(file=out, width=TEXT_WIDTH, color_system=None, highlight=False)
+    console = Console(file=out, width=TEXT_WIDTH, color_system=None, highlight=False, force_jupyter=False)
     console.print(audit_tree(audit))
     for note in audit_notes(audit):
         console.print(Text(note))
