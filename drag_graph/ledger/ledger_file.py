@@ -4,7 +4,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from drag_graph.sqlite_file import FileKind, SqliteFile
+from drag_graph.ledger.sqlite_file import FileKind, SqliteFile
 
 _SCHEMA = """
 CREATE TABLE exchanges (

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import MissingExtra, StoreUnfit
+from drag_graph.ledger.sqlite_file import FileKind, SqliteFile
 from drag_graph.ports.private_details import Finding, Kept, texts_by_field
 from drag_graph.settings import Privacy
-from drag_graph.sqlite_file import FileKind, SqliteFile
 
 SERVICE = "drag-graph"
 KEY_NAME = "vault.key"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from drag_graph.sqlite_file import FileKind, SqliteFile
+from drag_graph.ledger.sqlite_file import FileKind, SqliteFile
 
 TRAFFIC_LOG = FileKind(
     name="traffic log",

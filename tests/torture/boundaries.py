@@ -74,7 +74,7 @@ class _Instead:
 
 
 def _wrap_ledger(passed):
-    database = import_module("drag_graph.sqlite_file")
+    database = import_module("drag_graph.ledger.sqlite_file")
     sqlite3 = database.sqlite3
 
     class Connection(sqlite3.Connection):

@@ -128,7 +128,7 @@ def test_what_was_erased_is_neither_settled_nor_complete_since(path):
 
 
 def test_where_another_process_reads_it_is_said(path, monkeypatch):
-    monkeypatch.setattr("drag_graph.sqlite_file.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("drag_graph.ledger.sqlite_file.BUSY_SECONDS", 0.2)
     with Ledger(path) as ledger:
         fill(ledger, range(3))
         reader = sqlite3.connect(path, isolation_level=None)
