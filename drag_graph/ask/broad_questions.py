@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from drag_graph.ask.context_lines import LineFormat, candidate_lines
 from drag_graph.ask.line_weights import Way, Weighed
+from drag_graph.graph.edge_strength import strongest
 from drag_graph.model import Mode, Subgraph
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.linked_edges import strongest
 
 ENOUGH = 4
 """If a search finds at least this number of lines, communities are not consulted."""
@@ -29,8 +29,7 @@ def broad_lines(
     ranks: dict[str, int] = {}
     sources: set[str] = set()
     for rank, hit in enumerate(near, start=1):
-        contents = store.communities.contents(hit.id)
-        for edge in strongest(contents[1], EDGES_PER_COMMUNITY) if contents else ():
+        for edge in strongest(list(store.linked_edges(hit.id)), EDGES_PER_COMMUNITY):
             ranks.setdefault(edge.id, rank)
             sources.add(edge.source_id)
     graphs = store.read(sorted(sources)) if sources else []

@@ -145,10 +145,11 @@ class CommunityRun:
         if self.runner.is_stopping:
             return _Summarised(usage)
         try:
-            stored = self._store.communities.contents(item.id)
-            if stored is None or not stored[0].member_hash or not stored[1]:
+            # The hash is read first: a change after that empties it, and the summary is then not written.
+            community = next(self._store.communities.read([item.id]), None)
+            edges = list(self._store.linked_edges(item.id))
+            if community is None or not community.member_hash or not edges:
                 return _Summarised(usage)  # reopened meanwhile: the next run counts it again
-            community, edges = stored
             try:
                 summary = self._summariser.summarise(community, edges, usage)
             except (ReplyError, Withheld) as error:
@@ -174,7 +175,8 @@ class CommunityRun:
 
     def _write(self) -> None:
         if self._unwritten:
-            self._report.summarised += self._store.communities.summarise(self._embedded(self._unwritten))
+            changes = CommunityChanges(summarised=self._embedded(self._unwritten))
+            self._report.summarised += self._store.communities.write(changes)
             self._unwritten = []
 
     def _embedded(self, summaries: Sequence[tuple[Community, Summary]]) -> list[Community]:

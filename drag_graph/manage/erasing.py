@@ -14,7 +14,7 @@ from drag_graph.errors import ConfigurationError, StoreUnfit
 from drag_graph.graph.aggregate import with_statements
 from drag_graph.graph.paging import iter_subgraphs, pages, settings_hashes
 from drag_graph.model import Aggregation, Answer, Subgraph
-from drag_graph.ports.graph_store import Erased, GraphStore
+from drag_graph.ports.graph_store import Erased, GraphStore, Reduction
 from drag_graph.ports.run_journal import RecordedQuery
 
 PAGE = 50
@@ -161,8 +161,8 @@ def _erase_said(store: GraphStore, scope: Scope, now: str) -> Erased:
             return store.erase([scope.source_id])
         if not after.kept_evidence:
             after = after.model_copy(update={"expires_at": now})
-        erased = store.reduce(found[0], after, ids_gone(before, after))
-        if erased is not None:
+        erased = store.erase((), [Reduction(found[0], after, ids_gone(before, after))])
+        if not erased.stale:
             return replace(erased, counts={**counts_gone(before, after), **erased.counts})
     raise StoreUnfit(f"source {scope.source_id} is being written by others", hint="Run it again when they are done.")
 

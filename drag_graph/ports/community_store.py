@@ -1,23 +1,21 @@
-"""Communities of the whole graph, and the port that the stores implement (docs/communities.md, docs/adr/0039-communities.md).
+"""Communities of the whole graph, and the port that stores implement (docs/communities.md, docs/adr/0039-communities.md).
 
-The run of `drag-graph communities` is in `drag_graph.communities`.
+`drag_graph.jobs.community_job` runs `drag-graph communities`.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from drag_graph.ports.linked_edges import LinkedEdge
-
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """A part of the graph with more edges inside than to the outside, and what it is about.
+    """A part of the graph with more edges inside than to the outside, and its summary.
 
-    `member_hash` is the hash of its entities and of what the edges among them say. It is empty where one of its sources was
-    replaced or erased since: then `name`, `summary` and the vector are empty, too, as they rested on it. `summariser` says who
-    wrote the summary. There are `things`, `edges` among these and `sources` of the edges, as the last run counted them.
-    `entities` are its members' ids (where they are read) and `vector` that of the summary.
+    `member_hash` is the hash of its entities and of the edges among them. It is empty once one of its sources has been replaced
+    or erased; `name`, `summary` and vector are then empty as well, because they rested on that source. `summariser` wrote the
+    summary. `things`, `edges` and `sources` were counted by the last run. `entities` are the ids of the members (if all
+    communities are read), and `vector` is that of the summary (if it is written).
     """
 
     id: str
@@ -35,21 +33,25 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class CommunityChanges:
-    """What a new partition changes, all written in one transaction, in this order. Writing it twice is writing it once."""
+    """Changes that one transaction writes, in this order. Writing them twice is the same as writing them once."""
 
     communities: Sequence[Community] = ()
-    """Made where they are not there. One whose `member_hash` was another loses name, summary and vector."""
+    """Created if missing. A community whose `member_hash` changes loses name, summary and vector."""
     left: Sequence[str] = ()
-    """Ids of entities that leave the community that they are in."""
+    """Ids of entities that leave their community."""
     joined: Sequence[tuple[str, str]] = ()
-    """(entity id, community id): an entity that is there and in no community joins this one."""
+    """(entity id, community id): a stored entity without a community joins this one."""
     gone: Sequence[str] = ()
-    """Ids of communities that go if they have no member any more."""
+    """Ids of communities that are removed if they have no member."""
+    summarised: Sequence[Community] = ()
+    """Their name, summary, summariser and vector are written, unless `member_hash` has changed since they were read."""
+    lost_vectors: Sequence[str] = ()
+    """Ids of communities whose vectors are removed if they are all zeros."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommunityHit:
-    """A community whose summary is near to a question; `score` is the cosine in [-1, 1]."""
+    """A community whose summary is similar to a question; `score` is the cosine in [-1, 1]."""
 
     id: str
     score: float
@@ -58,29 +60,20 @@ class CommunityHit:
 
 
 class CommunityStore(Protocol):
-    """The communities of one namespace: `GraphStore.communities`. Raises StoreError as a GraphStore does.
+    """The communities of one namespace: `GraphStore.communities`. Raises StoreError as GraphStore does.
 
-    Replacing and erasing sources beside a run is safe: in the same transaction each community that has an entity of them loses
-    its `member_hash` and all that rested on it, and one that has no member any more goes.
+    Replacing and erasing sources alongside a run is safe. The same transaction empties `member_hash` and summary of each
+    community with an entity of these sources, and removes communities that have no member left.
     """
 
-    def read(self) -> Iterator[Community]:
-        """Yield all communities with their entities, without their vectors, by id; streams."""
+    def read(self, community_ids: Sequence[str] | None = None) -> Iterator[Community]:
+        """Yield all communities by id with their entities, or those of these ids without; never with vectors. Streams."""
 
-    def write(self, changes: CommunityChanges) -> None:
-        """Write a new partition, in one transaction."""
-
-    def contents(self, community_id: str) -> tuple[Community, list[LinkedEdge]] | None:
-        """Return a community and the simple edges among its entities, sorted by id; None where it is not there (any more)."""
-
-    def summarise(self, communities: Sequence[Community]) -> int:
-        """Write name, summary, summariser and vector of communities, in one transaction; return how many were written.
-
-        One whose `member_hash` is another by now is left out: what its summary was made of may be erased.
-        """
+    def write(self, changes: CommunityChanges) -> int:
+        """Write changes in one transaction. Return how many of `summarised` were written."""
 
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
-        """Return up to `k` communities by the cosine of their summaries to `vector`, nearest first, then by id; one statement.
+        """Return up to `k` communities by the cosine of their summaries to `vector`, best first, then by id.
 
-        A vector of zeros, or of another length than the stored ones, is near to nothing.
+        A zero vector, or one of another length than the stored ones, matches nothing.
         """

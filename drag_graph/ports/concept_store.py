@@ -1,6 +1,6 @@
-"""What joins sources: concepts, and which of them are the same thing (docs/linking.md, docs/adr/0023-linking.md).
+"""Concepts, which connect sources, and the port that stores implement (docs/linking.md, docs/adr/0023-linking.md).
 
-The model and the port that the stores implement; the run of `drag-graph link` is in `drag_graph.link`.
+`drag_graph.jobs.link_job` runs `drag-graph link`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,20 +12,19 @@ from drag_graph.ports.vectors import Vector, Vectors
 
 Method = Literal["alias", "name", "embedding"]
 METHODS: tuple[Method, ...] = ("name", "alias", "embedding")
-"""The first comes first: a pair that several speak for rests on the first of them."""
+"""By precedence: if several methods merge a pair, the first one is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One normal name, and how many entities are called so.
+    """A normalised name, and the number of entities that have it.
 
-    `key` is the normal name (`drag_graph.graph.names.concept_key`), `name` the most frequent way to write it. `cluster` is
-    the id of the concept that stands for all that are the same thing, its own where there is none other. It is empty while the
-    concept waits to be judged; until then it stands for itself. `revision` grows whenever an entity, or a concept that it was
-    judged with, comes or goes.
+    `key` is the normalised name (`drag_graph.graph.names.concept_key`), `name` its most frequent spelling. `cluster` is the id
+    of the concept that represents all concepts of the same thing, which may be itself; it is empty until `link` has judged the
+    concept. `revision` grows whenever an entity, or a concept that it was judged with, is added or removed.
 
-    `variants` are the other names of each entity that has some (where all are read); `names` is how often the entities write
-    the name in which way, and `vector` that of the name (both where concepts are read by their ids).
+    `variants` are the other names of its entities (if all concepts are read). `names` counts the spellings, and `vector` is
+    that of the name (both if concepts are read by id).
     """
 
     id: str
@@ -41,11 +40,10 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class SameAs:
-    """The judgement that two concepts are the same thing. `left` is the smaller id; there is at most one a pair.
+    """The judgement that two concepts are the same thing. `left` is the smaller id; each pair has at most one judgement.
 
-    `score` lies in [0, 1]: 1 for `name`; for `alias` the share of the entities with that other name which are called so; for
-    `embedding` the cosine of the names. `undone_at` is empty while it stands (UTC, ISO 8601). The names are those of the
-    concepts, to be shown.
+    `score` lies in [0, 1]: 1 for `name`; for `alias` the fraction of entities with that other name that are called so; for
+    `embedding` the cosine of the names. `undone_at` (UTC, ISO 8601) is empty while the judgement stands.
     """
 
     id: str
@@ -61,7 +59,7 @@ class SameAs:
 
 @dataclass(frozen=True, slots=True)
 class UnlinkedSource:
-    """A source that `link` has to come to: its entities without a concept, its kept evidence without a vector (ids, texts)."""
+    """A source that is not linked yet: its entities without a concept and its kept evidence without a vector (ids, texts)."""
 
     id: str
     entities: tuple[tuple[str, str], ...] = ()
@@ -70,7 +68,7 @@ class UnlinkedSource:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What there is to link: sources, and whether any concept waits to be judged."""
+    """The work of a linker: sources, and whether any concept has no cluster yet."""
 
     sources: tuple[UnlinkedSource, ...] = ()
     has_concepts: bool = False
@@ -78,37 +76,39 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one transaction of a linker writes, in this order; whoever makes it keeps it small.
+    """Changes that one transaction of a linker writes, in this order. The caller keeps them small.
 
-    Writing it twice is writing it once, and what is not there (any more) is left out.
+    Writing them twice is the same as writing them once. Ids that are not stored (any more) are left out.
     """
 
     evidence: Mapping[str, Vector] = field(default_factory=dict)
     """Vectors of evidence, by id."""
     concepts: Sequence[Concept] = ()
-    """Made where they are not there."""
+    """Created if missing."""
     links: Sequence[tuple[str, str]] = ()
-    """(entity id, concept id): an entity that refers to no concept refers to this one."""
+    """(entity id, concept id): an entity without a concept refers to this one."""
     recounted: Sequence[str] = ()
-    """Ids of concepts: as those of `concepts` they are counted, wait to be judged, or are removed where no entity refers to
+    """Ids of concepts. Like `concepts`, they are counted again and lose their cluster, or are removed if no entity refers to
     them."""
     named: Sequence[Concept] = ()
-    """Concepts with the name and the vector to write, unless their revision is another by now."""
+    """Concepts with the name and vector to write, unless their revision has changed."""
     withdrawn: Sequence[SameAs] = ()
     made: Sequence[SameAs] = ()
-    """Written whole: one that is there is replaced."""
+    """Judgements to write; stored ones are replaced."""
     clusters: Sequence[tuple[Concept, str]] = ()
-    """Concepts as they were read, each with its cluster, which is written unless the revision is another by now."""
+    """Concepts as they were read, each with the cluster to write, unless the revision has changed."""
     sources: Sequence[str] = ()
-    """Ids of those that the links are of: nobody replaces or erases them in the middle of the transaction.
+    """Ids of the sources of `links`, which nobody can replace or erase during the transaction.
 
-    They are linked, unless they have an entity without a concept or kept evidence without a vector.
+    They count as linked afterwards, unless they have an entity without a concept or kept evidence without a vector.
     """
+    lost_vectors: Sequence[str] = ()
+    """Ids of evidence and concepts whose vectors are removed if they are all zeros; these concepts lose their cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How many entities came to refer to a concept, and how many concepts were made."""
+    """Numbers of entities that now refer to a concept, and of concepts that were created."""
 
     entities: int = 0
     concepts: int = 0
@@ -117,27 +117,28 @@ class Written:
 class ConceptStore(Protocol):
     """The concepts of one namespace: `GraphStore.concepts`. Raises StoreError as a GraphStore does.
 
-    Saving, replacing and erasing sources beside a linker is safe: a concept that an entity leaves gets another revision, and
-    waits to be judged, in the same transaction. Replacing may leave concepts without entities for the next run to remove.
+    Saving, replacing and erasing sources alongside a linker is safe. If an entity leaves a concept, the same transaction
+    changes the concept's revision and removes its cluster. Replacing may leave concepts without entities, which the next run
+    removes.
     """
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """Keep all other linkers of the namespace out while the block runs.
+        """Exclude all other linkers of the namespace while the block runs.
 
-        Raises StoreLocked if another is at work, and from every `write` after another has taken over from one that was not
-        heard of for too long.
+        Raises StoreLocked if another linker is running. After a long silence another one may take over; every `write` then
+        raises StoreLocked.
         """
 
     def waiting(self, limit: int) -> Waiting:
-        """Return up to `limit` sources that are new or changed since they were linked, and whether concepts wait."""
+        """Return up to `limit` sources that are new or changed since they were linked, and whether concepts lack a cluster."""
 
     def write(self, changes: Changes) -> Written:
         """Write changes, all in one transaction."""
 
     def read(self, concept_ids: Sequence[str] | None = None) -> list[Concept]:
-        """Return those of these concepts that are there, by id, with how they are written and their vectors.
+        """Return the stored concepts of these ids, by id, with their spellings and vectors.
 
-        Without ids, all concepts of the namespace, with the other names of their entities instead.
+        Without ids, returns all concepts of the namespace, with the other names of their entities instead.
         """
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
@@ -146,8 +147,8 @@ class ConceptStore(Protocol):
     def same_as(
         self, concept_ids: Sequence[str] | None = None, *, text: str = "", prefix: str = "", limit: int = 100
     ) -> list[SameAs]:
-        """Return every judgement, standing or undone, on any of these concepts, once, by id.
+        """Return every judgement on any of these concepts, standing or undone, by id.
 
-        Without ids, up to `limit` judgements whose id begins with `prefix`, on concepts whose name has `text` in it (case does
-        not matter), by their names.
+        Without ids, returns up to `limit` judgements by name: those whose id begins with `prefix`, and with `text` in the name
+        of a concept (ignoring case).
         """

@@ -1,9 +1,9 @@
-"""The port of the graph store, and what its methods take and return.
+"""The port of the graph store, and the values that its methods take and return.
 
 Every store passes the contract suite (`drag_graph.testing.stores`).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
 Replace = bool | Literal["never", "always", "add"]
-"""What `GraphStore.save` may do with a query that is stored: see there."""
+"""What `GraphStore.save` may do with a source that is already stored."""
 Staleness = Literal["expired", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """A numbered schema change: its version, name, the SHA-256 of its text, and when it was applied ('' if it was not)."""
+    """A numbered schema change: its name, the SHA-256 of its text, and when it was applied ("" if it was not)."""
 
     version: int
     name: str
@@ -35,7 +35,7 @@ class Migration:
 
 @dataclass(frozen=True, slots=True)
 class StoredSource:
-    """A stored source, as `GraphStore.sources` gives it: when its subgraph was made, how, and when it expires."""
+    """A stored source without its subgraph, as `GraphStore.sources` returns it."""
 
     id: str
     is_document: bool
@@ -46,11 +46,11 @@ class StoredSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceFilter:
-    """Which sources `GraphStore.sources` finds: those that all that is given holds of.
+    """Conditions for `GraphStore.sources`, all of which must hold.
 
-    Only those of `ids`, which goes with nothing else; those whose id begins with `prefix`; queries whose line of the input had
-    exactly `input_id`; those whose time to live ended before the time `expired_before` (UTC, ISO 8601); those to which a
-    student that was shown the subgraph gave a wrong answer since it was made (`has_failed`, docs/adr/0010).
+    `ids` cannot be combined with other conditions. `prefix` is the beginning of an id. `input_id` is the id that the input
+    gave a query. `expired_before` (UTC, ISO 8601) selects queries whose time to live ended before it. `has_failed` selects
+    queries to which a student gave a wrong answer from this subgraph (docs/adr/0010).
     """
 
     ids: Sequence[str] | None = None
@@ -65,7 +65,7 @@ ALL_SOURCES = SourceFilter()
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that `db verify` found: the check's name, the id of the thing, and a sentence."""
+    """A problem that `db verify` reports: the name of the check, the id of the thing, and a message."""
 
     check: str
     id: str
@@ -73,69 +73,95 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Reduction:
+    """A stored subgraph `before` as `read` returned it, and `after`, which lacks a part of it.
+
+    Answers that name any of the ids `gone` are erased. `after.aggregation` derives the simple edges.
+    """
+
+    before: Subgraph
+    after: Subgraph
+    gone: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Erased:
-    """How many of each label and relationship type went, but for the answers, which are named."""
+    """Numbers of erased things by label and relationship type, and the ids of erased answers.
+
+    `stale` are the ids of sources that were not reduced, because their subgraphs have changed since they were read.
+    """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     answer_ids: frozenset[str] = frozenset()
+    stale: frozenset[str] = frozenset()
+
+    @classmethod
+    def sum_of(cls, parts: "Iterable[Erased]") -> "Erased":
+        """Return several results as one."""
+        counts: dict[str, int] = {}
+        answers, stale = frozenset[str](), frozenset[str]()
+        for part in parts:
+            counts = {name: counts.get(name, 0) + part.counts.get(name, 0) for name in {**counts, **part.counts}}
+            answers, stale = answers | part.answer_ids, stale | part.stale
+        return cls(counts, answers, stale)
 
 
 class GraphStore(Protocol):
     """The graph of one namespace, in Neo4j or embedded. A context manager; methods are thread-safe.
 
-    Every method raises StoreUnavailable, StoreLocked or StoreUnfit (`drag_graph.errors`) where the store cannot serve, and
-    then nothing was half-written.
+    Every method raises StoreUnavailable, StoreLocked or StoreUnfit (`drag_graph.errors`) if the store cannot serve the request.
+    Nothing is then half-written.
     """
 
     @property
     def location(self) -> str:
-        """Where the store is, for people (never with a password)."""
+        """The address of the store, without a password."""
 
     @property
     def namespace(self) -> str:
-        """The namespace that every method is confined to."""
+        """The namespace that all methods are confined to."""
 
     @property
     def concepts(self) -> "ConceptStore":
-        """What joins the queries of the namespace."""
+        """The concepts that connect the sources of the namespace."""
 
     @property
     def communities(self) -> "CommunityStore":
-        """The parts of the whole graph, and what they are about."""
+        """The communities of the whole graph, and their summaries."""
 
     @property
     def search(self) -> GraphSearch:
-        """Searching all subgraphs of the namespace together."""
+        """Search through all subgraphs of the namespace."""
 
     @property
     def registry(self) -> "EdgeRegistry":
-        """The edges of a cloud, and their summaries."""
+        """The sites of a cloud, and their summaries."""
 
     def __enter__(self) -> Self:
         """Open the store."""
 
     def __exit__(self, *exc: object) -> None:
-        """Close it."""
+        """Close the store."""
 
     def close(self) -> None:
-        """Release the store; a second call does nothing."""
+        """Release the store; further calls do nothing."""
 
     def migrations(self) -> list[Migration]:
-        """Return all migrations that the code knows, in order, with `applied_at` where they were applied.
+        """Return all migrations that this version knows, in order, with `applied_at` if they are applied.
 
-        Raises StoreUnfit when the store has one that the code does not know or one whose checksum differs.
+        Raises StoreUnfit if the store has an unknown migration, or one with another checksum.
         """
 
     def migrate(self) -> list[Migration]:
-        """Apply what is pending, in order, and return it."""
+        """Apply pending migrations in order, and return them."""
 
     def embedder(self, claimed: tuple[str, int] | None = None) -> tuple[str, int] | None:
-        """Return the name and dimension of the embedder that filled this namespace, or None when nothing has.
+        """Return name and dimension of the embedder that filled this namespace, or None.
 
-        One that is `claimed` is recorded. Raises StoreUnfit, in words, when another one filled the namespace. It writes even
-        where nothing changes, so that a store that may only be read is refused before a model is asked; opened for reading
-        only, it compares alone. While no source and no summary of an edge is stored, another may claim the namespace; then it
-        is the first `save` of this store that raises.
+        `claimed` is recorded as that embedder; StoreUnfit is raised if another one filled the namespace. Claiming writes even
+        if nothing changes, so that a read-only store is detected before a model is called; a store opened for reading only
+        compares. While the namespace has no sources and no summaries, another embedder may claim it; the next `save` of the
+        first one then raises.
         """
 
     def save(
@@ -148,81 +174,71 @@ class GraphStore(Protocol):
     ) -> list[SaveOutcome]:
         """Write whole subgraphs and aggregate them, all in one transaction.
 
-        A query that is there under the same settings hash is left alone (`unchanged`); under another, its subgraph is replaced
-        (`replaced`) and its answers stay. `Subgraph.edges` and `Subgraph.graph` of the input are ignored: the aggregation
-        makes them. Refuses (StoreError) a triple without evidence or call.
+        A source that is stored under the same settings hash stays as it is (`unchanged`). Under another hash its subgraph is
+        replaced (`replaced`), and its answers stay. `Subgraph.edges` and `Subgraph.graph` are ignored, as the aggregation
+        derives them. Raises SubgraphRefused for a triple without evidence or call.
 
-        With `replace` these are new editions of stored subgraphs: each is replaced whatever its settings hash, and one whose
-        query is not stored (any more) is not written (`gone`), because what was erased must not come back with it.
+        `replace` can be:
+        - True: the subgraphs are new editions of stored ones. Each is replaced whatever its hash. If the source is not stored
+          any more, nothing is written (`gone`), so that what was erased does not come back.
+        - "add": a second teacher's evidence and triples are added. What both have is stored once, with the calls of both
+          (`added`, or `unchanged` if nothing is new).
+        - "never": stored sources stay, whatever their hash (`unchanged`).
+        - "always": stored sources are replaced, whatever their hash.
 
-        With "add" a second teacher adds to what is stored: evidence and triples that both have are there once, with the calls
-        of both (`added`; `unchanged` where nothing is new).
-
-        With "never" only what is not stored is written: a query that is there is left alone (`unchanged`) whatever its hash.
-        With "always" all is written: what is there is replaced, whatever its hash.
-
-        `vectors` are those of evidence, by its id, which is found by them from now on; what has none gets it from `link`.
+        `vectors` are vectors of evidence by id. Evidence without a vector gets one from `link`.
         """
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
-        """Make the simple edges of stored queries anew, in one transaction. Triples are not touched."""
+        """Derive the simple edges of stored sources again, in one transaction. Triples do not change."""
 
     def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
-        """Return the stored subgraphs in the given order, in one round trip; ids that are not stored are left out."""
+        """Return the stored subgraphs in the given order, in one round trip; unknown ids are left out."""
 
     def sources(self, wanted: SourceFilter = ALL_SOURCES, *, after: str = "", limit: int = 1000) -> list[StoredSource]:
-        """Return up to `limit` of the wanted sources, by id, from the first id behind `after` on (see `iter_sources`)."""
+        """Return up to `limit` matching sources by id, beginning after the id `after` (see `iter_sources`)."""
 
     def counts(self) -> dict[str, int]:
-        """Return how many of each label and relationship type there are: keys as in docs/design.md, section 3, all present."""
+        """Return the number of nodes and relationships by label and type, with all keys of docs/design.md, section 3."""
 
     def save_answers(self, answers: Sequence[Answer]) -> frozenset[str]:
-        """Write answers with their links in one transaction; an answer that is there already stays as it is.
+        """Write answers with their links in one transaction; an answer that is already stored stays as it is.
 
-        What was erased must not come back with an answer. So one to a query that is not stored (any more) is not kept, nor one
-        that was shown what is not stored (any more; `drag_graph.ask.audit_snapshot.proof_of`). Return the ids of those.
+        An answer is not written if its source, or anything that it was shown, is not stored any more
+        (`drag_graph.graph.proof.proof_of`), so that what was erased does not come back. Returns the ids of these answers.
         """
 
     def answers(self, source_id: str = "", *, prefix: str = "", limit: int = 100, whole: bool = False) -> list[Answer]:
-        """Return answers (to one source), newest first; without their snapshots, unless they are wanted `whole`.
+        """Return answers (to one source), newest first; without their snapshots, unless `whole`.
 
-        With a `prefix`, those whose id begins so (so that people can type a short id), by id and whole.
+        With a `prefix`, returns the answers whose id begins with it, by id and whole.
         """
 
-    def erase(self, source_ids: Sequence[str]) -> Erased:
-        """Erase sources, their subgraphs, every answer that rests on one, and concepts that no entity refers to any more.
+    def erase(self, ids: Sequence[str], reductions: Sequence[Reduction] = ()) -> Erased:
+        """Erase what has these ids, and parts of other sources, in one transaction. Unknown ids are left out.
 
-        All in one transaction. What is not stored is left out.
+        A source goes with its subgraph, all answers that rest on it, and concepts (with their judgements) that no entity refers
+        to any more. An entity, evidence, call or answer is erased only if its source is not stored.
+
+        A reduction replaces `before` by `after`, unless something else is stored by now. What is left keeps its vectors and
+        concepts. Of reductions only answers, concepts, and communities that lose their summaries are counted.
         """
 
-    def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
-        """Put `after`, which is less of a stored subgraph, in the place of `before`, in one transaction.
+    def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
+        """Yield the simple edges between things, or those among the entities of one community by id; streams.
 
-        `before` is as `read` gave it; where something else is stored by now, nothing is written, and None is returned. The
-        simple edges are made by `after.aggregation`. Answers to it that name any of the ids `gone` go, and concepts (with their
-        judgements) that no entity refers to any more. What stays keeps its vectors and concepts. Only concepts,
-        and communities that lose their summaries, are counted.
+        Damaged edges, which lack a property, are left out.
         """
-
-    def linked_edges(self) -> Iterator[LinkedEdge]:
-        """Yield the simple edges of the namespace between things; streams. One that lacks something (damage) is left out."""
 
     def verify(self) -> list[Problem]:
-        """Return what only the database can tell is wrong; subgraphs are checked by reading them (`manage.verification`).
+        """Return the problems that only the database can find; `manage.verification` checks subgraphs by reading them.
 
         Unproven triples, orphans, answers without their source, wrong sizes and counts, lost vectors, duplicates.
         """
 
-    def mend(self, check: str, ids: Sequence[str]) -> int:
-        """Remove what `verify` names so, as far as it is (still) wrong, in one transaction; return how many.
-
-        `orphan`: entities, evidence and calls. `dangling-answer`: answers. `vector`: those of evidence, concepts and
-        summaries that are all zeros; the clusters of such concepts are open then. `community`: those that no entity is in.
-        """
-
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
-        """Yield every node and edge of the namespace as a JSON-able record, for `export` (`manage.canonical_export`).
+        """Yield every node and edge of the namespace as a JSON-compatible record, in any order; streams.
 
         Nodes: {"kind": "node", "label", "id", "properties"}. Edges: {"kind": "edge", "type", "id", "source", "target",
-        "properties"}. Order is not promised. Streams. Without `vectors`, a store may leave vectors out.
+        "properties"}. Without `vectors`, a store may leave vectors out.
         """

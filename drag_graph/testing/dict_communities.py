@@ -54,13 +54,17 @@ class DictCommunities:
         self._namespace = namespace
         self._lend = lend
 
-    def read(self) -> Iterator[Community]:
+    def read(self, community_ids: Sequence[str] | None = None) -> Iterator[Community]:
         with self._lend() as content:
             communities, of = dict(content.members.communities), dict(content.members.of)
         for id_, item in sorted(communities.items()):
+            if community_ids is not None:
+                if id_ in community_ids:
+                    yield replace(item, vector=None)
+                continue
             yield replace(item, entities=tuple(sorted(entity for entity, one in of.items() if one == id_)), vector=None)
 
-    def write(self, changes: CommunityChanges) -> None:
+    def write(self, changes: CommunityChanges) -> int:
         with self._lend() as content:
             held = content.members
             for item in changes.communities:
@@ -82,25 +86,14 @@ class DictCommunities:
                 if entity in entities and entity not in held.of and community in held.communities:
                     held.of[entity] = community
             held.remove_empty(set(changes.gone))
-
-    def contents(self, community_id: str) -> tuple[Community, list[LinkedEdge]] | None:
-        with self._lend() as content:
-            held, thing = content.members, things_of(content)
-            if community_id not in held.communities:
-                return None
-            inside = {entity for entity, one in held.of.items() if one == community_id}
-            edges = [edge for graph in content.subgraphs.values() for edge in graph.edges]
-            found = [linked_edge(edge, thing) for edge in edges if {edge.subject_id, edge.object_id} <= inside]
-            return replace(held.communities[community_id], vector=None), sorted(found, key=lambda edge: edge.id)
-
-    def summarise(self, communities: Sequence[Community]) -> int:
-        with self._lend() as content:
-            there = content.members.communities
-            same = [item for item in communities if item.id in there and there[item.id].member_hash == item.member_hash]
-            for item in same:
-                told = {name: getattr(item, name) for name in ("name", "summary", "summariser", "vector")}
-                there[item.id] = replace(there[item.id], **told)
-        return len(same)
+            stored = held.communities
+            unchanged = [
+                item for item in changes.summarised if item.id in stored and stored[item.id].member_hash == item.member_hash
+            ]
+            for item in unchanged:
+                summary = {name: getattr(item, name) for name in ("name", "summary", "summariser", "vector")}
+                stored[item.id] = replace(stored[item.id], **summary)
+            return len(unchanged)
 
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
         with self._lend() as content:

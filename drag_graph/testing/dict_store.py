@@ -6,7 +6,7 @@ namespaces share, as they would share a server.
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -20,6 +20,7 @@ from drag_graph.ports.graph_store import (
     Erased,
     Migration,
     Problem,
+    Reduction,
     Replace,
     SaveOutcome,
     SourceFilter,
@@ -206,46 +207,66 @@ class DictStore:
         found.sort(key=lambda item: item.created_at, reverse=True)
         return found[:limit] if whole else [item.model_copy(update={"snapshot": {}}) for item in found[:limit]]
 
-    def erase(self, source_ids: Sequence[str]) -> Erased:
-        counts: Counter[str] = Counter()
+    def erase(self, ids: Sequence[str], reductions: Sequence[Reduction] = ()) -> Erased:
+        check([item.after for item in reductions], self._namespace)
         with self.content() as content:
-            before = len(content.links.concepts)
-            going = [content.subgraphs.pop(id_) for id_ in dict.fromkeys(source_ids) if id_ in content.subgraphs]
-            for graph in going:
-                counts += counts_gone(graph, None)
-                content.links.forget(
-                    graph, {item.id for part in (graph.entities, graph.evidence) for item in part}, written(content)
-                )
-            ids = {graph.source_id for graph in going}
-            answers = frozenset(item.id for item in content.answers.values() if ids & set(item.source_ids))
-            for id_ in answers:
+            loose = {id_ for id_ in set(ids) - content.subgraphs.keys() if self._is_loose(id_, content)}
+            for id_ in loose:
                 del content.answers[id_]
-            opened = {id_ for graph in going for id_ in content.members.open(graph, content)}
-            return Erased({**counts, "Concept": before - len(content.links.concepts), "Community": len(opened)}, answers)
+            return Erased.sum_of(
+                [
+                    Erased(answer_ids=frozenset(loose)),
+                    self._erase_sources(ids, content),
+                    *(self._reduce(item, content) for item in reductions),
+                ]
+            )
 
-    def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
-        check([after], self._namespace)
-        with self.content() as content:
-            id_, concepts = before.source_id, len(content.links.concepts)
-            if content.subgraphs.get(id_) != before:
-                return None
-            content.subgraphs[id_] = expected(after, after.aggregation or Aggregation())
-            content.links.linked.discard(id_)
-            left = {item.id for part in (after.entities, after.evidence) for item in part}
-            lost = {item.id for part in (before.entities, before.evidence) for item in part} - left
-            content.links.forget(before, lost, written(content))
-            opened = content.members.open(before, content)
-            resting = [item for item in content.answers.values() if id_ in item.source_ids]
-            answers = frozenset(item.id for item in resting if names_any(item, gone))
-            for answer_id in answers:
-                del content.answers[answer_id]
-            return Erased({"Concept": concepts - len(content.links.concepts), "Community": len(opened)}, answers)
+    @staticmethod
+    def _is_loose(answer_id: str, content: Content) -> bool:
+        answer = content.answers.get(answer_id)
+        return answer is not None and not content.subgraphs.keys() >= set(answer.source_ids)
 
-    def linked_edges(self) -> Iterator[LinkedEdge]:
+    @staticmethod
+    def _erase_sources(source_ids: Sequence[str], content: Content) -> Erased:
+        counts: Counter[str] = Counter()
+        before = len(content.links.concepts)
+        going = [content.subgraphs.pop(id_) for id_ in dict.fromkeys(source_ids) if id_ in content.subgraphs]
+        for graph in going:
+            counts += counts_gone(graph, None)
+            parts = {item.id for part in (graph.entities, graph.evidence) for item in part}
+            content.links.forget(graph, parts, written(content))
+        ids = {graph.source_id for graph in going}
+        answers = frozenset(item.id for item in content.answers.values() if ids & set(item.source_ids))
+        for id_ in answers:
+            del content.answers[id_]
+        opened = {id_ for graph in going for id_ in content.members.open(graph, content)}
+        return Erased({**counts, "Concept": before - len(content.links.concepts), "Community": len(opened)}, answers)
+
+    @staticmethod
+    def _reduce(item: Reduction, content: Content) -> Erased:
+        before, after = item.before, item.after
+        id_, concepts = before.source_id, len(content.links.concepts)
+        if content.subgraphs.get(id_) != before:
+            return Erased(stale=frozenset([id_]))
+        content.subgraphs[id_] = expected(after, after.aggregation or Aggregation())
+        content.links.linked.discard(id_)
+        left = {part.id for parts in (after.entities, after.evidence) for part in parts}
+        lost = {part.id for parts in (before.entities, before.evidence) for part in parts} - left
+        content.links.forget(before, lost, written(content))
+        opened = content.members.open(before, content)
+        resting = [answer for answer in content.answers.values() if id_ in answer.source_ids]
+        answers = frozenset(answer.id for answer in resting if names_any(answer, item.gone))
+        for answer_id in answers:
+            del content.answers[answer_id]
+        return Erased({"Concept": concepts - len(content.links.concepts), "Community": len(opened)}, answers)
+
+    def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
         with self.content() as content:
-            graphs, thing = list(content.subgraphs.values()), things_of(content)
-        for edge in (edge for graph in graphs for edge in graph.edges):
-            yield linked_edge(edge, thing)
+            edges = [edge for graph in content.subgraphs.values() for edge in graph.edges]
+            thing, members = things_of(content), content.members.of
+        for edge in sorted(edges, key=lambda edge: edge.id):
+            if not community_id or {members.get(edge.subject_id), members.get(edge.object_id)} == {community_id}:
+                yield linked_edge(edge, thing)
 
     def verify(self) -> list[Problem]:
         with self.content() as content:
@@ -258,13 +279,6 @@ class DictStore:
             loose = (answer for answer in content.answers.values() if set(answer.source_ids) - content.subgraphs.keys())
             problems.extend(problem("verify_answers", answer.id) for answer in loose)
         return problems
-
-    def mend(self, check: str, ids: Sequence[str]) -> int:
-        with self.content() as content:
-            wrong = {item.id for item in self.verify() if item.check == check} & {*ids}
-            for id_ in wrong & content.answers.keys():
-                del content.answers[id_]
-        return len(wrong)
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         del vectors  # they are here already

@@ -279,7 +279,7 @@ def test_concepts_keep_theirs_while_somebody_links(linked):
         with store.concepts.exclusive():
             done = mended(linked, store)
         assert said(done) == [(1, True), (4, False)]
-        assert "of evidence and concepts, left as they are: " in done[1].what
+        assert "vectors of evidence and concepts were not removed: " in done[1].what
         assert "is being linked by" in done[1].what
         # Those of the question that got its vector are open, for the next `link`; none was judged meanwhile.
         assert all(item.cluster in {"", clusters[item.id]} for item in store.concepts.read())
@@ -302,7 +302,7 @@ def test_questions_of_another_embedder_are_left_and_said_to_be(linked):
     ("error", "what"),
     [
         (ModelUnavailable("the model is away", hint="Wait."), "the model is away. Wait."),
-        (ConfigurationError("no embedder is named"), "no embedder is named"),
+        (ConfigurationError("no embedder is named."), "no embedder is named."),
     ],
 )
 def test_so_they_are_while_their_embedder_cannot_be_used(linked, error, what):
@@ -314,7 +314,7 @@ def test_so_they_are_while_their_embedder_cannot_be_used(linked, error, what):
     with open_store(linked) as store:
         done = mended(linked, store, unusable)
         assert said(done) == [(4, True), (1, False)]
-        assert done[1].what == f"of questions, left as they are: {what}"
+        assert done[1].what == f"vectors of questions were not computed: {what}"
 
 
 def test_those_that_were_embedded_before_it_failed_are_counted(linked, monkeypatch):
@@ -335,7 +335,7 @@ def test_those_that_were_embedded_before_it_failed_are_counted(linked, monkeypat
         (graph,) = store.read([first])
         done = mended(linked, store, Failing)
         assert said(done) == [(4, True), (1, True), (2, False)]
-        assert done[2].what == "of questions, left as they are: the model is away"
+        assert done[2].what == "vectors of questions were not computed: the model is away."
         assert embedded == [graph.title], "evidence and concepts are no questions"
         assert sorted((item.check, item.id) for item in problems(store)) == [("vector", id_) for id_ in others]
         assert said(mended(linked, store)) == [(2, True)]

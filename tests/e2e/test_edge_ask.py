@@ -63,7 +63,7 @@ def alps(cloud, tmp_path):
     made = Community("glaciers", "hash", "Glaciers", "The ice of glaciers: how it flows.", "rules")
     members = [(entity.id, made.id) for entity in graph.entities]
     store.communities.write(CommunityChanges([made], joined=members))
-    assert store.communities.summarise([made]) == 1
+    assert store.communities.write(CommunityChanges(summarised=[made])) == 1
     knowledge = Knowledge(settings, lambda: store, EMBEDDER)
 
     def serve():

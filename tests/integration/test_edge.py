@@ -92,7 +92,7 @@ class Folder:
         """Store a community with its summary."""
         made = Community(id_, "hash", name, summary, "rules")
         self.store.communities.write(CommunityChanges([made], joined=[(entity, id_) for entity in entities]))
-        assert self.store.communities.summarise([made]) == 1
+        assert self.store.communities.write(CommunityChanges(summarised=[made])) == 1
 
     def drop(self, id_):
         (going,) = [one for one in self.store.communities.read() if one.id == id_]

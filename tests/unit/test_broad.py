@@ -43,7 +43,7 @@ def describe(store, summary, entities):
     vector = [float(number) for number in EMBEDDER.embed([summary])[0]]
     made = Community("ships", "hash", "ships", summary, "rules", vector=vector)
     store.communities.write(CommunityChanges([made], joined=[(entity, "ships") for entity in entities]))
-    assert store.communities.summarise([made]) == 1
+    assert store.communities.write(CommunityChanges(summarised=[made])) == 1
 
 
 def search(store, question, **given):

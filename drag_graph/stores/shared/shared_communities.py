@@ -1,21 +1,19 @@
 """The communities of a namespace, over statements that have the same names and rows in every dialect."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from drag_graph.graph.paging import pages
 from drag_graph.ports.community_store import Community, CommunityChanges, CommunityHit
-from drag_graph.ports.linked_edges import LinkedEdge
 from drag_graph.stores.shared.export_records import link, node
-from drag_graph.stores.shared.shared_rows import linked_edge_of
-from drag_graph.stores.shared.transaction import Access, Result, Row, Run, Transaction
+from drag_graph.stores.shared.transaction import Access, Row, Run, Transaction
 
 IDS_AT_ONCE = 100
 PAGE = 100
-"""Communities that are read together; one may have thousands of members."""
+"""Communities read together; each may have thousands of members."""
 _WRITTEN = ("id", "member_hash", "level", "things", "edges", "sources")
-_TOLD = ("id", "member_hash", "name", "summary", "summariser")
+_SUMMARY = ("id", "member_hash", "name", "summary", "summariser", "vector")
 
 
 class SharedCommunities(ABC):
@@ -33,42 +31,34 @@ class SharedCommunities(ABC):
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
         """See CommunityStore."""
 
-    def read(self) -> Iterator[Community]:
-        for row in self._pages(vectors=False):
-            yield _community(row)
+    def read(self, community_ids: Sequence[str] | None = None) -> Iterator[Community]:
+        if community_ids is None:
+            yield from map(_community, self._pages(vectors=False))
+            return
+        for ids in pages(sorted(set(community_ids)), IDS_AT_ONCE):
+            yield from map(_community, self._rows("read_communities", namespace=self._namespace, ids=ids))
 
-    def write(self, changes: CommunityChanges) -> None:
-        communities = [{name: getattr(item, name) for name in _WRITTEN} for item in changes.communities]
-        joined = [{"entity": entity, "community": community} for entity, community in sorted(changes.joined)]
+    def write(self, changes: CommunityChanges) -> int:
+        ids = {item.id for item in (*changes.communities, *changes.summarised)}
 
-        def work(run: Run) -> None:
-            self._each(run, "save_communities", sorted(communities, key=lambda row: str(row["id"])))
-            for some in pages(sorted(changes.left), IDS_AT_ONCE):
-                run("leave_communities", namespace=self._namespace, ids=some)
-            self._each(run, "join_communities", joined)
-            remove_empty_communities(run, self._namespace, changes.gone)
+        def work(session: Transaction) -> int:
+            session.changed_vectors = ids.union(changes.gone, changes.lost_vectors)
+            return self._write(session.run, changes)
 
-        self._writing(work, {*(item.id for item in changes.communities), *changes.gone})
+        return self._access.in_writing(work)
 
-    def contents(self, community_id: str) -> tuple[Community, list[LinkedEdge]] | None:
-        def work(run: Run) -> tuple[list[Row], list[Row]]:
-            # The hash comes first: what changes after it was read takes it away, and then no summary is written.
-            there = run("read_communities", namespace=self._namespace, ids=[community_id])
-            return there, run("community_edges", namespace=self._namespace, id=community_id) if there else []
-
-        there, edges = self._access.in_reading(lambda session: work(session.run))
-        if not there:
-            return None
-        return _community(there[0]), sorted(map(linked_edge_of, edges), key=lambda edge: edge.id)
-
-    def summarise(self, communities: Sequence[Community]) -> int:
-        rows = [
-            {**{name: getattr(item, name) for name in _TOLD}, "vector": self._access.sent_vector(item.vector or ())}
-            for item in sorted(communities, key=lambda item: item.id)
-        ]
-        written = self._writing(
-            lambda run: self._each(run, "summarise_communities", rows, self.vectors_at_once), {item.id for item in communities}
-        )
+    def _write(self, run: Run, changes: CommunityChanges) -> int:
+        self._each(run, "save_communities", _rows_of(changes.communities, _WRITTEN))
+        for ids in pages(sorted(changes.left), IDS_AT_ONCE):
+            run("leave_communities", namespace=self._namespace, ids=ids)
+        self._each(run, "join_communities", [{"entity": one, "community": to} for one, to in sorted(changes.joined)])
+        remove_empty_communities(run, self._namespace, changes.gone)
+        summaries = _rows_of(changes.summarised, _SUMMARY)
+        for row in summaries:
+            row["vector"] = self._access.sent_vector(row["vector"] or ())
+        written = self._each(run, "summarise_communities", summaries, self.vectors_at_once)
+        if changes.lost_vectors:
+            run("lose_vectors_communities", namespace=self._namespace, ids=sorted(changes.lost_vectors))
         return len(written)
 
     def records(self, *, vectors: bool = True) -> Iterator[Row]:
@@ -90,16 +80,10 @@ class SharedCommunities(ABC):
     def _rows(self, name: str, **values: Any) -> list[Row]:
         return self._access.in_reading(lambda session: list(session.run(name, **values)))
 
-    def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
-        def write(session: Transaction) -> Result:
-            session.changed_vectors = changed_vectors
-            return work(session.run)
-
-        return self._access.in_writing(write)
-
     def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
+        """Run a statement over rows, a few at a time, and return its rows."""
         return [
-            row for some in pages(rows, at_once or self.rows_at_once) for row in run(name, namespace=self._namespace, rows=some)
+            row for page in pages(rows, at_once or self.rows_at_once) for row in run(name, namespace=self._namespace, rows=page)
         ]
 
 
@@ -136,3 +120,7 @@ def hits_of(rows: Iterable[Row], k: int) -> list[CommunityHit]:
 def _community(row: Row) -> Community:
     names = ("id", "member_hash", "name", "summary", "summariser", "level", "things", "edges", "sources")
     return Community(**{name: row[name] for name in names}, entities=tuple(sorted(row.get("entities", ()))))
+
+
+def _rows_of(communities: Sequence[Community], names: Sequence[str]) -> list[Row]:
+    return [{name: getattr(item, name) for name in names} for item in sorted(communities, key=lambda item: item.id)]

@@ -1,64 +1,72 @@
-"""Erasing sources, and putting less of one in its place, over statements with the same names and rows in every dialect."""
+"""Erasing and reducing sources, over statements with the same names and rows in every dialect."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from drag_graph.graph.paging import pages
-from drag_graph.model import Subgraph
-from drag_graph.ports.graph_store import Erased
+from drag_graph.ports.graph_store import Erased, Reduction
 from drag_graph.stores.shared.shared_communities import open_communities, remove_empty_communities
 from drag_graph.stores.shared.shared_concepts import abandoned_concepts, remove_orphan_concepts, touched_concepts
 from drag_graph.stores.shared.transaction import Run
 
 VECTORS_AT_ONCE = 100
+ORPHANS = {"Entity": "erase_orphan_entities", "Evidence": "erase_orphan_evidence", "TeacherCall": "erase_orphan_calls"}
+"""By label: the statement that erases nodes of these ids that belong to no stored source."""
 
 
-def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], parts: Callable[[], Mapping[str, int]]) -> Erased:
-    """Erase sources with all that hangs on them, the answers that rest on them, and concepts that are left without an entity.
+def erase_loose(run: Run, namespace: str, ids: Sequence[str]) -> Erased:
+    """Erase entities, evidence and calls of these ids that belong to no stored source, and answers to no stored source."""
+    if not ids:
+        return Erased()
+    counts = {label: len(run(name, namespace=namespace, ids=list(ids))) for label, name in ORPHANS.items()}
+    answers = run("erase_loose_answers", namespace=namespace, ids=list(ids))
+    return Erased(counts, frozenset(row["id"] for row in answers))
 
-    Communities lose the summaries that rested on them; they are counted, and go where they are left without an entity.
-    `parts` erases the nodes and relationships of the sources, and returns how many, by label and type.
+
+def erase_sources(run: Run, namespace: str, source_ids: Sequence[str], erase_parts: Callable[[], Mapping[str, int]]) -> Erased:
+    """Erase sources, the answers that rest on them, and concepts and communities that are left without an entity.
+
+    Communities that lose their summaries are counted. `erase_parts` erases nodes and relationships of the sources and returns
+    their numbers by label and type.
     """
     answers = _erase_answers(run, namespace, list(_resting(run, namespace, source_ids)))
     touched = touched_concepts(run, namespace, source_ids)
     opened = {row["community"] for row in open_communities(run, namespace, source_ids)}
-    counts = dict(parts())
+    counts = dict(erase_parts())
     remove_empty_communities(run, namespace, opened)
     return Erased({**counts, "Concept": _remove_concepts(run, namespace, touched), "Community": len(opened)}, answers)
 
 
-def reduce_source(run: Run, before: Subgraph, after: Subgraph, gone: Collection[str], write: Callable[[], None]) -> Erased:
-    """Put `after` in the place of `before`, which `write` does; return what went.
-
-    Answers that name any of the ids `gone` are erased. What stays keeps its vectors and concepts.
-    """
+def reduce_source(run: Run, reduction: Reduction, write: Callable[[], None]) -> Erased:
+    """Replace a subgraph by its reduction, which `write` does. What is left keeps its vectors and concepts."""
+    before, after = reduction.before, reduction.after
     namespace = before.source.namespace
     source_ids = [before.source_id]
     resting = _resting(run, namespace, source_ids)
-    shown = [id_ for id_, texts in resting.items() if any(part in text for text in texts for part in gone)]
-    answers = _erase_answers(run, namespace, shown)
+    affected = [id_ for id_, texts in resting.items() if any(part in text for text in texts for part in reduction.gone)]
+    answers = _erase_answers(run, namespace, affected)
     touched = touched_concepts(run, namespace, source_ids)
     linked = run("concepts_of_sources", namespace=namespace, source_ids=source_ids)
     vectors = run("evidence_vectors", namespace=namespace, ids=[item.id for item in after.evidence])
     opened = {row["community"] for row in open_communities(run, namespace, source_ids)}
     write()
-    left = {item.id for item in after.entities}
-    links = [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in left]
+    entities = {item.id for item in after.entities}
+    links = [{"entity": row["entity"], "concept": row["id"]} for row in linked if row["entity"] in entities]
     if links:
         run("link_entities", namespace=namespace, rows=links)
-    for some in pages(vectors, VECTORS_AT_ONCE):
-        run("save_evidence_vectors", namespace=namespace, rows=some)
+    for page in pages(vectors, VECTORS_AT_ONCE):
+        run("save_evidence_vectors", namespace=namespace, rows=page)
     return Erased({"Concept": _remove_concepts(run, namespace, touched), "Community": len(opened)}, answers)
 
 
 def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:
-    """Remove those of the touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
+    """Remove touched concepts that have no entity left, and those that lost theirs to a replaced edition."""
     return remove_orphan_concepts(run, namespace, [*touched, *abandoned_concepts(run, namespace)])
 
 
 def _resting(run: Run, namespace: str, source_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return what the answers that rest on sources say, by id: those that name them, so that a lost link hides none."""
-    found = run("answers_naming", namespace=namespace, source_ids=list(source_ids))
-    return {row["id"]: (row["line_json"], row["snapshot"]) for row in found}
+    """Return lines and snapshots of the answers that name these sources, by id; a lost link hides none of them."""
+    rows = run("answers_naming", namespace=namespace, source_ids=list(source_ids))
+    return {row["id"]: (row["line_json"], row["snapshot"]) for row in rows}
 
 
 def _erase_answers(run: Run, namespace: str, ids: Sequence[str]) -> frozenset[str]:

@@ -1,7 +1,9 @@
 """The graph store over statements that have the same names and rows in every dialect: all that is no engine's own."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import Any, Generic, cast
 
 from drag_graph.graph import subgraph_checks as checks
@@ -12,6 +14,7 @@ from drag_graph.ports.graph_store import (
     Erased,
     GraphStore,
     Problem,
+    Reduction,
     Replace,
     SaveOutcome,
     SourceFilter,
@@ -22,7 +25,7 @@ from drag_graph.ports.vectors import Vector
 from drag_graph.stores.shared.export_records import answer_records, link, subgraph_records
 from drag_graph.stores.shared.shared_communities import SharedCommunities
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
-from drag_graph.stores.shared.shared_erasing import erase_sources, reduce_source
+from drag_graph.stores.shared.shared_erasing import erase_loose, erase_sources, reduce_source
 from drag_graph.stores.shared.shared_registry import SharedRegistry
 from drag_graph.stores.shared.shared_rows import answer_of, linked_edge_of
 from drag_graph.stores.shared.transaction import EngineTransaction, Result, Row
@@ -30,13 +33,6 @@ from drag_graph.stores.shared.transaction import EngineTransaction, Result, Row
 SOURCES_A_PAGE = 100
 LAST = "\uffff"
 """Comes after every id."""
-MENDING = {
-    "orphan": ("mend_orphans_entities", "mend_orphans_evidence", "mend_orphans_calls"),
-    "dangling-answer": ("mend_answers",),
-    "vector": ("mend_vectors_evidence", "mend_vectors_concepts", "mend_vectors_communities"),
-    "community": ("remove_empty_communities",),
-}
-"""By check: what removes its things, each statement those of the ids that it knows."""
 
 
 class SharedStore(ABC, Generic[EngineTransaction]):
@@ -214,58 +210,54 @@ class SharedStore(ABC, Generic[EngineTransaction]):
 
     # ---- erasing
 
-    def erase(self, source_ids: Sequence[str]) -> Erased:
-        ids, first = sorted(set(source_ids)), Erased()
+    def erase(self, ids: Sequence[str], reductions: Sequence[Reduction] = ()) -> Erased:
+        checks.check([item.after for item in reductions], self._namespace)
+        first = Erased()
 
         def work(session: EngineTransaction) -> Erased:
             nonlocal first
             # Under the lock nobody writes an answer, or another edition, meanwhile.
-            stored = list(self._lock_sources(session, ids))
-            erased = Erased()
-            if stored:
-                erased = erase_sources(session.run, self._namespace, stored, lambda: self._erase_parts(session, stored))
-            # The second time there is nothing left: the first one's numbers are true.
-            first = first if session.perhaps_done and not stored else erased
+            stored = self._lock_sources(session, sorted({*ids, *(item.before.source_id for item in reductions)}))
+            sources = sorted(stored.keys() & set(ids))
+            others = sorted(set(ids) - stored.keys())
+            if not sources and not reductions:
+                session.changed_vectors = others
+            parts = [erase_loose(session.run, self._namespace, others)]
+            if sources:
+                erase_parts = partial(self._erase_parts, session, sources)
+                parts.append(erase_sources(session.run, self._namespace, sources, erase_parts))
+            parts += [self._reduce(session, item) for item in reductions]
+            erased = Erased.sum_of(parts)
+            if session.perhaps_done and not sources and len(erased.stale) == len(reductions):
+                return first  # an earlier try, whose end nobody heard of, has done the work
+            first = erased
             return first
 
-        return self.in_writing(work) if ids else first
+        return self.in_writing(work) if ids or reductions else first
 
-    def reduce(self, before: Subgraph, after: Subgraph, gone: Collection[str]) -> Erased | None:
-        checks.check([after], self._namespace)
-        id_, first = before.source_id, None
-
-        def work(session: EngineTransaction) -> Erased | None:
-            nonlocal first
-            self._lock_sources(session, [id_])
-            if self._read_in(session, [id_]) != [before]:
-                return first if session.perhaps_done else None
-            aggregation = after.aggregation or Aggregation()
-            write = lambda: self._write(session, {id_: after}, [id_], aggregation)  # noqa: E731
-            first = reduce_source(session.run, before, after, gone, write)
-            return first
-
-        return self.in_writing(work)
+    def _reduce(self, session: EngineTransaction, item: Reduction) -> Erased:
+        id_, after = item.before.source_id, item.after
+        if self._read_in(session, [id_]) != [item.before]:
+            return Erased(stale=frozenset([id_]))
+        write = partial(self._write, session, {id_: after}, [id_], after.aggregation or Aggregation())
+        return reduce_source(session.run, item, write)
 
     # ---- looking, checking and exporting
 
     def counts(self) -> dict[str, int]:
         return dict.fromkeys(checks.COUNTED, 0) | {row["name"]: row["number"] for row in self._rows("counts")}
 
-    def linked_edges(self) -> Iterator[LinkedEdge]:
+    def linked_edges(self, community_id: str = "") -> Iterator[LinkedEdge]:
+        if community_id:
+            yield from sorted(map(linked_edge_of, self._rows("community_edges", id=community_id)), key=attrgetter("id"))
+            return
         for row in self._stream("linked_edges"):
-            # An engine gives an edge a row, or all of a source.
+            # A row is an edge or all edges of a source, depending on the engine.
             yield from map(linked_edge_of, row.get("edges", [row]))
 
     def verify(self) -> list[Problem]:
         found = ((name, row) for name in checks.CHECKS for row in self._rows(name))
         return list(dict.fromkeys(checks.problem(name, *row.values()) for name, row in found))
-
-    def mend(self, check: str, ids: Sequence[str]) -> int:
-        def work(session: EngineTransaction) -> int:
-            session.changed_vectors = ids
-            return sum(len(session.run(name, namespace=self._namespace, ids=list(ids))) for name in MENDING[check])
-
-        return self.in_writing(work)
 
     def records(self, *, vectors: bool = True) -> Iterator[dict[str, Any]]:
         for ids in pages(source_ids(cast("GraphStore", self)), SOURCES_A_PAGE):

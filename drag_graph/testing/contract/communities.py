@@ -39,7 +39,7 @@ def _filled(store: GraphStore, namespace: str) -> tuple[list[Subgraph], Communit
         replace(shared, name="Sun", summary=f"Of the sun and {BEETLE}.", summariser="rules", vector=[1.0, 0.0]),
         replace(alone, name="Lead", summary="Of metals.", summariser="rules", vector=[0.5, 0.75]),
     ]
-    assert store.communities.summarise(told) == len(told)
+    assert store.communities.write(CommunityChanges(summarised=told)) == len(told)
     return graphs, told[0], told[1]
 
 
@@ -84,18 +84,15 @@ class CommunityContract(Contract):
     def test_contents_are_the_edges_inside(self, store: GraphStore, namespace: str) -> None:
         graphs, shared, _ = _filled(store, namespace)
         outside = graphs[1].entities[0].id
-        found = store.communities.contents(shared.id)
-        assert found is not None
+        edges = list(store.linked_edges(shared.id))
         wanted = [edge for edge in store.linked_edges() if edge.source_id != graphs[2].source_id]
-        assert_same([asdict(edge) for edge in found[1]], [asdict(edge) for edge in sorted(wanted, key=lambda edge: edge.id)])
-        assert found[0] == shared
+        assert_same([asdict(edge) for edge in edges], [asdict(edge) for edge in sorted(wanted, key=lambda edge: edge.id)])
+        assert list(store.communities.read([shared.id, "nobody"])) == [shared]
         store.communities.write(CommunityChanges(left=[outside]))
-        less = store.communities.contents(shared.id)
-        assert less is not None
-        assert {edge.id for edge in less[1]} == {
+        assert {edge.id for edge in store.linked_edges(shared.id)} == {
             edge.id for edge in wanted if outside not in (edge.source_entity, edge.target_entity)
         }
-        assert store.communities.contents("nobody") is None
+        assert list(store.linked_edges("nobody")) == []
 
     def test_the_nearest_summaries_are_found(self, store: GraphStore, namespace: str) -> None:
         _, shared, alone = _filled(store, namespace)
@@ -109,7 +106,8 @@ class CommunityContract(Contract):
         assert store.communities.nearest([0.0, 0.0], 5) == []
         assert store.communities.nearest([1.0, 0.0, 0.0], 5) == []
         assert store.communities.nearest([1.0, 0.0], 0) == []
-        assert store.communities.summarise([replace(alone, vector=[1.0, 0.0]), replace(shared, vector=[0.0, 1.0])])
+        moved = [replace(alone, vector=[1.0, 0.0]), replace(shared, vector=[0.0, 1.0])]
+        assert store.communities.write(CommunityChanges(summarised=moved))
         assert [hit.id for hit in store.communities.nearest([1.0, 0.1], 1)] == [alone.id], "the one that is near now"
 
     def test_a_summary_goes_with_any_of_its_sources(self, store: GraphStore, namespace: str) -> None:
@@ -118,7 +116,7 @@ class CommunityContract(Contract):
         assert BEETLE not in "\n".join(records_of(store))
         opened = replace(shared, member_hash="", name="", summary="", summariser="")
         assert list(store.communities.read()) == [opened, alone]
-        assert store.communities.summarise([shared]) == 0, "what was made before is not written after"
+        assert store.communities.write(CommunityChanges(summarised=[shared])) == 0, "what was made before is not written after"
         assert BEETLE not in "\n".join(records_of(store))
         assert store.erase([graphs[2].source_id]).counts["Community"] == 1
         assert [item.id for item in store.communities.read()] == [shared.id], "nothing is in the other any more"

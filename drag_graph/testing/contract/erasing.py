@@ -24,7 +24,7 @@ from drag_graph.manage.erasing import (
     without,
 )
 from drag_graph.model import Aggregation, Answer, LineKind, Stage, Subgraph, TeacherCall
-from drag_graph.ports.graph_store import Erased, GraphStore
+from drag_graph.ports.graph_store import Erased, GraphStore, Reduction
 from drag_graph.testing.builders import expected, make_answer, make_subgraph, random_subgraphs
 from drag_graph.testing.contract.base import Contract, OpenStore, assert_same, records_of
 from drag_graph.testing.finding import read_answer
@@ -209,10 +209,10 @@ class ErasingContract(Contract):
         assert left is not None
         store.save([graph.model_copy(update={"settings_hash": "another"})], PLAIN, replace=True)
         before = records_of(store)
-        assert store.reduce(stored, left, gone) is None
+        assert store.erase((), [Reduction(stored, left, gone)]).stale == {stored.source_id}
         assert records_of(store) == before
         store.erase([graph.query.id])
-        assert store.reduce(stored, left, gone) is None
+        assert store.erase((), [Reduction(stored, left, gone)]).stale == {stored.source_id}
         assert list(store.records()) == []
 
     def test_two_erasures_at_once_both_come_true(self, store: GraphStore, namespace: str) -> None:
