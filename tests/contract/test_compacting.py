@@ -189,7 +189,7 @@ def test_without_room_for_a_second_file_nothing_is_done(tmp_path, monkeypatch):
         size = path.stat().st_size
         monkeypatch.setattr("drag_graph.stores.ladybug.engine.Engine.free_bytes", lambda _: size + 16_000_000)
         monkeypatch.setattr("drag_graph.stores.ladybug.engine.COMPACTING_ROOM", 1_000_000)
-        with pytest.raises(StoreUnavailable, match="no room"):
+        with pytest.raises(StoreUnavailable, match="no space"):
             store.compact()
         assert sorted(map(repr, store.records())) == before
 

@@ -11,8 +11,9 @@ import traceback
 
 import pytest
 
-from drag_graph.errors import DragGraphError
+from drag_graph.errors import DragGraphError, StoreUnfit
 from drag_graph.model import Aggregation
+from drag_graph.stores.ladybug.ladybug_errors import translate
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.builders import make_subgraph
 
@@ -68,3 +69,21 @@ def test_changed_bytes_give_no_traceback(tmp_path, whole, number):
     for seed in range(3):
         path.write_bytes(flipped(whole, seed, number))
         assert opened(path) != TRACEBACK
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Runtime exception: Cannot read PIP page 268436238 from disk: out of bounds. The database file may be corrupted.",
+        "Runtime exception: Reading past the end of the file graph.lbug with size 7434240 at offset 1287443379",
+        'Assertion failed in file "src/storage/table/column_chunk_data.cpp" on line 1080: UNREACHABLE_CODE',
+        "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+    ],
+)
+def test_a_damaged_file_is_called_damaged_and_the_hint_says_what_to_restore(message):
+    """Trial 5: these messages were reported as a refused statement."""
+    error = translate(message, "graph.lbug")
+    assert isinstance(error, StoreUnfit)
+    assert str(error) == "graph.lbug is damaged or truncated"
+    assert "backup" in error.hint
+    assert "drag-graph import" in error.hint

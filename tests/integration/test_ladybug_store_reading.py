@@ -226,7 +226,7 @@ def test_a_writer_that_comes_while_a_reader_reads_is_told_not_read_wrongly(fille
         for use in (reader.sources, reader.verify, lambda: list(records), lambda: nearest_queries(reader, (1.0, 0.0), 1)):
             with pytest.raises(StoreUnavailable, match="written to while") as caught:
                 use()
-            assert caught.value.hint == "Run the same again."
+            assert caught.value.hint == "Run the same command again."
     with LadybugStore(path, read_only=True) as reader:
         assert len(reader.sources()) == 6
         assert reader.read([graphs[0].query.id])
@@ -255,7 +255,7 @@ def test_a_writer_killed_in_a_checkpoint_is_named_and_the_next_writer_makes_the_
     process.wait()
     assert "graph.lbug.wal.checkpoint" in beside(path), "the kill came too late"
     began = time.monotonic()
-    with pytest.raises(StoreUnavailable, match=r"writer was killed.*must be replayed") as caught:
+    with pytest.raises(StoreUnavailable, match=r"writer was killed.*can replay its log") as caught:
         LadybugStore(path, read_only=True, timeout=200).sources()
     assert time.monotonic() - began < 100
     assert "drag-graph db migrate" in caught.value.hint

@@ -64,6 +64,6 @@ def test_it_is_given_up_in_words_at_the_deadline(connect, way):
 
 def test_other_refusals_are_not_repeated(connect):
     work = Failing(1, "Neo.ClientError.Statement.ArithmeticError")
-    with pytest.raises(StoreError, match="refused a statement"):
+    with pytest.raises(StoreError, match="cannot execute a statement"):
         connect(30.0).read(work)
     assert work.tries == 1

@@ -23,7 +23,7 @@ NAMESPACE = "torture"
 UNUSABLE = "gibberish"
 """A question with this word gets replies that nobody can read, and ends quarantined."""
 LONGEST = 120.0
-_REPLAY = "its log must be replayed by a writer"
+_REPLAY = "only a writer can replay its log"
 _SUBJECTS = ("glaciers", "violins", "volcanoes", "bridges", "orchids", "compasses", "telescopes", "harbours", "beehives")
 _OBJECTS = ("valleys", "concerts", "islands", "traffic", "gardens", "voyages", "galaxies", "commerce", "meadows")
 

@@ -1,7 +1,7 @@
-"""A new file with what is live in a store: the engine keeps deleted text in its file, so it is gone only with that.
+"""Compaction: the engine keeps deleted text in its file, so live data is copied into a new one.
 
-The engine writes each table to a file beside the store and reads it into a database that was made for it. COPY is safe there:
-if it fails, that database is thrown away, and the store is as it was.
+The engine writes each table to a file next to the store and reads it into a new database. COPY is safe there: if it fails,
+that database is discarded, and the store is unchanged.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def write_tables(execute: Execute, folder: Path) -> list[str]:
 
 
 def read_tables(execute: Execute, loads: list[str]) -> None:
-    """Make the schema in an empty database and read the tables into it, the history of migrations among them."""
+    """Create the schema in an empty database and read all tables into it, including the history of migrations."""
     for _, statements in migrate.known("ladybug"):
         for text in statements:
             execute(text)
@@ -38,7 +38,7 @@ def read_tables(execute: Execute, loads: list[str]) -> None:
 
 
 def _text(statement: str, **names: str) -> str:
-    """Return a statement with names put in, which cannot be parameters: those of tables, and a file's."""
+    """Return a statement with the names of tables and files inserted, which cannot be parameters."""
     text, _ = load(statement, "ladybug").bind()
     for key, value in names.items():
         text = text.replace(f"<{key}>", value)

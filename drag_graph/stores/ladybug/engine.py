@@ -2,12 +2,12 @@
 
 What was measured of ladybug 0.22 and is held to here:
 
-- Its lock on the file is the process's (POSIX): a second database on the same file in this process would be let in, and closing
-  it would drop the lock. So stores of one file share one `Engine`, and nothing else here opens that file.
-- One transaction writes at a time; a second writing connection crashes the engine. So there is one, behind a lock. Reading
-  connections see committed data only and are safe beside it, each for one thread at a time.
-- After a write that failed (a full disk) the engine aborts the whole process when it is closed. So such an engine is never
-  closed: it takes no further writes, and its log is cut back to the end of the last transaction.
+- Its lock on the file belongs to the process (POSIX). A second database on the file could be opened in this process, and
+  closing it would release the lock. So all stores of a file share one `Engine`, and nothing else opens the file.
+- Only one transaction can write at a time; a second writing connection crashes the engine. So there is one, behind a lock.
+  Reading connections see committed data only; each serves one thread at a time.
+- After a failed write (a full disk), closing the engine aborts the process. So it is never closed: it refuses further writes,
+  and its log is truncated to the end of the last transaction.
 - A reader takes no lock, and a checkpoint of another process changes the file under it: see `ladybug_snapshot`.
 - A log whose end is torn (a kill between two pages) is refused, unless the engine is told to replay it up to there. It is told
   so: nobody heard that the torn transaction is stored. A copy of the log is kept, should the damage be another one.
@@ -31,16 +31,16 @@ from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.transaction import Row
 
 COMPACTING_ROOM = 2
-"""Times the size of the file that must be free: the tables as files, and the new file."""
+"""Required free space as a multiple of the file's size: for the exported tables and the new file."""
 READ_PATIENCE = 30.0
-"""Seconds that a compaction waits for what other threads of this process read."""
+"""Seconds that a compaction waits for readers in this process."""
 
 CHANGED_AT_MOST = 1_000
-"""Nodes whose vectors are read again by their ids; after more, all are."""
+"""Maximum number of changed vectors to read by id; beyond it, all are read again."""
 
 _engines: dict[str, "Engine"] = {}
 _places: dict[str, threading.Lock] = {}
-"""A lock for each file: who waits for another process to let go of one file keeps nobody from another."""
+"""A lock for each file, so that waiting for one file does not block another."""
 _places_lock = threading.Lock()
 
 
@@ -113,11 +113,11 @@ class Engine:
         return connections
 
     def compact(self, patience: float = READ_PATIENCE) -> None:
-        """Put a new file with what is live in the place of this one: what was deleted is in no file then.
+        """Replace the file by a new one with live data only, so that no file contains deleted text.
 
-        It keeps other writers out; who reads only waits while the files change places. Killed at any instant, the old file or
-        the new one is there. Raises StoreLocked where this process reads for longer than `patience` seconds, or another one
-        took the file in between; StoreUnavailable where there is no room for a second file, or it cannot be put in place.
+        Other writers are locked out; readers wait only while the files are swapped. If the process is killed, either the old
+        or the new file is in place. Raises StoreLocked if this process keeps reading for longer than `patience` seconds, or
+        another one opens the file; StoreUnavailable if there is no space, or the file cannot be replaced.
         """
         if self.read_only:
             raise StoreUnfit(f"{self.location} is open for reading only", hint="Open it for writing.")
@@ -125,7 +125,7 @@ class Engine:
             self._require_writable()
             path = Path(self.location)
             if self.free_bytes() < COMPACTING_ROOM * path.stat().st_size + files.SPARE_BYTES:
-                raise StoreUnavailable(f"there is no room for a second file beside {path}", hint="Free some disk space.")
+                raise StoreUnavailable(f"There is no space for a second file next to {path}.", hint="Free some disk space.")
             with files.draft_beside(path) as draft:
                 self._write_draft(draft)
                 with self._without_readers(patience):
@@ -177,7 +177,9 @@ class Engine:
             self._is_waited_for = False
             self._reading.notify_all()
             if not gone:
-                raise StoreLocked(f"{self.location} is read by this process", hint="Let the reading end, then run it again.")
+                raise StoreLocked(
+                    f"{self.location} is read by this process", hint="Run the same command again when the reading has ended."
+                )
             yield
 
     @contextmanager
@@ -273,23 +275,27 @@ class Engine:
         try:
             changed = snapshot.mark_of(path) != self._mark
         except OSError:
-            changed = False  # Its name is gone, or its folder may no longer be looked into; the open file is what it was.
+            changed = False  # The name was removed or the folder is not accessible; the open file is unchanged.
         if changed:
             raise StoreUnavailable(f"{path} was written to while it was being read", hint=snapshot.AGAIN)
 
     def _require_writable(self) -> None:
         if self._failure:
-            raise StoreUnavailable(f"{self.location} took no more writes after: {self._failure}", hint="Start again.")
+            raise StoreUnavailable(
+                f"{self.location} accepts no more writes after an error: {self._failure}", hint="Start the program again."
+            )
         if self._is_closed:
             self._reopen(Path(self.location), READ_PATIENCE)
         if self._lacking_space():
-            raise StoreUnavailable(f"the disk of {self.location} is full", hint="Free some space and run the same again.")
+            raise StoreUnavailable(
+                f"the disk of {self.location} is full", hint="Free some space and run the same command again."
+            )
 
     @contextmanager
     def _committed(self, session: LadybugTransaction) -> Iterator[None]:
-        """Begin a transaction and commit it at the end of the block; what is to be done where it fails is the caller's.
+        """Begin a transaction and commit it at the end of the block; the caller handles failures.
 
-        After a failure to write nothing more is written, and the log is cut back to its size before.
+        After a failed write nothing more is written, and the log is truncated to its previous size.
         """
         log_size = self._log_size()
         try:
@@ -357,6 +363,6 @@ def _place_of(key: str) -> threading.Lock:
 
 
 def _leak(*objects: Any) -> None:
-    """Keep objects alive past the interpreter's end: their destructors would abort the process."""
+    """Keep objects alive until after the interpreter has ended, because their destructors would abort the process."""
     for item in objects:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(item))

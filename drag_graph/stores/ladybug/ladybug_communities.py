@@ -13,8 +13,8 @@ from drag_graph.stores.shared.shared_communities import SharedCommunities, hits_
 class LadybugCommunities(SharedCommunities):
     """The `CommunityStore` port on an embedded store."""
 
-    # The engine handles the rows that a statement was first planned with again in every later call. But each call that joins
-    # entities to communities takes longer the more there are, so they are few.
+    # The engine processes the rows that a statement was planned with again in every later call. But calls that join entities
+    # to communities get slower with their number, so these should be few.
     rows_at_once = 256
     vectors_at_once = 32
 
@@ -23,7 +23,7 @@ class LadybugCommunities(SharedCommunities):
         self._index = index
 
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
-        (found,) = self._index("communities").nearest(np.asarray([vector], dtype=np.float32), k)
-        scores = dict(found)
+        (pairs,) = self._index("communities").nearest(np.asarray([vector], dtype=np.float32), k)
+        scores = dict(pairs)
         rows = self._rows("read_communities", namespace=self._namespace, ids=list(scores)) if scores else []
         return hits_of(({**row, "score": scores[row["id"]]} for row in rows), k)

@@ -12,14 +12,14 @@ from drag_graph.stores.ladybug.vector_index import VectorIndex
 from drag_graph.stores.shared.shared_concepts import SharedConcepts
 
 _linked: dict[tuple[str, str], str] = {}
-"""The threads that link, by file and namespace; other processes are kept out by the lock on the file."""
+"""The threads that link, by file and namespace. The lock on the file excludes other processes."""
 _linked_lock = threading.Lock()
 
 
 class LadybugConcepts(SharedConcepts):
     """The `ConceptStore` port on an embedded store."""
 
-    # The engine handles the rows that a statement was first planned with again in every later call.
+    # The engine processes the rows that a statement was planned with again in every later call.
     rows_at_once = 32
     vectors_at_once = 32
 
@@ -33,7 +33,7 @@ class LadybugConcepts(SharedConcepts):
         with _linked_lock:
             if place in _linked:
                 where, who = f"namespace {self._namespace!r} of {self._access.location}", f"thread {_linked[place]}"
-                raise StoreLocked(f"{where} is being linked by {who} of this process", hint="It is free when that ends.")
+                raise StoreLocked(f"{where} is being linked by {who} of this process", hint="Wait until it ends.")
             _linked[place] = threading.current_thread().name
         try:
             yield

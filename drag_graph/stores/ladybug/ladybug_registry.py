@@ -54,4 +54,4 @@ class LadybugRegistry(SharedRegistry):
         return index
 
     def _rows_of(self, name: str, ids: Sequence[str]) -> list[Row]:
-        return [row for some in pages(ids, IDS_AT_ONCE) for row in self._read(name, ids=some)]
+        return [row for page in pages(ids, IDS_AT_ONCE) for row in self._read(name, ids=page)]

@@ -1,4 +1,4 @@
-"""Subgraphs and answers as the rows that the statements of the embedded engine take (no I/O)."""
+"""Rows of subgraphs and answers for the statements of the embedded engine (no I/O)."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -10,11 +10,11 @@ from drag_graph.stores.shared.shared_rows import answer_row, source_row
 from drag_graph.stores.shared.transaction import Row
 
 HEADS = ("save_subgraphs_queries", "save_subgraphs_documents")
-"""What makes the nodes of sources."""
+"""Statements that create the nodes of sources."""
 
 
 def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
-    """Return the rows of these sources and of what hangs on them, by the statements' names, in the order to write them."""
+    """Return the rows of sources and their parts, by statement, in writing order."""
     parts = ("queries", "documents", "calls", "chunks", "evidence", "evidence_calls", "evidence_chunks", "entities", "triples")
     rows: dict[str, list[Row]] = {part: [] for part in parts}
     for subgraph in subgraphs:
@@ -36,13 +36,13 @@ def subgraph_rows(subgraphs: Iterable[Subgraph]) -> dict[str, list[Row]]:
 
 
 def edge_rows(source_id: str, merged: Sequence[Row], aggregation: Aggregation) -> tuple[list[Row], str]:
-    """Return the rows of a source's simple edges and the kind of its graph, of the claims that `aggregate` merged."""
+    """Return the rows of a source's simple edges and the kind of its graph, from the claims that `aggregate` merged."""
     edges, kind = edges_of(source_id, map(_claim, merged), aggregation)
     return [_sent(edge.model_dump(mode="json", exclude={"subject", "object"}), "contradicts") for edge in edges], kind
 
 
 def _claim(row: Row) -> Claim:
-    """Return a claim of a row, whose lists hold a list a teacher, and in it a list an evidence."""
+    """Return the claim of a row. Its lists are nested: per teacher, and per evidence."""
     parts = {part["id"]: Part(**part) for said in row["triples"] for part in chain.from_iterable(said)}
     return Claim(
         **{name: row[name] for name in ("subject_id", "subject", "object_id", "object", "key")},
@@ -58,15 +58,15 @@ def answer_rows(answers: Iterable[Answer]) -> list[Row]:
 
 
 def answer_links(answers: Iterable[Answer]) -> dict[str, list[Row]]:
-    """Return which sources and which evidence answers are linked to, by the name of the statement that links them."""
+    """Return the links of answers to sources and evidence, by statement."""
     sources = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in dict.fromkeys(answer.source_ids)]
     shown = [{"answer_id": answer.id, "id": id_} for answer in answers for id_ in own_refs(answer, "evidence")]
     return {"save_answers_sources": sources, "save_answers_evidence": shown}
 
 
 def _sent(row: Row, *names: str) -> Row:
-    """Return the row with a blank before each of these lists, which the statement takes away.
+    """Put a blank before each list of these names, which the statement removes.
 
-    The engine works out the type of what it is sent: rows that only have empty lists take it longer than all that is in them.
+    The engine infers types from the values. For rows with empty lists only, that takes longer than all the rest.
     """
     return {**row, **{name: ["", *row[name]] for name in names}}

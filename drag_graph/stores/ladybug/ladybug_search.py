@@ -1,8 +1,8 @@
-"""Searching all subgraphs of a namespace of an embedded store: `drag_graph.ports.graph_search.GraphSearch`.
+"""Search in an embedded store: `drag_graph.ports.graph_search.GraphSearch`.
 
-The engine has no vector index without a download, so vectors are compared here, all at once, in single precision. After a
-write those are read again that it may have changed. All are read where these are many, or not known: after a replacement, an
-erasure or a write that failed. An expansion is a few statements of one reading transaction.
+The engine's vector index needs a download, so vectors are compared here, all at once, in single precision. After a write, the
+vectors that it may have changed are read again; all of them, if these are many or unknown, as after a replacement, an erasure
+or a failed write. An expansion is a few statements of one reading transaction.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ from drag_graph.stores.ladybug.vector_index import VectorIndex
 from drag_graph.stores.shared.transaction import Row
 
 IDS_AT_ONCE = 32
-"""As in `ladybug_store`: the engine handles the rows that a statement was first planned with again in every later call."""
+"""The engine processes the rows that a statement was planned with again in every later call."""
 READ_BY_IDS = 8
-"""One vector of so many may have changed for it to be read by its id, which takes six times as long as reading it among all."""
+"""Up to one vector in this many is read by its id, which takes six times as long as reading it among all."""
 _CANDIDATES = ("queries", "evidence", "similar")
 _VECTORS = {
     "queries": "search_candidates_query_vectors",
@@ -40,7 +40,7 @@ class LadybugSearch:
         self._indexes: dict[str, VectorIndex] = {}
 
     def index(self, kind: str) -> VectorIndex:
-        """Return the vectors of the `queries`, the `evidence`, the `similar` concepts or the `communities` as they are now."""
+        """Return the current vectors of `queries`, `evidence`, `similar` concepts or `communities`."""
         engine, index = self._access.ready(), self._indexes.get(kind)
         # The version is taken before the vectors, so that a write in between only makes the next call read again.
         version = engine.version
@@ -52,7 +52,7 @@ class LadybugSearch:
         return index
 
     def _renewed(self, kind: str, index: VectorIndex, version: int) -> VectorIndex | None:
-        """Return the index with what was written since; None where all is to be read, or that is cheaper."""
+        """Return the index with everything written since; None if reading all vectors is necessary or cheaper."""
         changed = self._access.ready().changed_since(index.version)
         if changed is None or len(changed) > max(IDS_AT_ONCE, len(index.ids) // READ_BY_IDS):
             return None
@@ -60,8 +60,8 @@ class LadybugSearch:
 
     def _vectors(self, kind: str, ids: Sequence[str]) -> Iterator[Row]:
         with self._access.reading() as session:
-            for some in pages(ids, IDS_AT_ONCE):
-                yield from session.run(f"search_candidates_vectors_{kind}", namespace=self._access.namespace, ids=some)
+            for page in pages(ids, IDS_AT_ONCE):
+                yield from session.run(f"search_candidates_vectors_{kind}", namespace=self._access.namespace, ids=page)
 
     def candidates(self, vector: Sequence[float], keys: Sequence[str], k: int, *, source_id: str = "") -> Candidates:
         rows = np.asarray([vector], dtype=np.float32)
@@ -76,8 +76,8 @@ class LadybugSearch:
     def _hits(self, session: LadybugTransaction, scores: dict[str, float]) -> list[Hit]:
         found = [
             row
-            for some in pages(list(scores), IDS_AT_ONCE)
-            for row in session.run("search_candidates", namespace=self._access.namespace, ids=some)
+            for page in pages(list(scores), IDS_AT_ONCE)
+            for row in session.run("search_candidates", namespace=self._access.namespace, ids=page)
         ]
         return [
             Hit(row["id"], scores[row["id"]], row["text"], row["source_id"], row["cluster"], row["entities"]) for row in found
@@ -138,15 +138,15 @@ class LadybugSearch:
     def _subgraphs(self, session: LadybugTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
         found = [
             subgraph
-            for some in pages(source_ids, IDS_AT_ONCE)
-            for subgraph in read_subgraphs(session, self._access.namespace, some)
+            for page in pages(source_ids, IDS_AT_ONCE)
+            for subgraph in read_subgraphs(session, self._access.namespace, page)
         ]
         return sorted(found, key=lambda subgraph: subgraph.source_id)
 
     def _members(self, session: LadybugTransaction, clusters: Sequence[str]) -> dict[str, list[str]]:
-        """Return the concepts of each cluster, the one that stands for it first: that is there even where a cluster is open.
+        """Return the concepts of each cluster; the representing one comes first, even while the cluster is not judged.
 
-        One statement for all, because it looks at every concept of the namespace.
+        One statement for all, because it scans every concept of the namespace.
         """
         members = {cluster: {cluster: None} for cluster in clusters}
         if members:

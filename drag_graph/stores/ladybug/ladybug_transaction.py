@@ -1,4 +1,4 @@
-"""Statements of one transaction of an embedded store, and when they are planned anew."""
+"""Statements of one transaction of an embedded store, and when to plan them again."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -9,14 +9,14 @@ from drag_graph.stores.shared.cypher_files import load
 from drag_graph.stores.shared.transaction import Row
 
 FIRST_PLANS = 32
-"""How often a statement is executed before it is planned anew; then four times as often, and so on."""
+"""Executions of a statement before it is planned again; the number then grows by a factor of four each time."""
 
 
 class Plans:
-    """How old the plans of statements are.
+    """Age of the plans of statements.
 
-    A connection keeps the first plan of a statement. One that was made for an empty store looks through whole tables, so there
-    are new connections as the store grows.
+    A connection keeps the first plan of each statement. A plan from an empty store scans whole tables, so connections are
+    replaced as the store grows.
     """
 
     def __init__(self) -> None:
@@ -24,19 +24,19 @@ class Plans:
         self._until: dict[str, int] = {}
 
     def note(self, name: str) -> None:
-        """Note that a statement is executed."""
+        """Count an execution of a statement."""
         self._executed[name] += 1
 
     def are_old(self) -> bool:
-        """Return whether a statement has been executed often since it was planned; then it counts as planned anew."""
-        executed = list(self._executed.items())  # other threads go on
+        """Return whether a statement has been executed often since it was planned, and count it as planned again."""
+        executed = list(self._executed.items())  # a copy: other threads add to it
         old = [(name, 4 * number) for name, number in executed if number >= self._until.get(name, FIRST_PLANS)]
         self._until.update(old)
         return bool(old)
 
 
 class LadybugTransaction:
-    """A connection with a transaction open on it (see `Transaction`). `check` is called before any row is given out."""
+    """A connection with a transaction open on it (see `Transaction`). `check` is called before each row is returned."""
 
     perhaps_done = False
     changed_vectors: Collection[str] | None = None
@@ -56,7 +56,7 @@ class LadybugTransaction:
         return self.execute(*load(name, "ladybug").bind(**parameters))
 
     def execute(self, text: str, parameters: dict[str, Any] | None = None) -> list[Row]:
-        """Execute a text that a file or the engine's own transaction control gave, and return its rows. Raises StoreError."""
+        """Execute a text from a file, or the engine's transaction control, and return its rows. Raises StoreError."""
         return list(rows_of(self._connection, text, parameters, self._location, self._check))
 
 

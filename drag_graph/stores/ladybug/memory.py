@@ -14,7 +14,7 @@ _PERTURB = -6
 
 @functools.cache
 def hand_out_zeros() -> None:
-    """Have the allocator hand out zeros from now on, where it is glibc's: others have no way to ask (docs/privacy.md).
+    """Make the allocator return zeroed memory from now on. Works with glibc only (docs/privacy.md).
 
     Blocks of about a kilobyte and less may be handed out as they were. Writing a store and embedding take no longer by it.
     """

@@ -1,4 +1,4 @@
-"""What a reader may open while another process has the store for writing: a copy, for the engine's readers take no lock.
+"""Copies for readers while another process writes to the store, because the engine's readers take no lock.
 
 Measured of ladybug 0.22: a reader has the log replayed in memory when it opens the file, and then takes pages from the file as
 it needs them. A checkpoint of another process changes these pages under it: most reads after it fail in odd words, and some
@@ -21,13 +21,13 @@ from drag_graph.errors import StoreUnavailable
 Mark: TypeAlias = tuple[int, int, int]
 """A file's inode, its size in bytes and when it was last modified, in nanoseconds: it changes with every checkpoint."""
 
-AGAIN = "Run the same again."
+AGAIN = "Run the same command again."
 _AT_ONCE = 1 << 30
 """Bytes that the file system is asked to copy at once."""
 _PAUSE = 0.02
 """Seconds between two looks. A file must have stood still for as long, as the clock of a file system ticks every few ms."""
 _CHECKPOINTING = (".shadow", ".wal.checkpoint")
-"""What lies beside a file while it is checkpointed."""
+"""Suffixes of files that exist during a checkpoint."""
 
 
 def mark_of(path: Path) -> Mark:

@@ -1,4 +1,4 @@
-"""The files of an embedded store: what may be opened as one, opening it, and making an empty one."""
+"""Files of an embedded store: checking, opening and creating them."""
 
 import logging
 import os
@@ -24,24 +24,23 @@ from drag_graph.stores.ladybug.ladybug_errors import (
 from drag_graph.stores.ladybug.memory import hand_out_zeros
 
 SPARE_BYTES = 8 * 1024 * 1024
-"""Free disk space below which nothing is written; four times the log comes on top, for the checkpoint that empties it."""
+"""Minimum free disk space for writing, in addition to four times the size of the log, which a checkpoint needs."""
 COMPRESSION = False
-"""ladybug 0.22 loses lists of numbers when it compresses: where a column holds vectors that are mostly zeros, and another one
-is added later, that is all zeros after the checkpoint. What decides is how the
-table was made."""
+"""ladybug 0.22 loses lists of numbers if a table was created with compression. If a column has vectors that are mostly zeros,
+a vector added later is all zeros after the checkpoint."""
 CHECKPOINT_BYTES = 128 * 1024 * 1024
-"""How long the log grows before it is worked into the file. Each time much of the file is written anew, so often is slow."""
+"""Size of the log that triggers a checkpoint. A checkpoint rewrites much of the file, so frequent ones are slow."""
 DRAFT = ".compacting"
-"""How the folder ends that a compaction works in; one that was killed has left it."""
+"""Suffix of a compaction's folder, which remains if the compaction is killed."""
 LENIENT = "throw_on_wal_replay_failure"
-_RIGHTS = "Check its permissions; `drag-graph ask --no-keep` needs no right to write."
+_RIGHTS = "Check its permissions. `drag-graph ask --no-keep` works with read-only access."
 FIRST_PAUSE = 0.02
 RACE_SECONDS = 2.0
-"""How long a reader tries again when a writer comes or goes, with a checkpoint, while it opens the file."""
+"""How long a reader retries if a writer starts or ends, with a checkpoint, while it opens the file."""
 
 
 def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, snapshot.Mark | None]:
-    """Open the database, waiting for the lock until the deadline, and past a log whose end was torn off."""
+    """Open the database. Waits for the lock until the deadline, and accepts a log with a torn end."""
     import ladybug
 
     start = time.monotonic()
@@ -64,7 +63,7 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
         except OSError as error:
             raise StoreUnfit(f"{path} may not be read: {error.strerror}", hint="Check its permissions.") from error
         except (ValueError, LookupError, OverflowError, MemoryError) as error:
-            # What the engine's own reading of a broken file, or of the torn end of a log, runs into.
+            # Raised while the engine reads a broken file, or the torn end of a log.
             message, cause, misread = DAMAGED, error, True
         waited = time.monotonic() - start
         torn = TORN_LOG.search(message) or (misread and log.exists())
@@ -78,8 +77,9 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
         if waited >= patience:
             raise translate(message, str(path)) from cause
         if patience > RACE_SECONDS and pause == FIRST_PAUSE:
-            said = "another process has the store open; waiting for it"
-            event(said, level=logging.WARNING, location=str(path), seconds=timeout)
+            event(
+                "another process has the store open; waiting for it", level=logging.WARNING, location=str(path), seconds=timeout
+            )
         time.sleep(min(pause, max(patience - waited, 0.0)))
         pause = min(pause * 1.5, 0.5)
 
@@ -87,22 +87,28 @@ def open_database(path: Path, *, read_only: bool, timeout: float) -> tuple[Any, 
 def require_file(path: Path, *, read_only: bool) -> None:
     """Refuse what the engine would misread or misname. Only looks at the names: opening the file could drop our lock."""
     if "\0" in str(path):
-        raise StoreUnfit(f"{str(path)!r} cannot be a file's name", hint="Name another file by --store.")
+        raise StoreUnfit(f"{str(path)!r} is not a valid file name.", hint="Choose another file with --store.")
     try:
         if path.is_dir():
-            raise StoreUnfit(f"{path} is a folder; an embedded store is a file", hint=f"Name a file: {path / 'graph.lbug'}")
+            raise StoreUnfit(
+                f"{path} is a folder; an embedded store is a file", hint=f"Choose a file, such as {path / 'graph.lbug'}."
+            )
         if path.exists():
             if path.stat().st_size == 0:
                 raise StoreUnfit(f"{path} is an empty file, not a store", hint="Remove it, or restore it from a backup.")
             _require_rights(path, read_only=read_only)
         elif read_only:
-            raise StoreUnfit(f"there is no store at {path}", hint="`drag-graph distill` makes one.")
+            raise StoreUnfit(
+                f"there is no store at {path}", hint="Create one with `drag-graph distill` or `drag-graph ingest`."
+            )
         if not read_only:
-            # Questions may be private: a folder that is made here, and the files in it, are for their owner.
+            # Questions may be private, so a new folder and its files are for their owner only.
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _require_folder(path.parent)
     except OSError as error:
-        raise StoreUnfit(f"{path} cannot be a store: {error.strerror}", hint="Name another file by --store.") from error
+        raise StoreUnfit(
+            f"{path} cannot be used as a store: {error.strerror}.", hint="Choose another file with --store."
+        ) from error
 
 
 def _require_rights(path: Path, *, read_only: bool) -> None:
@@ -117,17 +123,17 @@ def _require_folder(folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise StoreUnfit(f"the folder {folder} may not be written to", hint=_RIGHTS)
     if os.statvfs(folder).f_blocks == 0:
-        # Such as /proc, which would otherwise be called a full disk.
-        raise StoreUnfit(f"{folder} is no place for files", hint="Name another file by --store.")
+        # A folder such as /proc would otherwise be reported as a full disk.
+        raise StoreUnfit(f"Files cannot be stored in {folder}.", hint="Choose another file with --store.")
 
 
 def create(path: Path) -> None:
-    """Make an empty database beside `path` and give it its name, so that a file of that name is never half-made."""
+    """Create an empty database next to `path` and rename it, so that `path` is never incomplete."""
     import ladybug
 
     free = os.statvfs(path.parent)
     if free.f_bavail * free.f_frsize < SPARE_BYTES:
-        raise StoreUnavailable(f"the disk of {path} is full", hint="Free some space and run the same again.")
+        raise StoreUnavailable(f"the disk of {path} is full", hint="Free some space and run the same command again.")
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     hand_out_zeros()
     try:
@@ -155,7 +161,7 @@ def protect(log: Path, path: Path) -> None:
 
 @contextmanager
 def draft_beside(path: Path) -> Iterator[Path]:
-    """Give the name of a file in a folder of its own beside `path`; the folder is removed at the end of the block."""
+    """Return the name of a file in a new folder next to `path`; the folder is removed at the end of the block."""
     folder = path.with_name(f".{path.name}{DRAFT}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
@@ -167,16 +173,17 @@ def draft_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def put_in_place(draft: Path, path: Path) -> Iterator[None]:
-    """Put a closed file in the place of another, which is closed, too, and run the block, which opens it.
+    """Replace a closed file by another one, then run the block, which opens it.
 
-    The old file stays locked till the end of the block: a process that opened it a moment before does not get it. Raises
-    StoreLocked when another process has taken it already, StoreUnavailable where the system refuses.
+    The old file stays locked until the end of the block, so that no other process can use it. Raises StoreLocked if another
+    process has opened it already, StoreUnavailable if the system refuses.
     """
     try:
         with path.open("rb+") as old:
             if not snapshot.lock(old) or Path(f"{path}.wal").exists():
                 raise StoreLocked(
-                    f"another process took {path} before it was compacted", hint="Run it again when that is done."
+                    f"Another process opened {path} before it was compacted.",
+                    hint="Run the same command again when that process has ended.",
                 )
             draft.chmod(path.stat().st_mode & 0o777)
             with draft.open("rb") as new:
@@ -189,12 +196,12 @@ def put_in_place(draft: Path, path: Path) -> Iterator[None]:
                 os.close(folder)
             yield
     except OSError as error:
-        raise StoreUnavailable(f"{path} could not be written anew: {error}", hint="Run it again.") from error
+        raise StoreUnavailable(f"Could not rewrite {path}: {error}.", hint="Run the same command again.") from error
 
 
 def _keep_torn_log(path: Path, *, read_only: bool) -> None:
-    """Copy the log aside before it is replayed up to its torn end, as opening empties it. Raises StoreUnavailable."""
-    # To a reader it is nothing odd: a writer may be in the middle of a record.
+    """Save a copy of the log, because opening replays it up to its torn end and empties it. Raises StoreUnavailable."""
+    # For a reader this is normal: a writer may be in the middle of a record.
     event("store.torn_log", level=logging.INFO if read_only else logging.WARNING, location=str(path))
     if read_only:
         return
@@ -203,4 +210,4 @@ def _keep_torn_log(path: Path, *, read_only: bool) -> None:
         if log.exists():
             shutil.copyfile(log, f"{log}.torn")
     except OSError as error:
-        raise StoreUnavailable(f"the log of {path} cannot be copied: {error.strerror}", hint="Free some space.") from error
+        raise StoreUnavailable(f"Cannot copy the log of {path}: {error.strerror}.", hint="Free some disk space.") from error

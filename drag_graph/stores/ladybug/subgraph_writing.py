@@ -15,8 +15,8 @@ from drag_graph.stores.shared.transaction import Row
 
 ROWS_AT_ONCE = 32
 HEADS_AT_ONCE = 4
-"""Rows unwound by one call; of sources, which carry vectors, fewer. The engine keeps the rows that a statement was first
-planned with and handles them again in every later call, so that one large batch would slow down each small one after it."""
+"""Rows per call; fewer for sources, which have vectors. The engine keeps the rows that a statement was planned with and
+processes them again in every later call. A large batch would therefore slow down all small ones after it."""
 
 
 def write_subgraphs(
@@ -26,7 +26,7 @@ def write_subgraphs(
     replaced: Collection[str],
     aggregation: Aggregation,
 ) -> None:
-    """Write subgraphs by source id, in the place of those that are `replaced`, with their simple edges."""
+    """Write subgraphs by source id with their simple edges. Those that are `replaced` are erased first."""
     answers = {id_: session.run("relink_answers", source_id=id_) for id_ in replaced}
     touched = touched_concepts(session.run, namespace, list(replaced))
     members = open_communities(session.run, namespace, list(replaced))
@@ -46,7 +46,7 @@ def write_subgraphs(
 def write_edges(
     session: LadybugTransaction, namespace: str, are_documents: Mapping[str, bool], aggregation: Aggregation
 ) -> None:
-    """Make the simple edges of sources that have none; `are_documents` says of each source whether it is a document."""
+    """Derive the simple edges of sources without any; `are_documents` tells documents from queries, by id."""
     marks, edges = list[Row](), list[Row]()
     for id_, is_document in are_documents.items():
         own = aggregation.of_documents() if is_document else aggregation
@@ -58,7 +58,7 @@ def write_edges(
 
 
 def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collection[str]) -> list[Row]:
-    """Erase sources with all that hangs on them; return how many nodes and relationships went: rows of label and number."""
+    """Erase sources with their parts. Return the numbers of erased nodes and relationships as rows of label and number."""
     counts = list[Row]()
     for source_id in source_ids:
         for name in ("erase_subgraphs_triples", "erase_subgraphs", "erase_subgraphs_calls", "erase_sources"):
@@ -67,19 +67,19 @@ def erase_parts(session: LadybugTransaction, namespace: str, source_ids: Collect
 
 
 def write_rows(session: LadybugTransaction, namespace: str, by_statement: Mapping[str, Sequence[Row]]) -> list[Row]:
-    """Run each statement over its rows, a few at a time, and not at all where there are none; return what they return."""
+    """Run each statement over its rows, a few at a time, and return their rows."""
     return [
         row
         for name, items in by_statement.items()
-        for some in pages(items, HEADS_AT_ONCE if name in rows.HEADS else ROWS_AT_ONCE)
-        for row in session.run(name, namespace=namespace, rows=some)
+        for page in pages(items, HEADS_AT_ONCE if name in rows.HEADS else ROWS_AT_ONCE)
+        for row in session.run(name, namespace=namespace, rows=page)
     ]
 
 
 def write_answers(session: LadybugTransaction, namespace: str, answers: Sequence[Answer]) -> set[str]:
-    """Write the answers that rest on nothing that is not stored; return the ids of all that are there then.
+    """Write answers, unless they rest on something that is not stored. Return the ids of all that are stored now.
 
-    Their sources are stored. An answer that is there already stays as it is.
+    Their sources must be stored. A stored answer stays as it is.
     """
     proofs = [proof_of(answer) for answer in answers]
     there = {

@@ -1,4 +1,4 @@
-"""The nearest vectors by brute force: the engine compares only vectors of a declared length, and ours varies by embedder."""
+"""Nearest vectors by brute force: the engine needs a declared vector length, but ours depends on the embedder."""
 
 import math
 import zlib
@@ -13,11 +13,11 @@ from drag_graph.graph.paging import pages
 from drag_graph.ports.vectors import Vector, Vectors
 
 BLOCK = 1024
-"""Rows that are read at once."""
+"""Rows read at a time."""
 ASKED_AT_ONCE = 512
-"""Vectors compared with all others at once: so many rows of cosines are in memory together."""
+"""Vectors compared with all others at a time; each needs a row of cosines in memory."""
 ERROR = 1e-5
-"""More than a cosine of single precision may be wrong by."""
+"""Upper bound for the rounding error of a cosine in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +33,21 @@ class VectorIndex:
         """Return the index of rows with `id` and `embedding`. One embedder fills a namespace, so all have one length."""
         ids: dict[int, list[str]] = {0: []}
         blocks: dict[int, list[Vectors]] = {0: [np.zeros((0, 0), np.float32)]}
-        # A list of Python's numbers takes eight times the room, so there are never more of these than a block.
+        # Lists of Python numbers need eight times the memory, so they are converted block by block.
         for block in pages(rows, BLOCK):
             pairs = sorted(((row["id"], vector_of(row["embedding"])) for row in block), key=_width)
             for width, fitting in groupby(pairs, key=_width):
-                some = list(fitting)
-                ids.setdefault(width, []).extend(id_ for id_, _ in some)
-                numbers = np.asarray([vector for _, vector in some], dtype=np.float32).reshape(len(some), width)
+                group = list(fitting)
+                ids.setdefault(width, []).extend(id_ for id_, _ in group)
+                numbers = np.asarray([vector for _, vector in group], dtype=np.float32).reshape(len(group), width)
                 blocks.setdefault(width, []).append(_units(numbers))
         widest = max(ids)
         return cls(version, ids[widest], np.concatenate(blocks[widest]))
 
     def renewed(self, version: int, gone: Collection[str], rows: Iterable[dict[str, Any]]) -> "VectorIndex | None":
-        """Return the index without what is `gone`, and with these rows (see `of`), which may bring some of it back.
+        """Return the index without the ids that are `gone`, and with these rows (see `of`), which may contain them again.
 
-        Returns None where all are to be read: its longest vectors are gone, and it does not know the shorter ones.
+        Returns None if everything must be read again, because its longest vectors are gone and it lacks the shorter ones.
         """
         without, kept, fresh = frozenset(gone), self, VectorIndex.of(version, rows)
         places = [place for place, id_ in enumerate(self.ids) if id_ not in without]
@@ -61,11 +61,11 @@ class VectorIndex:
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has; 0 where there is none."""
+        """Length of the vectors; 0 if there are none."""
         return self.vectors.shape[1] if self.ids else 0
 
     def nearest(self, vectors: Vectors, k: int, *, floor: float = -math.inf) -> list[list[tuple[str, float]]]:
-        """Return of each vector up to `k` (id, cosine) pairs, nearest first, then by id; none of a vector of zeros."""
+        """Return up to `k` (id, cosine) pairs for each vector, best first, then by id; a zero vector has none."""
         if k < 1 or vectors.shape[1] != self.width:
             return [[] for _ in vectors]
         return [
@@ -76,7 +76,7 @@ class VectorIndex:
         ]
 
     def _nearest(self, unit: Vectors, cosines: Vectors, k: int, floor: float) -> list[tuple[str, float]]:
-        # In a product the last digits of equal rows differ by their places: what may be among the k gets a cosine row by row.
+        # In a matrix product, equal rows may differ in the last digits, so candidates get their cosines row by row.
         places = np.flatnonzero(cosines >= floor - ERROR)
         if len(places) > k:
             near = cosines[places]
@@ -92,16 +92,16 @@ def _units(vectors: Vectors) -> Vectors:
 
 
 def vector_bytes(vector: Vector) -> bytes:
-    """Return a vector as it is kept: compressed, in single precision; one of zeros is empty.
+    """Return a vector in its stored form: single precision, compressed; a zero vector is empty.
 
-    Those of `lexical` are mostly zeros. In a checkpoint the engine has several times the size of all vectors in memory.
+    Vectors of `lexical` are mostly zeros, and during a checkpoint the engine needs several times the size of all vectors.
     """
     numbers = np.asarray(vector, dtype=np.float32)
     return zlib.compress(numbers.tobytes(), 1) if numbers.any() else b""
 
 
 def vector_of(kept: bytes | Sequence[float]) -> Vectors:
-    """Return the numbers of a vector as it is kept; none where it was all zeros. Those of queries are kept as lists."""
+    """Return the numbers of a stored vector; a zero vector has none. Vectors of queries are stored as lists."""
     if isinstance(kept, bytes):
         return np.frombuffer(zlib.decompress(kept) if kept else b"", dtype=np.float32)
     return np.asarray(kept, dtype=np.float32)

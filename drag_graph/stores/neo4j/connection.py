@@ -1,4 +1,4 @@
-"""A connection to Neo4j: transactions that are repeated within a deadline, bookmarks, errors in words."""
+"""A connection to Neo4j: transactions repeated until a deadline, bookmarks, translated errors."""
 
 import logging
 import random
@@ -27,9 +27,9 @@ _SCHEMA_TRIES = 3
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 2.0
 _PROBE = 2.0
-"""Seconds for which a lock is waited for by one transaction; the server looks at the time about once a second."""
+"""Seconds that one transaction waits for a lock; the server checks the time about once a second."""
 _HELD_AT_MOST = 86_400.0
-"""Seconds after which the server lets go of a lock although it has not heard that its holder ended."""
+"""Seconds after which the server releases a lock even if it does not know that the holder has ended."""
 
 Result = TypeVar("Result")
 
@@ -39,10 +39,10 @@ class IdTaken(StoreError):  # noqa: N818 - reads as what happened
 
 
 class _Unspoken(list[Any]):
-    """A list whose text is its length.
+    """A list whose representation is its length.
 
-    The driver makes a text of all parameters for its log, whether it logs or not (6.4.1): of a batch that took three times as
-    long as sending it, and where somebody does log, the log held it.
+    The driver formats all parameters for its log even if it does not log (6.4.1). For a batch this took three times as long as
+    sending it, and a log would have contained the stored text.
     """
 
     def __repr__(self) -> str:
@@ -50,9 +50,9 @@ class _Unspoken(list[Any]):
 
 
 class Work:
-    """The statements of one transaction, by name; of a reading work, each is a transaction of its own.
+    """The statements of one transaction, by name; while reading, each statement is its own transaction.
 
-    `perhaps_done` is true when the same work was committed before and nobody heard of its end: it may have come through.
+    `perhaps_done` is true if an earlier commit of the same work may have succeeded.
     """
 
     changed_vectors: Collection[str] | None = None
@@ -62,14 +62,14 @@ class Work:
         self.perhaps_done = perhaps_done
 
     def run(self, name: str, /, **parameters: Any) -> list[dict[str, Any]]:
-        """Execute the statement and return all its rows, as the embedded engine does: by the names of their columns."""
+        """Execute the statement and return its rows by column names."""
         text, bound = load(name, "neo4j").bind(**parameters)
         sent = {key: _Unspoken(value) if isinstance(value, list) else value for key, value in bound.items()}
         result = self._transaction.run(text, sent)
         return [dict(zip(result.keys(), values, strict=True)) for values in result.values()]
 
     def agent(self) -> str:
-        """Ask for a sign of life, and return the name and version of the server that gave it."""
+        """Ping the server and return its name and version."""
         text, bound = load("ping", "neo4j").bind()
         return str(self._transaction.run(text, bound).consume().server.agent)
 
@@ -80,7 +80,7 @@ class Work:
 
 @dataclass
 class _Attempts:
-    """What is known of the earlier attempts at one write."""
+    """State of the earlier attempts at one write."""
 
     perhaps_done: bool = False
 
@@ -101,7 +101,7 @@ class Neo4jConnection:
 
     @property
     def location(self) -> str:
-        """The address and, where one is named, the database; the password is no part of an address."""
+        """The address and the database, if one is set; never the password."""
         return f"{self._uri} (database {self._database})" if self._database else self._uri
 
     def open(self) -> None:
@@ -134,20 +134,18 @@ class Neo4jConnection:
     def read(self, work: Callable[[Work], Result], *, current: bool = False) -> Result:
         """Run `work`, which only reads. Repeated, like `write`, while the server is away.
 
-        On a cluster a replica is asked, which has what this process wrote, but may not have heard yet of what another did;
-        for what must be `current`, the leader is.
-        Each statement commits itself: one round trip instead of three. Nothing is lost by it, as one transaction of Neo4j sees
-        what others commit meanwhile just as two do.
+        On a cluster a replica answers. It has what this process wrote, but may lack recent writes of others; with `current`
+        the leader answers. Each statement commits itself, which takes one round trip instead of three. Nothing is lost, because
+        a transaction of Neo4j sees commits of others anyway.
         """
         self.open()
         with self._explained():
             return self._repeated(lambda: self._statements(work, "WRITE" if current else "READ"))
 
     def write(self, work: Callable[[Work], Result]) -> Result:
-        """Run `work` in one write transaction, and again after a failure that passes; it must leave the same when run twice.
+        """Run `work` in one write transaction, and again after a temporary failure. Running it twice must be safe.
 
-        A commit whose end was not heard of is repeated, too: every write here may be. Raises IdTaken when a uniqueness
-        constraint refused the write.
+        A commit with an unknown outcome is repeated as well. Raises IdTaken if a uniqueness constraint refuses the write.
         """
         from neo4j.exceptions import ConstraintError
 
@@ -162,7 +160,7 @@ class Neo4jConnection:
     def change_schema(self, text: str) -> None:
         """Execute one statement of a migration, which says IF NOT EXISTS.
 
-        Of two processes that migrate at once, both may find it missing; the slower one is told so, and its next try finds it.
+        Two processes that migrate at once may both find it missing. The slower one fails, and its next try finds it.
         """
         for _ in range(_SCHEMA_TRIES):
             try:
@@ -174,12 +172,11 @@ class Neo4jConnection:
 
     @contextmanager
     def locked(self, name: str, patience: float) -> Iterator[Callable[[], None]]:
-        """Run the block while a transaction of its own holds what the statement of that name locks; nothing of it is kept.
+        """Run the block while a separate transaction holds the lock of the statement of that name.
 
-        Waits up to `patience` seconds for another holder, and says so. However long the block takes, the lock is held: the
-        server ends it when it hears that this process has ended, and only where it hears nothing more at all after a day.
-        Yields what raises StoreUnavailable once it is lost (somebody ended the transaction, or the server was restarted).
-        Raises StoreUnavailable when the lock is not had in time.
+        Waits up to `patience` seconds for another holder, and logs that. The server releases the lock when this process ends,
+        or after a day if the connection is lost silently. Yields a function that raises StoreUnavailable once the lock is lost
+        (somebody ended the transaction, or the server was restarted). Raises StoreUnavailable if the lock is not free in time.
         """
         from neo4j.exceptions import DriverError, Neo4jError
 
@@ -196,19 +193,19 @@ class Neo4jConnection:
                     Work(transaction).agent()
                 except (DriverError, Neo4jError) as error:
                     raise StoreUnavailable(
-                        f"Neo4j at {self.location} has ended the transaction that keeps others out of the upgrade",
-                        hint="Run `drag-graph db migrate` again: it goes on where it was.",
+                        f"Neo4j at {self.location} has ended the transaction that locks the upgrade.",
+                        hint="Run `drag-graph db migrate` again to resume it.",
                     ) from error
 
             try:
                 yield check_lock
             finally:
-                # A server that is away has let go of it.
+                # A server that is away has released the lock.
                 with suppress(DriverError, Neo4jError):
                     transaction.close()
 
     def _wait_for(self, session: "neo4j.Session", name: str, patience: float) -> None:
-        """Wait until nobody holds the lock. A transaction's time runs while it waits, so the one that waits cannot be kept."""
+        """Wait until the lock is free. Waiting uses up a transaction's time, so probes are short and separate."""
         from neo4j.exceptions import Neo4jError
 
         deadline = time.monotonic() + patience
@@ -220,13 +217,17 @@ class Neo4jConnection:
                 if error.code not in TIMED_OUT:
                     raise
                 if not is_announced:
-                    said = "another process upgrades the store; waiting for it"
-                    event(said, level=logging.WARNING, location=self.location, seconds=patience)
+                    event(
+                        "another process upgrades the store; waiting for it",
+                        level=logging.WARNING,
+                        location=self.location,
+                        seconds=patience,
+                    )
                 is_announced = True
                 if time.monotonic() > deadline:
                     raise StoreUnavailable(
-                        f"another process has been upgrading {self.location} for {patience:g} s",
-                        hint="Wait until it is done. If there is none, end its transaction (SHOW TRANSACTIONS YIELD metaData).",
+                        f"Another process has been upgrading {self.location} for {patience:g} s.",
+                        hint="Wait for it. If no such process runs, end its transaction (SHOW TRANSACTIONS YIELD metaData).",
                     ) from error
             else:
                 return
@@ -234,10 +235,10 @@ class Neo4jConnection:
     def _transaction(self, work: Callable[[Work], Result], attempts: "_Attempts") -> Result:
         """Run `work` in one writing transaction and commit it, once.
 
-        Not by the driver's `execute_write`. That doubles its pauses without bound: a server that is back after ten seconds is
-        tried again after thirty. And when a statement fails, it gives the connection back before it ends the transaction;
-        where another thread has taken it by then, what is raised is not the statement's error (driver 6.4.1). So after an
-        error of the driver the transaction, which is rolled back by then, is left alone.
+        The driver's `execute_write` is not used. It doubles its pauses without limit: after an outage of ten seconds it tries
+        again after thirty. If a statement fails, it also returns the connection to the pool before it ends the transaction. If
+        another thread takes it, the statement's error is lost (driver 6.4.1). So after an error of the driver, the transaction,
+        which is rolled back by then, is not touched.
         """
         from neo4j.exceptions import DriverError, Neo4jError
 
@@ -266,13 +267,13 @@ class Neo4jConnection:
         driver = self._driver
         if driver is None:
             raise StoreUnavailable(f"the connection to {self.location} is closed")
-        # One bookmark manager for all sessions: on a cluster, too, every read sees this process's earlier writes. One server
-        # shows them anyway, and by bookmarks each of several writers waits for what the others are committing at the moment.
+        # On a cluster, one bookmark manager for all sessions makes every read see this process's writes. A single server shows
+        # them anyway, and with bookmarks each writer would wait for the current commits of the others.
         bookmarks = driver.execute_query_bookmark_manager if self._is_routed else None
         return driver.session(database=self._database, bookmark_manager=bookmarks, default_access_mode=access)
 
     def _repeated(self, once: Callable[[], Result]) -> Result:
-        """Return what `once` returns; repeat it, within the deadline, after failures that pass."""
+        """Return the result of `once`; repeat it until the deadline after temporary failures."""
         from neo4j.exceptions import DriverError, Neo4jError
 
         deadline = time.monotonic() + self._timeout
@@ -285,7 +286,7 @@ class Neo4jConnection:
                     raise
                 status = str(getattr(error, "code", None) or type(error).__name__)
                 event("store_repeats", status=status, pause_ms=round(1000 * pause))
-            # Writers that ran into each other must not do so again in step.
+            # Random, so that writers that collided do not collide again.
             time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             pause = min(pause * 2, _LONGEST_PAUSE)
 
@@ -307,7 +308,7 @@ class Neo4jConnection:
             )
 
     def _first_answer(self) -> str:
-        """Return the name and version of the server as soon as it answers a statement."""
+        """Return the name and version of the server as soon as it answers."""
         return self._repeated(lambda: self._statements(lambda work: work.agent()))
 
     @contextmanager
@@ -319,7 +320,7 @@ class Neo4jConnection:
         except (DriverError, Neo4jError, OSError, UnicodeError, OverflowError) as error:
             if isinstance(error, AuthError) and not self._auth[1]:
                 raise StoreUnavailable(
-                    f"Neo4j at {self.location} asks for a password, and none is set", hint=f"Set NEO4J_PASSWORD. {CREDENTIALS}"
+                    f"Neo4j at {self.location} requires a password, but none is set", hint=f"Set NEO4J_PASSWORD. {CREDENTIALS}"
                 ) from error
             raise explain(error, self.location, self._timeout) from error
 
@@ -339,11 +340,12 @@ def check_uri(uri: str) -> None:
         host, port, parts = None, None, urlsplit("")
     if parts.username or parts.password:
         raise ConfigurationError(
-            "a store's address must not hold a user name or password", hint="Set NEO4J_USERNAME and NEO4J_PASSWORD instead."
+            "A store's address must not contain a user name or password.", hint="Set NEO4J_USERNAME and NEO4J_PASSWORD instead."
         )
     if parts.scheme not in SCHEMES or not host or port == 0:
         raise ConfigurationError(
-            f"{uri!r} is not the address of a Neo4j", hint="Use bolt://HOST:PORT or neo4j://HOST:PORT (7687 by default)."
+            f"{uri!r} is not the address of a Neo4j server.",
+            hint="Use bolt://HOST:PORT or neo4j://HOST:PORT (7687 by default).",
         )
 
 

@@ -20,18 +20,18 @@ from drag_graph.stores.shared.cypher_files import load
 Result = TypeVar("Result")
 
 PATIENCE = 600.0
-"""Seconds for which an upgrader waits for another one."""
+"""Seconds that a process waits while another one upgrades the store."""
 _MADE = re.compile(r"\b(?:INDEX|CONSTRAINT) (\w+) IF NOT EXISTS")
 _TELL_EVERY = 30.0
 _LONGEST_LOOK = 1.0
 
 
 class Neo4jAccess:
-    """One namespace of a Neo4j whose schema is this version's: what everything that is kept there works through.
+    """One namespace of a Neo4j with this version's schema; all parts of the store use it.
 
-    `timeout` is in seconds: how long a server that is away or restarting is waited for. `password` may be empty for a server
-    without authentication. A store that is `read_only` is not upgraded by `migrate`. Nothing is sent before the first use.
-    Raises ConfigurationError for an address that is none.
+    `timeout` is how many seconds to wait for a server that is away or restarting. `password` may be empty for a server without
+    authentication. `migrate` does not upgrade a `read_only` store. Nothing is sent before the first use. Raises
+    ConfigurationError for an invalid address.
     """
 
     def __init__(
@@ -103,14 +103,14 @@ class Neo4jAccess:
         return done
 
     def _history(self, *, current: bool = False) -> list[Migration]:
-        """Return what was applied; where it has to be `current`, what another upgrader has just done, too."""
+        """Return the applied migrations; `current` includes those that another process has just applied."""
         found = self._connection.read(lambda work: work.run("applied_migrations"), current=current)
         return [Migration(**row) for row in found]
 
     def _apply(self, check_lock: Callable[[], None], migration: Migration, statements: tuple[str, ...]) -> None:
-        """Apply one after another: Neo4j keeps changes of schema and of data apart, and each says IF NOT EXISTS.
+        """Apply one statement after another: Neo4j separates changes of schema and data, and each says IF NOT EXISTS.
 
-        `check_lock` raises where others are no longer kept out.
+        `check_lock` raises if other processes are no longer locked out.
         """
         for text in statements:
             check_lock()
@@ -121,22 +121,22 @@ class Neo4jAccess:
         self._connection.write(lambda work: work.run("record_migration", **values, applied_at=migration.applied_at))
 
     def _await_indexes(self, names: list[str]) -> None:
-        """Wait until these indexes are filled, however long it takes in a large store. Raises StoreUnfit if one cannot."""
+        """Wait until these indexes are filled, which takes long in a large store. Raises StoreUnfit if one cannot be."""
         announced_at, pause = time.monotonic(), 0.05
         while True:
             open_ = self._connection.read(lambda work: work.run("await_indexes", names=names), current=True)
             failed = [row["name"] for row in open_ if row["state"] == "FAILED"]
             if failed:
                 raise StoreUnfit(
-                    f"the server could not fill the index {failed[0]} of {self.location}",
-                    hint=f"See its logs; then DROP INDEX {failed[0]} and run `drag-graph db migrate` again.",
+                    f"The server could not fill the index {failed[0]} of {self.location}.",
+                    hint=f"See its logs. Then run DROP INDEX {failed[0]} and `drag-graph db migrate`.",
                 )
             if not open_:
                 return
             if time.monotonic() - announced_at >= _TELL_EVERY:
                 announced_at = time.monotonic()
                 percent = round(open_[0]["percent"] or 0.0, 1)
-                event("the server fills an index", level=logging.WARNING, index=open_[0]["name"], percent=percent)
+                event("waiting for an index", level=logging.WARNING, index=open_[0]["name"], percent=percent)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_LOOK)
 
@@ -144,7 +144,7 @@ class Neo4jAccess:
         if self._migrated:
             return
         if migrate.plan(migrate.known("neo4j"), self._history()):
-            # A replica may not have heard yet of an upgrade.
+            # A replica may not have received an upgrade yet.
             migrate.require("neo4j", partial(self._history, current=True), f"the store at {self.location}", self._uri)
         self._migrated = True
 

@@ -12,6 +12,6 @@ class Neo4jCommunities(SharedCommunities):
 
     def nearest(self, vector: Sequence[float], k: int) -> list[CommunityHit]:
         if not any(vector) or k < 1:
-            return []  # a vector of zeros is near to nothing, and the index refuses it
+            return []  # a zero vector matches nothing, and the index refuses it
         values = {"vector": [float(x) for x in vector], "candidates": max(LEAST_CANDIDATES, 4 * k), "k": k}
         return hits_of(self._rows("nearest_communities", namespace=self._namespace, **values), k)

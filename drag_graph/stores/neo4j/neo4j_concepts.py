@@ -12,17 +12,17 @@ from drag_graph.stores.shared.shared_concepts import SharedConcepts
 from drag_graph.stores.shared.transaction import Result, Run
 
 LEASE_SECONDS = 60
-"""How long a linker that is not heard of keeps others out; every write of it begins that time anew."""
+"""How long a silent linker excludes others; each of its writes restarts this time."""
 LEAST_CANDIDATES = 40
-"""What the vector index is asked for at least: it is of all namespaces, and misses some of the nearest when asked for few."""
-_HINT = "Let it end, then run the same again."
+"""Minimum number of candidates from the vector index, which covers all namespaces and is inexact for few."""
+_HINT = "Wait until that run has ended, then run the same command again."
 
 
 class Neo4jConcepts(SharedConcepts):
     """The `ConceptStore` port on Neo4j.
 
-    A linker has a lease on a node of the namespace, and the lease a number that grows with each linker. Every write of it asks
-    for its number in the same transaction: one that another has taken over from writes nothing more.
+    A linker holds a lease on a node of the namespace, with a number that grows with each linker. Every write checks that number
+    in the same transaction, so that a linker writes nothing more after another one has taken over.
     """
 
     def __init__(self, access: Neo4jAccess) -> None:
@@ -34,18 +34,18 @@ class Neo4jConcepts(SharedConcepts):
         token, until = self._access.in_writing(lambda work: self._lease(work, 0))
         if not token:
             when = datetime.fromtimestamp(until / 1000, UTC).isoformat(timespec="seconds")
-            raise StoreLocked(f"{self._place} is being linked by another, until {when} unless that goes on", hint=_HINT)
+            raise StoreLocked(f"{self._place} is being linked by another process (lease until {when})", hint=_HINT)
         self._token = token
         try:
             yield
         finally:
             self._token = 0
-            # A server that is away lets go of it later.
+            # If the server is away, the lease expires.
             with suppress(StoreError):
                 self._access.in_writing(lambda work: self._lease(work, token, seconds=0))
 
     def _lease(self, work: Work, token: int, seconds: int = LEASE_SECONDS) -> tuple[int, int]:
-        """Take the lease (`token` 0) or renew it; return the token, 0 where another has it, and until when that has it."""
+        """Take the lease (`token` 0) or renew it. Return the token (0 if another linker has it) and the end of the lease."""
         (row,) = work.run("link_lease", namespace=self._namespace, token=token, milliseconds=1000 * seconds)
         return row["token"], row["until"]
 
@@ -59,14 +59,16 @@ class Neo4jConcepts(SharedConcepts):
 
         def run(session: Work) -> Result:
             if token and not self._lease(session, token)[0]:
-                raise StoreLocked(f"{self._place} was taken over: this run was silent for too long", hint=_HINT)
+                raise StoreLocked(
+                    f"{self._place} was taken over by another process, because this run was silent for too long", hint=_HINT
+                )
             return work(session.run)
 
         return self._access.in_writing(run)
 
     def nearest_concepts(self, vectors: Vectors, k: int, *, floor: float = -1.0) -> list[list[tuple[str, float]]]:
         found: list[list[tuple[str, float]]] = [[] for _ in vectors]
-        # A vector of zeros is near to nothing, and the index refuses it.
+        # A zero vector matches nothing, and the index refuses it.
         asked = [position for position, vector in enumerate(vectors) if vector.any()] if k > 0 else []
         for start in range(0, len(asked), self.vectors_at_once):
             some = asked[start : start + self.vectors_at_once]
@@ -78,7 +80,7 @@ class Neo4jConcepts(SharedConcepts):
         candidates = max(LEAST_CANDIDATES, 4 * k)
         rows = self._rows("nearest_concepts", vectors=vectors, candidates=candidates)
         found = {row["position"]: _ranked(row["found"], k, floor) for row in rows}
-        # The index is of all namespaces: others may have hidden some of this one, which is gone through then.
+        # The index covers all namespaces. If others may have hidden matches of this one, all of its vectors are compared.
         full = {row["position"] for row in rows if row["seen"] == candidates and row["farthest"] >= floor}
         if hidden := sorted(position for position in full if len(found[position]) < k):
             values = {"vectors": [vectors[position] for position in hidden], "k": k, "floor": floor}

@@ -1,4 +1,4 @@
-"""What went wrong with Neo4j, as one sentence and a next step. Never a password, and never a parameter of a statement."""
+"""Translation of the driver's errors into ours. They never contain a password or a parameter of a statement."""
 
 import re
 import socket
@@ -11,27 +11,27 @@ START = "Start it (`drag-graph db up`), or check --store / NEO4J_URI."
 CREDENTIALS = "Check NEO4J_USERNAME and NEO4J_PASSWORD."
 
 VANISHED = "Neo.ClientError.Statement.EntityNotFound"
-"""What was found in an index was deleted before it was read: Neo4j shows a reader what others commit while it reads."""
+"""A node that an index returned was deleted before it was read."""
 TIMED_OUT = tuple(
     f"Neo.ClientError.Transaction.{title}"
     for title in ("TransactionTimedOut", "TransactionTimedOutClientConfiguration", "LockClientStopped")
 )
-"""The time of a transaction was over; the last one, while it waited for a lock."""
+"""A transaction ran out of time; the last one while it waited for a lock."""
 _LATER = "Try again; `drag-graph db status` says whether the server answers."
 _PROBLEM_CODE = re.compile(r"Neo\.\w+\.(?P<area>\w+)\.(?P<title>\w+)\Z")
-READING = "`drag-graph ask --no-keep` needs no right to write."
+READING = "`drag-graph ask --no-keep` works with read-only access."
 _SECURITY = {
     "Unauthorized": ("does not accept the user name and password", CREDENTIALS),
     "CredentialsExpired": (
-        "wants the password changed before it is used",
+        "requires that the password is changed first",
         "Run ALTER CURRENT USER SET PASSWORD in Neo4j Browser, then set NEO4J_PASSWORD to the new one.",
     ),
     "AuthenticationRateLimit": (
-        "has had too many wrong passwords and refuses all for some seconds",
+        "refuses all logins for some seconds after too many wrong passwords",
         f"{CREDENTIALS} Then wait a few seconds.",
     ),
-    "TokenExpired": ("does not accept the credentials any more", CREDENTIALS),
-    "AuthorizationExpired": ("does not accept the credentials any more", CREDENTIALS),
+    "TokenExpired": ("no longer accepts the credentials", CREDENTIALS),
+    "AuthorizationExpired": ("no longer accepts the credentials", CREDENTIALS),
     "Forbidden": ("does not let this user do that", f"Use another NEO4J_USERNAME, or have its rights extended; {READING}"),
 }
 
@@ -43,10 +43,10 @@ _UNFIT = {
 
 
 def explain(error: BaseException, location: str, timeout: float) -> StoreError:
-    """Return the store error to raise for an error of the driver.
+    """Return our error for an error of the driver.
 
-    StoreUnavailable where the server is away, too slow or refuses the credentials, StoreUnfit where it is no Neo4j or has no
-    such database, else a plain StoreError that names Neo4j's code.
+    StoreUnavailable if the server is away, too slow or refuses the credentials; StoreUnfit if it is not a Neo4j or lacks the
+    database; otherwise a StoreError with Neo4j's code.
     """
     from neo4j import exceptions as neo4j_errors
 
@@ -54,10 +54,12 @@ def explain(error: BaseException, location: str, timeout: float) -> StoreError:
     if isinstance(error, neo4j_errors.Neo4jError):
         return _refusal(error, where)
     if isinstance(error, UnicodeError | OverflowError):
-        return SubgraphRefused(f"a value cannot be stored: {_unstorable(error)}", hint="Mend the input line that it came from.")
+        return SubgraphRefused(
+            f"A value cannot be stored: {_unstorable(error)}.", hint="Fix the line of the input that it came from."
+        )
     if isinstance(error, neo4j_errors.IncompleteCommit):
         return StoreUnavailable(
-            f"{where} went away while it committed; whether it did is not known", hint=f"{_LATER} Repeating is safe."
+            f"{where} went away during a commit; the outcome is unknown", hint=f"{_LATER} Repeating is safe."
         )
     return _unreachable(error, where, timeout)
 
@@ -73,19 +75,19 @@ def _unreachable(error: BaseException, where: str, timeout: float) -> StoreError
 
 
 def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
-    """Return why waiting will not help, and a next step, or None where the server may come back."""
+    """Return why waiting will not help, and a hint; None if the server may come back."""
     for cause in _causes(error):
         kind, text = type(cause).__name__, str(cause)
         if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_NONAME:
-            return "its host name is not known", "Check the host in --store / NEO4J_URI."
+            return "its host name is unknown", "Check the host in --store / NEO4J_URI."
         if "looks like HTTP" in text:
             return (
                 "that port speaks HTTP, not Bolt",
-                "Name the Bolt port (7687 by default) in --store / NEO4J_URI; 7474 is that of the browser.",
+                "Use the Bolt port (7687 by default) in --store / NEO4J_URI; 7474 is the port of Neo4j Browser.",
             )
         if kind in ("BoltHandshakeError", "BoltProtocolError", "UnsupportedServerProduct"):
             return (
-                "what listens there does not speak Bolt as Neo4j does",
+                "the server at this port does not speak Neo4j's Bolt protocol",
                 "Check the port in --store / NEO4J_URI (7687 by default), and that it is Neo4j 5.26 or newer.",
             )
         if isinstance(cause, ssl.SSLError):
@@ -97,7 +99,7 @@ def hopeless_reason(error: BaseException) -> tuple[str, str] | None:
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether what failed so is worth another try, given that it may be done twice."""
+    """Whether to try again, given that repeating is safe."""
     from neo4j import exceptions as neo4j_errors
 
     if isinstance(error, neo4j_errors.IncompleteCommit) or getattr(error, "code", "") == VANISHED:
@@ -107,10 +109,10 @@ def is_passing(error: BaseException) -> bool:
 
 
 def may_have_come_through(error: BaseException) -> bool:
-    """Whether a commit that failed so may have been made all the same.
+    """Whether a commit may have succeeded in spite of this error.
 
-    It may where the connection broke off with the commit under way, and where the server was stopping: what it then answers
-    says that it is going away, not what became of the commit. Any other answer means that it was rolled back.
+    It may if the connection broke during the commit, or if the server was stopping, because its reply then says nothing about
+    the commit. After any other error the transaction was rolled back.
     """
     from neo4j import exceptions as neo4j_errors
 
@@ -128,13 +130,17 @@ def _refusal(error: BaseException, where: str) -> StoreError:
         what, hint = _UNFIT[title]
         return StoreUnfit(f"{where} {what}", hint=hint)
     if title == "ConstraintValidationFailed":
-        return SubgraphRefused(f"{where}: an id is taken by something else in the store", hint="Run `drag-graph db verify`.")
+        return SubgraphRefused(
+            f"{where}: an id already belongs to something else in the store", hint="Run `drag-graph db verify`."
+        )
     if code == VANISHED:
-        return StoreUnavailable(f"{where}: what is to be read keeps being erased", hint="Run the same again.")
+        return StoreUnavailable(f"{where}: nodes are being erased while they are read.", hint="Run the same command again.")
     is_retryable = getattr(error, "is_retryable", None)
     if code in TIMED_OUT or (is_retryable and is_retryable()):
         return StoreUnavailable(f"{where} did not finish in time ({code})", hint=_LATER)
-    return StoreError(f"{where} refused a statement ({code})", hint="Run `drag-graph db status`; --debug shows the details.")
+    return StoreError(
+        f"{where} cannot execute a statement ({code}).", hint="Run `drag-graph db status`; --debug shows the details."
+    )
 
 
 def _reason(error: BaseException, timeout: float) -> str:
@@ -153,7 +159,7 @@ def _unstorable(error: BaseException) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and all that it came from."""
+    """Yield the error and all its causes."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:

@@ -7,7 +7,7 @@ from drag_graph.stores.shared.shared_registry import SharedRegistry, hit_of
 from drag_graph.stores.shared.transaction import Transaction
 
 LEAST_CANDIDATES = 40
-"""What the vector index is asked for at least: it is of all namespaces, and misses some of the nearest when asked for few."""
+"""Minimum number of candidates from the vector index, which covers all namespaces and is inexact for few."""
 
 
 class Neo4jRegistry(SharedRegistry):
@@ -18,7 +18,7 @@ class Neo4jRegistry(SharedRegistry):
 
     def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         numbers = [float(number) for number in vector]
-        if k < 1 or not any(numbers):  # a vector of zeros is near to nothing, and the index refuses it
+        if k < 1 or not any(numbers):  # a zero vector matches nothing, and the index refuses it
             return []
         candidates = max(LEAST_CANDIDATES, 4 * k)
         (found,) = self._read("nearest_summaries", vector=numbers, candidates=candidates, k=k, without=without)

@@ -1,6 +1,6 @@
-"""Subgraphs and answers as the lists that the statements in cypher/neo4j take and return, and back.
+"""Conversion of subgraphs and answers to the lists that the statements in cypher/neo4j take and return, and back.
 
-The order of the fields here is the order of the positions there.
+The fields here are in the order of the positions there.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 
 
 def subgraph_row(subgraph: Subgraph, *, new: bool) -> list[Any]:
-    """Return what `save_subgraphs` takes for one subgraph; where it is not `new`, its source's node is there already."""
+    """Return the parameter of `save_subgraphs` for one subgraph. If it is not `new`, the node of its source already exists."""
     calls = {item.id: position for position, item in enumerate(subgraph.calls)}
     chunks = {item.id: position for position, item in enumerate(subgraph.chunks)}
     entities = {item.id: position for position, item in enumerate(subgraph.entities)}
@@ -74,10 +74,10 @@ def _values(item: Value, names: Sequence[str]) -> list[Any]:
 
 
 def is_whole(row: Row) -> bool:
-    """Return whether all of a row of `read_subgraphs` is of one state of the subgraph (docs/adr/0010).
+    """Return whether a row of `read_subgraphs` shows a single state of the subgraph (docs/adr/0010).
 
-    Neo4j shows a reader what others commit while it reads, and parts of what they are committing. So the revision must be one
-    before and after, and the parts as many as were written, and refer to each other. What an earlier version wrote has neither.
+    A reader of Neo4j sees commits of others while it reads, even partly. So the revision must be the same before and after, and
+    the parts must be complete and refer to each other. Subgraphs of an earlier version have neither revision nor sizes.
     """
     (before, sizes, call_ids), after = row["stamp"], row["revision"]
     if before != after or sizes is None:
@@ -94,15 +94,15 @@ def is_whole(row: Row) -> bool:
 
 
 def subgraph_of(row: Row, namespace: str) -> Subgraph:
-    """Return the subgraph of a row, which may lack parts. Raises StoreUnfit when it is not what the model allows."""
+    """Return the subgraph of a row, which may lack parts. Raises StoreUnfit if the model does not allow it."""
     named = {part: [dict(zip(names, item, strict=True)) for item in row[part]] for part, names in PARTS.items() if part in row}
     return rows.subgraph_of(namespace, row["head"], named)
 
 
 def answer_row(answer: Answer) -> list[Any]:
-    """Return what `save_answers` takes for one answer.
+    """Return the parameter of `save_answers` for one answer.
 
-    Properties, source ids, ids of shown evidence; and the ids of the evidence, triples and calls that must be there still.
+    Properties, source ids, ids of its evidence lines, and ids of the evidence, triples and calls that must still be stored.
     """
     proof = proof_of(answer)
     needed = (sorted(ids) for ids in (proof.evidence_ids, proof.triple_ids, proof.call_ids))

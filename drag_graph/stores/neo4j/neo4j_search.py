@@ -1,4 +1,4 @@
-"""Searching all subgraphs of a namespace in Neo4j: two statements, one a step of `GraphSearch`."""
+"""Search in Neo4j: one statement for each step of `GraphSearch`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from drag_graph.stores.neo4j.connection import Work
 from drag_graph.stores.neo4j.neo4j_access import Neo4jAccess
 
 LEAST_CANDIDATES = 100
-"""The least that a vector index is asked for. Of random vectors of 384 numbers, the worst case, it missed 2 to 5 % of the ten
-nearest when asked for 40, and at most 0.5 % when asked for 100, at a tenth more time."""
+"""Minimum number of candidates from a vector index. On random vectors of length 384, the worst case, it missed 2 to 5 % of the
+ten nearest with 40 candidates. With 100 it missed at most 0.5 % and took a tenth longer."""
 
 
 class Neo4jSearch:
@@ -30,7 +30,7 @@ class Neo4jSearch:
             values = {"source_id": source_id, "vectors": [numbers] if numbers else [], "candidates": asked, "concepts": ids}
             (row,) = work.run("search_candidates", **names, **values)
             found = {name: hits for name, _, hits in row["lists"]}
-            # An index that gave all that it was asked for holds more, and of these too few were this namespace's.
+            # The index returned all it was asked for, but too few in this namespace: there may be more.
             full = [name for name, number, hits in row["lists"] if number >= asked and len(hits) < k]
             if short := [name for name in full if row["linked"] or name != "similar"]:
                 (exact,) = work.run("search_candidates_exact", **names, vector=numbers, lists=short, k=k)

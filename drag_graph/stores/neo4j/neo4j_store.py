@@ -23,18 +23,18 @@ from drag_graph.stores.shared.shared_concepts import recount_concepts, touched_c
 from drag_graph.stores.shared.shared_store import LAST, SharedStore
 from drag_graph.stores.shared.transaction import Row
 
-SUBGRAPHS_A_STATEMENT = 50
-IDS_A_STATEMENT = 500
-MEMBERS_A_STATEMENT = 1000
-ROWS_A_PAGE = 100
+SUBGRAPHS_PER_STATEMENT = 50
+IDS_PER_STATEMENT = 500
+MEMBERS_PER_STATEMENT = 1000
+ROWS_PER_PAGE = 100
 SAVE_TRIES = 10
-"""How often a save is tried where others write the same sources meanwhile."""
+"""Attempts at a save while others write the same sources."""
 READ_TRIES = 3
-"""How often subgraphs are read beside writers before those are made to wait, where what was read is not of one state."""
+"""Attempts to read a consistent state alongside writers. After these, the writers are locked out."""
 READ_TOGETHER = 100
 READ_SLOTS = 4
-"""Subgraphs that one statement reads for several threads at most, and how many such statements are under way at once: readers
-that have to wait go together, as a statement costs the client about as much as five subgraphs in it."""
+"""Maximum number of subgraphs that one statement reads for several threads, and number of such statements at a time. Waiting
+readers share a statement, because it costs the client about as much as reading five subgraphs."""
 
 
 class Neo4jStore(Neo4jAccess, SharedStore[Work]):
@@ -72,17 +72,17 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
             try:
                 return super().save(subgraphs, aggregation, replace=replace, vectors=vectors)
             except IdTaken:
-                continue  # another writer was faster, which shows in the next look, or the id is taken for good
+                continue  # another writer was faster, which the next try sees, or the id is taken for good
         return super().save(subgraphs, aggregation, replace=replace, vectors=vectors)
 
     def aggregate(self, source_ids: Sequence[str], aggregation: Aggregation) -> None:
         self.in_writing(lambda session: self._aggregate(session, set(source_ids), aggregation))
 
     def _aggregate(self, session: Work, source_ids: Iterable[str], aggregation: Aggregation) -> None:
-        """Make the simple edges of sources anew."""
+        """Derive the simple edges of sources again."""
         settings = {**aggregation.model_dump(), "document_top_k": aggregation.of_documents().top_k}
-        for some in pages(sorted(source_ids), IDS_A_STATEMENT):
-            session.run("aggregate", namespace=self._namespace, source_ids=some, **settings)
+        for page in pages(sorted(source_ids), IDS_PER_STATEMENT):
+            session.run("aggregate", namespace=self._namespace, source_ids=page, **settings)
 
     def read(self, source_ids: Sequence[str]) -> list[Subgraph]:
         ids = list(dict.fromkeys(source_ids))
@@ -100,17 +100,17 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
 
     @cached_property
     def _reads(self) -> RequestCoalescer[list[str], list[Row]]:
-        """Takes query ids and returns their rows of `read_subgraphs`."""
+        """Takes source ids and returns their rows of `read_subgraphs`."""
         return RequestCoalescer(self._read_together, most=READ_TOGETHER, slots=READ_SLOTS, size=len)
 
-    def _read_together(self, wanted: list[list[str]]) -> list[list[Row]]:
-        ids = list(dict.fromkeys(id_ for some in wanted for id_ in some))
-        found = self.in_reading(lambda work: work.run("read_subgraphs", namespace=self._namespace, source_ids=ids))
-        by_id = {row["head"]["id"]: row for row in found}
-        return [[by_id[id_] for id_ in some if id_ in by_id] for some in wanted]
+    def _read_together(self, requests: list[list[str]]) -> list[list[Row]]:
+        ids = list(dict.fromkeys(id_ for request in requests for id_ in request))
+        rows = self.in_reading(lambda work: work.run("read_subgraphs", namespace=self._namespace, source_ids=ids))
+        by_id = {row["head"]["id"]: row for row in rows}
+        return [[by_id[id_] for id_ in request if id_ in by_id] for request in requests]
 
     def _subgraphs(self, source_ids: list[str]) -> list[Row]:
-        """Return the rows of `read_subgraphs` while nobody writes to these queries."""
+        """Return the rows of `read_subgraphs` while nobody writes to these sources."""
 
         def run(work: Work) -> list[Row]:
             self._lock_sources(work, source_ids)
@@ -123,7 +123,7 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
         if not answers:
             return frozenset()
         written = [rows.answer_row(answer) for answer in sorted(answers, key=lambda answer: answer.id)]
-        # Of two answers with one id the first stays; sorting is stable.
+        # Of two answers with one id the first stays, because sorting is stable.
         once = list({row[0]["id"]: row for row in reversed(written)}.values())[::-1]
         source_ids = sorted({id_ for _, ids, *_ in once for id_ in ids})
         values = {"namespace": self._namespace, "answers": once, "source_ids": source_ids}
@@ -147,10 +147,10 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
             touched = touched_concepts(session.run, self._namespace, old)
             session.run("erase_subgraphs", **names, source_ids=old)
             recount_concepts(session.run, self._namespace, touched)
-        for ids in pages(sorted(wanted), SUBGRAPHS_A_STATEMENT):
+        for ids in pages(sorted(wanted), SUBGRAPHS_PER_STATEMENT):
             written = [rows.subgraph_row(wanted[id_], new=id_ not in old) for id_ in ids]
             session.run("save_subgraphs", **names, subgraphs=written)
-        rejoin_communities(session.run, self._namespace, members, MEMBERS_A_STATEMENT)
+        rejoin_communities(session.run, self._namespace, members, MEMBERS_PER_STATEMENT)
         self._aggregate(session, wanted, aggregation)
         if old:
             session.run("relink_answers", **names, source_ids=old)
@@ -168,8 +168,8 @@ class Neo4jStore(Neo4jAccess, SharedStore[Work]):
             yield from row["links"]
 
     def _stream(self, name: str) -> Iterator[Row]:
-        """Yield rows by id, page by page. Each is a transaction of its own, so that a slow reader holds none open."""
-        values: dict[str, Any] = {"namespace": self._namespace, "after": "", "limit": ROWS_A_PAGE}
+        """Yield rows by id, page by page. Each page is its own transaction, so that a slow reader keeps none open."""
+        values: dict[str, Any] = {"namespace": self._namespace, "after": "", "limit": ROWS_PER_PAGE}
         if name == "find_answers":
             values |= {"until": LAST, "prefix": ""}
         while page := self.in_reading(lambda work: work.run(name, **values)):
