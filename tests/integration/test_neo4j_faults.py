@@ -171,7 +171,7 @@ class TestNobodyThere:
             connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
             connection.recv(1024)
 
-        with listener(talk) as address, pytest.raises(StoreUnavailable, match="does not speak Neo4j.s Bolt protocol"):
+        with listener(talk) as address, pytest.raises(StoreUnavailable, match="does not speak Neo4j's Bolt protocol"):
             store_at(f"bolt://{address}", timeout=60).counts()
 
     def test_a_port_that_says_nothing(self):
