@@ -63,8 +63,8 @@ def ask(
     with written(output, graph.settings, force=force):
         given: GivenAnswer | GivenAnswers
         if file is not None:
-            with progress.progress(None, quiet=json) as shown:
-                given = report_of(lambda: graph.ask_all(file, on_progress=lambda _number: shown(0.0), **asking))
+            with progress.progress(quiet=json) as shown:
+                given = report_of(lambda: graph.ask_all(file, on_progress=shown.count, **asking))
         else:
             given = graph.ask(text, option or [], query_id=query_id, **asking)
         if output is not None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import options
+from . import options, progress, render
 from .output import exit_with, report_of
 
 if TYPE_CHECKING:
@@ -44,9 +44,6 @@ def communities(
     """
     from drag_graph.errors import ConfigurationError
 
-    from . import render
-    from .run_progress import followed
-
     form = "json" if json else form
     if show + bool(find.strip()) + dry_run > 1:
         raise ConfigurationError("Pass only one of --show, --find and --dry-run.", hint="drag-graph communities --help")
@@ -57,16 +54,14 @@ def communities(
     elif show:
         _print(graph, limit, form)
     else:
-        with followed(quiet=form != "table", what="communities") as follow:
-            report = report_of(lambda: graph.communities(on_progress=follow))
+        with progress.progress(quiet=form != "table", what="communities") as shown:
+            report = report_of(lambda: graph.communities(on_progress=shown.run))
         _print(graph, limit, form, report)
         exit_with(report)
 
 
 def _print(graph: "DragGraph", limit: int, form: str, report: "CommunityReport | None" = None) -> None:
     """Print the stored communities, and the numbers of the run."""
-    from . import render
-
     if form == "html":
         render.write(graph.community_page(limit=limit))
         return
@@ -85,8 +80,6 @@ def _print(graph: "DragGraph", limit: int, form: str, report: "CommunityReport |
 def _print_table(stored: "Communities", limit: int) -> None:
     from drag_graph.communities.summaries import cut
 
-    from . import render
-
     rows = (
         (
             item.id[: render.SHORT],
@@ -103,7 +96,6 @@ def _print_table(stored: "Communities", limit: int) -> None:
 
 
 def _print_totals(report: "CommunityReport") -> None:
-    from . import render
 
     for note in report.usage.notes:
         typer.echo(note, err=True)
@@ -117,7 +109,6 @@ def _print_totals(report: "CommunityReport") -> None:
 
 
 def _print_matches(found: "CommunityMatches", form: str) -> None:
-    from . import render
 
     if form == "json":
         render.document(found.to_dict())

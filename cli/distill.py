@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import options, progress, render, render_runs
 from .output import exit_with, report_of
 
 if TYPE_CHECKING:
@@ -47,17 +47,14 @@ def distill(
       drag-graph distill -q "Why is the sky blue?" --teacher ollama/llama3.2
       drag-graph distill examples/questions.jsonl --teacher curated:examples/curated.jsonl
     """
-    from . import render, render_runs
-    from .run_progress import followed
-
     questions = _questions(file, query, option or [], graph.settings)
     if dry_run:
         taken = graph.estimate_distill(questions, retry_quarantined=retry_quarantined, batch=batch)
         render.estimate(taken.to_dict(), as_json=json)
         return
     ways = {"retry_quarantined": retry_quarantined, "replace": replace, "add": add, "batch": batch, "leave": no_wait}
-    with followed(quiet=json) as show:
-        report = report_of(lambda: graph.distill(questions, on_progress=show, **ways))
+    with progress.progress(quiet=json) as shown:
+        report = report_of(lambda: graph.distill(questions, on_progress=shown.run, **ways))
     render_runs.run(report, as_json=json)
     exit_with(report)
 

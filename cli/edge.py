@@ -1,5 +1,6 @@
 """`drag-graph edge …`: an edge of a cloud."""
 
+import itertools
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -200,8 +201,9 @@ def calibrate(
         raise InputError(f"{questions} has no question with a right answer", hint='Give it under the key "answer".')
     with open_session(settings, create=False, read_only=True, asks=True) as session:
         asker = session.asker(unkept="a measurement")
-        with progress.progress(len(queries), quiet=json, priced=False) as shown:
-            points = curve(judged(asker, queries, session.embedder, settings.candidates, shown))
+        with progress.progress(quiet=json, priced=False) as shown:
+            done = itertools.count(1)
+            points = curve(judged(asker, queries, session.embedder, settings.candidates, lambda _cost: shown.count(next(done))))
     chosen = for_cloud_rate(points, cloud_rate) if cloud_rate is not None else for_wrong_rate(points, wrong_rate or 0.0)
     if picture is not None:
         draw_calibration(points, chosen, picture)

@@ -82,7 +82,7 @@ def run(
       drag-graph eval questions.jsonl --teacher ollama/llama3.2 --student nearest --modes none,graph
       drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
     """
-    with progress.progress(None, quiet=json, priced=False, what="answers") as shown:
+    with progress.progress(quiet=json, priced=False, what="answers") as shown:
         result = graph.evaluation.run(
             task,
             modes=[mode.strip() for mode in modes.split(",") if mode.strip()],
@@ -230,7 +230,7 @@ def table(
     if dry_run:
         return
     results = []
-    with progress.progress(None, quiet=json, priced=False, what="answers") as shown:
+    with progress.progress(quiet=json, priced=False, what="answers") as shown:
         for result in graph.evaluation.run_table(evaluations, shown.stage):
             results.append(result)
             if not json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
+from . import options, progress, render
 from .output import STANDARD, exit_with, report_of
 
 if TYPE_CHECKING:
@@ -45,14 +45,12 @@ def ingest(
       drag-graph ingest papers/ --extractor gpt-4o-mini --budget-usd 2
       pdftotext report.pdf - | drag-graph ingest - --name report
     """
-    from .run_progress import followed
-
     sources = _sources(paths, name)
     if dry_run:
         _print_estimate(graph.estimate_ingest(**sources, sync=sync).to_dict(), as_json=json)
         return
-    with followed(quiet=json, priced=bool(graph.settings.teacher), what="documents") as show:
-        report = report_of(lambda: graph.ingest(**sources, sync=sync, compact=not no_compact, on_progress=show))
+    with progress.progress(quiet=json, priced=bool(graph.settings.teacher), what="documents") as shown:
+        report = report_of(lambda: graph.ingest(**sources, sync=sync, compact=not no_compact, on_progress=shown.run))
     _print(report, as_json=json)
     exit_with(report)
 
@@ -71,7 +69,6 @@ def _sources(paths: list[Path], name: str | None) -> dict[str, Any]:
 
 
 def _print_estimate(document: dict[str, Any], *, as_json: bool) -> None:
-    from . import render
 
     if as_json:
         render.document(document)
@@ -90,7 +87,6 @@ def _print_estimate(document: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _print(report: "IngestReport", *, as_json: bool) -> None:
-    from . import render
 
     document = report.to_dict()
     if as_json:
@@ -113,8 +109,6 @@ def _print(report: "IngestReport", *, as_json: bool) -> None:
 
 def _table(documents: Sequence[Mapping[str, Any]], counts: tuple[str, ...]) -> None:
     from rich.text import Text
-
-    from . import render
 
     if 0 < len(documents) <= SHOWN:
         rows = (

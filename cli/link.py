@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import options, render
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -36,8 +36,6 @@ def link(
     """
     from drag_graph.errors import ConfigurationError
 
-    from . import render
-
     if sum(map(bool, (show, undo, redo))) > 1 or (text and not show) or any(id_ and not id_.strip() for id_ in (undo, redo)):
         raise ConfigurationError("Pass only one of --show [TEXT], --undo ID and --redo ID.", hint="drag-graph link --help")
     if show:
@@ -53,7 +51,6 @@ def link(
 
 
 def _print_report(report: "LinkReport", *, as_json: bool) -> None:
-    from . import render
 
     if as_json:
         render.document(report.to_dict())
@@ -77,7 +74,6 @@ def _print_report(report: "LinkReport", *, as_json: bool) -> None:
 
 
 def _print_merges(listed: "MergeList", *, as_json: bool) -> None:
-    from . import render
 
     if as_json:
         render.document(listed.to_dict())

@@ -3,78 +3,81 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from drag_graph.jobs.runner import RunProgress
 
 EVERY = 60.0
 """Seconds between two lines without a terminal."""
 
 
-class Lines:
-    """Progress for a log: at most one line a minute."""
+@dataclass(frozen=True, slots=True)
+class State:
+    """How far the work is. `what` is counted; `total` is None if it is unknown; `waiting_for` is "" unless the work waits."""
 
-    def __init__(
-        self, total: int | None, clock: Callable[[], float] = time.monotonic, *, priced: bool = True, what: str = "queries"
-    ) -> None:
-        self._total, self._clock, self._priced, self._what = total, clock, priced, what
-        self._start = self._printed_at = clock()
-        self._done = 0
-        self._cost = 0.0
-        self._pending = ""
+    what: str
+    done: int = 0
+    total: int | None = None
+    cost_usd: float = 0.0
+    waiting_for: str = ""
 
-    def result(self, cost: float) -> None:
-        """Count a query or document; `cost` is the total so far in US dollars."""
-        self._done, self._cost = self._done + 1, cost
-        self._print_if_due()
+
+class Progress:
+    """Callbacks for the methods of the application; each reports the state of the work in its own form."""
+
+    def __init__(self, what: str, show: Callable[[State], None]) -> None:
+        self._state, self._show = State(what), show
+
+    def count(self, done: int) -> None:
+        """Report the number of finished items."""
+        self._set(replace(self._state, done=done))
+
+    def run(self, run: "RunProgress") -> None:
+        """Report the state of a run."""
+        self._set(State(self._state.what, run.done, run.total, run.cost_usd, run.waiting_for))
 
     def stage(self, what: str, done: int, total: int) -> None:
-        """Set what is counted, how many are done and how many there are."""
-        self._what, self._done, self._total = what, done, total
-        self._print_if_due()
+        """Report what is counted, the number of finished items and their total."""
+        self._set(State(what, done, total))
 
-    def wait(self, reason: str) -> None:
-        """Print what the work waits for, immediately if it did not wait before; "" ends the wait."""
-        if reason and (not self._pending or self._clock() - self._printed_at >= EVERY):
-            self._print(f"; waiting for {reason}")
-        self._pending = reason
+    def _set(self, state: State) -> None:
+        self._state = state
+        self._show(state)
 
-    def _print_if_due(self) -> None:
-        if self._clock() - self._printed_at >= EVERY:
-            self._print()
 
-    def _print(self, more: str = "") -> None:
+class Lines:
+    """Progress for a log: a line a minute, and one when the work begins to wait."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, priced: bool = True) -> None:
+        self._clock, self._priced = clock, priced
+        self._start = self._printed_at = clock()
+        self._is_waiting = False
+
+    def show(self, state: State) -> None:
+        """Print the state if a line is due."""
+        begins_to_wait = bool(state.waiting_for) and not self._is_waiting
+        self._is_waiting = bool(state.waiting_for)
+        if not begins_to_wait and self._clock() - self._printed_at < EVERY:
+            return
         self._printed_at = self._clock()
-        total = f" of {self._total}" if self._total is not None else ""
+        total = f" of {state.total}" if state.total is not None else ""
         minutes = (self._printed_at - self._start) / 60
-        cost = f" ${self._cost:.4f}," if self._priced else ""
-        typer.echo(f"{self._done}{total} {self._what},{cost} {minutes:.0f} min{more}", err=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Call it after each query with the total cost in US dollars, and `wait` with what the work waits for ("": nothing)."""
-
-    result: Callable[[float], None]
-    wait: Callable[[str], None]
-    stage: Callable[[str, int, int], None]
-
-    def __call__(self, cost: float) -> None:
-        """Count one finished query."""
-        self.result(cost)
+        cost = f" ${state.cost_usd:.4f}," if self._priced else ""
+        reason = f"; waiting for {state.waiting_for}" if state.waiting_for else ""
+        typer.echo(f"{state.done}{total} {state.what},{cost} {minutes:.0f} min{reason}", err=True)
 
 
 @contextmanager
-def progress(total: int | None, *, quiet: bool, priced: bool = True, what: str = "queries") -> Iterator[Shown]:
+def progress(*, quiet: bool, priced: bool = True, what: str = "queries") -> Iterator[Progress]:
     """Show rate, cost and remaining time on a terminal, else a line a minute. `priced`: whether to show the cost."""
     stderr = Console(stderr=True)
-    if quiet:
-        yield Shown(lambda _cost: None, lambda _reason: None, lambda _what, _done, _total: None)
-        return
-    if not stderr.is_terminal:
-        lines = Lines(total, priced=priced, what=what)
-        yield Shown(lines.result, lines.wait, lines.stage)
+    if quiet or not stderr.is_terminal:
+        yield Progress(what, (lambda _state: None) if quiet else Lines(priced=priced).show)
         return
     from rich import progress as bars
 
@@ -88,9 +91,11 @@ def progress(total: int | None, *, quiet: bool, priced: bool = True, what: str =
     columns += ["${task.fields[cost]:.4f}"] if priced else []
     columns += [bars.TimeElapsedColumn(), Rate(), bars.TimeRemainingColumn(), "{task.fields[waits]}"]
     with bars.Progress(*columns, console=stderr, transient=True) as bar:
-        task = bar.add_task(what.capitalize(), total=total, cost=0.0, waits="")
-        yield Shown(
-            lambda cost: bar.update(task, advance=1, cost=cost),
-            lambda reason: bar.update(task, waits=reason and f"waiting for {escape(reason)}"),
-            lambda what, done, total: bar.update(task, description=what.capitalize(), completed=done, total=total),
-        )
+        task = bar.add_task(what.capitalize(), total=None, cost=0.0, waits="")
+
+        def show(state: State) -> None:
+            waits = f"waiting for {escape(state.waiting_for)}" if state.waiting_for else ""
+            name = state.what.capitalize()
+            bar.update(task, description=name, completed=state.done, total=state.total, cost=state.cost_usd, waits=waits)
+
+        yield Progress(what, show)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
+from . import options, progress, render_runs
 from .output import exit_with, report_of
 
 if TYPE_CHECKING:
@@ -31,15 +31,12 @@ def refresh(
       drag-graph refresh --expired --dry-run
       drag-graph refresh --expired --failed --teacher gpt-4o-mini --budget-usd 5
     """
-    from . import render_runs
-    from .run_progress import followed
-
     chosen: dict[str, Any] = {"expired": expired, "failed": failed, "limit": limit}
     if dry_run:
         render_runs.due(graph.estimate_refresh(**chosen), as_json=json)
         return
-    with followed(quiet=json) as show:
-        report = report_of(lambda: graph.refresh(on_progress=show, retry_quarantined=retry_quarantined, **chosen))
+    with progress.progress(quiet=json) as shown:
+        report = report_of(lambda: graph.refresh(on_progress=shown.run, retry_quarantined=retry_quarantined, **chosen))
     if not json and not report.totals()["queries"] and not report.stopped:
         typer.echo(f"Nothing has {' or '.join(reason for reason in ('expired', 'failed') if chosen[reason])}.")
         return

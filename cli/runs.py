@@ -7,7 +7,7 @@ import typer
 
 from drag_graph.ports.run_journal import Status
 
-from . import options
+from . import options, render_runs
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -35,8 +35,6 @@ def runs(
     """
     from drag_graph.errors import ConfigurationError
 
-    from . import render_runs
-
     if context.invoked_subcommand is None:
         render_runs.runs(graph.runs.list(limit=limit), as_json=json)
     elif json or any(flags.values()):
@@ -60,8 +58,6 @@ def show(
       drag-graph runs show 3f2a --status quarantined
       drag-graph distill questions.jsonl --retry-quarantined
     """
-    from . import render_runs
-
     render_runs.run_details(graph.runs.show(run_id, **({"statuses": [status]} if status else {})), as_json=json)
 
 
