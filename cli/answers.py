@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from . import options, progress, render_answers, render_audit
-from .output import STANDARD, Force, exit_with, report_of, written
+from .output import STANDARD, Force, exit_with, report_of, stdout_to
 
 if TYPE_CHECKING:
     from drag_graph.app.answer_results import GivenAnswer, GivenAnswers
@@ -60,11 +60,11 @@ def ask(
     """
     _check(text, file, query_id, option, output=output, no_keep=no_keep, explain=explain)
     asking: dict[str, Any] = {"keep": not no_keep, "distill_missing": distill_missing, "local": local}
-    with written(output, graph.settings, force=force):
+    with stdout_to(output, graph.settings, force=force):
         given: GivenAnswer | GivenAnswers
         if file is not None:
-            with progress.progress(quiet=json) as shown:
-                given = report_of(lambda: graph.ask_all(file, on_progress=shown.count, **asking))
+            with progress.progress(quiet=json) as meter:
+                given = report_of(lambda: graph.ask_all(file, on_progress=meter.count, **asking))
         else:
             given = graph.ask(text, option or [], query_id=query_id, **asking)
         if output is not None:

@@ -54,8 +54,8 @@ def communities(
     elif show:
         _print(graph, limit, form)
     else:
-        with progress.progress(quiet=form != "table", what="communities") as shown:
-            report = report_of(lambda: graph.communities(on_progress=shown.run))
+        with progress.progress(quiet=form != "table", what="communities") as meter:
+            report = report_of(lambda: graph.communities(on_progress=meter.run))
         _print(graph, limit, form, report)
         exit_with(report)
 

@@ -53,8 +53,8 @@ def distill(
         render.estimate(taken.to_dict(), as_json=json)
         return
     ways = {"retry_quarantined": retry_quarantined, "replace": replace, "add": add, "batch": batch, "leave": no_wait}
-    with progress.progress(quiet=json) as shown:
-        report = report_of(lambda: graph.distill(questions, on_progress=shown.run, **ways))
+    with progress.progress(quiet=json) as meter:
+        report = report_of(lambda: graph.distill(questions, on_progress=meter.run, **ways))
     render_runs.run(report, as_json=json)
     exit_with(report)
 

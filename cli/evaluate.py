@@ -82,7 +82,7 @@ def run(
       drag-graph eval questions.jsonl --teacher ollama/llama3.2 --student nearest --modes none,graph
       drag-graph eval compare .drag-graph/evaluations/A .drag-graph/evaluations/B
     """
-    with progress.progress(quiet=json, priced=False, what="answers") as shown:
+    with progress.progress(quiet=json, priced=False, what="answers") as meter:
         result = graph.evaluation.run(
             task,
             modes=[mode.strip() for mode in modes.split(",") if mode.strip()],
@@ -92,7 +92,7 @@ def run(
             limit=limit,
             documents=documents,
             folder=folder,
-            on_progress=shown.stage,
+            on_progress=meter.stage,
         ).result()
     if json:
         render.document(result.to_dict())
@@ -230,8 +230,8 @@ def table(
     if dry_run:
         return
     results = []
-    with progress.progress(quiet=json, priced=False, what="answers") as shown:
-        for result in graph.evaluation.run_table(evaluations, shown.stage):
+    with progress.progress(quiet=json, priced=False, what="answers") as meter:
+        for result in graph.evaluation.run_table(evaluations, meter.stage):
             results.append(result)
             if not json:
                 _print_result(result)

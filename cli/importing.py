@@ -37,9 +37,9 @@ def import_(
       drag-graph import graph.subgraphs.gz
       drag-graph export --format subgraphs | drag-graph import - --store bolt://127.0.0.1:7687
     """
-    with progress.progress(quiet=json, priced=False, what="sources") as shown:
+    with progress.progress(quiet=json, priced=False, what="sources") as meter:
         source = sys.stdin.buffer if file == STANDARD else file
-        report = report_of(lambda: graph.import_(source, replace=replace, on_progress=shown.count))
+        report = report_of(lambda: graph.import_(source, replace=replace, on_progress=meter.count))
     if json:
         render.document(report.to_dict())
     else:

@@ -14,7 +14,7 @@ from drag_graph import log
 from drag_graph.errors import ConfigurationError
 from drag_graph.settings import Settings, load_settings
 
-from .output import OUTPUT_PANEL, Force, Output, written
+from .output import OUTPUT_PANEL, Force, Output, stdout_to
 
 PANELS = {
     "Store": ("store", "namespace", "embedder"),
@@ -94,18 +94,18 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Com
 
         @wraps(command)
         def run(**values: Any) -> int | None:
-            given = {name: values.pop(name) for name in added}
+            own_flags = {name: values.pop(name) for name in added}
             if not names and not to_file and not set(INJECTED) & set(own):
                 return command(**values)  # works with unusable settings, too
-            flags = {name: given[name] for name in (*names, "log_json")}
-            settings = settings_of(flags, verbose=given["verbose"])
+            flags = {name: own_flags[name] for name in (*names, "log_json")}
+            settings = settings_of(flags, verbose=own_flags["verbose"])
             injected: dict[str, Any] = {"settings": settings, "flags": flags}
-            with ExitStack() as opened:
+            with ExitStack() as stack:
                 if "graph" in own:
                     from drag_graph.app.application import DragGraph
 
-                    injected["graph"] = opened.enter_context(DragGraph(settings=settings))
-                opened.enter_context(written(given.get("output"), settings, force=given.get("force", False)))
+                    injected["graph"] = stack.enter_context(DragGraph(settings=settings))
+                stack.enter_context(stdout_to(own_flags.get("output"), settings, force=own_flags.get("force", False)))
                 return command(**values, **{name: value for name, value in injected.items() if name in own})
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -116,9 +116,9 @@ def with_settings(*names: str, to_file: bool = False) -> Callable[[Command], Com
 
 
 def repeated(flags: Mapping[str, Any], *names: str) -> str:
-    """Return those of the flags that were given, as a later command has to repeat them."""
-    given = [(NAMES.get(name, (f"--{name}",))[0], flags[name]) for name in names if flags.get(name) is not None]
-    return "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in given)
+    """Return the flags among `names` that were given, as text to append to a later command."""
+    repeated_flags = [(NAMES.get(name, (f"--{name}",))[0], flags[name]) for name in names if flags.get(name) is not None]
+    return "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in repeated_flags)
 
 
 def settings_of(flags: Mapping[str, Any], *, verbose: bool = False) -> Settings:

@@ -72,7 +72,7 @@ def exit_with(report: Any) -> NoReturn:
 
 
 @contextmanager
-def written(output: Path | None, settings: "Settings", *, force: bool = False) -> Iterator[None]:
+def stdout_to(output: Path | None, settings: "Settings", *, force: bool = False) -> Iterator[None]:
     """Redirect stdout to the file `output`, which appears in one step when the block ends without an error.
 
     The file is also written when the block ends with an exit code. None and `-` leave stdout alone.

@@ -35,8 +35,8 @@ def refresh(
     if dry_run:
         render_runs.due(graph.estimate_refresh(**chosen), as_json=json)
         return
-    with progress.progress(quiet=json) as shown:
-        report = report_of(lambda: graph.refresh(on_progress=shown.run, retry_quarantined=retry_quarantined, **chosen))
+    with progress.progress(quiet=json) as meter:
+        report = report_of(lambda: graph.refresh(on_progress=meter.run, retry_quarantined=retry_quarantined, **chosen))
     if not json and not report.totals()["queries"] and not report.stopped:
         typer.echo(f"Nothing has {' or '.join(reason for reason in ('expired', 'failed') if chosen[reason])}.")
         return

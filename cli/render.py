@@ -71,26 +71,26 @@ def table(
     In a pipe or file every row is one line, with all its text. Cells are escaped unless they are a rich Text.
     """
     out = console()
-    given = [list(row) for row in rows]
-    cells = [[cell if isinstance(cell, Text) else Text(visible(str(cell))) for cell in row] for row in given]
+    values = [list(row) for row in rows]
+    cells = [[cell if isinstance(cell, Text) else Text(visible(str(cell))) for cell in row] for row in values]
     wraps = {columns.index(name) for name in ((wrapped,) if isinstance(wrapped, str) else wrapped) if name in columns}
-    numeric = [bool(given) and all(isinstance(row[n], int | float) for row in given) for n in range(len(columns))]
+    numeric = [bool(values) and all(isinstance(row[n], int | float) for row in values) for n in range(len(columns))]
     if out.soft_wrap:
         _print_lines(columns, cells, wraps, numeric, title)
         return
     cells = [[_local_time(cell) for cell in row] for row in cells]
     widths = [max(map(_width, (Text(name), *(row[n] for row in cells)))) for n, name in enumerate(columns)]
-    shown, gap = _fit(widths, wraps, out.width)
+    fitting, gap = _fit(widths, wraps, out.width)
     drawn = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     drawn.padding = (0, gap - 1, 0, 0)
-    for n, width in shown.items():
+    for n, width in fitting.items():
         fits = n not in wraps and width >= widths[n]
         justify = "right" if numeric[n] else "left"
         drawn.add_column(columns[n], width=width, no_wrap=fits, overflow="fold", justify=justify)  # type: ignore[arg-type]
     for row in cells:
-        drawn.add_row(*(row[n] for n in shown))
+        drawn.add_row(*(row[n] for n in fitting))
     out.print(drawn)
-    if hidden := [name for n, name in enumerate(columns) if name and n not in shown]:
+    if hidden := [name for n, name in enumerate(columns) if name and n not in fitting]:
         out.print(f"[dim]Too narrow for: {', '.join(hidden)}. Widen the window, or use --json.[/dim]")
 
 
@@ -99,21 +99,21 @@ def _fit(widths: Sequence[int], wraps: set[int], available: int) -> tuple[dict[i
     wraps = wraps | {n for n, width in enumerate(widths) if width > LONG_TEXT}
     least = [min(width, LEAST_TEXT) if n in wraps else width for n, width in enumerate(widths)]
 
-    def room(shown: set[int], gap: int) -> int:
-        return available - sum(least[n] for n in shown) - gap * (len(shown) - 1)
+    def room(fitting: set[int], gap: int) -> int:
+        return available - sum(least[n] for n in fitting) - gap * (len(fitting) - 1)
 
     gap = 2 if room(set(range(len(widths))), 2) >= 0 else 1
-    shown = {0} | wraps
+    fitting = {0} | wraps
     for n in range(len(widths)):
-        if room(shown | {n}, gap) >= 0:
-            shown.add(n)
-    chosen, left = {n: least[n] for n in sorted(shown)}, room(shown, gap)
-    wrapping = sorted((n for n in shown if n in wraps), key=lambda n: widths[n])
+        if room(fitting | {n}, gap) >= 0:
+            fitting.add(n)
+    assigned, left = {n: least[n] for n in sorted(fitting)}, room(fitting, gap)
+    wrapping = sorted((n for n in fitting if n in wraps), key=lambda n: widths[n])
     for place, n in enumerate(wrapping):
         more = min(widths[n] - least[n], left // (len(wrapping) - place))
-        chosen[n] += max(0, more)
+        assigned[n] += max(0, more)
         left -= max(0, more)
-    return chosen, gap
+    return assigned, gap
 
 
 def _local_time(cell: Text) -> Text:

@@ -59,7 +59,7 @@ class EvaluationTable:
 
     def _price(self) -> dict[str, Any]:
         """Add up what the teachers cost. Each namespace is distilled once."""
-        items = [item for found in self._items.values() for item in found]
+        items = [item for group in self._items.values() for item in group]
         estimates = []
         for settings in {one.settings.namespace: one.settings for one in self.runs}.values():
             check_teacher(settings)
@@ -91,9 +91,9 @@ def combinations(contents: Mapping[str, Any], name: str, flags: Mapping[str, Any
     """Yield the settings of each run; `flags` win over the file."""
     varied = {key: values for key, values in contents.get("vary", {}).items() if key not in flags}
     for values in product(*varied.values()):
-        chosen = dict(zip(varied, values, strict=True))
-        separate = [str(value) for key, value in chosen.items() if key not in SHARED]
-        yield {"namespace": "-".join([name, *separate]), **contents.get("settings", {}), **chosen, **flags}
+        varied_values = dict(zip(varied, values, strict=True))
+        separate = [str(value) for key, value in varied_values.items() if key not in SHARED]
+        yield {"namespace": "-".join([name, *separate]), **contents.get("settings", {}), **varied_values, **flags}
 
 
 def make_table(

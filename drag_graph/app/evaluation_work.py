@@ -143,8 +143,8 @@ class EvaluationWork:
             lines["shuffled"] = shuffled_subgraphs(items, store.read)
         if "rotated" in modes:
             lines["rotated"] = own_subgraphs(store.read)
-        found_by: list[Literal["bm25", "cosine"]] = [name for name in ("bm25", "cosine") if name in modes]
-        for name in found_by:
+        searches: list[Literal["bm25", "cosine"]] = [name for name in ("bm25", "cosine") if name in modes]
+        for name in searches:
             lines[name] = baselines.passage_lines(name, passages, self._number_of_passages, self._session.embedder)
         return lines
 
