@@ -1,7 +1,7 @@
 """Methods that answer questions and trace answers: ask, ask_all, answers, audit, show."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, overload
@@ -21,12 +21,12 @@ from drag_graph.app.resources import Resources
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.ask.answer_file import read_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
-from drag_graph.ask.asker import Asker
+from drag_graph.ask.asker import UNKEPT, Asker
 from drag_graph.compose.model_factories import asked_as, check_teacher, make_cloud_client
 from drag_graph.compose.session import Session
 from drag_graph.compose.store_opening import recorded_requests
 from drag_graph.concurrency.interruption import Interruption
-from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.inputs import InputLine
 from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.manage.source_listing import newest_sources
@@ -248,8 +248,23 @@ def _asking(resources: Resources, *, keep: bool, local: bool = False, distill_mi
         check_teacher(settings)
     if settings.cloud and not local:  # the cloud passes questions on to other sites
         resources = resources.changed({"privacy": settings.privacy or "standard"})
-    with resources.asking(keep=keep, create=distill_missing) as (session, unkept):
-        yield _Asking(session, session.asker(unkept=unkept), local=local, distill_missing=distill_missing)
+    with ExitStack() as stack:
+        try:
+            session, unkept = stack.enter_context(resources.asking(keep=keep, create=distill_missing))
+            asker = session.asker(unkept=unkept)
+        except StoreUnfit as error:
+            if keep and _is_readable(resources):
+                error.hint = f"{error.hint} `drag-graph ask --no-keep` works with read-only access to the store.".strip()
+            raise
+        yield _Asking(session, asker, local=local, distill_missing=distill_missing)
+
+
+def _is_readable(resources: Resources) -> bool:
+    """Return whether asking works without keeping the answers."""
+    with suppress(StoreError), resources.reading(asks=True) as session:
+        session.asker(unkept=UNKEPT)
+        return True
+    return False
 
 
 def _portable(resources: Resources, answers: Sequence[Answer]) -> list[Answer]:

@@ -140,9 +140,8 @@ class Finder:
         texts = {line.candidate.text for line in distinct}
         dropped = [item for item in found.dropped if item[0] not in texts]
         dropped += [(item.text, "duplicate") for item, _ in repeated]
-        return Found.of_weighed(
-            "search" if found.how == "nothing" and distinct else found.how, graphs_by_id.values(), distinct, dropped
-        )
+        how: How = "search" if found.how == "nothing" and distinct else found.how
+        return replace(Found.of_weighed(how, graphs_by_id.values(), distinct, dropped), nearest=found.nearest)
 
     def _of_stored(self, query: Query, source_ids: Sequence[str], how: How) -> Found | None:
         """Return the lines of stored queries, or None if they are no longer stored."""

@@ -33,7 +33,7 @@ CHECKPOINT_BYTES = 128 * 1024 * 1024
 DRAFT = ".compacting"
 """Suffix of a compaction's folder, which remains if the compaction is killed."""
 LENIENT = "throw_on_wal_replay_failure"
-_RIGHTS = "Check its permissions. `drag-graph ask --no-keep` works with read-only access."
+_RIGHTS = "Check its permissions."
 FIRST_PAUSE = 0.02
 RACE_SECONDS = 2.0
 """How long a reader retries if a writer starts or ends, with a checkpoint, while it opens the file."""

@@ -19,7 +19,7 @@ TIMED_OUT = tuple(
 """A transaction ran out of time; the last one while it waited for a lock."""
 _LATER = "Try again; `drag-graph db status` says whether the server answers."
 _PROBLEM_CODE = re.compile(r"Neo\.\w+\.(?P<area>\w+)\.(?P<title>\w+)\Z")
-READING = "`drag-graph ask --no-keep` works with read-only access."
+READING = "Use another NEO4J_USERNAME, or have its rights extended."
 _SECURITY = {
     "Unauthorized": ("does not accept the user name and password", CREDENTIALS),
     "CredentialsExpired": (
@@ -32,7 +32,7 @@ _SECURITY = {
     ),
     "TokenExpired": ("no longer accepts the credentials", CREDENTIALS),
     "AuthorizationExpired": ("no longer accepts the credentials", CREDENTIALS),
-    "Forbidden": ("does not let this user do that", f"Use another NEO4J_USERNAME, or have its rights extended; {READING}"),
+    "Forbidden": ("does not let this user do that", READING),
 }
 
 _UNFIT = {
