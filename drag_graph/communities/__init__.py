@@ -1,1 +1,1 @@
-"""Communities: what the things of the whole graph are about, part by part (docs/communities.md)."""
+"""Communities: groups of connected things in the whole graph, and their summaries (docs/communities.md)."""

@@ -1,6 +1,6 @@
-"""Which things belong together: the Leiden algorithm on modularity, small communities merged (docs/adr/0039-communities.md).
+"""Partition the graph of things: the Leiden algorithm on modularity, then merging of small communities (docs/adr/0039).
 
-The graph is that of `GraphStore.linked_edges`: of things, each edge weighed by its confidence. No I/O.
+Edges come from `GraphStore.linked_edges` and weigh as much as their confidence. No I/O.
 """
 
 import math
@@ -15,16 +15,16 @@ from drag_graph.ports.linked_edges import LinkedEdge
 
 _SEED = 0
 _GAIN = 1e-9
-"""Of modularity: what is less is the last bits of a float."""
+"""Smallest gain of modularity that counts; anything below is rounding."""
 _DIGITS = 6
-"""Of a confidence, in what a hash is made of: engines differ in the last bits of a float."""
+"""Digits of a confidence in a hash; engines differ in the last bits of a float."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphPart:
-    """Things that belong together: their entities, and how many things, edges among them and sources of these there are.
+    """A community: its entities and things, and the number of edges between them and of the sources of those edges.
 
-    `content` is the hash of the entities and of what the edges among them say.
+    `content` is the hash of the entities and of the statements of the edges between them.
     """
 
     entities: frozenset[str]
@@ -36,30 +36,30 @@ class GraphPart:
 
 @dataclass(slots=True)
 class WholeGraph:
-    """The edges of a namespace as a partition needs them, without their texts; `add` takes them one by one."""
+    """The edges of a namespace, reduced to what a partition needs."""
 
     entities: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """By thing."""
+    """Entities by thing."""
     rows: list[tuple[str, str, float, str, str]] = field(default_factory=list)
-    """Of each edge: its ends, its confidence, its source, and the hash of what it says."""
+    """For each edge: its ends, its confidence, its source, and the hash of its statement."""
 
     @classmethod
     def of(cls, edges: Iterable[LinkedEdge]) -> "WholeGraph":
-        """Return the graph of these edges, in whatever order they come."""
+        """Return the graph of the edges; their order does not matter."""
         graph = cls()
         for edge in edges:
             graph.entities[edge.source].add(edge.source_entity)
             graph.entities[edge.target].add(edge.target_entity)
-            said = sha256_of([edge.id, edge.statement, round(edge.confidence, _DIGITS), edge.support])
-            graph.rows.append((edge.source, edge.target, edge.confidence, edge.source_id, said))
+            content = sha256_of([edge.id, edge.statement, round(edge.confidence, _DIGITS), edge.support])
+            graph.rows.append((edge.source, edge.target, edge.confidence, edge.source_id, content))
         graph.rows.sort()
         return graph
 
 
 def partition(graph: WholeGraph, *, resolution: float, min_size: int) -> list[GraphPart]:
-    """Return the communities, largest first; the same for the same graph.
+    """Return the communities, largest first. The result is deterministic.
 
-    Those of fewer than `min_size` things are merged into others (see `_merged`).
+    Communities with fewer than `min_size` things are merged into others (see `_merged`).
     """
     things = sorted(graph.entities)
     place = {thing: number for number, thing in enumerate(things)}
@@ -73,8 +73,8 @@ def partition(graph: WholeGraph, *, resolution: float, min_size: int) -> list[Gr
     for number, (source, target) in enumerate(ends):
         if part[source] == part[target]:
             inside[part[source]].append(number)
-    made = [_part(graph, [things[one] for one in those], inside[number]) for number, those in members.items()]
-    return sorted(made, key=lambda item: (-len(item.things), min(item.things)))
+    parts = [_part(graph, [things[number] for number in own], inside[name]) for name, own in members.items()]
+    return sorted(parts, key=lambda item: (-len(item.things), min(item.things)))
 
 
 def _part(graph: WholeGraph, things: Sequence[str], edges: Sequence[int]) -> GraphPart:
@@ -85,9 +85,9 @@ def _part(graph: WholeGraph, things: Sequence[str], edges: Sequence[int]) -> Gra
 
 
 def _leiden(size: int, ends: Sequence[tuple[int, int]], weights: Sequence[float], resolution: float) -> list[int]:
-    """Return the number of each vertex's community.
+    """Return the community number of each vertex.
 
-    igraph's own way to go on until nothing changes has no end where two partitions are equally good.
+    igraph's own loop until nothing changes does not end if two partitions are equally good.
     """
     import igraph
 
@@ -98,12 +98,12 @@ def _leiden(size: int, ends: Sequence[tuple[int, int]], weights: Sequence[float]
     igraph.set_random_number_generator(random.Random(_SEED))  # noqa: S311 - repeatable, not secret
     try:
         while True:
-            found = graph.community_leiden(
+            next_ = graph.community_leiden(
                 "modularity", weights="weight", resolution=resolution, initial_membership=part, n_iterations=1
             )
-            if found.quality > quality + _GAIN:
-                part, quality = list(found.membership), found.quality
-            else:  # also where there is no edge between two, and so no number
+            if next_.quality > quality + _GAIN:
+                part, quality = list(next_.membership), next_.quality
+            else:  # also if the graph has no edge, and the quality is not a number
                 return part
     finally:
         igraph.set_random_number_generator(random)
@@ -112,50 +112,50 @@ def _leiden(size: int, ends: Sequence[tuple[int, int]], weights: Sequence[float]
 def _merged(
     part: Sequence[int], ends: Sequence[tuple[int, int]], rows: Sequence[tuple[str, str, float, str, str]], min_size: int
 ) -> list[int]:
-    """Return the partition with each community of fewer than `min_size` things in a neighbour, the smallest first.
+    """Merge each community of fewer than `min_size` things into a neighbour, the smallest first.
 
-    The neighbour is the one with most edges between the two; where there is none, as in a document that says a few unconnected
-    things, the one with most edges of the same sources. What has neither stays.
+    The neighbour has the most edges to the community. A community without neighbours joins the one with most edges from the
+    same sources, as in a document with unconnected statements. A community without either stays.
     """
     sizes = Counter(part)
     between: dict[int, Counter[int]] = defaultdict(Counter)
-    said_by: dict[int, Counter[str]] = defaultdict(Counter)
-    said_of: dict[str, Counter[int]] = defaultdict(Counter)
+    sources_of: dict[int, Counter[str]] = defaultdict(Counter)
+    communities_of: dict[str, Counter[int]] = defaultdict(Counter)
     for (source, target), (*_, source_id, _) in zip(ends, rows, strict=True):
         one, other = part[source], part[target]
         if one != other:
             between[one][other] += 1
             between[other][one] += 1
         for community in (one, other):
-            said_by[community][source_id] += 1
-            said_of[source_id][community] += 1
+            sources_of[community][source_id] += 1
+            communities_of[source_id][community] += 1
     into: dict[int, int] = {}
     waiting = [(size, community) for community, size in sizes.items() if size < min_size]
     heapify(waiting)
     while waiting:
         size, small = heappop(waiting)
         if small in into or size != sizes[small]:
-            continue  # it was merged, or has grown: then it is in the heap again if it is still small
-        chosen = _first(between[small]) if between[small] else _first(_related(small, said_by[small], said_of))
+            continue  # merged already, or grown: then the heap has it again if it is still small
+        chosen = _first(between[small]) if between[small] else _first(_related(small, sources_of[small], communities_of))
         if chosen is None:
             continue
         into[small] = chosen
         sizes[chosen] += size
         _move(small, chosen, between)
-        for source_id, number in said_by.pop(small).items():
-            said_by[chosen][source_id] += number
-            said_of[source_id][chosen] += said_of[source_id].pop(small)
+        for source_id, number in sources_of.pop(small).items():
+            sources_of[chosen][source_id] += number
+            communities_of[source_id][chosen] += communities_of[source_id].pop(small)
         if sizes[chosen] < min_size:
             heappush(waiting, (sizes[chosen], chosen))
     return [_last(community, into) for community in part]
 
 
-def _related(small: int, said_by: Mapping[str, int], said_of: Mapping[str, Counter[int]]) -> Counter[int]:
-    """Return how many edges of the sources of `small` each other community has."""
-    found: Counter[int] = Counter()
-    for source_id in said_by:
-        found.update({other: number for other, number in said_of[source_id].items() if other != small})
-    return found
+def _related(small: int, sources_of: Mapping[str, int], communities_of: Mapping[str, Counter[int]]) -> Counter[int]:
+    """Return, for every other community, how many of its edges come from the sources of `small`."""
+    related: Counter[int] = Counter()
+    for source_id in sources_of:
+        related.update({other: number for other, number in communities_of[source_id].items() if other != small})
+    return related
 
 
 def _first(numbers: Mapping[int, int]) -> int | None:
@@ -163,7 +163,7 @@ def _first(numbers: Mapping[int, int]) -> int | None:
 
 
 def _move(small: int, chosen: int, between: dict[int, Counter[int]]) -> None:
-    """Give the edges of `small` to `chosen`."""
+    """Move the edges of `small` to `chosen`."""
     for other, number in between.pop(small).items():
         del between[other][small]
         if other != chosen:

@@ -1,4 +1,4 @@
-"""Which community of a new partition is which stored one: ids stay where most members stay (docs/adr/0039-communities.md)."""
+"""Match a new partition with the stored communities: ids follow the majority of the members (docs/adr/0039-communities.md)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,34 +12,34 @@ from drag_graph.ports.community_store import Community, CommunityChanges
 def ids_of(parts: Sequence[GraphPart], stored: Iterable[Community], namespace: str) -> list[str]:
     """Return the id of each part.
 
-    It is that of the stored community of which more than half of the entities are in it; of several such, of the one with most
-    entities in it, then of the smallest id. A part without one gets the hash of its entities: the same members, the same id.
+    A part inherits the id of a stored community if it contains more than half of its entities. If several qualify, the one with
+    most entities in the part wins, then the smallest id. Any other part gets the hash of its entities.
     """
     sizes: dict[str, int] = {}
     community_of: dict[str, str] = {}
     for item in stored:
         sizes[item.id] = len(item.entities)
         community_of.update(dict.fromkeys(item.entities, item.id))
-    kept: list[str | None] = []
+    inherited: list[str | None] = []
     for part in parts:
         shared = Counter(community_of[entity] for entity in part.entities if entity in community_of)
         most = [id_ for id_, number in shared.items() if 2 * number > sizes[id_]]
-        kept.append(min(most, key=lambda id_: (-shared[id_], id_), default=None))
-    taken = {id_ for id_ in kept if id_ is not None}
-    return [id_ or _fresh(part, taken, namespace) for id_, part in zip(kept, parts, strict=True)]
+        inherited.append(min(most, key=lambda id_: (-shared[id_], id_), default=None))
+    used = {id_ for id_ in inherited if id_ is not None}
+    return [id_ or _fresh(part, used, namespace) for id_, part in zip(inherited, parts, strict=True)]
 
 
-def _fresh(part: GraphPart, taken: set[str], namespace: str) -> str:
-    """Return an id that no part has: one may keep the id of members that it has not any more."""
+def _fresh(part: GraphPart, used: set[str], namespace: str) -> str:
+    """Return an unused id: another part may have inherited the id that belongs to these members."""
     entities = sorted(part.entities)
     ids = (content_id(namespace, "community", *entities, *([str(n)] if n else [])) for n in count())
-    id_ = next(id_ for id_ in ids if id_ not in taken)
-    taken.add(id_)
+    id_ = next(id_ for id_ in ids if id_ not in used)
+    used.add(id_)
     return id_
 
 
 def changes_of(wanted: Sequence[Community], stored: Sequence[Community]) -> CommunityChanges:
-    """Return what makes the stored communities into those that are wanted; nothing where they are the same."""
+    """Return the changes that turn the stored communities into the wanted ones."""
     before = {item.id: item for item in stored}
     was_in = {entity: item.id for item in stored for entity in item.entities}
     is_in = {entity: item.id for item in wanted for entity in item.entities}

@@ -1,4 +1,4 @@
-"""What a community is about: by rules, or by a model that is shown its strongest edges (docs/communities.md). No I/O."""
+"""Summarise communities, by rules or with a model that sees the strongest edges (docs/communities.md). No I/O."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ RULES = "rules"
 RULES_VERSION = "rules/1"
 PROMPT_VERSION = "summary/1"
 MOST_EDGES = 40
-"""Edges that a model is shown: with the longest statements some 2,500 tokens, which a small model has room for."""
+"""Maximum number of edges in a prompt: about 2,500 tokens with the longest statements, which fits a small model."""
 LONGEST_STATEMENT = 200
 LONGEST_NAME = 80
 LONGEST_SUMMARY = 1200
-"""Characters; a longer one is cut after a word."""
-_NAMED, _TOLD = 8, 6
-"""Things and statements in a summary by rules."""
+"""Maximum length in characters; longer summaries are cut after a word."""
+_THINGS, _STATEMENTS = 8, 6
+"""Number of things and statements in a summary by rules."""
 _IN_NAME = 3
 
 _SYSTEM = (
@@ -45,7 +45,7 @@ _SIMPLER_SYSTEM = (
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a community is about, and who says so."""
+    """The summary of a community. `by` is the name of the summariser."""
 
     name: str
     text: str
@@ -53,18 +53,18 @@ class Summary:
 
 
 class Summariser(Protocol):
-    """Says what communities are about. Thread-safe."""
+    """Summarises communities. Thread-safe."""
 
     @property
     def name(self) -> str:
-        """What a community's `summariser` records: another one makes its summary again."""
+        """The name that is stored with a summary. A summariser with another name replaces the summary."""
 
     def summarise(self, community: Community, edges: Sequence[LinkedEdge], usage: Usage) -> Summary:
-        """Return the summary of a community with these edges, one at least. Raises as a Teacher does; `usage` is filled."""
+        """Return the summary of a community with at least one edge; `usage` is updated. Raises the errors of a Teacher."""
 
 
 class RuleSummariser:
-    """The names of the most central things and the strongest statements; nobody is asked."""
+    """Lists the most central things and the strongest statements, without a model."""
 
     @property
     def name(self) -> str:
@@ -74,15 +74,15 @@ class RuleSummariser:
         del community, usage
         best = strongest(edges, len(edges))
         names = central(best)
-        told = dict.fromkeys(" ".join(edge.statement.split()).rstrip(".") for edge in best)
-        sentences = [f"About {', '.join(names[:_NAMED])}.", *(f"{text}." for text in list(told)[:_TOLD])]
+        statements = dict.fromkeys(" ".join(edge.statement.split()).rstrip(".") for edge in best)
+        sentences = [f"About {', '.join(names[:_THINGS])}.", *(f"{text}." for text in list(statements)[:_STATEMENTS])]
         return Summary(cut(", ".join(names[:_IN_NAME]), LONGEST_NAME), cut(" ".join(sentences), LONGEST_SUMMARY), RULES_VERSION)
 
 
 class ModelSummariser:
-    """A model that is shown the strongest edges, as data between marks. Its calls are in the ledger.
+    """Asks a model that sees the strongest edges, as data between marks. The ledger records its calls.
 
-    `look` is asked before statements leave this machine; None where they do not.
+    `look` checks statements before they leave this machine; None if the model is local.
     """
 
     def __init__(self, teacher: Teacher, namespace: str, look: LookFor | None = None) -> None:
@@ -97,10 +97,10 @@ class ModelSummariser:
     def summarise(self, community: Community, edges: Sequence[LinkedEdge], usage: Usage) -> Summary:
         if self._look is not None:
             shown = strongest(edges, MOST_EDGES)
-            found = self._look([edge.statement for edge in shown])
-            edges = [edge for edge, type_ in zip(shown, found, strict=True) if not type_]
+            private = self._look([edge.statement for edge in shown])
+            edges = [edge for edge, type_ in zip(shown, private, strict=True) if not type_]
             if not edges:
-                raise Withheld("all of its statements hold something private")
+                raise Withheld("All statements contain private details.")
         try:
             reply = self._teacher.ask(request(community, edges, self._namespace))
         except DragGraphError as error:
@@ -108,15 +108,15 @@ class ModelSummariser:
             raise
         usage.book(reply)
         assert isinstance(reply.payload, SummariesReply)
-        said = reply.payload.summaries[0]
-        return Summary(cut(said.name, LONGEST_NAME), cut(said.summary, LONGEST_SUMMARY), self.name)
+        item = reply.payload.summaries[0]
+        return Summary(cut(item.name, LONGEST_NAME), cut(item.summary, LONGEST_SUMMARY), self.name)
 
 
 def request(community: Community, edges: Sequence[LinkedEdge], namespace: str) -> TeacherRequest:
-    """Return the one request for the summary of a community with these edges."""
+    """Return the request for the summary of a community with these edges."""
     shown = strongest(edges, MOST_EDGES)
     lines = numbered([cut(_as_data(edge.statement), LONGEST_STATEMENT) for edge in shown])
-    things = ", ".join(_as_data(name) for name in central(shown)[:_NAMED])
+    things = ", ".join(_as_data(name) for name in central(shown)[:_THINGS])
     user = f"<graph>\nMain things: {cut(things, LONGEST_STATEMENT)}\n{lines}\n</graph>"
     return TeacherRequest(
         source=Query(id=community.id, namespace=namespace, text="a community"),
@@ -132,7 +132,7 @@ def request(community: Community, edges: Sequence[LinkedEdge], namespace: str) -
 
 
 def central(edges: Sequence[LinkedEdge]) -> list[str]:
-    """Return the names of the things of these edges, those of most confidence together first."""
+    """Return the names of the things at these edges, ordered by the summed confidence of their edges."""
     weights = confidence_of_things(edges)
     names = names_of(edges, weights)
     ordered = sorted(names, key=lambda thing: (-round(weights[thing], 6), names[thing], thing))
@@ -140,7 +140,7 @@ def central(edges: Sequence[LinkedEdge]) -> list[str]:
 
 
 def cut(text: str, longest: int) -> str:
-    """Return a text with single spaces, of at most so many characters: a longer one is cut after a word."""
+    """Return a text with single spaces and at most `longest` characters; a longer one is cut after a word, with an ellipsis."""
     text = " ".join(text.split())
     if len(text) <= longest:
         return text
@@ -148,5 +148,5 @@ def cut(text: str, longest: int) -> str:
 
 
 def _as_data(text: str) -> str:
-    """Return a text that cannot end the marks that it stands between."""
+    """Return a text that cannot close the marks around it."""
     return text.replace("<", "(").replace(">", ")")

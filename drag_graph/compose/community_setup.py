@@ -1,4 +1,4 @@
-"""A session to the run that finds communities: the composition of `drag-graph communities`."""
+"""Compose the run that finds communities from a session."""
 
 from drag_graph.communities.summaries import RULES, ModelSummariser, RuleSummariser, Summariser
 from drag_graph.compose.model_factories import make_teacher, teacher_is_here
@@ -12,21 +12,21 @@ from drag_graph.settings import Settings
 
 
 def for_communities(settings: Settings) -> Settings:
-    """Return the settings that communities are summarised under: the summariser is the teacher; none is where the rules are it.
+    """Return settings with the summariser as teacher; the teacher is "" if rules write the summaries.
 
-    Raises ConfigurationError for a file of people's evidence, which has no summaries.
+    Raises ConfigurationError for a curated file, which contains no summaries.
     """
     chosen = settings.summariser.strip()
     if chosen.startswith("curated:"):
-        raise ConfigurationError("a curated file has no summaries", hint="Give --summariser rules, or a model.")
+        raise ConfigurationError("A curated file contains no summaries.", hint="Use --summariser rules, or a model.")
     reached = {f"teacher_{name}": getattr(settings, f"summariser_{name}") for name in ("base_url", "api_key")}
     return settings.model_copy(update={"teacher": "" if chosen == RULES else chosen, **reached})
 
 
 def make_communities(session: Session, *, is_dry: bool = False, interruption: Interruption | None = None) -> CommunityRun:
-    """Return the run that finds the communities of the namespace in a session of `for_communities`.
+    """Return a run over the communities of the namespace, in a session with the settings of `for_communities`.
 
-    One that `is_dry` is there for its plan: no ledger is made for it. Raises StoreUnfit when another embedder filled the store.
+    With `is_dry` only its plan is used, and no ledger is created. Raises StoreUnfit if another embedder filled the store.
     """
     settings, interruption = session.settings, interruption or Interruption()
     if session.store.embedder() is not None:

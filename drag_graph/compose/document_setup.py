@@ -1,4 +1,4 @@
-"""A session to the run that reads in documents: the composition of `drag-graph ingest`."""
+"""Compose the run that reads documents from a session."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,20 +23,21 @@ from drag_graph.ports.run_journal import start_run
 from drag_graph.settings import Settings
 
 ERASED_AT_ONCE = 50
-"""Documents that go in one transaction."""
+"""Number of documents erased in one transaction."""
 SPACY = "spacy"
 BY_RULES = ("patterns", SPACY)
-"""Extractors without a model that is asked."""
+"""Extractors that call no model."""
 
 
 def for_documents(settings: Settings) -> Settings:
-    """Return the settings that documents are read under: the model that reads their triples is the teacher, if there is one.
+    """Return settings with the model that extracts triples as teacher; the teacher is "" if rules extract them.
 
-    Raises ConfigurationError for a file of people's evidence, which knows questions alone.
+    Raises ConfigurationError for a curated file, which contains evidence for questions only.
     """
     extractor = settings.document_extractor.strip()
     if extractor.startswith("curated:"):
-        raise ConfigurationError(f"{extractor} reads no documents", hint="Give --extractor patterns, gguf:FILE, or a model.")
+        hint = "Use --extractor patterns, gguf:FILE, or a model."
+        raise ConfigurationError(f"The extractor {extractor!r} does not support documents.", hint=hint)
     return settings.model_copy(update={"teacher": "" if extractor in BY_RULES else extractor})
 
 
@@ -48,9 +49,9 @@ def make_ingester(
     on_result: Callable[[float], None] = lambda _cost: None,
     interruption: Interruption | None = None,
 ) -> Ingester:
-    """Return one run that reads in documents in a session of `for_documents`.
+    """Return a run over documents, in a session with the settings of `for_documents`.
 
-    `source` names the paths: runs of one source share their budget. With `compacts`, an embedded store's file is written anew
+    `source` names the paths; runs with the same source share a budget. With `compacts`, an embedded store's file is compacted
     after documents were removed.
     """
     settings = session.settings
@@ -70,7 +71,7 @@ def make_ingester(
 
 
 def make_reader(session: Session, extractor: Teacher | None) -> DocumentReader:
-    """Return what reads documents in the session."""
+    """Return the document reader of a session."""
     settings, gate = session.settings, session.gate
     privacy = PassagePrivacy(
         gate.types_in if gate is not None and not teacher_is_here(settings) else None,
@@ -81,12 +82,12 @@ def make_reader(session: Session, extractor: Teacher | None) -> DocumentReader:
 
 
 def phrases_of(settings: Settings) -> PhraseReader | None:
-    """Return what finds triples beside the rules, if the settings want it. Raises MissingExtra."""
+    """Return the parser that finds triples in addition to the rules, or None. Raises MissingExtra."""
     return PhraseReader(*load_english_model()) if settings.document_extractor.strip() == SPACY else None
 
 
 def foreseen(settings: Settings, files: Sequence[SourceFile], sync: Sequence[Path]) -> dict[str, Any]:
-    """Return what `ingest` would do with these files, as its document. Nothing is made, nothing is written, nobody is asked."""
+    """Return the `ingest --dry-run` document of these files. Nothing is written, and no model is called."""
     model = settings.teacher
     with known_to_estimate(settings) as (known, caution):
         extractor = Replay(model, known.fingerprint, known.tape) if model else None
@@ -99,14 +100,14 @@ def foreseen(settings: Settings, files: Sequence[SourceFile], sync: Sequence[Pat
     if sync and (settings.uses_neo4j or Path(settings.store).expanduser().exists()):
         with open_store(settings, create=False, read_only=True) as store:
             report.count_removed(missing_documents(store, {item.id for item in report.documents}, sync))
-    found = report.to_dict()
-    return {**found, "totals": {**found["totals"], **cost}, "dry_run": True, **({"caution": caution} if caution else {})}
+    document = report.to_dict()
+    return {**document, "totals": {**document["totals"], **cost}, "dry_run": True, **({"caution": caution} if caution else {})}
 
 
 def _erase(session: Session, ids: Sequence[str], *, compacts: bool) -> None:
-    """Erase documents from the ledger, then from the store: killed in between, the next run finds them still."""
+    """Erase documents from the ledger, then from the store. After a kill in between, the next run finds them again."""
     if session.settings.ledger_path.exists():
         session.ledger.erase(ids, session.settings.namespace)
-    for some in pages(ids, ERASED_AT_ONCE):
-        session.store.erase(some)
+    for page in pages(ids, ERASED_AT_ONCE):
+        session.store.erase(page)
     compact(session.store, wanted=compacts)

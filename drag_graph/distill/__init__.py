@@ -1,1 +1,1 @@
-"""Distilling: from a question to its graph."""
+"""Distillation: from a question to its graph."""

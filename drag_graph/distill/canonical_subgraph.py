@@ -1,7 +1,8 @@
-"""Raw triples to the entities and triples of one subgraph.
+"""Turn raw triples into the entities and triples of one subgraph.
 
-Surface variants and coreferent names become one entity, predicates get a shared key, self loops and repeats go with a reason.
-All texts are embedded in one call, the triples' sentences among them: how near they are to the question ranks them later.
+Spelling variants and coreferent names become one entity, and predicates get a shared key. Self loops and repetitions are
+discarded with a reason. All texts are embedded in one call, including the sentences of triples, whose similarity to the
+question ranks them later.
 """
 
 from collections import Counter
@@ -24,9 +25,9 @@ Embed = Callable[[Sequence[str]], Vectors]
 
 @dataclass(frozen=True, slots=True)
 class CanonicalGraph:
-    """Entities by name, triples by id, and a sentence for each raw triple that was discarded.
+    """Entities ordered by name, triples by id, and the reasons for discarded raw triples.
 
-    `nearness` is the cosine of each triple's sentence with the source's title, by the triple's id.
+    `nearness` maps a triple's id to the cosine between its sentence and the title of the source.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -40,9 +41,8 @@ def build(
 ) -> CanonicalGraph:
     """Return the canonical graph of one source.
 
-    The triples' ids, and with them the graph, do not depend on the order of `raw` beyond the order within one evidence, which
-    decides what a pronoun stands for. `embed` is called at most once. Without
-    `ranks`, nothing is compared with the title, and `nearness` is empty.
+    The result depends on the order of `raw` only within one evidence, where it decides the referent of a pronoun. `embed` is
+    called at most once. Without `ranks`, `nearness` is empty.
     """
     resolved, discarded = resolve_references(raw)
     if not resolved:
@@ -56,7 +56,7 @@ def build(
     entity_of = _entities(source, resolved, names, merge_entities(names, vectors[1:first], thresholds.entity))
     key_of = _keys(resolved, predicates, merge_predicates(predicates, vectors[first:second], thresholds.predicate))
     near = dict(zip(sentences, cosines(vectors[0], vectors[second:]), strict=True))
-    found: dict[str, Triple] = {}
+    by_id: dict[str, Triple] = {}
     nearness: dict[str, float] = {}
     for one in sorted(resolved, key=_stable):
         subject, object_ = entity_of[one.subject], entity_of[one.object]
@@ -64,13 +64,13 @@ def build(
             discarded.append(f'"{_sentence(one)}": both ends are the entity "{subject.name}"')
             continue
         triple = _triple(source, one, subject, object_, key_of[one.predicate])
-        if triple.id in found:
+        if triple.id in by_id:
             discarded.append(f'"{_sentence(one)}": repeats a triple of the same evidence')
-            triple = max(found[triple.id], triple, key=lambda item: item.confidence)
-        found[triple.id] = triple
+            triple = max(by_id[triple.id], triple, key=lambda item: item.confidence)
+        by_id[triple.id] = triple
         if ranks:
             nearness[triple.id] = max(near[_sentence(one)], nearness.get(triple.id, -1.0))
-    triples = with_opposition(sorted(found.values(), key=lambda triple: triple.id))
+    triples = with_opposition(sorted(by_id.values(), key=lambda triple: triple.id))
     used = {id_ for triple in triples for id_ in (triple.subject_id, triple.object_id)}
     entities = {entity.id: entity for entity in entity_of.values() if entity.id in used}
     named = tuple(sorted(entities.values(), key=lambda entity: (entity.name, entity.id)))
@@ -78,7 +78,7 @@ def build(
 
 
 def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:
-    """Return the triples, each with the keys of those of its ordered pair that contradict it."""
+    """Return the triples, each with the predicate keys of its pair of ends that contradict it."""
     items = tuple(triples)
     keys: dict[tuple[str, str], set[str]] = {}
     for item in items:
@@ -92,10 +92,10 @@ def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:
 
 
 def resolve_references(raw: Sequence[RawTriple]) -> tuple[list[RawTriple], list[str]]:
-    """Return the triples with pronouns and pointing phrases put to what they stand for, and why others were discarded.
+    """Resolve pronouns and pointing phrases; return the triples, and the reasons for discarded ones.
 
-    A pronoun stands for the last subject of the same evidence. "This disease", "the disease" stand for the one name of the same
-    evidence that ends in "disease", where there is exactly one; else the pointing word goes.
+    A pronoun refers to the last subject of the same evidence. "This disease" or "the disease" refers to the only name of the
+    same evidence that ends in "disease"; if there is none or several, the pointing word is removed.
     """
     named: dict[str, list[str]] = {}
     for triple in raw:
@@ -111,7 +111,7 @@ def resolve_references(raw: Sequence[RawTriple]) -> tuple[list[RawTriple], list[
             else:
                 ends.append(_pointed(clean(end), [name for name in named[triple.evidence_id] if name != clean(other)]))
         if not all(ends):
-            discarded.append(f'"{_sentence(triple)}": a pronoun that stands for nothing in its evidence')
+            discarded.append(f'"{_sentence(triple)}": a pronoun without a referent in its evidence')
             continue
         last[triple.evidence_id] = ends[0]
         resolved.append(replace(triple, subject=ends[0], object=ends[1], predicate=clean(triple.predicate)))
@@ -119,7 +119,7 @@ def resolve_references(raw: Sequence[RawTriple]) -> tuple[list[RawTriple], list[
 
 
 def _pointed(name: str, names: Sequence[str]) -> str:
-    """Return what "this X" or "the X" stands for among the names of the same evidence."""
+    """Return the referent of "this X" or "the X" among the names of the same evidence."""
     words = tokens(name)
     noun_phrase = pointed_at(name)
     if not noun_phrase and len(words) == 2 and words[0].casefold() == "the" and words[1][0].islower():  # noqa: PLR2004
@@ -172,7 +172,7 @@ def _entities(source: Source, raw: Sequence[RawTriple], names: Sequence[str], gr
 
 
 def _keys(raw: Sequence[RawTriple], predicates: Sequence[str], groups: list[list[int]]) -> dict[str, str]:
-    """Return the predicate key of each predicate: of the keys in its group the most frequent, then the shortest."""
+    """Return the key of each predicate: the most frequent key of its group, then the shortest."""
     counts = Counter(predicate_key(triple.predicate) for triple in raw)
     keys = {}
     for group in groups:
@@ -183,7 +183,7 @@ def _keys(raw: Sequence[RawTriple], predicates: Sequence[str], groups: list[list
 
 
 def _triple(source: Source, raw: RawTriple, subject: Entity, object_: Entity, key: str) -> Triple:
-    """Return the triple; its id is by the predicate's own plain form, so "is" and "was" of one evidence are one triple."""
+    """Return the triple. Its id contains the plain form of the predicate, so "is" and "was" in one evidence are one triple."""
     parts = (source.id, subject.id, predicate_key(raw.predicate), object_.id, raw.evidence_id)
     return Triple(
         id=content_id(source.namespace, "triple", *parts),

@@ -1,7 +1,7 @@
-"""How complex a question is by a heuristic that needs no model.
+"""Estimate the complexity of a question without a model.
 
-The score decides, with the domain, how much evidence and how many edges are kept (`drag_graph.distill.plans.choose_k`). It is a
-weighted mean of five signals, each in [0, 1], so that its thresholds 0.5 and 0.8 have a meaning that can be shown:
+Together with the domain, the score decides how much evidence and how many edges are used (`drag_graph.distill.plans.choose_k`).
+It is a weighted mean of five signals, each between 0 and 1:
 
 | signal | weight | 0 | 1 |
 |---|---|---|---|
@@ -11,7 +11,7 @@ weighted mean of five signals, each in [0, 1], so that its thresholds 0.5 and 0.
 | entities | 0.15 | no capitalised name inside a sentence | four or more |
 | quantities | 0.10 | no number | three or more numbers or units |
 
-Options that are sentences of their own make a question harder to weigh: their mean length counts as up to two clauses.
+Options that are whole sentences make a question more complex: their mean length counts as up to two clauses.
 """
 
 import math
@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 
 READ_CHARACTERS = 20_000
-"""What is read of a question; the rest of a longer one cannot raise a score that is at its top already."""
+"""Number of characters that are read; anything after them cannot raise the score further."""
 
 WEIGHTS = {"length": 0.30, "clauses": 0.25, "hops": 0.20, "entities": 0.15, "quantities": 0.10}
 
@@ -40,23 +40,23 @@ _QUANTITY = re.compile(r"(?<![\w.])[-+]?\d[\d.,]*(?:\s?(?:%|\u00b0[CF]?|[a-zA-Z\
 
 
 def complexity(text: str, options: Sequence[str] = ()) -> float:
-    """Return the complexity of a question in [0, 1], rounded to four digits; the same question always gets the same."""
+    """Return the complexity of a question, 0 to 1, rounded to four digits. The result is deterministic."""
     signal = signals(text, options)
     return round(sum(WEIGHTS[name] * value for name, value in signal.items()), 4)
 
 
 def signals(text: str, options: Sequence[str] = ()) -> dict[str, float]:
-    """Return the five signals of the module's table by name, each in [0, 1]."""
-    read = text[:READ_CHARACTERS]
-    words = len(_WORD.findall(read))
+    """Return the five signals of the module's table by name, each 0 to 1."""
+    head = text[:READ_CHARACTERS]
+    words = len(_WORD.findall(head))
     option_words = [len(_WORD.findall(option[:READ_CHARACTERS])) for option in options]
     clauses_of_options = min(2.0, sum(option_words) / len(option_words) / 6.0) if option_words else 0.0
     return {
         "length": _part(math.log(max(words, 5) / 5.0), math.log(60.0 / 5.0)),
-        "clauses": _part(len(_CLAUSE.findall(read)) + clauses_of_options, 5.0),
-        "hops": _part(len(_HOP.findall(read)), 3.0),
-        "entities": _part(len({name for name in _NAME.findall(read) if len(name) > 1}), 4.0),
-        "quantities": _part(len(_QUANTITY.findall(read)), 3.0),
+        "clauses": _part(len(_CLAUSE.findall(head)) + clauses_of_options, 5.0),
+        "hops": _part(len(_HOP.findall(head)), 3.0),
+        "entities": _part(len({name for name in _NAME.findall(head) if len(name) > 1}), 4.0),
+        "quantities": _part(len(_QUANTITY.findall(head)), 3.0),
     }
 
 

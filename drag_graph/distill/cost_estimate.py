@@ -1,9 +1,8 @@
-"""`distill --dry-run`: the calls, tokens and price of a distillation, without making one.
+"""Estimate the calls, tokens and price of a distillation, without a call (`distill --dry-run`).
 
-What is stored under the same settings, and what the tape already holds, counts as free: a query is followed through its steps
-on recorded replies up to the first request that would be made. The evidence prompt of each query is counted as it would be
-sent. What depends on replies that are not there yet is taken from the replies of the same prompts on the tape where there are
-enough of them, else from the constants below, which are assumptions and not measurements; so the price has a range.
+Stored queries and recorded replies are free: each query is followed through its steps on recorded replies, up to the first
+request that would be sent. Evidence prompts are counted exactly. The lengths of missing replies come from recorded replies to
+the same prompts, if there are enough, else from the assumptions below. The price is therefore a range.
 """
 
 from collections import Counter
@@ -28,7 +27,7 @@ from drag_graph.ports.run_journal import Entry, entry_of
 from drag_graph.settings import Settings
 
 TOKENS_EVIDENCE = 30
-"""Tokens of one statement of evidence, as a prompt repeats it."""
+"""Tokens of one statement of evidence in a prompt."""
 TOKENS_EVIDENCE_JSON = 42
 """Tokens of one statement with its framing in a reply."""
 TOKENS_SCORE = 14
@@ -37,37 +36,38 @@ TRIPLES_AN_EVIDENCE = 1.5
 TOKENS_INSTRUCTION = {"lean": 90, "paper": 170}
 """Tokens of the instructions of a call after the first."""
 LOW, HIGH = 0.6, 1.6
-"""The range of the price where lengths are assumed, as shares of the expected one."""
+"""The range of the price, relative to the expected one, if lengths are assumed."""
 ENOUGH = 5
-"""Recorded replies of a stage from which their lengths are used instead of the assumed ones."""
+"""Minimum number of recorded replies of a stage whose lengths replace the assumption."""
 WINDOW = 64
 MOST_REJECTED = 100
-"""Rejected lines that an estimate lists."""
+"""Maximum number of rejected lines in an estimate."""
 _TOTALS = ("queries", "stored", "quarantined", "rejected", "calls", "recorded_calls", "tokens_in", "tokens_out")
 _STAGES = ("evidence", "scores", "triples", "relations", "statements")
 
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """How a teacher's tokens are counted and paid: by its tokenizer, and in US dollars or None where no price is known."""
+    """A teacher's tokenizer, and its price in US dollars, or None if the price is unknown."""
 
     count_tokens: Callable[[str, Sequence[Mapping[str, str]]], int]
     price_of: Callable[[str, int, int], float | None]
 
 
 class Recorded(Protocol):
-    """What is on the tape."""
+    """The replies on the tape."""
 
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
-        """Return the recorded reply to this very request, or None."""
+        """Return the recorded reply to the request, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What an estimate may use. `stored` gives the settings hash of those of the queries that are complete in the store.
+    """The sources of an estimate.
 
-    `lengths` are (tokens in, tokens out) of recorded calls by their prompt version. `quarantined` gives the ids of those
-    queries that a run would not ask again. `fingerprint` is the teacher's where that is not its name.
+    `stored` returns the settings hashes of the queries that are in the store. `lengths` are (tokens in, tokens out) of recorded
+    calls by prompt version. `quarantined` returns the ids of queries that a run would skip. `fingerprint` is the teacher's, if
+    it is not its name.
     """
 
     embedder: Embedder
@@ -82,7 +82,7 @@ class Known:
 
 
 class _Missing(DragGraphError):  # noqa: N818 - reads as what happened
-    """The first request that is not recorded."""
+    """The first request without a recorded reply."""
 
     def __init__(self, stage: str) -> None:
         super().__init__(stage)
@@ -90,7 +90,7 @@ class _Missing(DragGraphError):  # noqa: N818 - reads as what happened
 
 
 class Replay:
-    """A teacher that says what is recorded and stops at what is not."""
+    """A teacher that returns recorded replies, and stops at the first request without one."""
 
     is_model = True
 
@@ -111,9 +111,8 @@ class Replay:
 def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | None, known: Known) -> dict[str, Any]:
     """Return queries, rejected lines, calls, tokens and the price in US dollars (expected, low, high) as a document.
 
-    Each question counts once. `pricing` is None for files as teachers: they cost nothing. `recorded_calls` are those that the
-    tape answers; they are no part of `calls`. `price_known` is false where the model has no price in LiteLLM's map; the price
-    is then given as 0.
+    Each question counts once. `pricing` is None if the teacher is a file, which costs nothing. `calls` does not include
+    `recorded_calls`, which the tape answers. If LiteLLM knows no price of the model, `price_known` is false and the price 0.
     """
     teacher = Replay(settings.teacher, known.fingerprint, known.tape)
     distillation = Distillation(settings, known.embedder, teacher, known.privacy)
@@ -152,7 +151,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
 
 
 def _followed(distillation: Distillation, query: Query, edition: str, tape: Recorded | None) -> tuple[str, int]:
-    """Return the stage of the first request that is not on the tape ('' where all are), and how many are before it."""
+    """Return the stage of the first request that is not on the tape ("" if all are), and the number of requests before it."""
     if tape is None:
         return "evidence", 0
     usage = Usage()
@@ -160,13 +159,13 @@ def _followed(distillation: Distillation, query: Query, edition: str, tape: Reco
         distillation.distill(query, usage, edition)
     except _Missing as missing:
         return missing.stage, usage.cached_calls
-    except ReplyError:  # what the tape holds of it ends in quarantine
+    except ReplyError:  # the recorded replies lead to quarantine
         return "", usage.cached_calls
     return "", usage.cached_calls
 
 
 class _Counting:
-    """Counts the calls and tokens of queries, by the tape's lengths where it has enough of them."""
+    """Counts the calls and tokens of queries, with recorded lengths if there are enough of them."""
 
     def __init__(self, settings: Settings, pricing: Pricing | None, known: Known) -> None:
         self._settings = settings
@@ -185,11 +184,11 @@ class _Counting:
         if chosen(settings, "statements") != "teacher":
             del versions["statements"]
         self._stages = versions.keys()
-        found = {stage: known.lengths.get(version, ()) for stage, version in versions.items()}
-        self._lengths = {stage: pairs for stage, pairs in found.items() if len(pairs) >= ENOUGH}
+        recorded = {stage: known.lengths.get(version, ()) for stage, version in versions.items()}
+        self._lengths = {stage: pairs for stage, pairs in recorded.items() if len(pairs) >= ENOUGH}
 
     def note(self, query: Query) -> None:
-        """Keep how much evidence is asked for and kept for a query."""
+        """Record how much evidence a query requests and uses."""
         plan = plan_settings(self._settings, query)
         self._numbers.add((plan.number_of_evidence, plan.top_k))
 
@@ -200,41 +199,41 @@ class _Counting:
         return {"plan": self._settings.plan, "number_of_evidence": _range_of(n), "top_k": _range_of(k), **named}
 
     def of(self, query: Query, stage: str, recorded: int) -> dict[str, int]:
-        """Return the calls and tokens of a query from `stage` on; a file is asked as often as a model, but has no tokens."""
+        """Return the calls and tokens of a query from `stage` on. A file as teacher has calls, but no tokens."""
         parts = self._parts(query)
         if not stage:
             return {"recorded_calls": recorded}
-        left = {name: part for name, part in parts.items() if _STAGES.index(name) >= _STAGES.index(stage)}
+        remaining = {name: part for name, part in parts.items() if _STAGES.index(name) >= _STAGES.index(stage)}
         if stage == "triples":
-            number, tokens_in, tokens_out = left["triples"]
+            number, tokens_in, tokens_out = remaining["triples"]
             missing = max(number - max(recorded - 2, 0), 1)
             share = missing / max(number, 1)
-            left["triples"] = (missing, round(tokens_in * share), round(tokens_out * share))
-        calls = max(sum(part[0] for part in left.values()), 1)
+            remaining["triples"] = (missing, round(tokens_in * share), round(tokens_out * share))
+        calls = max(sum(part[0] for part in remaining.values()), 1)
         if self._pricing is None:
             return {"calls": calls}
-        sums = {name: sum(part[place] for part in left.values()) for place, name in ((1, "tokens_in"), (2, "tokens_out"))}
+        sums = {name: sum(part[place] for part in remaining.values()) for place, name in ((1, "tokens_in"), (2, "tokens_out"))}
         return {"calls": calls, "recorded_calls": recorded, **sums}
 
     def _parts(self, query: Query) -> dict[str, tuple[int, int, int]]:
-        """Return (calls, tokens in, tokens out) of each stage of a query of which nothing is recorded."""
+        """Return (calls, tokens in, tokens out) of each stage of a query without recorded replies."""
         settings, plan = self._settings, plan_settings(self._settings, query)
         number, paper = plan.number_of_evidence, plan.plan == "paper"
         k = min(number, plan.top_k)
         batches = 0 if settings.extractor == "patterns" else (k if paper else 1)
-        asked = 0
+        prompt = 0
         if self._pricing is not None:
             first = evidence.request(query, number=number, plan=plan.plan, blind=settings.blind)
-            asked = self._pricing.count_tokens(settings.teacher, first.messages)
+            prompt = self._pricing.count_tokens(settings.teacher, first.messages)
         instruction = TOKENS_INSTRUCTION[plan.plan]
         triples = round(k * TRIPLES_AN_EVIDENCE)
-        # Each triples prompt of the paper plan repeats the question.
-        reading = batches * (instruction + paper * asked // 2) + bool(batches) * k * TOKENS_EVIDENCE
+        # In the paper plan, each triples prompt repeats the question.
+        reading = batches * (instruction + paper * prompt // 2) + bool(batches) * k * TOKENS_EVIDENCE
         about_triples = instruction + triples * TOKENS_EVIDENCE // 2
         ordering, merging = plan.rank_relations and triples > 1, plan.statements == "teacher"
         scoring = plan.needs_scores
         parts = {
-            "evidence": (1, asked, number * TOKENS_EVIDENCE_JSON),
+            "evidence": (1, prompt, number * TOKENS_EVIDENCE_JSON),
             "scores": (int(scoring), scoring * (instruction + number * TOKENS_EVIDENCE), scoring * number * TOKENS_SCORE),
             "triples": (batches, reading, bool(batches) * triples * TOKENS_TRIPLE),
             "relations": (int(ordering), ordering * about_triples, ordering * triples * TOKENS_SCORE),
@@ -242,7 +241,7 @@ class _Counting:
         }
         for stage, pairs in self._lengths.items():
             calls, tokens_in, _ = parts[stage]
-            if stage != "evidence":  # of which the prompt is counted itself
+            if stage != "evidence":  # the evidence prompt is counted exactly
                 tokens_in = round(calls * mean(pair[0] for pair in pairs))
             parts[stage] = (calls, tokens_in, round(calls * mean(pair[1] for pair in pairs)))
         return parts
@@ -260,7 +259,7 @@ class _Counting:
         }
 
     def _range(self) -> tuple[float, float]:
-        """Return the range as shares: that of nine recorded calls in ten where all stages have enough, else the assumed."""
+        """Return the range relative to the expected price: that of 90 % of the recorded calls, or the assumption."""
         if self._lengths.keys() != self._stages:
             return LOW, HIGH
         tenths = [quantiles([float(sum(pair)) for pair in pairs], n=20) for pairs in self._lengths.values()]
@@ -268,15 +267,15 @@ class _Counting:
         return min(sum(tenth[0] for tenth in tenths) / middle, 1.0), max(sum(tenth[-1] for tenth in tenths) / middle, 1.0)
 
     def how(self) -> str:
-        """Return a sentence about where the numbers come from."""
+        """Return a sentence about the origin of the numbers."""
         if self._pricing is None:
-            return "a file is asked, which costs nothing"
+            return "the teacher is a file, which costs nothing"
         counted = "the first prompt of each query is counted"
         if not self._lengths:
             return f"{counted}, the length of replies is assumed (drag_graph/distill/cost_estimate.py)"
         known = ", ".join(f"{stage} from {len(pairs)} recorded calls" for stage, pairs in self._lengths.items())
-        rest = "" if self._lengths.keys() == self._stages else ", other lengths assumed"
-        return f"{counted}; lengths: {known}{rest}"
+        others = "" if self._lengths.keys() == self._stages else ", other lengths assumed"
+        return f"{counted}; lengths: {known}{others}"
 
 
 def _range_of(numbers: Sequence[int]) -> int | dict[str, int]:

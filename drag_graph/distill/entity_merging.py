@@ -1,7 +1,7 @@
-"""Which entity names and which predicates of one subgraph are the same (measured in docs/merging.md).
+"""Merge the entity names and the predicates of one subgraph that mean the same (measured in docs/merging.md).
 
-Names merge by their key, by acronym, and at last by embedding: cosine at or above a threshold, and no guard
-that knows better (`drag_graph.graph.contradictions`). The result does not depend on the order of the names.
+Names merge by key, then by acronym, then by embedding: if the cosine reaches a threshold and no guard objects
+(`drag_graph.graph.contradictions`). The result does not depend on the order of the names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,10 +27,10 @@ from drag_graph.ports.vectors import Vectors
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Cosines in [0, 1] from which two entity names, or two predicates, are one.
+    """The minimum cosines (0 to 1) for merging two entity names or two predicates.
 
-    `frame` is the sentence that a predicate is embedded in: a bare verb means little to a model of sentences, while an embedder
-    of spellings sees the likeness of the frames.
+    A predicate is embedded within the sentence `frame`, because a bare verb means little to a sentence model. For an embedder
+    of spellings the frame is empty: it would make all predicates similar.
     """
 
     entity: float
@@ -42,15 +42,15 @@ MEASURED: Mapping[str, Thresholds] = {
     "sentence-transformers/all-MiniLM-L6-v2": Thresholds(entity=0.825, predicate=0.825),
     "lexical": Thresholds(entity=0.8, predicate=0.7, frame="{}"),
 }
-"""What `bench/entity_merging.py` found best, by embedder."""
+"""The best thresholds by embedder, measured by `bench/entity_merging.py`."""
 ROWS_AT_ONCE = 512
-"""Vectors compared with all others at once."""
+"""Number of vectors compared with all others at once."""
 UNMEASURED = Thresholds(entity=0.9, predicate=0.85)
-"""For an embedder that nobody has measured."""
+"""For an embedder without measurements."""
 
 
 def thresholds_for(embedder_name: str, entity: float | None = None, predicate: float | None = None) -> Thresholds:
-    """Return the measured thresholds of an embedder; `entity` and `predicate` override them where they are given."""
+    """Return the measured thresholds of an embedder; `entity` and `predicate` override them if given."""
     family = "lexical" if embedder_name.startswith("lexical") else embedder_name
     measured = MEASURED.get(family, UNMEASURED)
     return Thresholds(
@@ -87,21 +87,21 @@ class _Groups:
 
 
 def common_words(names: Sequence[str]) -> frozenset[str]:
-    """Return the words that some name writes in lower case, with their singulars: a capital there is no proper name."""
+    """Return the words that a name writes in lower case, with their singulars: capitalised, they are not proper names."""
     written = {word for name in names for word in tokens(name) if word[0].islower()}
     return frozenset(written | {noun(fold(word)) for word in written})
 
 
 def entity_keys(name: str, common: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Return all keys of a name: one, or those of the long form and of the acronym of "long form (LF)"."""
+    """Return the keys of a name: one, or two for "long form (LF)"."""
     aside = acronym_aside(name)
     return frozenset(entity_key(part, common) for part in (aside or (name,)))
 
 
 def merge_entities(names: Sequence[str], vectors: Vectors, threshold: float) -> list[list[int]]:
-    """Return the positions of `names` (distinct) in groups of one entity each; `vectors` holds a unit row a name.
+    """Return the positions of distinct `names` in groups, one group per entity; `vectors` has a unit row for each name.
 
-    A group joins another by embedding only when no name of the one differs, by the guards, from a name of the other.
+    Groups join by embedding only if the guards see no difference between any name of one and any name of the other.
     """
     order = sorted(range(len(names)), key=lambda position: names[position])
     ordered = [names[position] for position in order]
@@ -114,14 +114,14 @@ def merge_entities(names: Sequence[str], vectors: Vectors, threshold: float) -> 
 
 
 def predicate_text(predicate: str, frame: str) -> str:
-    """Return what is embedded for a predicate."""
+    """Return the text that is embedded for a predicate."""
     return frame.format(spaced(predicate))
 
 
 def merge_predicates(predicates: Sequence[str], vectors: Vectors, threshold: float) -> list[list[int]]:
-    """Return the positions of `predicates` (distinct) in groups of one relation each.
+    """Return the positions of distinct `predicates` in groups, one group per relation.
 
-    `vectors` holds a unit row a predicate, of its `predicate_text`.
+    `vectors` has a unit row for the `predicate_text` of each.
     """
     order = sorted(range(len(predicates)), key=lambda position: predicates[position])
     ordered = [predicates[position] for position in order]
@@ -139,7 +139,7 @@ def _join_by_key(keys: Sequence[frozenset[str]], groups: _Groups) -> None:
 
 
 def _join_acronyms(names: Sequence[str], groups: _Groups) -> None:
-    """Join an acronym with the long name that it stands for, where the long ones are all one entity."""
+    """Join an acronym with its long form, if all matching long forms are one entity."""
     by_initial: dict[str, list[int]] = {}
     for position, name in enumerate(names):
         by_initial.setdefault("".join(acronym_words(name)[:1])[:1], []).append(position)
@@ -158,11 +158,11 @@ def _join_by_vector(
     if len(names) < 2:  # noqa: PLR2004
         return
     near: list[tuple[float, int, int]] = []
-    for start in range(0, len(names), ROWS_AT_ONCE):  # a long document has so many names that all pairs fill the memory
+    for start in range(0, len(names), ROWS_AT_ONCE):  # all pairs of a long document would not fit into memory
         cosines = vectors[start : start + ROWS_AT_ONCE] @ vectors.T
-        found = ((int(row) + start, int(right)) for row, right in np.argwhere(cosines >= threshold))
-        near += [(-float(cosines[left - start, right]), left, right) for left, right in found if left < right]
-    # The nearest first; rounded, so that the last bits of a vector do not decide between two pairs.
+        pairs = ((int(row) + start, int(right)) for row, right in np.argwhere(cosines >= threshold))
+        near += [(-float(cosines[left - start, right]), left, right) for left, right in pairs if left < right]
+    # The nearest first. Rounded, because the last bits of a vector must not decide between two pairs.
     for _, left, right in sorted((round(cosine, 5), left, right) for cosine, left, right in near):
         one, two = groups.members(left), groups.members(right)
         if one is two:

@@ -1,14 +1,13 @@
-"""Ranking: which evidence is kept, and the order of evidence and of relations (the paper's step 2 and "similar" in step 3).
+"""Rank evidence and relations, and choose the evidence to use (the paper's step 2, and "similar" in step 3).
 
-`weighted`: score = alpha * llm + (1 - alpha) * cosine, with a cosine below 0 counted as 0, so that it lies in [0, 1]. `llm` is
-the teacher's relevance in tenths; where it gave none, that of a relation is its confidence, and an evidence is scored by the
-cosine alone (its weight becomes 1).
+`weighted`: score = alpha * llm + (1 - alpha) * cosine; a negative cosine counts as 0. `llm` is the teacher's relevance divided
+by ten. Without it, a relation uses its confidence, and evidence is scored by the cosine alone.
 
-`rank-sum`: the paper's s = sim + rank_LLM (equation 4) adds a similarity to a rank, which have neither one direction nor one
-scale. We read it as a sum of two ranks, by cosine descending and by the teacher's order, and the lowest sum wins. The teacher's
-order is that of its reply where the plan's prompt asks for one, else that of its scores (or confidences); equal values share a
-rank, and what it left out comes after all others. `score` is then 1 minus the sum over its largest value, so that higher is
-better in both strategies. (The reference code sorts the cosine ascending and so favours the least similar.)
+`rank-sum`: the paper's s = sim + rank_LLM (equation 4) adds a similarity to a rank, which differ in direction and scale. We use
+the sum of two ranks instead: by descending cosine, and by the teacher's order. The lowest sum wins. If the plan's prompt asks
+for an order, the teacher's order is that of its reply, else that of its scores or confidences. Equal values share a rank, and
+omitted items come last. `score` is 1 minus the sum divided by its maximum, so a higher score is better in both strategies. (The
+reference code sorts by ascending cosine, which favours the least similar.)
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from drag_graph.ports.vectors import Vectors
 PROMPT_VERSIONS: dict[Plan, str] = {"lean": "scores-lean/2", "paper": "scores-paper/2"}
 RELATIONS_PROMPT_VERSIONS: dict[Plan, str] = {"lean": "relations-lean/1", "paper": "relations-paper/1"}
 FLOOR = 3
-"""The best three evidence always stay."""
+"""Minimum number of evidence that is used."""
 _DIGITS = 6
 _TOP_SCORE = 10.0
 
@@ -48,20 +47,20 @@ _SIMPLER_SYSTEM = (
 
 
 def candidates(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Return the evidence that takes part in ranking, in order of position."""
+    """Return the evidence to rank, in order of position."""
     return tuple(sorted((item for item in evidence if item.kept), key=lambda item: item.position))
 
 
 def relations(triples: Sequence[Triple]) -> dict[str, list[str]]:
-    """Return the ids of the triples by the sentence that they are; a relation that several evidence state is ranked once."""
-    found: dict[str, list[str]] = {}
+    """Return the ids of the triples by sentence; a relation stated by several evidence is ranked once."""
+    by_sentence: dict[str, list[str]] = {}
     for triple in triples:
-        found.setdefault(sentence_of(triple.subject, triple.predicate, triple.object), []).append(triple.id)
-    return found
+        by_sentence.setdefault(sentence_of(triple.subject, triple.predicate, triple.object), []).append(triple.id)
+    return by_sentence
 
 
 def request(query: Query, texts: Sequence[str], plan: Plan, stage: Stage = "scores", *, blind: bool = False) -> TeacherRequest:
-    """Return the one request for the relevance of evidence or of relations; the paper plan asks for their order, too."""
+    """Return the request for the relevance of evidence or relations. The paper plan also asks for their order."""
     user = _USER.format(question=question(query, blind=blind), statements=numbered(texts))
     versions = RELATIONS_PROMPT_VERSIONS if stage == "relations" else PROMPT_VERSIONS
     return TeacherRequest(
@@ -78,7 +77,7 @@ def request(query: Query, texts: Sequence[str], plan: Plan, stage: Stage = "scor
 
 
 def read_scores(reply: TeacherReply, size: int) -> tuple[dict[int, float], tuple[str, ...]]:
-    """Return the scores by place in the request, in the order of the reply, and a sentence for each that was discarded."""
+    """Return the scores by position in the request, in the order of the reply, and the reasons for discarded ones."""
     assert isinstance(reply.payload, ScoresReply)
     scores: dict[int, float] = {}
     discarded = list(reply.payload.discarded)
@@ -93,7 +92,7 @@ def read_scores(reply: TeacherReply, size: int) -> tuple[dict[int, float], tuple
 
 
 def cosines(query_vector: Vectors, vectors: Vectors) -> list[float]:
-    """Return the cosines of unit rows with a unit vector, in [-1, 1], rounded to six digits."""
+    """Return the cosines of unit rows with a unit vector, -1 to 1, rounded to six digits."""
     return [round(min(1.0, max(-1.0, float(value))), _DIGITS) for value in np.asarray(vectors) @ np.asarray(query_vector)]
 
 
@@ -102,9 +101,9 @@ def rank(
 ) -> tuple[Evidence, ...]:
     """Return the evidence best first, with cosine, llm score, score, rank, kept and reason filled in.
 
-    `similarity` is the cosine of each evidence with the query, in the given order; `scores` are the teacher's, by id, in the
-    order of its reply. The best `top_k`, and in any case the best three, are kept. What was not kept before (repeats) stays so,
-    behind all others. Equal scores are ordered by cosine, then by position, so the given order does not matter.
+    `similarity` has the cosine of each evidence with the query. `scores` are the teacher's, by id, in the order of its reply.
+    The best `top_k` are kept, and at least three. Evidence that was dropped before (repetitions) comes last. Equal scores are
+    ordered by cosine, then by position.
     """
     filled = [
         item.model_copy(update={"cosine": cosine, "llm_score": scores.get(item.id)})
@@ -131,7 +130,7 @@ def rank_triples(
 ) -> tuple[Triple, ...]:
     """Return the triples best first, with their rank; `similarity` and `scores` as in `rank`, both by id.
 
-    Without any score the teacher's judgement of a triple is its confidence.
+    Without scores, the confidence of a triple replaces the teacher's score.
     """
     near = [similarity[triple.id] for triple in triples]
     if scores:
@@ -160,7 +159,7 @@ def combine(
 
 
 def _places(items: Sequence[Evidence | Triple], scores: Mapping[str, float], plan: Plan) -> list[int] | None:
-    """Return the places in the teacher's order, where the plan's prompt asks for one and the teacher gave it."""
+    """Return the positions in the teacher's order, or None if the plan does not ask for one or the teacher gave none."""
     if plan != "paper" or not scores:
         return None
     places = {id_: place for place, id_ in enumerate(scores)}
@@ -168,5 +167,5 @@ def _places(items: Sequence[Evidence | Triple], scores: Mapping[str, float], pla
 
 
 def _ranks(values: Sequence[float]) -> list[int]:
-    """Return for each value how many are larger: 0 for the largest, and equal values share a rank."""
+    """Return the number of larger values for each value: 0 for the largest; equal values share a rank."""
     return [sum(other > value for other in values) for value in values]

@@ -1,7 +1,7 @@
 """Evidence: what is asked of the teacher, and what becomes of its reply (the paper's step 1 and appendix F).
 
-`lean` asks once for statements spread over the five framings. `paper` asks as the published prompt does; when near-duplicates
-leave fewer than were asked for, it asks once more for the missing number and shows what is there.
+`lean` asks once for statements spread over the five framings. `paper` uses the published prompt. If repetitions leave too few
+statements, it asks once more for the missing number and shows the existing ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from drag_graph.ports.vectors import Vectors
 PROMPT_VERSIONS: dict[Plan, str] = {"lean": "evidence-lean/2", "paper": "evidence-paper/1"}
 TEMPERATURE = 0.7
 NEAR_COSINE = 0.95
-"""Cosine from which two statements say the same, unless a guard sees a difference (numbers, negation, opposites)."""
+"""Minimum cosine for two statements to be the same, unless a guard sees a difference (numbers, negation, opposites)."""
 LONGEST = 4_000
-"""Characters of a statement that are kept; a longer one is cut after a word."""
+"""Maximum length of a statement in characters; longer ones are cut after a word."""
 
 Embed = Callable[[Sequence[str]], Vectors]
 
-# Of the wordings that were tried, this one gets most distinct facts from a small model (docs/results.md).
+# Of the prompts that were tried, this one yields the most distinct facts from a small model (docs/results.md).
 _LEAN_SYSTEM = (
     "You write down general knowledge in short, complete sentences, each true by itself, without saying which answer is right. "
     'Reply in JSON: {"evidence": [{"text": string, "framing": string}]}.'
@@ -33,7 +33,7 @@ _LEAN_USER = (
     "{question}\n\nWrite {number} different facts that one needs to know to answer this question, spread over the framings "
     "{framings}."
 )
-# What the paper's appendix F asks for, in our words, and the shape of the reply.
+# The request of the paper's appendix F in our words, and the format of the reply.
 _PAPER_SYSTEM = (
     "Your task is to write factual statements that serve as evidence for solving a question. Write the statements only, "
     "without any remarks around them, and never give the answer itself away.\n"
@@ -49,13 +49,13 @@ _SIMPLER_USER = "Write {number} short facts about the subject of this question. 
 def request(
     query: Query, *, number: int, plan: Plan = "lean", blind: bool = False, have: Sequence[Evidence] = ()
 ) -> TeacherRequest:
-    """Return the request for `number` statements; `have` are those that are there already and are not to be repeated."""
-    asked = question(query, blind=blind)
+    """Return the request for `number` statements that do not repeat `have`."""
+    shown_question = question(query, blind=blind)
     framings = ", ".join(FRAMINGS)
     if plan == "lean":
-        messages = chat(_LEAN_SYSTEM, _LEAN_USER.format(number=number, framings=framings, question=asked))
+        messages = chat(_LEAN_SYSTEM, _LEAN_USER.format(number=number, framings=framings, question=shown_question))
     else:
-        user = _PAPER_USER.format(number=number, question=asked)
+        user = _PAPER_USER.format(number=number, question=shown_question)
         if have:
             user += _PAPER_MORE.format(number=number, have=numbered([item.text for item in have]))
         messages = chat(_PAPER_SYSTEM.format(framings=framings), user)
@@ -65,7 +65,7 @@ def request(
         schema=EvidenceReply,
         messages=messages,
         prompt_version=PROMPT_VERSIONS[plan],
-        simpler=chat(_SIMPLER_SYSTEM, _SIMPLER_USER.format(number=number, question=asked)),
+        simpler=chat(_SIMPLER_SYSTEM, _SIMPLER_USER.format(number=number, question=shown_question)),
         parameters={"temperature": TEMPERATURE},
         count=number,
     )
@@ -79,10 +79,9 @@ def read(
     number: int | None = None,
     have: Sequence[Evidence] = (),
 ) -> tuple[Evidence, ...]:
-    """Return `have` and what the reply adds, in order of position; what is not kept has its reason.
+    """Return `have` and the statements of the reply, in order of position. Dropped statements have a reason.
 
-    Repeats are found by `embed`, in one call for all texts. Of more than `number` distinct statements the later ones are not
-    kept; None keeps them all. Times are those of the call.
+    `embed` finds repetitions, in one call for all texts. Distinct statements beyond `number` are dropped; None keeps them all.
     """
     assert isinstance(reply.payload, EvidenceReply)
     added = []
@@ -98,22 +97,22 @@ def read(
                 created_at=reply.call.created_at,
             )
         )
-    together = _with_distinct_ids(query, (*have, *added))
-    if not together:
+    all_ = _with_distinct_ids(query, (*have, *added))
+    if not all_:
         return ()
-    return _within(mark_repeats(together, embed([item.text for item in together])), number)
+    return _within(mark_repeats(all_, embed([item.text for item in all_])), number)
 
 
 def missing(evidence: Sequence[Evidence], number: int, plan: Plan) -> int:
-    """Return how many statements the paper plan asks for once more: those short of `number`; the lean plan asks for none."""
+    """Return how many statements the paper plan requests again, to reach `number`. The lean plan requests none."""
     return max(0, number - sum(item.kept for item in evidence)) if plan == "paper" else 0
 
 
 def mark_repeats(evidence: Sequence[Evidence], vectors: Vectors) -> tuple[Evidence, ...]:
-    """Return the evidence with repeats not kept; the reason names the position of the one that is repeated.
+    """Drop repetitions; the reason names the position of the repeated evidence.
 
-    Two statements are the same when their normalised texts are, or when their `vectors`, one unit row each, are near
-    (`NEAR_COSINE`) and they differ neither in a number nor by a negation or an opposite.
+    Two statements are the same if their normalised texts are equal, or if their `vectors` (unit rows) are near (`NEAR_COSINE`)
+    and they do not differ in a number, a negation or an opposite.
     """
     canonical = [" ".join(tokens(canonical_text(item.text))) or canonical_text(item.text) for item in evidence]
     cosines = vectors @ vectors.T
@@ -134,7 +133,7 @@ def mark_repeats(evidence: Sequence[Evidence], vectors: Vectors) -> tuple[Eviden
 
 
 def _with_distinct_ids(query: Query, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Give each exact repeat an id of its own, so that what was dropped can be shown too."""
+    """Give each exact repetition an id of its own, so that dropped evidence can be shown."""
     seen: dict[str, int] = {}
     result = []
     for item in evidence:
@@ -157,7 +156,7 @@ def _within(evidence: Sequence[Evidence], number: int | None) -> tuple[Evidence,
 
 
 def shortened(text: str) -> str:
-    """Return a statement of at most `LONGEST` characters, cut after a word and then marked with an ellipsis."""
+    """Return a statement of at most `LONGEST` characters, cut after a word with an ellipsis."""
     text = text.strip()
     if len(text) <= LONGEST:
         return text

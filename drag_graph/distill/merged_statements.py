@@ -1,6 +1,6 @@
-"""One sentence for the triples of an edge (the paper's appendix H): optional, and asked of the teacher in one call.
+"""Ask the teacher for one sentence per edge of several triples (the paper's appendix H); optional, one call per query.
 
-The answer goes into `Aggregation.statements`; without it an edge's statement is its triples' sentences, joined.
+The reply goes into `Aggregation.statements`. Without it, the statement of an edge joins the sentences of its triples.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from drag_graph.ports.teacher_replies import StatementsReply
 
 PROMPT_VERSION = "statements/1"
 LONGEST = 1_000
-"""Characters of a statement that is used; a longer one is no summary."""
+"""Maximum length of a statement in characters; a longer one is not a summary."""
 
-# What appendix H asks for, in our words, and the shape of the request and of the reply.
+# The request of appendix H in our words, and the format of request and reply.
 _SYSTEM = (
     "Each numbered line holds the statements about one pair of things. Make one short sentence of each line that still says "
     "all that they say.\n"
@@ -27,12 +27,12 @@ _SIMPLER_SYSTEM = (
 
 
 def mergeable(edges: Sequence[SimpleEdge]) -> tuple[SimpleEdge, ...]:
-    """Return the edges that there is something to combine for: those of more than one triple, best first."""
+    """Return the edges of more than one triple, best first."""
     return tuple(sorted((edge for edge in edges if edge.support > 1), key=lambda edge: (edge.rank, edge.id)))
 
 
 def request(query: Query, edges: Sequence[SimpleEdge], triples: Sequence[Triple]) -> TeacherRequest:
-    """Return the one request for the merged statements of `edges`; the reply's pairs are places in it."""
+    """Return the request for the merged statements of `edges`; the reply refers to them by position."""
     by_id = {triple.id: triple for triple in triples}
     lines = []
     for place, edge in enumerate(edges):
@@ -54,7 +54,7 @@ def request(query: Query, edges: Sequence[SimpleEdge], triples: Sequence[Triple]
 
 
 def read(reply: TeacherReply, edges: Sequence[SimpleEdge]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the statements by edge id, and a sentence for each that was discarded."""
+    """Return the statements by edge id, and the reasons for discarded ones."""
     assert isinstance(reply.payload, StatementsReply)
     statements: dict[str, str] = {}
     discarded = list(reply.payload.discarded)

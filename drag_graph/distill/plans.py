@@ -1,4 +1,4 @@
-"""What a query is distilled under: the settings, and what its plan implies where they say nothing (docs/plans.md)."""
+"""The settings of a query, with the defaults of its plan (docs/plans.md)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ K: Mapping[Domain, tuple[int, int, int]] = {
     "technical": (13, 16, 18),
     "privacy": (10, 13, 15),
 }
-"""How many are kept at a complexity below 0.5, from 0.5 to 0.8, and above 0.8. Privacy has no row of its own: as general."""
+"""K by domain for a complexity below 0.5, from 0.5 to 0.8, and above 0.8. The paper has no row for privacy; it uses general."""
 MIDDLE, HIGH = 0.5, 0.8
 EVIDENCE_PER_KEPT = 1.25
-"""N is at least so many times K, or ranking would have nothing to discard."""
+"""Minimum ratio of N to K; with less, ranking would have nothing to discard."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanDefaults:
-    """A plan's own values of the settings that have none; None is decided by the question."""
+    """A plan's defaults for settings without a value; None depends on the question."""
 
     number_of_evidence: int
     ranking: Ranking
@@ -47,7 +47,7 @@ PLANS: Mapping[Plan, PlanDefaults] = {
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """What one query is distilled under. `alpha` has no part in a rank-sum."""
+    """The settings of one query. A rank-sum does not use `alpha`."""
 
     plan: Plan
     complexity: float
@@ -63,22 +63,22 @@ class PlanSettings:
 
     @property
     def needs_scores(self) -> bool:
-        """Whether anything rests on the teacher's scores of the evidence."""
+        """Whether the ranking uses the teacher's scores of the evidence."""
         return self.ranking != "weighted" or self.alpha > 0
 
     def aggregation(self) -> Aggregation:
-        """Return how the store is to aggregate the triples."""
+        """Return how the store must merge the triples."""
         return Aggregation(strategy=self.strategy, merge=self.merge, threshold=self.threshold, top_k=self.top_k)
 
 
 def chosen(settings: Settings, name: str) -> Any:
-    """Return a setting's value: what is set, else what the plan implies, else None, as the question decides."""
+    """Return a setting's value, else the plan's default, else None, which depends on the question."""
     value = getattr(settings, name)
     return getattr(PLANS[settings.plan], name, None) if value is None else value
 
 
 def plan_settings(settings: Settings, query: Query) -> PlanSettings:
-    """Return what `query` is distilled under: what is set, else what the plan implies, else what the question asks for."""
+    """Return the settings of `query`: what is set, else the plan's default, else what the question's complexity requires."""
     score = complexity(query.text, query.options)
     k = chosen(settings, "top_k") or choose_k(query.domain, score)
     alpha = chosen(settings, "alpha")
@@ -99,7 +99,7 @@ def plan_settings(settings: Settings, query: Query) -> PlanSettings:
 
 
 def choose_k(domain: Domain, complexity: float) -> int:
-    """Return how many evidence and edges of a question are kept."""
+    """Return K, the number of evidence and edges to use for a question."""
     low, middle, high = K[domain]
     if complexity < MIDDLE:
         return low

@@ -1,7 +1,7 @@
-"""Distilling one query: question -> evidence -> ranking -> triples -> canonical graph.
+"""Distill one query: question -> evidence -> ranking -> triples -> canonical graph.
 
-The order of the steps, without I/O of its own. Both plans run the same stages (docs/plans.md): `lean` asks for many things at
-once, `paper` step by step as published.
+Pure orchestration; all I/O goes through ports. Both plans run the same stages (docs/plans.md): `lean` combines requests,
+`paper` follows the published steps.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ DEFAULT_DAYS_TO_LIVE = 90
 
 @dataclass(slots=True)
 class Usage:
-    """What distilling one query took; `cost_usd` counts only what was paid now."""
+    """The calls, tokens and cost of one query; `cost_usd` counts only what was paid now."""
 
     calls: int = 0
     cached_calls: int = 0
@@ -39,10 +39,10 @@ class Usage:
     tokens_in: int = 0
     tokens_out: int = 0
     notes: list[str] = field(default_factory=list)
-    """A sentence for each thing that was left out or done in another way than asked."""
+    """One sentence for each item that was discarded or handled differently than requested."""
 
     def add(self, other: "Usage") -> None:
-        """Count what another one took, without its notes."""
+        """Add the numbers of `other`, without its notes."""
         self.calls += other.calls
         self.cached_calls += other.cached_calls
         self.cost_usd += other.cost_usd
@@ -50,7 +50,7 @@ class Usage:
         self.tokens_out += other.tokens_out
 
     def book(self, reply: TeacherReply) -> None:
-        """Count one reply."""
+        """Count a reply."""
         if reply.cached:
             self.calls += 1
             self.cached_calls += 1
@@ -59,7 +59,7 @@ class Usage:
             self.pay(Spent(1, call.tokens_in, call.tokens_out, call.cost_usd))
 
     def pay(self, spent: Spent | None) -> None:
-        """Count requests that were made, also those of an exchange that failed."""
+        """Count requests, including those of a failed exchange."""
         if spent is not None:
             self.calls += spent.calls
             self.tokens_in += spent.tokens_in
@@ -68,17 +68,17 @@ class Usage:
 
 
 class Distillation:
-    """The steps for one query under fixed settings. Thread-safe."""
+    """Distils one query. Thread-safe; settings are fixed at construction."""
 
     def __init__(self, settings: Settings, embedder: Embedder, teacher: Teacher, privacy: str = "off") -> None:
-        """`privacy` is what questions were rewritten by before they came here: the gate's level and detectors."""
+        """`privacy` is the level and detectors of the gate that rewrote the questions."""
         self._settings = settings
         self._privacy = privacy
         self._embedder = embedder
         self._teacher = teacher
 
     def settings_hash(self, query: Query) -> str:
-        """Return the hash of everything that determines the query's subgraph besides its text (docs/adr/0002)."""
+        """Return the hash of everything that determines the query's subgraph, except its text (docs/adr/0002)."""
         settings, plan = self._settings, plan_settings(self._settings, query)
         versions = {
             "evidence": evidence.PROMPT_VERSIONS[plan.plan],
@@ -88,11 +88,11 @@ class Distillation:
             "statements": statements.PROMPT_VERSION if plan.statements == "teacher" else "",
             "patterns": extract.PATTERNS_MODEL,
         }
-        # How edges are made is known at the source. Only where a teacher merges statements it decides what is asked.
-        left_out = ("complexity", *(("strategy", "merge", "threshold") if plan.statements == "joined" else ()))
+        # The source records how edges are merged. It affects requests only if a teacher merges statements.
+        excluded = ("complexity", *(("strategy", "merge", "threshold") if plan.statements == "joined" else ()))
         return sha256_of(
             {
-                "plan": {name: value for name, value in asdict(plan).items() if name not in left_out},
+                "plan": {name: value for name, value in asdict(plan).items() if name not in excluded},
                 "blind": settings.blind,
                 "extractor": settings.extractor,
                 "merging": asdict(self._thresholds()),
@@ -106,16 +106,17 @@ class Distillation:
         )
 
     def aggregation(self, query: Query) -> Aggregation:
-        """Return how the edges of the query's subgraph are made, without merged statements."""
+        """Return how the edges of the query's subgraph are merged, without merged statements."""
         return plan_settings(self._settings, query).aggregation()
 
     def distill(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
-        """Return the query's subgraph, without edges, and how the store is to aggregate it.
+        """Return the query's subgraph without edges, and how the store must aggregate it.
 
-        `edition` is when the subgraph was made that this one is to replace: a model is then asked anew, where else what it said
-        before would come from the tape (docs/adr/0010).
-        Raises ReplyError when a reply was unusable to the end (the query is to be quarantined), ModelError when the
-        teacher cannot be used at all, BudgetReached. `usage` is filled as calls are made, also when an error is raised.
+        `edition` is the creation time of the subgraph to replace. With it, models are asked again instead of replaying the tape
+        (docs/adr/0010). `usage` is updated with every call, also if an error is raised.
+
+        Raises ReplyError if a reply stays unusable (the query must be quarantined), ModelError if the teacher cannot be used,
+        and BudgetReached.
         """
         plan = plan_settings(self._settings, query)
         query = query.model_copy(update={"complexity": plan.complexity})
@@ -126,7 +127,7 @@ class Distillation:
         extraction = self._triples(query, ranked, asking)
         graph = canonical.build(query, extraction.triples, self._embedder.embed, self._thresholds())
         usage.notes += [f"discarded: {reason}" for reason in (*extraction.discarded, *graph.discarded)]
-        usage.notes += [f"doubtful, and kept as the word of people: {reason}" for reason in extraction.doubted]
+        usage.notes += [f"doubtful, but kept because people wrote it: {reason}" for reason in extraction.doubted]
         triples = self._ranked(query, graph, asking, plan)
         aggregation = plan.aggregation()
         if plan.statements == "teacher":
@@ -155,36 +156,36 @@ class Distillation:
         blind, number = self._settings.blind, plan.number_of_evidence
         reply = asking.ask(evidence.request(query, number=number, plan=plan.plan, blind=blind))
         asking.discard(reply.payload.discarded)
-        # People's own evidence is kept whatever its number; a model that says more than it was asked for is cut.
+        # All evidence from people is kept. Surplus evidence of a model is dropped.
         most = number if self._teacher.is_model else None
         embedded: list[Vectors] = []
 
         def embed(texts: Sequence[str]) -> Vectors:
-            """Embed the question beside the evidence, once: the same vectors find repeats and rank."""
+            """Embed question and evidence once: the same vectors find repetitions and rank."""
             embedded.append(self._embedder.embed([query.text, *texts]))
             return embedded[-1][1:]
 
-        found = evidence.read(reply, query, number=most, embed=embed)
-        short = evidence.missing(found, number, plan.plan)
+        items = evidence.read(reply, query, number=most, embed=embed)
+        short = evidence.missing(items, number, plan.plan)
         if short:
-            more = asking.ask(evidence.request(query, number=short, plan=plan.plan, blind=blind, have=found))
+            more = asking.ask(evidence.request(query, number=short, plan=plan.plan, blind=blind, have=items))
             asking.discard(more.payload.discarded)
-            found = evidence.read(more, query, number=most, have=found, embed=embed)
-        asked = rank.candidates(found)
-        if not asked:
-            raise MalformedReply("the teacher gave no evidence", hint="Ask another teacher, or reword the question.")
+            items = evidence.read(more, query, number=most, have=items, embed=embed)
+        candidates = rank.candidates(items)
+        if not candidates:
+            raise MalformedReply("The teacher gave no evidence.", hint="Use another teacher, or rephrase the question.")
         scores: dict[str, float] = {}
         if plan.needs_scores:
-            reply = asking.ask(rank.request(query, [item.text for item in asked], plan.plan, blind=blind))
-            scores = asking.scores(reply, [[item.id] for item in asked])
+            reply = asking.ask(rank.request(query, [item.text for item in candidates], plan.plan, blind=blind))
+            scores = asking.scores(reply, [[item.id] for item in candidates])
         vectors = embedded[-1]
-        ranked = rank.rank(found, rank.cosines(vectors[0], vectors[1:]), scores, plan)
+        ranked = rank.rank(items, rank.cosines(vectors[0], vectors[1:]), scores, plan)
         return ranked, tuple(vectors[0].tolist())
 
     def _ranked(
         self, query: Query, graph: canonical.CanonicalGraph, asking: "_Asking", plan: PlanSettings
     ) -> tuple[Triple, ...]:
-        """Return the triples best first; the teacher is asked for their order where the plan wants it and there is one."""
+        """Return the triples best first; the teacher orders them if the plan asks for it and there are several."""
         scores: dict[str, float] = {}
         relations = rank.relations(graph.triples)
         if plan.rank_relations and len(relations) > 1:
@@ -192,19 +193,19 @@ class Distillation:
                 reply = asking.ask(rank.request(query, list(relations), plan.plan, "relations", blind=self._settings.blind))
                 scores = asking.scores(reply, list(relations.values()))
             except ReplyError:
-                asking.note("the teacher's order of the relations was unusable, so their confidence stands for it")
+                asking.note("The teacher's order of the relations was unusable; they are ranked by confidence.")
         return rank.rank_triples(graph.triples, graph.nearness, scores, plan)
 
     def _triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
-        """Return the raw triples: the teacher's, and with `auto` those of `patterns` where it has none."""
+        """Return the raw triples: the teacher's, or with `auto` those of `patterns` if the teacher has none."""
         extraction = extract.Extraction()
         if self._settings.extractor != "patterns":
             try:
-                extraction = self._asked_triples(query, ranked, asking)
+                extraction = self._teacher_triples(query, ranked, asking)
             except ReplyError:
                 if self._settings.extractor == "teacher":
                     raise
-                asking.note("the teacher's triples were unusable, so `patterns` read them")
+                asking.note("The teacher's triples were unusable; `patterns` extracted them.")
             if extraction.triples or self._settings.extractor == "teacher":
                 return extraction
         by_rules, call = extract.from_patterns(query, ranked, created_at=datetime.now(UTC).isoformat(timespec="seconds"))
@@ -212,13 +213,13 @@ class Distillation:
             asking.calls[call.id] = call
         return extraction + by_rules
 
-    def _asked_triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
+    def _teacher_triples(self, query: Query, ranked: Sequence[Evidence], asking: "_Asking") -> extract.Extraction:
         extraction, waits = extract.Extraction(), None
         for batch in extract.batches(ranked, self._settings.plan):
             request = extract.request(query, batch, self._settings.plan, blind=self._settings.blind)
             try:
                 extraction += extract.read(asking.ask(request), batch, by_people=not self._teacher.is_model)
-            except AwaitsBatch as error:  # none of these requests needs another's reply: all can go into one batch
+            except AwaitsBatch as error:  # independent requests can go into one batch
                 waits = error
         if waits is not None:
             raise waits
@@ -226,16 +227,16 @@ class Distillation:
 
 
 def _made_at(edition: str) -> datetime:
-    """Return now; for a new edition the next full second.
+    """Return the current time; for a new edition the next full second.
 
-    Times have seconds, and a wrong answer to the old edition in this very second must not count against the new one.
+    Times are in seconds, and a wrong answer to the old edition in the same second must not count against the new one.
     """
     now = datetime.now(UTC)
     return now.replace(microsecond=0) + timedelta(seconds=1) if edition else now
 
 
 class _Asking:
-    """Asks the teacher for one query, and keeps the records of its calls."""
+    """Asks the teacher about one query, and collects the records of the calls."""
 
     def __init__(self, teacher: Teacher, usage: Usage, edition: str = "") -> None:
         self._teacher = teacher
@@ -248,18 +249,18 @@ class _Asking:
 
     def discard(self, reasons: Iterable[str]) -> None:
         notes = (f"discarded: {reason}" for reason in reasons)
-        self._usage.notes += [note for note in notes if note not in self._usage.notes]  # people's evidence may be read twice
+        self._usage.notes += [note for note in notes if note not in self._usage.notes]  # evidence from people may be read twice
 
     def note_left_out(self, evidence: Sequence[Evidence]) -> None:
-        """Note what is not kept of people's evidence, whose triples nobody is asked for."""
+        """Note the dropped evidence of people, whose triples are not requested."""
         seen = {item.text for item in evidence if item.kept}
         for item in sorted(evidence, key=lambda item: item.position):
             if item.text not in seen:
-                self.note(f'left out, with triples that rest on it alone: "{item.text}" {item.reason}')
+                self.note(f'left out, with triples that rest only on it: "{item.text}" {item.reason}')
                 seen.add(item.text)
 
     def scores(self, reply: TeacherReply, ids: Sequence[Sequence[str]]) -> dict[str, float]:
-        """Return the scores of a reply by id, in its order; `ids` are those behind each statement of the request."""
+        """Return the scores of a reply by id, in its order; `ids` are those of each statement of the request."""
         scores, discarded = rank.read_scores(reply, len(ids))
         self.discard(discarded)
         return {id_: score for place, score in scores.items() for id_ in ids[place]}
@@ -279,7 +280,7 @@ class _Asking:
 def _merged_statements(
     query: Query, ranked: Sequence[Evidence], triples: Sequence[Triple], aggregation: Aggregation, asking: _Asking
 ) -> Aggregation:
-    """Return the aggregation with the teacher's one sentence for each edge of several triples (the paper's appendix H)."""
+    """Return the aggregation with the teacher's sentence for each edge of several triples (the paper's appendix H)."""
     claims = claims_of(triples, ranked, asking.calls.values(), aggregation.merge)
     edges, _ = edges_of(query.id, claims, aggregation)
     several = statements.mergeable(edges)
@@ -288,7 +289,7 @@ def _merged_statements(
     try:
         merged, _ = statements.read(asking.ask(statements.request(query, several, triples)), several)
     except ReplyError:
-        # The paper calls this step optional: the joined sentences say the same.
-        asking.note("the teacher's merged sentences were unusable, so they are joined")
+        # The paper calls this step optional.
+        asking.note("The teacher's merged sentences were unusable; the sentences are joined.")
         return aggregation
     return aggregation.model_copy(update={"statements": merged})

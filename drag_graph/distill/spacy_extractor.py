@@ -1,6 +1,6 @@
-"""Triples that spaCy's parser finds in a sentence, beside those of the rules: noun phrase, verb group, noun phrase.
+"""Extract triples with spaCy's parser, in addition to the rules: noun phrase, verb group, noun phrase.
 
-Ends that are names have the type that spaCy gives them. Needs the extra `privacy`, which brings spaCy, and an English model.
+Names get the type that spaCy assigns. Requires the extra `privacy`, which installs spaCy, and an English model.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _VERB_GROUP = {"aux", "auxpass", "neg", "prt"}
 
 
 class PhraseReader:
-    """Reads triples by an English model of spaCy. Thread-safe, as spaCy is for reading."""
+    """Extracts triples with an English spaCy model. Thread-safe."""
 
     def __init__(self, model: Any, name: str) -> None:
         """`model` is a loaded spaCy pipeline, `name` its package and version."""
@@ -31,28 +31,28 @@ class PhraseReader:
         parsed = self._model(text)
         phrases = {chunk.root.i: chunk for chunk in parsed.noun_chunks}
         types = {token.i: TYPES.get(name.label_, "") for name in parsed.ents for token in name}
-        found = []
-        for said, one, other in (claim for token in parsed if token.pos_ in {"VERB", "AUX"} for claim in _claims(token)):
+        triples = []
+        for verb, one, other in (claim for token in parsed if token.pos_ in {"VERB", "AUX"} for claim in _claims(token)):
             if one in phrases and other in phrases and "PRON" not in {parsed[one].pos_, parsed[other].pos_}:
-                ends = _text(phrases[one]), said, _text(phrases[other])
-                found.append(ExtractedTriple(*ends, CONFIDENCE, "parser", types.get(one, ""), types.get(other, "")))
-        return found
+                ends = _text(phrases[one]), verb, _text(phrases[other])
+                triples.append(ExtractedTriple(*ends, CONFIDENCE, "parser", types.get(one, ""), types.get(other, "")))
+        return triples
 
 
 def _claims(verb: Any) -> Iterator[tuple[str, int, int]]:
-    """Yield what a verb says: itself with what belongs to it, and the places of its subject and of what it is said of."""
+    """Yield the claims of a verb: its verb group, and the positions of its subject and its object."""
     group = [token for token in verb.children if token.dep_ in _VERB_GROUP] + [verb]
-    said = " ".join(token.text for token in sorted(group, key=lambda token: int(token.i)))
+    words = " ".join(token.text for token in sorted(group, key=lambda token: int(token.i)))
     subjects = [one for token in verb.children if token.dep_ in {"nsubj", "nsubjpass"} for one in (token, *token.conjuncts)]
     for token in verb.children:
         if token.dep_ in {"dobj", "attr", "dative"}:
-            ends = [(said, token)]
+            ends = [(words, token)]
         elif token.dep_ in {"prep", "agent"}:
-            ends = [(f"{said} {token.text}", end) for end in token.children if end.dep_ == "pobj"]
+            ends = [(f"{words} {token.text}", end) for end in token.children if end.dep_ == "pobj"]
         else:
             ends = []
-        for words, end in ends:
-            yield from ((words, one.i, other.i) for one in subjects for other in (end, *end.conjuncts))
+        for predicate, end in ends:
+            yield from ((predicate, one.i, other.i) for one in subjects for other in (end, *end.conjuncts))
 
 
 def _text(phrase: Any) -> str:

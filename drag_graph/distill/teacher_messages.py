@@ -1,4 +1,4 @@
-"""How every prompt to a teacher is put together: chat messages, the question, numbered texts."""
+"""Parts of every prompt to a teacher: chat messages, the question, numbered texts."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ def chat(system: str, user: str) -> Messages:
 
 
 def question(query: Query, *, blind: bool = False) -> str:
-    """Return the question, with its options on lines of their own unless `blind`."""
+    """Return the question, with one option per line unless `blind`."""
     if blind or not query.options:
         return query.text
     return "\n".join((query.text, *labelled(query.options)))
 
 
 def numbered(texts: Sequence[str]) -> str:
-    """Return one line a text, counted from 0; line breaks inside a text become spaces, so that a line is a text."""
+    """Return one line per text, numbered from 0; line breaks inside a text become spaces."""
     return "\n".join(f"{position}. {_SPACE.sub(' ', text).strip()}" for position, text in enumerate(texts))

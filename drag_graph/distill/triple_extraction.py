@@ -1,7 +1,7 @@
-"""Triples: what is asked of the teacher about the kept evidence, and what becomes of its reply.
+"""Extract triples from the kept evidence, with the teacher or by rules.
 
-`lean` asks once about all of it; `paper` asks about each evidence on its own (the paper's step 3). `from_patterns` reads
-triples by rules, without any model.
+`lean` sends all evidence in one request; `paper` sends one request per evidence (the paper's step 3). `from_patterns` uses
+rules instead of a model.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from drag_graph.ports.teacher_replies import TripleItem, TriplesReply
 PROMPT_VERSIONS: dict[Plan, str] = {"lean": "triples-lean/2", "paper": "triples-paper/2"}
 PATTERNS_MODEL = "patterns/2"
 LONGEST_END = 200
-"""Characters of a subject or an object: a longer one is a sentence, not an entity."""
+"""Maximum length of a subject or object in characters; a longer one is a sentence, not an entity."""
 LONGEST_PREDICATE = 120
 
 _LEAN_SYSTEM = (
@@ -48,7 +48,7 @@ _SIMPLER_SYSTEM = (
 
 @dataclass(frozen=True, slots=True)
 class RawTriple:
-    """A triple as it was read, before its ends have become entities; `confidence` lies in [0, 1]."""
+    """A triple whose ends are not yet entities; `confidence` is 0 to 1."""
 
     subject: str
     predicate: str
@@ -62,19 +62,19 @@ class RawTriple:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Raw triples in the order read, and a sentence for each that was discarded or is kept in spite of a doubt."""
+    """Raw triples in reading order, and the reasons for discarded and for doubtful ones."""
 
     triples: tuple[RawTriple, ...] = ()
     discarded: tuple[str, ...] = ()
     doubted: tuple[str, ...] = ()
 
     def __add__(self, other: "Extraction") -> "Extraction":
-        """Join two extractions (the paper plan has one an evidence)."""
+        """Join two extractions; the paper plan has one per evidence."""
         return Extraction(self.triples + other.triples, self.discarded + other.discarded, self.doubted + other.doubted)
 
 
 def batches(evidence: Sequence[Evidence], plan: Plan = "lean") -> tuple[tuple[Evidence, ...], ...]:
-    """Return the kept evidence, best first, in the groups that the plan asks about together."""
+    """Return the kept evidence, best first, in one group per request of the plan."""
     kept = tuple(sorted((item for item in evidence if item.kept), key=lambda item: item.rank))
     if plan == "paper":
         return tuple((item,) for item in kept)
@@ -82,7 +82,7 @@ def batches(evidence: Sequence[Evidence], plan: Plan = "lean") -> tuple[tuple[Ev
 
 
 def request(query: Query, batch: Sequence[Evidence], plan: Plan = "lean", *, blind: bool = False) -> TeacherRequest:
-    """Return the request for the triples of one batch; the reply's indices are places in `batch`."""
+    """Return the request for the triples of one batch; the reply refers to evidence by position."""
     texts = tuple(item.text for item in batch)
     statements = numbered(texts)
     if plan == "lean":
@@ -102,10 +102,9 @@ def request(query: Query, batch: Sequence[Evidence], plan: Plan = "lean", *, bli
 
 
 def read(reply: TeacherReply, batch: Sequence[Evidence], *, by_people: bool = False) -> Extraction:
-    """Return one raw triple for each triple and evidence that it names, and why others were discarded.
+    """Return one raw triple for each triple and evidence that it names, and the reasons for discarded ones.
 
-    A triple whose ends do not occur in an evidence is not read from it and is discarded, unless it is the word of people: then
-    it is kept and doubted (docs/adr/0024).
+    A triple whose ends do not occur in its evidence is discarded. With `by_people` it is kept as doubtful (docs/adr/0024).
     """
     assert isinstance(reply.payload, TriplesReply)
     grounds = [Grounds(item.text) for item in batch]
@@ -131,7 +130,7 @@ def read(reply: TeacherReply, batch: Sequence[Evidence], *, by_people: bool = Fa
 
 
 def unusable(subject: str, predicate: str, object_: str) -> str:
-    """Return why a triple cannot be used, or ""."""
+    """Return the reason why a triple is unusable, or ""."""
     ends = {"subject": clean(subject), "object": clean(object_)}
     for name, text in ends.items():
         if not any(character.isalnum() for character in text):
@@ -161,10 +160,10 @@ def _raw(item: TripleItem, evidence_id: str, call_id: str) -> RawTriple:
 def from_patterns(
     source: Source, evidence: Sequence[Evidence], created_at: str = "", phrases: PhraseReader | None = None
 ) -> tuple[Extraction, TeacherCall]:
-    """Return what the rule-based extractor reads in the kept evidence, and the record of its "call": no tokens, no cost.
+    """Extract triples from the kept evidence by rules, and record that as a "call" without tokens and cost.
 
-    With `phrases`, so are the triples that a parser finds and no rule.
-    The call's hashes are of the evidence texts and of the triples read, so the same evidence gives the same call.
+    `phrases` adds triples that only a parser finds. The call's hashes cover the evidence and the triples, so the same evidence
+    results in the same call.
     """
     kept = [item for batch in batches(evidence) for item in batch]
     request_hash = sha256_of([item.text for item in kept])
@@ -173,14 +172,14 @@ def from_patterns(
     triples: list[RawTriple] = []
     discarded: list[str] = []
     for item in kept:
-        for found in _by_rules(item.text, phrases):
-            problem = unusable(found.subject, found.predicate, found.object)
+        for triple in _by_rules(item.text, phrases):
+            problem = unusable(triple.subject, triple.predicate, triple.object)
             if problem:
-                discarded.append(f"{found.rule} in evidence {item.position}: {problem}")
+                discarded.append(f"{triple.rule} in evidence {item.position}: {problem}")
                 continue
-            ends = (clean(found.subject), clean(found.predicate), clean(found.object))
-            types = found.subject_type, found.object_type
-            triples.append(RawTriple(*ends, found.confidence, item.id, call_id, *types))
+            ends = (clean(triple.subject), clean(triple.predicate), clean(triple.object))
+            types = triple.subject_type, triple.object_type
+            triples.append(RawTriple(*ends, triple.confidence, item.id, call_id, *types))
     rows = [[raw.subject, raw.predicate, raw.object, raw.confidence, raw.evidence_id] for raw in triples]
     call = TeacherCall(
         id=call_id,
@@ -196,13 +195,13 @@ def from_patterns(
 
 
 def patterns_model(phrases: PhraseReader | None) -> str:
-    """Return what the call is recorded by: the rules, and the parser beside them."""
+    """Return the model name of the recorded call: the rules, and the parser if there is one."""
     return f"{PATTERNS_MODEL} and {phrases.name}" if phrases else PATTERNS_MODEL
 
 
 def _by_rules(text: str, phrases: PhraseReader | None) -> list[ExtractedTriple]:
-    found = extract_by_rules(text)
-    more = phrases.extract(text) if phrases else []
-    return found + [
-        item for item in more if not any(item.predicate == one.predicate and item.object in one.object for one in found)
+    by_rules = extract_by_rules(text)
+    by_parser = phrases.extract(text) if phrases else []
+    return by_rules + [
+        item for item in by_parser if not any(item.predicate == one.predicate and item.object in one.object for one in by_rules)
     ]

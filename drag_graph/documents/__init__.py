@@ -1,1 +1,1 @@
-"""Reading in documents (docs/documents.md): files to text, text to passages, passages to subgraphs."""
+"""Documents (docs/documents.md): from files to text, from text to passages, from passages to subgraphs."""

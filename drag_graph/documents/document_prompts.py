@@ -1,4 +1,4 @@
-"""What a model is asked about the passages of a document: their triples."""
+"""The prompt for the triples of a document's passages."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ _SIMPLER = (
 
 
 def request(document: Document, passages: Sequence[Evidence]) -> TeacherRequest:
-    """Return the request for the triples of passages; the reply's indices are places among them."""
+    """Return the request for the triples of passages; the reply refers to them by position."""
     texts = tuple(item.text for item in passages)
     fenced = fence(numbered(texts))
     return TeacherRequest(

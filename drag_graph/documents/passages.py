@@ -1,6 +1,6 @@
-"""A text in sentences, passages and chunks. Each is a span of the text: the characters from `start` up to `end`.
+"""Split a text into sentences, passages and chunks. Each is a span: the characters from `start` up to `end`.
 
-No span begins or ends with a blank, so its text is exactly what the graph keeps, and all that is no blank is in one chunk.
+No span begins or ends with white space. Every other character is in exactly one chunk.
 """
 
 import re
@@ -13,14 +13,14 @@ from drag_graph.distill.patterns.words import ABBREVIATIONS
 
 VERSION = "passages/1"
 LONGEST_SENTENCE = 600
-"""Characters: a longer one is cut where there is a blank."""
+"""Maximum length in characters; longer sentences are cut at white space."""
 SHORTEST_PASSAGE = 100
-"""Characters: a shorter sentence is taken together with the next one of its paragraph (docs/adr/0038)."""
+"""Minimum length in characters; a shorter sentence is joined with the next one of its paragraph (docs/adr/0038)."""
 _SHORT_LINE = 0.6
-"""Of the usual length of a line: one that is shorter and ends without a mark is a heading, or the end of a paragraph."""
+"""Fraction of the usual line length. A shorter line without a closing mark is a heading, or ends a paragraph."""
 _LINE = re.compile(r"[^\n]+")
 _ITEM = re.compile(r"\s*(?:(?:[-*+•‣▪◦–>|]|#{1,6}|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s|[^\W\d_][\w .'-]{0,40}:\s)")
-"""How an item of a list begins, and what somebody says in a conversation."""
+"""The beginning of a list item, or of a turn in a conversation."""
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[”’」』）]*")
 _CLOSED = re.compile(r"[.!?…:;,。！？][\"'”’»)\]]*$")
@@ -35,47 +35,47 @@ class TextSpan:
     end: int
 
     def of(self, text: str) -> str:
-        """Return its text."""
+        """Return the span's text."""
         return text[self.start : self.end]
 
 
 def chunks(text: str, size: int) -> list[tuple[TextSpan, list[TextSpan]]]:
-    """Return the chunks of a text, of at most `size` characters, each with its passages: whole sentences.
+    """Return the chunks of a text, of at most `size` characters, each with its passages of whole sentences.
 
-    A sentence that is longer than a chunk is cut where there is a blank, if there is one.
+    A sentence longer than a chunk is cut at white space if possible.
     """
-    found: list[tuple[TextSpan, list[TextSpan]]] = []
+    result: list[tuple[TextSpan, list[TextSpan]]] = []
     held: list[list[TextSpan]] = []
-    """The sentences of the chunk that is being filled, by paragraph."""
+    """The sentences of the current chunk, by paragraph."""
     for paragraph in paragraphs(text):
         fresh = True
         for sentence in sentences(text, paragraph, min(size, LONGEST_SENTENCE)):
             if held and sentence.end - held[0][0].start > size:
-                found.append(_chunk(held))
+                result.append(_chunk(held))
                 held, fresh = [], True
             if fresh:
                 held.append([])
                 fresh = False
             held[-1].append(sentence)
-    return [*found, _chunk(held)] if held else found
+    return [*result, _chunk(held)] if held else result
 
 
 def paragraphs(text: str) -> list[TextSpan]:
-    """Return what stands by itself: paragraphs, headings, the items of a list. A line end alone is a blank."""
+    """Return paragraphs, headings and list items. A single line end counts as white space."""
     lines = [span for match in _LINE.finditer(text) if (span := _stripped(text, match.start(), match.end()))]
     usual = median(line.end - line.start for line in lines) if lines else 0.0
-    found: list[TextSpan] = []
+    result: list[TextSpan] = []
     for before, line in pairwise([None, *lines]):
         assert line is not None
         if before is not None and not _parted(text, before, line, usual):
-            found[-1] = TextSpan(found[-1].start, line.end)
+            result[-1] = TextSpan(result[-1].start, line.end)
         else:
-            found.append(line)
-    return found
+            result.append(line)
+    return result
 
 
 def sentences(text: str, within: TextSpan, longest: int) -> Iterator[TextSpan]:
-    """Yield the sentences of a paragraph; of more than `longest` characters, in pieces."""
+    """Yield the sentences of a paragraph; sentences longer than `longest` characters in pieces."""
     start = within.start
     for match in _END.finditer(text, within.start, within.end):
         if _ends(text, within, match):
@@ -85,7 +85,7 @@ def sentences(text: str, within: TextSpan, longest: int) -> Iterator[TextSpan]:
 
 
 def _parted(text: str, before: TextSpan, line: TextSpan, usual: float) -> bool:
-    """Whether a line begins something new after the line `before` it."""
+    """Whether a line begins a new paragraph after the line `before` it."""
     if text.count("\n", before.end, line.start) > 1 or _ITEM.match(text, line.start) or _HEADING.match(text, before.start):
         return True
     is_short = before.end - before.start < _SHORT_LINE * usual
@@ -94,8 +94,8 @@ def _parted(text: str, before: TextSpan, line: TextSpan, usual: float) -> bool:
 
 def _ends(text: str, within: TextSpan, match: re.Match[str]) -> bool:
     """Whether a sentence ends with this mark."""
-    rest = text[match.end() : within.end].lstrip()
-    if rest[:1].islower():
+    following = text[match.end() : within.end].lstrip()
+    if following[:1].islower():
         return False
     if match.group()[0] != "." or len(match.group().rstrip("\"'”’»)]")) > 1:
         return True
@@ -117,12 +117,12 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[TextSpan]
 
 
 def _chunk(held: Sequence[Sequence[TextSpan]]) -> tuple[TextSpan, list[TextSpan]]:
-    passages = [passage for sentences_ in held for passage in _together(sentences_)]
+    passages = [passage for sentences_ in held for passage in _joined(sentences_)]
     return TextSpan(held[0][0].start, held[-1][-1].end), passages
 
 
-def _together(held: Sequence[TextSpan]) -> Iterator[TextSpan]:
-    """Yield the sentences of a paragraph, short ones together with the next."""
+def _joined(held: Sequence[TextSpan]) -> Iterator[TextSpan]:
+    """Yield the sentences of a paragraph; short ones are joined with the next."""
     start = -1
     for sentence in held:
         start = sentence.start if start < 0 else start

@@ -1,4 +1,4 @@
-"""What a run would take: `communities --dry-run`. Nothing is written and nobody is asked."""
+"""Estimate the summaries of communities: `communities --dry-run`."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -10,20 +10,20 @@ from drag_graph.jobs.community_job import CommunityPlan
 from drag_graph.ports.linked_edges import LinkedEdge
 
 TOKENS_OUT = 130
-"""Tokens of a title and a summary of 80 words as JSON: an assumption."""
+"""Assumed number of tokens of a title and a summary of 80 words as JSON."""
 
 
 def foresee(
     plan: CommunityPlan, edges: Iterable[LinkedEdge], namespace: str, model: str, pricing: Pricing | None
 ) -> dict[str, Any]:
-    """Return communities, calls, tokens and the price in US dollars; `pricing` is None where no model is asked.
+    """Return communities, calls, tokens and the price in US dollars; `pricing` is None without a model.
 
-    What the ledger has recorded already is not looked for; it costs nothing.
+    Replies that the ledger has recorded are counted as if they had to be paid.
     """
     waiting = {entity: item for item in plan.waiting for entity in item.entities}
-    found = {"communities": len(plan.communities), "new": plan.made, "summaries": len(plan.waiting)}
+    counts = {"communities": len(plan.communities), "new": plan.made, "summaries": len(plan.waiting)}
     if pricing is None:
-        return {**found, "calls": 0, "tokens_in": 0, "tokens_out": 0, "price_usd": 0.0, "price_known": True}
+        return {**counts, "calls": 0, "tokens_in": 0, "tokens_out": 0, "price_usd": 0.0, "price_known": True}
     inside: dict[str, list[LinkedEdge]] = defaultdict(list)
     for edge in edges:
         community = waiting.get(edge.source_entity)
@@ -34,4 +34,4 @@ def foresee(
     tokens_out = TOKENS_OUT * len(plan.waiting)
     price = pricing.price_of(model, tokens_in, tokens_out)
     tokens = {"calls": len(plan.waiting), "tokens_in": tokens_in, "tokens_out": tokens_out}
-    return {**found, **tokens, "price_usd": round(price or 0.0, 6), "price_known": price is not None}
+    return {**counts, **tokens, "price_usd": round(price or 0.0, 6), "price_known": price is not None}

@@ -93,7 +93,7 @@ def test_a_chunk_with_an_unusable_reply_is_read_by_the_rules(tmp_path, folder, s
     assert graph.triples
     (result,) = report.documents
     assert (result.status, report.exit_code) == ("added", 0)
-    assert result.usage.notes[0].startswith("chunk 0 was read by the rules: ")
+    assert result.usage.notes[0].startswith("Rules read chunk 0: ")
     assert result.usage.cost_usd > 0
 
 
@@ -167,7 +167,7 @@ def test_what_is_private_stays_here(tmp_path, folder, server, away):
     assert [request.schema for request in server.requests] == ["triples"]
     assert PERSON not in json.dumps([request.body for request in server.requests])
     told = next(item for item in report.documents if item.name == "told.txt")
-    assert told.usage.notes == ["chunk 0 was read by the rules: privacy: it holds something of type PERSON"]
+    assert told.usage.notes == ["Rules read chunk 0: privacy: It contains a private detail of type PERSON."]
     assert any(PERSON in triple.subject for triple in found["told.txt"].triples), "here it is read as it is"
     assert {call.model for call in found["told.txt"].calls} == {"patterns/2"}
 

@@ -175,7 +175,7 @@ def test_what_of_a_curated_line_is_left_out_is_noted_once_with_why(store, tmp_pa
             "discarded: evidence[2]: Input should be a valid string",
             "discarded: triples[1]: its evidence is not in the list",
             "discarded: triples[2]: subject: String should have at least 1 character",
-            'left out, with triples that rest on it alone: "Aspirin thins blood!" says the same as evidence 0',
+            'left out, with triples that rest only on it: "Aspirin thins blood!" says the same as evidence 0',
         ],
     )
 

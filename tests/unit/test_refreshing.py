@@ -6,7 +6,7 @@ import pytest
 
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import MalformedReply, Spent
-from drag_graph.jobs import stale_queries as refreshing
+from drag_graph.graph import paging
 from drag_graph.jobs.distill_job import Distiller
 from drag_graph.jobs.stale_queries import READ, UNDATED, due, lines, source_of
 from drag_graph.ledger import Ledger
@@ -54,7 +54,7 @@ def test_what_is_due_comes_once_with_its_reasons(store):
 
 @pytest.fixture
 def small_pages(monkeypatch):
-    monkeypatch.setattr(refreshing, "PAGE", 7)
+    monkeypatch.setattr(paging, "SOURCES_PER_PAGE", 7)
 
 
 @pytest.mark.usefixtures("small_pages")
