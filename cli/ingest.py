@@ -116,7 +116,7 @@ def _table(documents: Sequence[Mapping[str, Any]], counts: tuple[str, ...]) -> N
                 item["id"][: render.SHORT],
                 item["name"],
                 Text(item["status"], _COLOURS[item["status"]]),
-                *(item[name] for name in counts),
+                *("-" if item[name] is None else item[name] for name in counts),
             )
             for item in documents
         )

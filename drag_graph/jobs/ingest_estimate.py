@@ -14,7 +14,7 @@ from drag_graph.documents.document_reader import DocumentReader, Passages
 from drag_graph.errors import DocumentUnusable
 from drag_graph.graph.paging import pages
 from drag_graph.identity import document_id
-from drag_graph.jobs.ingest_job import WINDOW, DocumentResult, IngestReport, Status, document_of, wanted_hash
+from drag_graph.jobs.ingest_job import WINDOW, DocumentResult, FileStep, IngestReport, Status, document_of, wanted_hash
 from drag_graph.model import Document
 
 
@@ -27,7 +27,7 @@ def foresee(
         ids = {file: document_id(namespace, file.uri) for file in window}
         hashes = known.stored(list(ids.values()))
         for file, id_ in ids.items():
-            result = DocumentResult(id_, file.name, "unchanged", place=len(report.documents))
+            result = FileStep(len(report.documents), file, id_).unchanged()
             if hashes.get(id_, " ") != wanted_hash(reader, file):
                 result, document, passages = _read(result, file, namespace, reader, is_stored=id_ in hashes)
                 if model and document and passages:

@@ -40,14 +40,17 @@ _OUTCOMES: Mapping[str, Status] = {"created": "added", "replaced": "changed", "u
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
-    """What became of one file. `place` is its number among the files; `usage.notes` lists departures from the settings."""
+    """The outcome of one file. `place` is its number among the files; `usage.notes` lists departures from the settings.
+
+    Sizes of unchanged documents are None, because reading them takes longer than everything else.
+    """
 
     id: str
     name: str
     status: Status | Literal["pending"]
-    chunks: int = 0
-    evidence: int = 0
-    triples: int = 0
+    chunks: int | None = 0
+    evidence: int | None = 0
+    triples: int | None = 0
     error: str | None = None
     usage: Usage = field(default_factory=Usage)
     place: int = 0
@@ -60,7 +63,7 @@ class DocumentResult:
 
 @dataclass(slots=True)
 class IngestReport:
-    """What became of the files. `stopped` is why the run ended early; `pending` files were not reached."""
+    """The outcome of a run. `stopped` is why it ended early; `pending` files were not reached."""
 
     documents: list[DocumentResult] = field(default_factory=list)
     stopped: DragGraphError | None = None
@@ -90,9 +93,9 @@ class IngestReport:
         return 1 if any(item.status == "failed" for item in self.documents) else 0
 
     def totals(self) -> dict[str, Any]:
-        """Return counts by status, sizes of what is stored of these files, and what the run consumed."""
+        """Return counts by status, the sizes of the documents that were read, and the cost and time of the run."""
         counts: dict[str, Any] = {status: sum(item.status == status for item in self.documents) for status in STATUSES}
-        sums = {name: sum(getattr(item, name) for item in self.documents) for name in ("chunks", "evidence", "triples")}
+        sums = {name: sum(getattr(item, name) or 0 for item in self.documents) for name in ("chunks", "evidence", "triples")}
         spent = {name: getattr(self.usage, name) for name in ("calls", "cached_calls", "tokens_in", "tokens_out")}
         times = {"seconds": round(self.seconds, 3), "seconds_in_store": round(self.seconds_in_store, 3)}
         cost = {"cost_usd": round(self.usage.cost_usd, 6)}
@@ -115,6 +118,10 @@ class FileStep:
     def result(self, status: Status | Literal["pending"], usage: Usage | None = None, **facts: Any) -> DocumentResult:
         """Return a result of this file."""
         return DocumentResult(self.id, self.file.name, status, usage=usage or Usage(), place=self.place, **facts)
+
+    def unchanged(self) -> DocumentResult:
+        """Return the result of an unchanged document, without sizes."""
+        return self.result("unchanged", chunks=None, evidence=None, triples=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +184,9 @@ class Ingester:
             step = FileStep(len(self._seen), file, document_id(self._store.namespace, file.uri))
             self._seen.add(step.id)
             steps.append(step)
-        stored = {} if self.runner.is_stopping else self._unchanged(steps)
-        results = [_counted(step, "unchanged", stored[step.id], Usage()) for step in steps if step.id in stored]
-        return results, [step for step in steps if step.id not in stored]
+        unchanged = set[str]() if self.runner.is_stopping else self._unchanged(steps)
+        results = [step.unchanged() for step in steps if step.id in unchanged]
+        return results, [step for step in steps if step.id not in unchanged]
 
     def step(self, item: FileStep) -> DocumentResult:
         """Read one file and save its graph."""
@@ -209,11 +216,10 @@ class Ingester:
             if result.status != "pending":
                 self._on_result(self._report.usage.cost_usd)
 
-    def _unchanged(self, steps: Sequence[FileStep]) -> dict[str, Subgraph]:
-        """Return, by id, the stored graphs of documents whose file and settings have not changed."""
+    def _unchanged(self, steps: Sequence[FileStep]) -> set[str]:
+        """Return the ids of stored documents whose file and settings have not changed."""
         hashes = settings_hashes(self._store, [step.id for step in steps])
-        same = [step.id for step in steps if step.id in hashes and hashes[step.id] == wanted_hash(self._reader, step.file)]
-        return {graph.source_id: graph for graph in self._store.read(sorted(same))} if same else {}
+        return {step.id for step in steps if step.id in hashes and hashes[step.id] == wanted_hash(self._reader, step.file)}
 
     def _save(self, savings: list[_Saving]) -> list[SaveOutcome]:
         """Save, in one transaction, the documents that became ready during the previous one."""

@@ -82,3 +82,11 @@ def test_what_a_passage_is_of_is_told_by_its_characters(store, folder):
     assert graph.document.sha256
     assert graph.document.uri == (folder / "a.txt").as_uri()
     assert Usage() == first.usage
+
+
+def test_unchanged_documents_are_not_read_again(store, folder, monkeypatch):
+    run(store, folder)
+    monkeypatch.setattr(store, "read", lambda _ids: pytest.fail("a stored document was read"))
+    report = run(store, folder)
+    assert [(item.status, item.chunks, item.evidence) for item in report.documents] == [("unchanged", None, None)] * 3
+    assert report.totals()["chunks"] == 0
