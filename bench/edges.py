@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property, partial
 from itertools import chain, cycle
 from pathlib import Path
@@ -28,6 +28,7 @@ from drag_graph.ask.answers import plain_answer
 from drag_graph.ask.find_lines import Finder
 from drag_graph.compose.model_factories import make_embedder
 from drag_graph.compose.session import Session, open_session, open_store
+from drag_graph.compose.site_setup import make_cloud
 from drag_graph.errors import ReplyError
 from drag_graph.evaluation.baselines import by_bm25, by_cosine
 from drag_graph.evaluation.intervals import paired_difference, wilson
@@ -39,11 +40,11 @@ from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings, load_settings
 from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
-from drag_graph.sites.cloud.site_tokens import add_edge
+from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud_client import CloudClient
-from drag_graph.sites.local_candidates import verdict_on
 from drag_graph.sites.passage_release import Release
-from drag_graph.sites.site_service import EdgeService, Knowledge
+from drag_graph.sites.site_asker import verdict_on
+from drag_graph.sites.site_service import Knowledge, SiteService
 from drag_graph.sites.traffic_log import Traffic, TrafficRow
 
 SHOWN = 10
@@ -91,8 +92,8 @@ class Bench:
                 update={"asked_edges": asked_edges, "asked_summaries": summaries, "student": student}
             )
             session = opened.enter_context(open_session(settings))
-            tokens = {name: add_edge(session.store, name) for name in (*self.edges, "asks")}
-            address = opened.enter_context(served(session.cloud(), ServiceAddress("127.0.0.1", 0), Path(place, "operator")))
+            tokens = {name: StoredSites(session.store).add(name) for name in (*self.edges, "asks")}
+            address = opened.enter_context(served(make_cloud(session), ServiceAddress("127.0.0.1", 0), Path(place, "operator")))
             stop = threading.Event()
             threads = [
                 threading.Thread(target=self._serve, args=(address, name, tokens[name], stop), daemon=True)
@@ -101,7 +102,7 @@ class Bench:
             for thread in threads:
                 thread.start()
             wanted = sum(1 for name in self.edges if self.summaries(name))
-            while len({edge.name for edge in session.store.registry.edges() if edge.summaries}) < wanted:
+            while len({site.name for site in session.store.registry.sites() if site.summaries}) < wanted:
                 time.sleep(0.5)
             traffic = Traffic(Path(place, "asks.traffic"))
             connect = partial(CloudClient, address, check=_unchecked, traffic=traffic)
@@ -129,9 +130,9 @@ class Bench:
 
     def _serve(self, address: str, name: str, token: str, stop: threading.Event) -> None:
         settings, traffic = self.of(self.edges[name]), Traffic(self.traffic_of(name))
-        knowledge = Knowledge(settings, lambda: open_store(settings, create=False, read_only=True), self.embedder)
-        with closing(knowledge), CloudClient(address, name, token, check=_unchecked, traffic=traffic) as client:
-            EdgeService(client, knowledge, self.release(), traffic, poll_seconds=1.0).run(stop)
+        knowledge = Knowledge(settings, partial(open_store, settings, create=False, read_only=True), self.embedder)
+        with CloudClient(address, name, token, check=_unchecked, traffic=traffic) as client:
+            SiteService(client, knowledge, self.release(), traffic, poll_seconds=1.0).run(stop)
 
     def traffic_of(self, name: str) -> Path:
         return Path(self.edges[name].store).with_suffix(f".{self.args.privacy}.traffic")

@@ -20,9 +20,9 @@ from drag_graph.compose.session import open_store
 from drag_graph.graph.paging import pages
 from drag_graph.manage.erasing import compact
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.site_registry import SharedSummary, edge_id
+from drag_graph.ports.site_registry import SharedSummary, site_id
 from drag_graph.settings import Settings, load_settings
-from drag_graph.sites.cloud.site_tokens import add_edge, remove_edge
+from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.wire import token_hash
 from drag_graph.stores.ladybug.vector_index import VectorIndex
 
@@ -50,7 +50,7 @@ def summaries(edge: int, number: int, edition: str) -> list[SharedSummary]:
 
 def tell(store: GraphStore, edge: int, shared: Sequence[SharedSummary]) -> None:
     """Do what the cloud does when an edge tells its summaries: compare hashes, write those that differ."""
-    id_ = edge_id(store.namespace, f"edge-{edge}")
+    id_ = site_id(store.namespace, f"edge-{edge}")
     wanted, _ = store.registry.sync(id_, {item.key: item.hash for item in shared})
     assert store.registry.upload(id_, [item for item in shared if item.key in set(wanted)])
 
@@ -112,7 +112,7 @@ def compare(searches: dict[str, Search], edges: int, times: int) -> None:
 
 def compaction(store: GraphStore) -> None:
     """Print how long an embedded file takes to be written anew after a removal, and how long a search then waits at most."""
-    remove_edge(store, "edge-0")
+    StoredSites(store).remove("edge-0")
     waits, vector = [0.0], vectors(1, 1)[0].tolist()
     with ThreadPoolExecutor(1) as pool:
         began = time.perf_counter()
@@ -132,7 +132,7 @@ def measure(settings: Settings, args: argparse.Namespace) -> None:
         some = min(args.edges, 200)
         print("| what | times | a second | ms each | ms of this process |\n|---|---|---|---|---|")
         many = args.clients
-        rate("registration of an edge", range(args.edges), lambda edge: add_edge(store, f"edge-{edge}"), many)
+        rate("registration of an edge", range(args.edges), lambda edge: StoredSites(store).add(f"edge-{edge}"), many)
         told = ((edge, summaries(edge, args.summaries, "first")) for edge in range(args.edges))
         rate(f"first telling of {args.summaries} summaries", told, lambda one: tell(store, *one), many)
         changed = (
@@ -140,7 +140,7 @@ def measure(settings: Settings, args: argparse.Namespace) -> None:
             for edge in range(some)
         )
         rate(f"update of {CHANGED} of {args.summaries} summaries", changed, lambda one: tell(store, *one), many)
-        ids = [edge_id(store.namespace, f"edge-{edge}") for edge in range(some)]
+        ids = [site_id(store.namespace, f"edge-{edge}") for edge in range(some)]
         rate("heartbeat", ids, lambda id_: store.registry.touch(id_, "2026-11-23"), many)
         began = time.perf_counter()
         store.registry.nearest(vectors(0, 1)[0].tolist(), ASKED)

@@ -29,7 +29,7 @@ def answer(given: "GivenAnswer", repeated_flags: str, *, as_json: bool, explain:
     documents = result.documents
     for line in given.lines:
         place = f" [dim]({escape(documents[line.n]['name'])})[/dim]" if line.n in documents else ""
-        site = f" [dim]({escape(line.edge)})[/dim]" if line.edge else ""
+        site = f" [dim]({escape(line.site)})[/dim]" if line.site else ""
         out.print(f"  {line.n}. {escape(line.text)}{place}{site}", soft_wrap=True)
     _print_site(result)
     for item in result.disguise.generalised() if result.disguise and result.is_reidentified else ():
@@ -50,10 +50,10 @@ def _print_failures(reasons: "Sequence[str]") -> None:
 
 
 def _print_site(result: "AskResult") -> None:
-    from drag_graph.report.audit_tree import site_notes
+    from drag_graph.report.audit_document import site_notes
 
-    for note in site_notes(result.edge):
-        console().print(f"[yellow]{escape(note)}.[/yellow]", soft_wrap=True)
+    for note in site_notes(result.site):
+        console().print(f"[yellow]{escape(note)}[/yellow]", soft_wrap=True)
 
 
 def _explanation(result: "AskResult") -> None:
@@ -85,23 +85,23 @@ def _weights(result: "AskResult") -> None:
 
 
 def answers(given: "GivenAnswers", *, as_json: bool) -> None:
-    """Print a file's answers and, if it has gold answers, the accuracy. At a site, `edges` names where the lines come from."""
+    """Print a file's answers and, if it has gold answers, the accuracy. At a site, `sites` names where the lines come from."""
     _print_failures(given.not_distilled)
     if as_json:
         document(given.to_dict())
         return
     results = given.report.answers
-    at_site = any(result.edge for result in results)
+    at_site = any(result.site for result in results)
     verdicts = {True: Text("yes", "green"), False: Text("no", "red"), None: Text("")}
     rows = []
     for result in results:
         stored, kept = result.answer, "not kept" if result.not_kept else (result.stored_id or "-")[:SHORT]
         text = shorten(stored.text, TEXT_WIDTH) + " (unaided)" * result.is_unaided or result.reason
         row = (kept, result.input_id, stored.label or "", text, f"{stored.confidence:.2f}", verdicts[stored.correct])
-        edges = ", ".join(dict.fromkeys(line.edge or "here" for line in stored.lines))
-        rows.append((*row, edges) if at_site else row)
+        sites = ", ".join(dict.fromkeys(line.site or "here" for line in stored.lines))
+        rows.append((*row, sites) if at_site else row)
     columns = ("answer", "source", "label", "text", "confidence", "correct")
-    table((*columns, "edges") if at_site else columns, rows, wrapped="text")
+    table((*columns, "sites") if at_site else columns, rows, wrapped="text")
     for number, problem in given.report.rejected:
         typer.echo(f"line {number}: {problem}", err=True)
     console().print(", ".join(f"{name} {value}" for name, value in given.totals.items()))

@@ -363,8 +363,8 @@ class Line(Value):
     ref: Text
     source_id: str
     score: float = 0.0
-    edge: str = ""
-    """The site of a cloud that released the line; empty for a line of this store (docs/edges.md)."""
+    site: str = ""
+    """The site of a cloud that released the line, with its own ids; '' for a line of this store (docs/edges.md)."""
 
     def __str__(self) -> str:
         return self.text

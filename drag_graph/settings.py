@@ -163,21 +163,25 @@ class Settings(BaseSettings):
     token_budget: PositiveInt = Field(1024, description="Tokens of lines.")
     relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant; by embedder.")
 
-    # An edge of a cloud (docs/edges.md)
-    candidates: PositiveInt = Field(3, description="Answers to a question, by which an edge tells whether it is sure.")
-    agreement: Fraction = Field(0.5, description="How far they have to agree; else the cloud is asked.")
-    cloud: BaseUrl = Field("", description="The cloud's address, of an edge.")
-    cloud_ca: Place = Field("", description="A file of certificates to know the cloud by; by default those of this machine.")
+    # A site of a cloud (docs/edges.md)
+    candidates: PositiveInt = Field(
+        3, description="Number of answers to each question whose agreement decides if a site is sure."
+    )
+    agreement: Fraction = Field(
+        0.5, description="Minimum agreement between candidate answers. Below it, the site asks the cloud."
+    )
+    cloud: BaseUrl = Field("", description="Address of the cloud.")
+    cloud_ca: Place = Field("", description="A PEM file with the certificates to trust. Defaults to those of this machine.")
     cloud_token: SecretStr = SecretStr("")
-    edge_name: str = Field("", description="What the cloud calls this edge.")
-    insecure: bool = Field(default=False, description="Let bytes go over a network in the clear.")
-    release: Literal["nothing", "passages"] = Field("nothing", description="What the cloud may have beside summaries.")
-    never_leave: tuple[str, ...] = Field((), description="Sources of which nothing leaves: ids, names, globs of names.")
+    edge_name: str = Field("", description="Name of this site in the cloud.")
+    insecure: bool = Field(default=False, description="Allow unencrypted requests over a network.")
+    release: Literal["nothing", "passages"] = Field("nothing", description="What this site releases in addition to summaries.")
+    never_leave: tuple[str, ...] = Field((), description="Sources of which nothing leaves: ids, names or globs of names.")
 
     # A cloud
-    asked_summaries: PositiveInt = Field(10, description="The best summaries that say whom to ask (m).")
-    asked_edges: PositiveInt = Field(4, description="Edges that are asked at most (k).")
-    asked_seconds: Annotated[float, Field(gt=0, le=600)] = Field(10.0, description="Seconds that edges have to answer.")
+    asked_summaries: PositiveInt = Field(10, description="Number of nearest summaries used to choose which sites to ask (m).")
+    asked_edges: PositiveInt = Field(4, description="Maximum number of sites to ask (k).")
+    asked_seconds: Annotated[float, Field(gt=0, le=600)] = Field(10.0, description="Seconds in which sites must answer.")
 
     # Communities
     summariser: Place = Field("rules", min_length=1, description="rules, a LiteLLM model, gguf:FILE, or tape:FILE.")
@@ -236,18 +240,18 @@ class Settings(BaseSettings):
         return self._beside_ledger("vault")
 
     @property
-    def edge_token_path(self) -> Path:
-        """Where an edge's token is: beside the ledger."""
+    def site_token_path(self) -> Path:
+        """Where the token of this site is: next to the ledger."""
         return self._beside_ledger("edge-token")
 
     @property
     def traffic_path(self) -> Path:
-        """Where is counted what left an edge and what came: beside the ledger."""
+        """Where the traffic log of this site is: next to the ledger."""
         return self._beside_ledger("traffic")
 
     @property
     def operator_path(self) -> Path:
-        """Where a cloud that serves says how `cloud edges` reaches it: beside the ledger."""
+        """Where a running cloud writes how `cloud edges` reaches it: next to the ledger."""
         return self._beside_ledger("operator")
 
     def _beside_ledger(self, suffix: str) -> Path:
@@ -261,7 +265,7 @@ class Settings(BaseSettings):
         store = () if self.uses_neo4j else (Path(self.store).expanduser(),)
         own = (self.ledger_path, self.vault_path, self.traffic_path)
         beside = (path.with_name(f"{path.name}-{part}") for path in own for part in ("wal", "shm"))
-        return (*store, *own, *beside, self.vault_path.with_name("vault.key"), self.edge_token_path, self.operator_path, *named)
+        return (*store, *own, *beside, self.vault_path.with_name("vault.key"), self.site_token_path, self.operator_path, *named)
 
 
 class _Neo4jVariables(PydanticBaseSettingsSource):

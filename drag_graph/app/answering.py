@@ -22,8 +22,9 @@ from drag_graph.app.run_handle import RunHandle
 from drag_graph.ask.answer_file import read_answer
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import UNKEPT, Asker
-from drag_graph.compose.model_factories import asked_as, check_teacher, make_cloud_client
+from drag_graph.compose.model_factories import asked_as, check_teacher
 from drag_graph.compose.session import Session
+from drag_graph.compose.site_setup import make_cloud_client
 from drag_graph.compose.store_opening import recorded_requests
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
@@ -38,8 +39,7 @@ from drag_graph.report.audit_document import (
     seen_by_teacher,
     self_contained,
 )
-from drag_graph.sites.remote_audit import ask_edges, lines_elsewhere
-from drag_graph.sites.site_asker import EdgeAsker
+from drag_graph.sites.site_asker import SiteAsker, ask_sites, lines_of_sites
 
 OnProgress = Callable[[int], None]
 """Called with the number of finished questions."""
@@ -159,9 +159,9 @@ class Answering(ResourceUser):
     def _completed(self, document: dict[str, Any], *, local: bool) -> Audit:
         """Add what other sites and the ledger know."""
         settings = self._resources.settings
-        if settings.cloud and not local and lines_elsewhere(document):
+        if settings.cloud and not local and lines_of_sites(document):
             with make_cloud_client(settings, None) as client:  # only ids leave this machine
-                ask_edges(document, client)
+                ask_sites(document, client)
         if not any(seen["messages"] for seen in document["privacy"].get("teacher_saw", ())):  # an answer file has them
             with recorded_requests(settings) as sent:
                 document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
@@ -219,13 +219,13 @@ class _Asking:
             return asker.ask_all(lines, on_answer)
 
     @contextmanager
-    def _asker(self) -> Iterator[Asker | EdgeAsker]:
+    def _asker(self) -> Iterator[Asker | SiteAsker]:
         if not self._at_site:
             yield self.asker
             return
         settings = self._session.settings
         with make_cloud_client(settings, self._session.gate) as client:
-            yield EdgeAsker(self.asker, self._session.embedder, client, settings.candidates, settings.agreement)
+            yield SiteAsker(self.asker, self._session.embedder, client, settings.candidates, settings.agreement)
 
     def _distill(self, lines: list[InputLine], source: str, place: Callable[[int], str]) -> None:
         """Distill the questions for which nothing relevant is stored. Raises what stops the run."""

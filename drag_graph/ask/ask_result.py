@@ -49,8 +49,6 @@ class AskResult:
     disguise: Disguise | None = None
     """What the privacy gate generalised in the question."""
     is_reidentified: bool = False
-    edge: Mapping[str, Any] = field(default_factory=dict)
-    """At a site of a cloud: whether the local answer was sure, and the cloud's reply (docs/edges.md)."""
 
     @property
     def stored_id(self) -> str | None:
@@ -95,6 +93,12 @@ class AskResult:
         return replace(self, answer=self.disguise.restored_answer(self.answer), is_reidentified=True)
 
     @property
+    def site(self) -> Mapping[str, Any]:
+        """At a site of a cloud: whether the local answer was sure, and what the cloud replied (docs/edges.md)."""
+        site: Mapping[str, Any] = self.answer.snapshot.get("site", {})
+        return site
+
+    @property
     def documents(self) -> dict[int, dict[str, Any]]:
         """The document passages behind context lines, by line number."""
         lines = self.answer.snapshot.get("lines", ())
@@ -118,7 +122,7 @@ class AskResult:
             "prompt_tokens": answer.prompt_tokens,
             "latency_ms": answer.latency_ms,
             **({"reason": self.reason} if self.reason else {}),
-            **({"edge": self.edge} if self.edge else {}),
+            **({"site": self.site} if self.site else {}),
             **({"generalised": self.disguise.generalised()} if self.disguise and self.is_reidentified else {}),
         }
         if explain:
@@ -140,7 +144,7 @@ class AskResult:
             {
                 **line.model_dump(include={"n", "kind", "text", "ref"}),
                 **({"document": places[line.n]} if line.n in places else {}),
-                **({"edge": line.edge} if line.edge else {}),
+                **({"site": line.site} if line.site else {}),
                 **(self._score(line) if explain else {}),
             }
             for line in self.answer.lines

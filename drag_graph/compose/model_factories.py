@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.cost_estimate import Pricing
-from drag_graph.errors import ConfigurationError, MissingExtra
+from drag_graph.errors import ConfigurationError
 from drag_graph.ledger import Ledger
 from drag_graph.models.locality import Check, unchecked
 from drag_graph.ports.model_roles import Embedder, Student, Teacher
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from drag_graph.privacy.model_rewriter import Reworder
     from drag_graph.privacy.privacy_gate import PrivacyGate
     from drag_graph.privacy.vault import Vault
-    from drag_graph.sites.cloud_client import CloudClient
 
 FILES = ("curated:", "tape:")
 
@@ -169,33 +167,6 @@ def opened_vault(settings: Settings) -> Iterator["Vault"]:
         yield vault
     finally:
         vault.close()
-
-
-def make_cloud_client(settings: Settings, gate: "PrivacyGate | None") -> "CloudClient":
-    """Return this edge's connection to its cloud (docs/edges.md); nothing is sent before its first use. Close it after use.
-
-    `gate` looks at every text that leaves; without one nothing is looked at. Raises ConfigurationError where this is no edge.
-    """
-    from drag_graph.sites.cloud_client import CloudClient
-    from drag_graph.sites.site_folder import check_edge, edge_token
-    from drag_graph.sites.traffic_log import Traffic
-
-    check_edge(settings)
-    return CloudClient(
-        settings.cloud,
-        settings.edge_name,
-        settings.cloud_token.get_secret_value() or edge_token(settings.edge_token_path),
-        ca=settings.cloud_ca,
-        insecure=settings.insecure,
-        check=(lambda _texts: None) if gate is None else gate.let_out,
-        traffic=Traffic(settings.traffic_path),
-    )
-
-
-def check_serving() -> None:
-    """Raise MissingExtra where what the services need is not installed."""
-    if missing := [package for package in ("fastapi", "uvicorn") if find_spec(package) is None]:
-        raise MissingExtra(f"The service needs {' and '.join(missing)}.", extra="service")
 
 
 def check_teacher(settings: Settings) -> None:

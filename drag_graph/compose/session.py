@@ -14,7 +14,6 @@ from drag_graph.compose.model_factories import (
     FILES,
     file_teacher,
     make_batch_teacher,
-    make_cloud_client,
     make_embedder,
     make_student,
     make_teacher,
@@ -44,10 +43,8 @@ if TYPE_CHECKING:
     from drag_graph.jobs.ray import RayDistillation
     from drag_graph.models.teachers.batch_teacher import BatchTeacher
     from drag_graph.privacy.privacy_gate import PrivacyGate
-    from drag_graph.sites.cloud.cloud_api import Cloud
-    from drag_graph.sites.site_service import EdgeService
 
-__all__ = ["Session", "known_to_estimate", "open_edge", "open_ledger", "open_session", "open_store", "recorded_requests"]
+__all__ = ["Session", "known_to_estimate", "open_ledger", "open_session", "open_store", "recorded_requests"]
 RUNS_LOOKED_AT = 50
 """Runs back to which a refresh looks for one to go on with."""
 
@@ -236,17 +233,6 @@ class Session:
             self.store.concepts, self.store.namespace, self.embedder, _now, on_progress=on_progress, interruption=interruption
         )
 
-    def cloud(self) -> "Cloud":
-        """Return the cloud whose memory this store is (docs/edges.md). Raises as `asker` does."""
-        from drag_graph.sites.cloud.cloud_api import Cloud
-        from drag_graph.sites.cloud.cloud_asker import CloudAsker
-        from drag_graph.sites.cloud.work_board import WorkBoard
-
-        self.store.embedder((self.embedder.name, self.embedder.dimension))
-        board = WorkBoard()
-        asker = CloudAsker(self.settings, self.store.registry, self.embedder, self.student(), board)
-        return Cloud(self.store, self.embedder, asker, board)
-
     def student(self) -> Student:
         """Return the student that the settings name."""
         return self._make_student()
@@ -306,27 +292,6 @@ def open_session(settings: Settings, *, create: bool = True, read_only: bool = F
         session = Session(settings, open_store(settings, create=create, read_only=read_only), embedder, gate)
         session.closes(opened.pop_all())
     return session
-
-
-@contextmanager
-def open_edge(settings: Settings) -> Iterator["EdgeService"]:
-    """Lend the service of the edge that these settings make. What leaves passes the privacy gate, `standard` by default."""
-    from drag_graph.sites.passage_release import Release
-    from drag_graph.sites.site_service import EdgeService, Knowledge
-    from drag_graph.sites.traffic_log import Traffic
-
-    settings = settings.model_copy(update={"privacy": settings.privacy or "standard"})
-    with opened_gate(settings) as gate, make_cloud_client(settings, gate) as client:
-        knowledge = Knowledge(
-            settings,
-            lambda: open_store(settings, create=False, read_only=True),
-            make_embedder(settings, gate.outgoing if gate else unchecked),
-        )
-        release = Release(settings.release, settings.never_leave, gate.generalised_passage if gate else None)
-        try:
-            yield EdgeService(client, knowledge, release, Traffic(settings.traffic_path))
-        finally:
-            knowledge.close()
 
 
 @contextmanager

@@ -34,11 +34,11 @@ def proof_of(answer: Answer) -> Proof:
 
 
 def own_refs(answer: Answer, kind: LineKind) -> list[str]:
-    """Return the ids of the evidence or edges behind the lines of the store itself, in order, each once.
+    """Return the ids of the evidence or edges behind the lines of this store, in order and without repetitions.
 
-    The ids of lines that other edges of a cloud have released mean nothing in this store.
+    Lines that other sites of a cloud released are left out, because their ids mean nothing in this store.
     """
-    return list(dict.fromkeys(line.ref for line in answer.lines if line.kind == kind and not line.edge))
+    return list(dict.fromkeys(line.ref for line in answer.lines if line.kind == kind and not line.site))
 
 
 def _ids(items: Iterable[Any]) -> set[str]:

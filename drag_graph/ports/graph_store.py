@@ -15,7 +15,7 @@ from drag_graph.ports.vectors import Vector
 if TYPE_CHECKING:
     from drag_graph.ports.community_store import CommunityStore
     from drag_graph.ports.concept_store import ConceptStore
-    from drag_graph.ports.site_registry import EdgeRegistry
+    from drag_graph.ports.site_registry import SiteRegistry
 
 SaveOutcome = Literal["created", "replaced", "added", "unchanged", "gone"]
 Replace = bool | Literal["never", "always", "add"]
@@ -134,7 +134,7 @@ class GraphStore(Protocol):
         """Search through all subgraphs of the namespace."""
 
     @property
-    def registry(self) -> "EdgeRegistry":
+    def registry(self) -> "SiteRegistry":
         """The sites of a cloud, and their summaries."""
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""What a cloud knows of its edges: who they are, and summaries of what they know, by vector (docs/edges.md)."""
+"""What a cloud stores about its sites: who they are, and summaries of what they know, with vectors (docs/edges.md)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,8 @@ from drag_graph.identity import content_id
 
 
 @dataclass(frozen=True, slots=True)
-class RegisteredEdge:
-    """An edge, known by the hash of its token. Times are UTC, ISO 8601, '' for never.
-
-    `refused` is how many of its replies were not usable, `summaries` how many it has here.
-    """
+class RegisteredSite:
+    """A site, identified by the hash of its token. Times are UTC, ISO 8601; '' means never."""
 
     id: str
     name: str
@@ -20,12 +17,14 @@ class RegisteredEdge:
     created_at: str
     seen_at: str = ""
     refused: int = 0
+    """Number of replies that were unusable."""
     summaries: int = 0
+    """Number of stored summaries."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedSummary:
-    """A summary that an edge sent up. `key` is the edge's own id of it, `embedding` the cloud's unit vector of its text."""
+    """A summary that a site uploaded. `key` is the site's own id for it, `embedding` the cloud's unit vector of its text."""
 
     key: str
     hash: str
@@ -35,48 +34,48 @@ class SharedSummary:
 
 @dataclass(frozen=True, slots=True)
 class SummaryHit:
-    """A summary that is near to a question. `score` is the cosine."""
+    """A summary that is close to a question. `score` is the cosine."""
 
-    edge_id: str
-    edge: str
+    site_id: str
+    site: str
     key: str
     text: str
     score: float
 
 
-class EdgeRegistry(Protocol):
-    """The edges of a namespace and their summaries. Methods are thread-safe, each is one transaction; they raise StoreError."""
+class SiteRegistry(Protocol):
+    """The sites of a namespace and their summaries. Methods are thread-safe, run in one transaction and raise StoreError."""
 
-    def edges(self, edge_ids: Collection[str] | None = None) -> list[RegisteredEdge]:
-        """Return the edges of these ids, or all, by name."""
+    def sites(self, site_ids: Collection[str] | None = None) -> list[RegisteredSite]:
+        """Return all sites, or those with these ids, sorted by name."""
 
-    def register(self, edge: RegisteredEdge) -> bool:
-        """Write a new edge; False where one of its id is there."""
+    def register(self, site: RegisteredSite) -> bool:
+        """Store a new site. Return False if its id exists."""
 
-    def touch(self, edge_id: str, seen_at: str, *, refused: int = 0) -> None:
-        """Note that an edge was heard of, and how many more of its replies were not usable."""
+    def touch(self, site_id: str, seen_at: str, *, refused: int = 0) -> None:
+        """Record when a site was last seen, and add to its count of refused replies."""
 
-    def withdraw(self, edge_id: str) -> bool:
-        """Erase an edge and its summaries; False where there is none."""
+    def withdraw(self, site_id: str) -> bool:
+        """Erase a site and its summaries. Return False if there is none."""
 
-    def sync(self, edge_id: str, hashes: Mapping[str, str]) -> tuple[list[str], int]:
-        """Erase the summaries of an edge whose keys are not in `hashes`.
+    def sync(self, site_id: str, hashes: Mapping[str, str]) -> tuple[list[str], int]:
+        """Erase the summaries of a site whose keys are not in `hashes`.
 
-        Return the keys whose summaries are missing or have another hash, sorted, and how many were erased.
+        Return the sorted keys whose summaries are missing or have another hash, and the number of erased summaries.
         """
 
-    def upload(self, edge_id: str, summaries: Sequence[SharedSummary]) -> bool:
-        """Write summaries of an edge, in the place of those of the same keys; False where the edge is not registered."""
+    def upload(self, site_id: str, summaries: Sequence[SharedSummary]) -> bool:
+        """Store summaries of a site, replacing those with the same keys. Return False if the site is not registered."""
 
     def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
-        """Return up to `k` summaries of all edges but the one of the id `without`, the nearest first, ties by id."""
+        """Return up to `k` summaries, nearest first, ties by id. The site with the id `without` is left out."""
 
 
-def edge_id(namespace: str, name: str) -> str:
-    """Return the id of the edge of that name."""
-    return content_id(namespace, "edge", name)
+def site_id(namespace: str, name: str) -> str:
+    """Return the id of the site with this name."""
+    return content_id(namespace, "edge", name)  # Sites are stored as nodes with the label `Edge`.
 
 
-def summary_id(namespace: str, edge: str, key: str) -> str:
-    """Return the id of an edge's summary, of the edge's id and its own key."""
-    return content_id(namespace, "summary", edge, key)
+def summary_id(namespace: str, site: str, key: str) -> str:
+    """Return the id of a summary from the id of its site and the site's own key."""
+    return content_id(namespace, "summary", site, key)

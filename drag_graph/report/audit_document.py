@@ -22,8 +22,8 @@ def audit_document(store: GraphStore, prefix: str, asked_as: Collection[str] = (
 
     `live` says for each shown line whether the graph still rests it on the same triples, evidence texts and teacher calls:
     `true`, also where another teacher has said the same since, or `false` after a refresh or tampering. Where it does,
-    `not_shown` has the triples of the edge's pair that are in no edge, as the store has them now. Of a line that another edge
-    has released, only that one knows (`drag_graph.sites.remote_audit`). Raises as `full_id` does.
+    `not_shown` has the triples of the edge's pair that are in no edge, as the store has them now. Of a line that another
+    site has released, only that site knows (`drag_graph.sites.site_asker`). Raises as `full_id` does.
     """
     found = store.answers(prefix=full_id(store, "answer", prefix, asked_as=asked_as))
     if not found:
@@ -77,7 +77,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "calls": calls,
         "cost_usd": round(sum(call["cost_usd"] for call in calls), 6),
         "privacy": answer.snapshot.get("privacy", {}),
-        **({"cloud": answer.snapshot["cloud"]} if "cloud" in answer.snapshot else {}),
+        **({"site": answer.snapshot["site"]} if "site" in answer.snapshot else {}),
     }
 
 
@@ -119,14 +119,27 @@ def line_marks(line: Mapping[str, Any]) -> list[str]:
     return marks
 
 
-def said_elsewhere(there: Mapping[str, Any]) -> list[str]:
-    """Return what another edge said of a line: where it is from and, once that edge was asked, what is behind it."""
-    said = [f"from the edge {there['edge']}, {place_of(there)}".rstrip(", ") + ", generalised" * there["generalised"]]
-    if origin := there.get("origin"):
-        said += [f"evidence {one['text']} {place_of(one)}".rstrip() for one in origin["passages"]]
-        said += [f"{origin['withheld']} more stay there"] if origin["withheld"] and origin["passages"] else []
-        said += [f"{there['edge']}: {origin['problem']}"] if origin["problem"] else []
-    return said
+def describe_elsewhere(elsewhere: Mapping[str, Any]) -> list[str]:
+    """Describe a line that another site released: where it is from and, if that site was asked, the evidence behind it."""
+    place = f"from the site {elsewhere['site']}, {place_of(elsewhere)}".rstrip(", ")
+    lines = [f"{place}, generalised" if elsewhere["generalised"] else place]
+    if origin := elsewhere.get("origin"):
+        lines += [f"evidence {one['text']} {place_of(one)}".rstrip() for one in origin["passages"]]
+        if origin["withheld"] and origin["passages"]:
+            lines.append(f"{origin['withheld']} more are not released")
+        if origin["problem"]:
+            lines.append(f"{elsewhere['site']}: {origin['problem']}")
+    return lines
+
+
+def site_notes(site: Mapping[str, Any]) -> list[str]:
+    """Return what a reader must know of an answer that was given at a site of a cloud and was not sure."""
+    if not site or site["sure"]:
+        return []
+    notes = [f"Not sure locally: {site['why']}."]
+    if site["problem"]:
+        notes.append(f"The cloud did not help: {site['problem'].rstrip('.')}.")
+    return notes + [f"Missing from {one['site']}: {one['reason'].rstrip('.')}." for one in site.get("missing", ())]
 
 
 def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from drag_graph.report.audit_document import line_marks, place_of, said_elsewhere
+from drag_graph.report.audit_document import describe_elsewhere, line_marks, place_of, site_notes
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --accent: #2f6fb0; --bad: #b3372f; }
@@ -33,6 +33,7 @@ def audit_page(audit: dict[str, Any]) -> str:
 <h1>{escape(audit["question"])}</h1>
 {_options(audit)}
 <p class="answer">{escape(label + audit["answer"])}</p>
+{_notes(audit)}
 {_facts(audit)}
 <h2>What the student was shown, and where it comes from</h2>
 {lines}
@@ -47,6 +48,10 @@ def audit_page(audit: dict[str, Any]) -> str:
 def _options(audit: dict[str, Any]) -> str:
     items = "".join(f"<li>{escape(option)}</li>" for option in audit["options"])
     return f'<ol type="A">{items}</ol>' if items else ""
+
+
+def _notes(audit: dict[str, Any]) -> str:
+    return "".join(f'<p class="quiet">{escape(note)}</p>' for note in site_notes(audit.get("site", {})))
 
 
 def _facts(audit: dict[str, Any]) -> str:
@@ -69,7 +74,7 @@ def _line(line: dict[str, Any]) -> str:
     marks = "".join(f' <span class="gone">{mark}</span>' for mark in line_marks(line))
     head = f'<summary><span class="kind">{line["kind"]}</span>{line["n"]}. {escape(line["text"])}{marks}</summary>'
     if "elsewhere" in line:
-        words = "".join(f'<p class="quiet">{escape(said)}</p>' for said in said_elsewhere(line["elsewhere"]))
+        words = "".join(f'<p class="quiet">{escape(text)}</p>' for text in describe_elsewhere(line["elsewhere"]))
         return f"<details open>{head}{words}</details>"
     if line["kind"] == "evidence":
         return f"<details open>{head}{_table(_EVIDENCE_HEAD, [_evidence_cells(line['evidence'], line['calls'])])}</details>"

@@ -10,7 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from drag_graph.graph.edge_text import one_line
-from drag_graph.report.audit_document import line_marks, place_of, said_elsewhere
+from drag_graph.report.audit_document import describe_elsewhere, line_marks, place_of, site_notes
 from drag_graph.report.audit_page import filter_in_words
 
 SHORT = 12
@@ -57,26 +57,15 @@ def audit_notes(audit: Mapping[str, Any]) -> list[str]:
     calls = f"{len(audit['calls'])} teacher calls, cost ${audit['cost_usd']:.4f}"
     return [
         f"student {audit['student']}, mode {audit['mode']}, confidence {audit['confidence']:.2f}",
-        *(f"{note}." for note in site_notes(audit.get("cloud", {}))),
+        *(printable(note) for note in site_notes(audit.get("site", {}))),
         printable(f"{calls}, privacy filter {filter_in_words(audit['privacy'])}"),
-    ]
-
-
-def site_notes(told: Mapping[str, Any]) -> list[str]:
-    """Return what is to say of an answer that was given at a site of a cloud."""
-    if not told or told["sure"]:
-        return []
-    notes = [f"Not sure locally: {told['why']}"]
-    notes += [f"The cloud did not help: {told['problem']}"] if told.get("problem") else []
-    return [
-        printable(note) for note in notes + [f"Missing from {one['edge']}: {one['reason']}" for one in told.get("missing", ())]
     ]
 
 
 def _behind(line: Mapping[str, Any]) -> list[tuple[Text, Text | None]]:
     """Return what is behind a context line: texts, each with its proof if it has one."""
     if "elsewhere" in line:
-        return [(Text(_line_of(text)), None) for text in said_elsewhere(line["elsewhere"])]
+        return [(Text(_line_of(text)), None) for text in describe_elsewhere(line["elsewhere"])]
     rows: list[tuple[Text, Text | None]] = []
     if line["kind"] == "evidence":
         rows.append((Text.assemble("evidence ", (_proof(line["evidence"], line["calls"]), "dim")), None))

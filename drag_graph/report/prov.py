@@ -34,12 +34,12 @@ def prov_document(audit: dict[str, Any]) -> dict[str, Any]:
     return book.document()
 
 
-def _released(book: "_Book", shown: str, there: dict[str, Any]) -> None:
-    """Write what another edge of a cloud has said is behind a line."""
-    agent = book.agent("edge-of-cloud", there["edge"])
+def _released(book: "_Book", shown: str, elsewhere: dict[str, Any]) -> None:
+    """Add the site that released a line, and the evidence behind it if that site was asked."""
+    agent = book.agent("site", elsewhere["site"])
     book.relate("wasAttributedTo", {"entity": shown, "agent": agent})
-    for passage in there.get("origin", {"passages": ()})["passages"]:
-        name = book.entity("evidence", f"{there['edge']}/{passage['ref']}", "Evidence", {"text": passage["text"]})
+    for passage in elsewhere.get("origin", {"passages": ()})["passages"]:
+        name = book.entity("evidence", f"{elsewhere['site']}/{passage['ref']}", "Evidence", {"text": passage["text"]})
         book.relate("wasAttributedTo", {"entity": name, "agent": agent})
         book.derive(shown, name)
 

@@ -1,1 +1,1 @@
-"""The edge of a distributed graph: what it answers itself, and what it lets go (docs/edges.md)."""
+"""Machines that keep their documents and answer locally, and the cloud that they ask when not sure (docs/edges.md)."""

@@ -1,8 +1,7 @@
-"""Whether a local answer is sure, or the cloud has to be asked (DGRAG, arXiv 2505.19847, section 3.3, step 5).
+"""Decide whether a local answer is sure or the cloud must be asked (DGRAG, arXiv 2505.19847, section 3.3, step 5).
 
-A student that knows the answer gives it again when it is shown another selection of the lines; one that guesses does not. So a
-question is answered several times, and the answer is sure where few candidates say that information is lacking and all agree.
-Pure functions: the candidates and their vectors come in.
+A student that knows the answer repeats it when it is shown other lines; a student that guesses does not. So each question is
+answered several times. The answer is sure if the candidates agree and few of them say that information is missing.
 """
 
 import re
@@ -17,7 +16,7 @@ from drag_graph.graph.contradictions import statements_differ
 from drag_graph.ports.vectors import Vectors
 
 LACKING = 0.5
-"""The share of candidates that say they lack information from which on an answer is not sure."""
+"""Fraction of candidates without information from which on an answer is not sure."""
 _THINGS = r"(?:information|context|evidence|details?|data)"
 _LACK = re.compile(
     rf"\b(?:insufficient|not enough|not sufficient|(?:needs?|requires?) (?:more|further|additional)) (?:\w+ )?{_THINGS}\b|"
@@ -33,9 +32,9 @@ _LACK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LocalAnswer:
-    """One of the answers that a student gave to one question.
+    """One of several answers of a student to the same question.
 
-    Where it has options, `label` is the letter of one, and `probabilities` are those of all, if the student tells them.
+    `label` is the letter of the chosen option, `probabilities` are those of all options if the student reports them.
     """
 
     text: str
@@ -45,10 +44,10 @@ class LocalAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the local answer is sure. `best` is the place of the candidate that agrees best with the others.
+    """Whether the local answer is sure. `best` is the index of the candidate that agrees most with the others.
 
-    `agreement` and `lacking` lie in [0, 1]: how far the candidates agree, and the share that says it lacks information. `why`
-    says in words why it is not sure, '' where it is.
+    `agreement` (how far the candidates agree) and `lacking` (the fraction that lacks information) lie in [0, 1]. `why` is the
+    reason why the answer is not sure, or ''.
     """
 
     is_sure: bool
@@ -59,32 +58,32 @@ class Verdict:
 
 
 def judge(candidates: Sequence[LocalAnswer], vectors: Vectors, threshold: float) -> Verdict:
-    """Return whether the candidates, whose texts have these unit vectors (a row each), make a sure answer.
+    """Judge at least one candidate; `vectors` has the unit vector of each text as a row.
 
-    At least one candidate is needed. With options, a pair agrees by the probability that both choose the same one, where the
-    student tells probabilities; else, whether they do. Without options it is the mean of the cosine, the Jaccard index of the
-    words that mean something, and whether the claims are consistent (numbers, denials, opposites).
+    With options, the agreement of two candidates is the probability that both choose the same option if the student reports
+    probabilities, else 1 for the same label. Without options it is the mean of the cosine, the Jaccard index of the content
+    words, and whether the claims are consistent (numbers, negations, opposites).
     """
     agreements = _agreements(candidates, vectors)
     best = int(agreements.mean(axis=1).argmax())
     pairs = [agreements[one, other] for one, other in combinations(range(len(candidates)), 2)]
     agreement = round(float(np.mean(pairs or agreements)), 6)
-    lacking = round(sum(lacks(one.text) for one in candidates) / len(candidates), 6)
+    lacking = round(sum(lacks(candidate.text) for candidate in candidates) / len(candidates), 6)
     why = ""
     if lacking >= LACKING:
         why = "the student says that it lacks information"
     elif agreement < threshold:
-        why = f"its answers agree by {agreement:.2f}, less than {threshold:.2f}"
+        why = f"the agreement of its answers is {agreement:.2f}, below {threshold:.2f}"
     return Verdict(not why, best, agreement, lacking, why)
 
 
 def lacks(text: str) -> bool:
-    """Whether a reply says that it lacks information; an empty one says nothing else."""
+    """Whether a reply is empty or says that information is missing."""
     return not text.strip() or _LACK.search(text) is not None
 
 
 def _agreements(candidates: Sequence[LocalAnswer], vectors: Vectors) -> Vectors:
-    """Return how far each candidate agrees with each, as a symmetric matrix."""
+    """Return the agreement of each pair of candidates as a symmetric matrix."""
     agreements = np.empty((len(candidates), len(candidates)), dtype=np.float32)
     for one, other in combinations_with_replacement(range(len(candidates)), 2):
         value = _agreement(candidates[one], candidates[other], float(vectors[one] @ vectors[other]))
@@ -97,6 +96,6 @@ def _agreement(one: LocalAnswer, other: LocalAnswer, cosine: float) -> float:
         return sum(p * q for p, q in zip(one.probabilities, other.probabilities, strict=True))
     if one.label or other.label:
         return float(one.label == other.label)
-    words, others = content_words(one.text), content_words(other.text)
-    jaccard = len(words & others) / len(words | others) if words | others else 1.0
+    words, other_words = content_words(one.text), content_words(other.text)
+    jaccard = len(words & other_words) / len(words | other_words) if words | other_words else 1.0
     return (max(0.0, cosine) + jaccard + (not statements_differ(one.text, other.text))) / 3

@@ -1,17 +1,27 @@
-"""Which threshold of agreement fits a wanted rate of cloud calls, or of wrong local answers (`drag-graph edge calibrate`).
+"""Choose the agreement threshold for a target rate of cloud calls or of wrong local answers (`drag-graph edge calibrate`)."""
 
-Pure functions over questions whose local answers were judged and compared with the right ones.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from drag_graph.ask.asker import Asker
+from drag_graph.errors import ReplyError, Withheld
 from drag_graph.evaluation.intervals import wilson
+from drag_graph.model import Query
+from drag_graph.ports.model_roles import Embedder
+from drag_graph.sites.agreement import LACKING
+from drag_graph.sites.site_asker import verdict_on
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STEP = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One question: what its candidates agreed by, whether half of them lacked information, and whether the best was right."""
+    """A question: how far its candidate answers agree, whether half of them lack information, and if the best is correct."""
 
     agreement: float
     lacks: bool
@@ -20,9 +30,9 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a threshold would have done: the share that asks the cloud, and the share of wrong ones among local answers.
+    """The effect of a threshold: the fraction of questions that ask the cloud, and the error rate of local answers.
 
-    `low` and `high` are the 95 % interval of `wrong_rate` (Wilson), `local` the number of questions that were answered locally.
+    `low` and `high` are the 95 % interval of `wrong_rate` (Wilson), `local` is the number of questions answered locally.
     """
 
     threshold: float
@@ -33,32 +43,64 @@ class Point:
     local: int
 
 
-def curve(judged: Sequence[Judged]) -> list[Point]:
-    """Return a point for each threshold that makes a difference, from the lowest to one under which all ask the cloud.
+def judge_questions(
+    asker: Asker, queries: Iterable[Query], embedder: Embedder, candidates: int, on_answer: Callable[[], None]
+) -> list[Judged]:
+    """Ask each question `candidates` times and compare the best answer with the gold answer. Nothing is stored.
 
-    At least one question is needed.
+    A question counts as one for the cloud if the student fails on it or the privacy gate withholds it.
     """
-    values = sorted({one.agreement for one in judged if not one.lacks})
-    return [_point(judged, threshold) for threshold in [*values, _above(values[-1] if values else 0.0)]]
+    questions = []
+    for query in queries:
+        try:
+            answers = asker.several(query, candidates)
+            verdict = verdict_on(answers, embedder, 0.0)
+            is_correct = bool(answers[verdict.best].answer.correct)
+            questions.append(Judged(verdict.agreement, verdict.lacking >= LACKING, is_correct))
+        except (ReplyError, Withheld):
+            questions.append(Judged(0.0, lacks=True, is_correct=False))
+        on_answer()
+    return questions
 
 
-def for_cloud_rate(points: Sequence[Point], wanted: float) -> Point:
-    """Return the highest threshold that asks the cloud for no more than the wanted share, else the lowest."""
-    return next((point for point in reversed(points) if point.cloud_rate <= wanted), points[0])
+def curve(questions: Sequence[Judged]) -> list[Point]:
+    """Return a point for each threshold that makes a difference, in ascending order. With the last one all ask the cloud.
+
+    At least one question is required.
+    """
+    values = sorted({question.agreement for question in questions if not question.lacks})
+    return [_point(questions, threshold) for threshold in [*values, (values[-1] if values else 0.0) + STEP]]
 
 
-def for_wrong_rate(points: Sequence[Point], wanted: float) -> Point:
-    """Return the lowest threshold whose local answers are wrong no more often than wanted: the last one where none else is."""
-    return next(point for point in points if point.wrong_rate <= wanted)
+def for_cloud_rate(points: Sequence[Point], rate: float) -> Point:
+    """Return the highest threshold with a cloud rate of at most `rate`, or the lowest if there is none."""
+    return next((point for point in reversed(points) if point.cloud_rate <= rate), points[0])
 
 
-def _point(judged: Sequence[Judged], threshold: float) -> Point:
-    local = [one for one in judged if not one.lacks and one.agreement >= threshold]
-    wrong = sum(not one.is_correct for one in local)
+def for_wrong_rate(points: Sequence[Point], rate: float) -> Point:
+    """Return the lowest threshold with an error rate of at most `rate`. The last point always qualifies."""
+    return next(point for point in points if point.wrong_rate <= rate)
+
+
+def draw_calibration(points: Sequence[Point], chosen: Point, path: Path) -> Path:
+    """Draw the error rate over cloud calls, with its 95 % interval and the chosen point. Raises MissingExtra."""
+    from drag_graph.evaluation.plots import draw_picture
+
+    def fill(axes: "Axes") -> None:
+        answered = [point for point in points if point.local]
+        rates = [100 * point.cloud_rate for point in answered]
+        axes.fill_between(rates, [100 * point.low for point in answered], [100 * point.high for point in answered], alpha=0.15)
+        axes.plot(rates, [100 * point.wrong_rate for point in answered], marker="o", markersize=3)
+        if chosen.local:
+            axes.plot([100 * chosen.cloud_rate], [100 * chosen.wrong_rate], marker="s", color="black", linestyle="")
+        axes.set_xlabel("questions that ask the cloud, %")
+
+    return draw_picture(path, fill, "wrong local answers, % (with 95 % interval)")
+
+
+def _point(questions: Sequence[Judged], threshold: float) -> Point:
+    local = [question for question in questions if not question.lacks and question.agreement >= threshold]
+    wrong = sum(not question.is_correct for question in local)
     low, high = wilson(wrong, len(local))
     rate = wrong / len(local) if local else 0.0
-    return Point(threshold, 1 - len(local) / len(judged), rate, low, high, len(local))
-
-
-def _above(value: float) -> float:
-    return value + 1e-6
+    return Point(threshold, 1 - len(local) / len(questions), rate, low, high, len(local))

@@ -1,12 +1,12 @@
-"""The edge's side of the wire: it opens all connections, makes the cloud prove itself, and counts what leaves."""
+"""A site's connection to its cloud. The site opens all connections, makes the cloud prove itself, and counts what leaves."""
 
 import hmac
+import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -17,27 +17,27 @@ from drag_graph.sites import wire
 from drag_graph.sites.traffic_log import Traffic
 
 CONNECTING = 10.0
-"""Seconds until a connection has to stand, or a short request is answered."""
+"""Seconds for a connection, and for the reply to a short request."""
 MODEL_TIME = 300.0
-"""Seconds that the cloud may take where a model is at work: its edges' deadline and its model, or its embedder."""
+"""Seconds for a reply that includes work of the cloud's models or of other sites."""
 Check = Callable[[Sequence[str]], None]
-"""Raises Withheld where one of these texts must not leave this machine."""
-_Said = TypeVar("_Said", bound=BaseModel)
-_GONE = "Is the address right? `drag-graph edge status` tells whether it answers."
-_UNKNOWN = "On the cloud's machine: `drag-graph cloud edges`. Then here: `drag-graph edge init` with a new token."
+"""Raises Withheld if one of these texts must not leave this machine."""
+Reply = TypeVar("Reply", bound=BaseModel)
+CHECK_ADDRESS = "Check the address and that the cloud is running. `drag-graph edge status` tests the connection."
+REGISTER = "On the cloud, run `drag-graph cloud edges add NAME`; then `drag-graph edge init` here with the new token."
 
 
 class CloudClient:
-    """One edge's connection to its cloud. Not thread-safe. A context manager.
+    """The connection of one site to its cloud. Not thread-safe. A context manager.
 
-    Every method raises CloudUnavailable where the cloud cannot be reached, CloudRefused where it does not know this edge or is
-    not the one that the edge knows, and Withheld where `check` finds in a text what must not leave.
+    Every method raises CloudUnavailable if the cloud cannot be reached, CloudRefused if the cloud does not know this site or is
+    another cloud, and Withheld if `check` refuses a text.
     """
 
     def __init__(
         self, address: str, name: str, token: str, *, ca: str = "", insecure: bool = False, check: Check, traffic: Traffic
     ) -> None:
-        """`ca` is a file of certificates to know the cloud by. Raises ConfigurationError where bytes would go in the clear."""
+        """`ca` is a PEM file of certificates to trust. Raises ConfigurationError if requests would leave the machine unencrypted."""
         wire.require_safe(address, insecure=insecure)
         self.address = address
         self.name = name
@@ -45,7 +45,7 @@ class CloudClient:
         self._check = check
         self._traffic = traffic
         self._is_proven = False
-        # A proxy of the environment is asked for nothing that is not encrypted.
+        # Unencrypted requests ignore the proxies of the environment.
         self._http = httpx.Client(
             base_url=address, timeout=CONNECTING, verify=_certificates(ca), trust_env=address.startswith("https:")
         )
@@ -61,72 +61,69 @@ class CloudClient:
         self._http.close()
 
     def connect(self) -> None:
-        """Make the cloud prove that it knows this edge. The token is sent only after this."""
+        """Make the cloud prove that it knows this site. Only then is the token sent."""
         nonce = wire.new_nonce()
-        body = wire.Hello(name=self.name, nonce=nonce)
-        said = self._said(wire.CloudProof, self._send("hello", "POST", "/v1/hello", body, proven=False))
-        wanted = wire.proof_of(wire.token_hash(self._token), self.name, nonce)
-        if not hmac.compare_digest(said.proof, wanted):
-            raise CloudRefused(f"{self.address} does not know the edge {self.name!r} by its token", hint=_UNKNOWN)
-        if said.version != wire.VERSION:
+        content = self._send("hello", "POST", "/v1/hello", wire.Hello(name=self.name, nonce=nonce), proven=False)
+        reply = self._parsed(wire.CloudProof, content)
+        if not hmac.compare_digest(reply.proof, wire.proof_of(wire.token_hash(self._token), self.name, nonce)):
+            raise CloudRefused(f"The cloud at {self.address} does not know the site {self.name!r} by its token.", hint=REGISTER)
+        if reply.version != wire.VERSION:
             raise CloudRefused(
-                f"{self.address} speaks version {said.version} of the protocol", hint="Install the same version."
+                f"The cloud at {self.address} uses version {reply.version} of the protocol, this site version {wire.VERSION}.",
+                hint="Install the same version of drag-graph on both machines.",
             )
         self._is_proven = True
 
     def sync(self, texts: Mapping[str, str]) -> tuple[int, int]:
-        """Bring the cloud up to date with all summaries, by key: send the changed ones, withdraw those that are not here.
+        """Bring the cloud up to date with all summaries of this site, by key: send changed ones, withdraw missing ones.
 
         Return how many were sent, and how many withdrawn.
         """
-        hashes = {key: wire.token_hash(text) for key, text in texts.items()}
-        said = self._said(wire.Wanted, self._send("sync", "POST", "/v1/summaries/sync", wire.Hashes(hashes=hashes)))
-        wanted = iter([wire.SummaryText(key=key, text=texts[key]) for key in said.send if key in texts])
-        sent = 0
-        while some := tuple(islice(wanted, wire.MOST_UPLOADED)):
-            body = wire.Summaries(summaries=some)
-            told = [item.text for item in some]
-            self._said(wire.Stored, self._send("summaries", "POST", "/v1/summaries", body, told, timeout=MODEL_TIME))
-            sent += len(some)
-        return sent, said.dropped
+        hashes = wire.Hashes(hashes={key: wire.token_hash(text) for key, text in texts.items()})
+        reply = self._parsed(wire.Wanted, self._send("sync", "POST", "/v1/summaries/sync", hashes))
+        wanted = [key for key in reply.send if key in texts]
+        for keys in pages(wanted, wire.MOST_UPLOADED):
+            summaries = tuple(wire.SummaryText(key=key, text=texts[key]) for key in keys)
+            sent = [item.text for item in summaries]
+            self._send("summaries", "POST", "/v1/summaries", wire.Summaries(summaries=summaries), sent, timeout=MODEL_TIME)
+        return len(wanted), reply.dropped
 
     def withdraw(self) -> None:
-        """Erase this edge's summaries at the cloud. It stays registered."""
-        self._said(wire.Taken, self._send("sync", "DELETE", "/v1/summaries"))
+        """Erase this site's summaries in the cloud. The site stays registered."""
+        self._send("sync", "DELETE", "/v1/summaries")
 
-    def work(self, wait: float = wire.LONGEST_POLL) -> wire.EdgeWork | None:
-        """Wait for a question; return None where none came in this time."""
-        reply = self._send("poll", "GET", f"/v1/work?wait={wait:g}", timeout=wait + CONNECTING)
-        return self._said(wire.EdgeWork, reply) if reply else None
+    def work(self, wait: float = wire.LONGEST_POLL) -> wire.SiteWork | None:
+        """Wait up to `wait` seconds for a question; return None if there is none."""
+        content = self._send("poll", "GET", f"/v1/work?wait={wait:g}", timeout=wait + CONNECTING)
+        return self._parsed(wire.SiteWork, content) if content else None
 
-    def reply(self, work_id: str, said: wire.EdgeReply | wire.EdgeOrigins) -> bool:
-        """Send what the edge releases for a question, or of what is behind lines; False where its time is over."""
-        kind, replies = ("audit", said.lines) if isinstance(said, wire.EdgeOrigins) else ("passages", (said,))
+    def reply(self, work_id: str, body: wire.SiteReply | wire.SiteOrigins) -> bool:
+        """Send what this site releases for a question or an audit. Return False if the deadline has passed."""
+        kind, replies = ("audit", body.lines) if isinstance(body, wire.SiteOrigins) else ("passages", (body,))
         passages = [item for reply in replies for item in reply.passages]
         names = {item.document.name: None for item in passages if item.document}
         try:
-            texts = [*(item.text for item in passages), *names]
-            self._said(wire.Taken, self._send(kind, "POST", f"/v1/work/{work_id}", said, texts))
-        except _Over:
+            self._send(kind, "POST", f"/v1/work/{work_id}", body, [*(item.text for item in passages), *names])
+        except _DeadlinePassed:
             return False
         return True
 
     def ask(self, question: str, options: Sequence[str] = ()) -> wire.CloudAnswer:
-        """Ask the cloud; it asks other edges."""
+        """Ask the cloud, which asks other sites."""
         body = wire.CloudQuestion(question=question, options=tuple(options))
         texts = [question, *options]
-        return self._said(wire.CloudAnswer, self._send("question", "POST", "/v1/questions", body, texts, timeout=MODEL_TIME))
+        return self._parsed(wire.CloudAnswer, self._send("question", "POST", "/v1/questions", body, texts, timeout=MODEL_TIME))
 
-    def audit(self, lines: Sequence[wire.GivenLine]) -> list[wire.EdgeReply]:
-        """Ask the cloud what is behind lines that it gave to this edge; it asks the edges that they are from."""
-        found: list[wire.EdgeReply] = []
-        for some in pages(lines, wire.MOST_AUDITED):
-            body = wire.CloudAudit(lines=tuple(some))
-            said = self._said(wire.EdgeOrigins, self._send("audit", "POST", "/v1/audits", body, timeout=MODEL_TIME))
-            if len(said.lines) != len(some):
-                raise CloudUnavailable(f"{self.address} says what no cloud says", hint=_GONE)
-            found += said.lines
-        return found
+    def audit(self, lines: Sequence[wire.GivenLine]) -> list[wire.SiteReply]:
+        """Ask the sites that released these lines, through the cloud, what is behind them."""
+        origins: list[wire.SiteReply] = []
+        for page in pages(lines, wire.MOST_AUDITED):
+            body = wire.CloudAudit(lines=tuple(page))
+            reply = self._parsed(wire.SiteOrigins, self._send("audit", "POST", "/v1/audits", body, timeout=MODEL_TIME))
+            if len(reply.lines) != len(page):
+                raise self._no_cloud()
+            origins += reply.lines
+        return origins
 
     def _send(
         self,
@@ -139,7 +136,7 @@ class CloudClient:
         timeout: float = CONNECTING,
         proven: bool = True,
     ) -> bytes:
-        """Send a body once the cloud has proven itself; return what it says, at most `LARGEST_REPLY` bytes."""
+        """Send a body, after the cloud has proven itself, and return the reply. `texts` are the texts that leave with it."""
         if proven and not self._is_proven:
             self.connect()
         if texts:
@@ -149,71 +146,72 @@ class CloudClient:
         if proven:
             headers["Authorization"] = f"Bearer {self.name}:{self._token}"
         limits = httpx.Timeout(CONNECTING, read=timeout)
-        said = b""
+        received = b""
         try:
             with self._http.stream(method, path, content=content, headers=headers, timeout=limits) as reply:
-                said = _bounded(reply, time.monotonic() + timeout)
-                self._require_ok(reply, said)
+                received = _content_of(reply, time.monotonic() + timeout)
+                self._require_ok(reply, received)
         except httpx.HTTPError as error:
-            self._is_proven = False  # who answers next may be another
-            raise CloudUnavailable(f"{self.address} does not answer: {_reason(error)}", hint=_GONE) from error
+            self._is_proven = False  # the next one to answer may be another
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            raise CloudUnavailable(f"The cloud at {self.address} does not answer: {reason}.", hint=CHECK_ADDRESS) from error
         finally:
-            self._traffic.add(kind, texts=len(texts), bytes_out=len(content), bytes_in=len(said))
-        return said
+            self._traffic.add(kind, texts=len(texts), bytes_out=len(content), bytes_in=len(received))
+        return received
 
-    def _require_ok(self, reply: httpx.Response, said: bytes) -> None:
+    def _require_ok(self, reply: httpx.Response, content: bytes) -> None:
         if reply.is_success:
             return
         try:
-            detail = wire.Refusal.model_validate_json(said).detail
+            detail = wire.Refusal.model_validate_json(content).detail
         except ValidationError:
-            detail = ""
+            detail = f"HTTP status {reply.status_code}"
         match reply.status_code:
             case 401:
                 self._is_proven = False
-                raise CloudRefused(f"{self.address} does not know the edge {self.name!r} any more", hint=_UNKNOWN)
+                raise CloudRefused(f"The cloud at {self.address} no longer knows the site {self.name!r}.", hint=REGISTER)
             case 409 if reply.request.url.path.startswith("/v1/work/"):
-                raise _Over(detail)
+                raise _DeadlinePassed(detail)
             case 404:
-                raise CloudRefused(f"there is no cloud at {self.address}", hint="Give the address that `cloud serve` printed.")
+                hint = "Use the address that `drag-graph cloud serve` printed."
+                raise CloudRefused(f"There is no drag-graph cloud at {self.address}.", hint=hint)
             case 413 | 422:
-                raise CloudRefused(f"{self.address} refused what this edge sent: {detail}")
-            case status:  # of the cloud, or of whatever stands before it
-                raise CloudUnavailable(f"{self.address} cannot serve now: {detail or status}", hint=_GONE)
+                raise CloudRefused(f"The cloud at {self.address} rejected a request of this site: {detail}.")
+            case _:  # from the cloud, or from a proxy in front of it
+                raise CloudUnavailable(f"The cloud at {self.address} cannot serve now: {detail}.", hint=CHECK_ADDRESS)
 
-    def _said(self, form: type[_Said], content: bytes) -> _Said:
+    def _parsed(self, form: type[Reply], content: bytes) -> Reply:
         try:
             return form.model_validate_json(content)
         except ValidationError:
-            raise CloudUnavailable(f"{self.address} says what no cloud says", hint=_GONE) from None
+            raise self._no_cloud() from None
+
+    def _no_cloud(self) -> CloudUnavailable:
+        return CloudUnavailable(f"The reply of {self.address} is not from a drag-graph cloud.", hint=CHECK_ADDRESS)
 
 
-class _Over(CloudRefused):
-    """The work was answered, or its time is over."""
+class _DeadlinePassed(CloudRefused):
+    """The work was answered before, or its deadline has passed."""
 
 
-def _bounded(reply: httpx.Response, until: float) -> bytes:
-    """Return what the cloud says. Raises HTTPError where that has no end, or does not come in time."""
+def _content_of(reply: httpx.Response, until: float) -> bytes:
+    """Return the body of a reply. Raises HTTPError if it is too large or too slow."""
     content = bytearray()
     for part in reply.iter_bytes():
         content += part
         if len(content) > wire.LARGEST_REPLY:
-            raise httpx.ReadError("it says more than any answer has")
+            raise httpx.ReadError("the reply is too large")
         if time.monotonic() > until:
-            raise httpx.ReadTimeout("it comes too slowly")
+            raise httpx.ReadTimeout("the reply is too slow")
     return bytes(content)
 
 
-def _certificates(ca: str) -> Any:
+def _certificates(ca: str) -> ssl.SSLContext | bool:
     if not ca:
         return True
-    import ssl
-
     try:
         return ssl.create_default_context(cafile=str(Path(ca).expanduser()))
-    except OSError as error:  # of ssl, too
-        raise ConfigurationError(f"{ca} cannot be used: {error}", hint="--cloud-ca takes a file of PEM.") from error
-
-
-def _reason(error: httpx.HTTPError) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+    except OSError as error:  # includes SSLError
+        raise ConfigurationError(
+            f"Cannot read the certificates in {ca}: {error}", hint="Pass a PEM file to --cloud-ca."
+        ) from error

@@ -1,6 +1,6 @@
-"""What leaves an edge: summaries, and the passages that its settings release, each after the privacy gate. Nothing else.
+"""What leaves a site: summaries, and the passages that its settings release, each after the privacy gate. Nothing else.
 
-Of a source that never leaves nothing does: no passage, and no summary of a community that has anything of it.
+Nothing of a source in `never_leave` leaves: no passage, and no summary of a community that includes one of its entities.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -14,7 +14,7 @@ from drag_graph.ask.context_lines import Candidate
 from drag_graph.ask.find_lines import Found
 from drag_graph.errors import Withheld
 from drag_graph.graph.paging import pages, source_ids
-from drag_graph.model import Document, Evidence, LineKind, Subgraph
+from drag_graph.model import Evidence, LineKind, Subgraph
 from drag_graph.ports.community_store import Community
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.sites.wire import (
@@ -23,130 +23,128 @@ from drag_graph.sites.wire import (
     MOST_PASSAGES,
     MOST_SUMMARIES,
     DocumentSpan,
-    EdgeReply,
     LineRef,
     ReleasedPassage,
+    SiteReply,
 )
 
-NO_PASSAGES = "it releases no passages"
-KEPT = "what is behind the line is kept at the edge"
-GONE = "what was behind the line is not stored there any more"
+NO_PASSAGES = "the site does not release passages"
+KEPT = "the site does not release what is behind the line"
+GONE = "the source of the line is no longer stored"
 PAGE = 50
-"""Sources that are read in one round trip."""
+"""Sources read in one round trip."""
 Generalise = Callable[[str], str]
-"""Returns a text as it may leave: private details generalised. Raises Withheld."""
+"""Returns a text with private details generalised. Raises Withheld."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummariesToShare:
-    """The texts that leave, by key, and how many communities keep theirs."""
+    """The summaries that leave, by key, and the number of those that do not."""
 
     texts: dict[str, str]
     withheld: int = 0
 
 
 class Release:
-    """What one edge's settings let out. `generalise` is the privacy gate's part; None where there is no gate."""
+    """Applies the release settings of a site. `generalise` comes from the privacy gate; None if there is no gate."""
 
     def __init__(self, release: str, never_leave: Collection[str], generalise: Generalise | None) -> None:
         self.has_passages = release == "passages"
-        self._never = tuple(never_leave)
+        self._never_leave = tuple(never_leave)
         self._generalise = generalise
         self.staying: frozenset[str] = frozenset()
-        """The ids of the stored sources that never leave, as of the last `summaries`. A search leaves them out."""
-        self._seen: dict[str, str | None] = {}
-        """What became of summaries in the gate, so that each passes it once."""
+        """Ids of the stored sources that never leave, as of the last call of `summaries`. A search leaves them out."""
+        self._generalised: dict[str, str | None] = {}
+        """The outcome for each summary, so that each passes the gate only once."""
 
     def never_leaves(self, source: Subgraph) -> bool:
-        """Whether nothing of a source may leave: its id, name, place or question is named."""
+        """Whether nothing of a source may leave, by its id, title or file name."""
         uri = source.document.uri if source.document else ""
         names = (source.source_id, source.title, uri, uri.rpartition("/")[2])
-        return any(fnmatchcase(name, pattern) for name in names if name for pattern in self._never)
+        return any(fnmatchcase(name, pattern) for name in names if name for pattern in self._never_leave)
 
     def summaries(self, store: GraphStore) -> SummariesToShare:
         """Return the summaries of the stored communities that may leave."""
-        kept_back = self._entities_that_stay(store)
+        staying_entities = self._find_staying(store)
         texts: dict[str, str] = {}
         withheld = 0
         for community in store.communities.read():
             if not community.summary:
                 continue
-            text = None if not kept_back.isdisjoint(community.entities) else self._summary(community)
+            text = self._summary(community) if staying_entities.isdisjoint(community.entities) else None
             if text is None or len(texts) >= MOST_SUMMARIES:
                 withheld += 1
             else:
                 texts[community.id] = text
-        self._seen = {text: found for text, found in self._seen.items() if found in texts.values()}
+        self._generalised = {text: result for text, result in self._generalised.items() if result in texts.values()}
         return SummariesToShare(texts, withheld)
 
     def _summary(self, community: Community) -> str | None:
         text = f"{community.name}\n{community.summary}".strip()[:LONGEST_SUMMARY]
-        if text not in self._seen:
-            self._seen[text] = self._let_out(text)
-        return self._seen[text]
+        if text not in self._generalised:
+            self._generalised[text] = self._released_text(text)
+        return self._generalised[text]
 
-    def _entities_that_stay(self, store: GraphStore) -> set[str]:
-        if not self._never:
+    def _find_staying(self, store: GraphStore) -> set[str]:
+        """Note which sources never leave, and return the ids of their entities."""
+        if not self._never_leave:
             return set()
         graphs = (graph for ids in pages(source_ids(store), PAGE) for graph in store.read(ids))
         staying = {graph.source_id: [entity.id for entity in graph.entities] for graph in graphs if self.never_leaves(graph)}
         self.staying = frozenset(staying)
         return {id_ for ids in staying.values() for id_ in ids}
 
-    def searched_for(self, text: str) -> str:
-        """Return a question's words as lines are looked for with: generalised as these leave. Raises Withheld.
+    def search_text(self, text: str) -> str:
+        """Return a question in the form in which to search for it: generalised like the passages. Raises Withheld.
 
-        Else a line that leaves as "Person A is ill" would be told to be about the person that the question names.
+        Otherwise a released "Person A is ill" would be known to be about the person whom the question names.
         """
         return text if self._generalise is None else self._generalise(text)
 
-    def reply(self, found: Found) -> EdgeReply:
-        """Return what may leave of the lines that were found for a question, the best first.
+    def reply(self, found: Found) -> SiteReply:
+        """Return what may leave of the lines found for a question, best first.
 
-        What never leaves is not counted either: the number would tell whether a word of the question is in it.
+        Sources that never leave are not counted as withheld: the count would reveal if they contain a word of the question.
         """
         sources = {graph.source_id: graph for graph in found.subgraphs}
-        stay = {id_ for id_, source in sources.items() if self.never_leaves(source)}
-        others = [item for item in found.candidates if item.source_id not in stay]
-        ranked = sorted(others, key=lambda item: (-(item.score or 0.0), item.rank))
-        passages = tuple(self._released(ranked, sources))
-        return EdgeReply(passages=passages[:MOST_PASSAGES], withheld=len(ranked) - len(passages))
+        staying = {id_ for id_, source in sources.items() if self.never_leaves(source)}
+        candidates = [item for item in found.candidates if item.source_id not in staying]
+        ranked = sorted(candidates, key=lambda item: (-(item.score or 0.0), item.rank))
+        passages = tuple(self._passages(ranked, sources))
+        return SiteReply(passages=passages[:MOST_PASSAGES], withheld=len(ranked) - len(passages))
 
-    def origin(self, line: LineRef, source: Subgraph | None) -> EdgeReply:
-        """Return what may leave of the evidence that is behind a line, best first; `source` is what is stored of its source."""
+    def origin(self, line: LineRef, source: Subgraph | None) -> SiteReply:
+        """Return what may leave of the evidence behind a line, best first. `source` is the stored source of the line."""
         if not self.has_passages:
-            return EdgeReply(problem=NO_PASSAGES)
-        behind = _behind(line.kind, line.ref, source) if source else []
-        if source is None or not behind:
-            return EdgeReply(problem=GONE)
-        items = [Candidate("evidence", it.id, source.source_id, it.text, it.text, n) for n, it in enumerate(behind)]
-        passages = tuple(self._released(items, {source.source_id: source}))
-        return EdgeReply(passages=passages, withheld=len(items) - len(passages), problem="" if passages else KEPT)
+            return SiteReply(problem=NO_PASSAGES)
+        evidence = _evidence_behind(line.kind, line.ref, source) if source else []
+        if source is None or not evidence:
+            return SiteReply(problem=GONE)
+        items = [Candidate("evidence", it.id, source.source_id, it.text, it.text, n) for n, it in enumerate(evidence)]
+        passages = tuple(self._passages(items, {source.source_id: source}))
+        return SiteReply(passages=passages, withheld=len(items) - len(passages), problem="" if passages else KEPT)
 
-    def _released(self, candidates: Sequence[Candidate], sources: dict[str, Subgraph]) -> Iterator[ReleasedPassage]:
+    def _passages(self, candidates: Sequence[Candidate], sources: dict[str, Subgraph]) -> Iterator[ReleasedPassage]:
         for item in candidates[:MOST_PASSAGES]:
             source = sources.get(item.source_id)
             if source is None or self.never_leaves(source) or len(item.text) > LONGEST_PASSAGE:
                 continue
-            text, document = self._let_out(item.text), _span(item, source)
-            name = document and self._let_out(document.name)
-            if text is None or (document and name is None):
+            text, document = self._released_text(item.text), _span(item, source)
+            name = self._released_text(document.name) if document else ""
+            if text is None or name is None:
                 continue
-            if document and name is not None:
-                document = document.model_copy(update={"name": name})
-            changed = text != item.text
-            with suppress(ValidationError):  # what is of no form of the protocol stays here
+            with suppress(ValidationError):  # a passage that the protocol does not allow stays here
                 yield ReleasedPassage(
                     source_id=source.source_id,
                     kind=item.kind,
                     ref=item.ref,
                     text=text,
-                    document=document,
-                    generalised=changed,
+                    document=document and document.model_copy(update={"name": name}),
+                    generalised=text != item.text,
                 )
 
-    def _let_out(self, text: str) -> str | None:
-        """Return a text as it may leave, None where it may not."""
+    def _released_text(self, text: str) -> str | None:
+        """Return a text in the form in which it leaves, or None if it does not."""
         if self._generalise is None:
             return text
         try:
@@ -156,23 +154,19 @@ class Release:
 
 
 def _span(item: Candidate, source: Subgraph) -> DocumentSpan | None:
-    """Return where in its document a line is from: an edge of the graph names the first evidence behind it."""
+    """Return the place of a line in its document; for an edge, the place of the first evidence behind it."""
     document = source.document
     if document is None:
         return None
-    evidence = _behind(item.kind, item.ref, source)[:1]
+    evidence = _evidence_behind(item.kind, item.ref, source)[:1]
     start, end = (evidence[0].start, evidence[0].end) if evidence else (0, 0)
-    return DocumentSpan(id=document.id, name=_short_name(document), start=start, end=end)
+    return DocumentSpan(id=document.id, name=document.name[-200:], start=start, end=end)
 
 
-def _behind(kind: LineKind, ref: str, source: Subgraph) -> list[Evidence]:
-    """Return the evidence that a line rests on, best first."""
-    wanted = [ref]
+def _evidence_behind(kind: LineKind, ref: str, source: Subgraph) -> list[Evidence]:
+    """Return the evidence behind a line, best first."""
+    ids = [ref]
     if kind == "edge":
-        wanted = [id_ for edge in source.usable_edges if edge.id == ref for id_ in edge.evidence_ids]
+        ids = [id_ for edge in source.usable_edges if edge.id == ref for id_ in edge.evidence_ids]
     evidence = {item.id: item for item in source.evidence}
-    return [evidence[id_] for id_ in wanted if id_ in evidence]
-
-
-def _short_name(document: Document) -> str:
-    return document.name[-200:]
+    return [evidence[id_] for id_ in ids if id_ in evidence]

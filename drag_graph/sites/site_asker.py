@@ -1,25 +1,26 @@
-"""Asking at an edge: the student's answer where it is sure, else the cloud's (DGRAG, section 3.3; docs/edges.md)."""
+"""Ask and audit at a site: the student's answer if it is sure, else the cloud's (DGRAG, section 3.3; docs/edges.md)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from drag_graph.ask.answers import is_correct
 from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import Asker, interrupted
-from drag_graph.errors import CloudError, ModelError, ReplyError, StoreError, Withheld
+from drag_graph.errors import CloudError, Interrupted, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.identity import content_id
 from drag_graph.inputs import InputLine
 from drag_graph.model import Answer, Line, Query
 from drag_graph.ports.model_roles import Embedder
-from drag_graph.sites.agreement import Verdict
+from drag_graph.sites.agreement import LocalAnswer, Verdict, judge
 from drag_graph.sites.cloud_client import CloudClient
-from drag_graph.sites.local_candidates import verdict_on
-from drag_graph.sites.wire import CloudAnswer
+from drag_graph.sites.wire import CloudAnswer, GivenLine, SiteReply
 
 
-class EdgeAsker:
-    """Answers questions at one edge, and asks the cloud about those that its own answer is not sure of. Not thread-safe."""
+class SiteAsker:
+    """Answers questions at a site, and asks the cloud if the local answer is not sure. Not thread-safe."""
 
     def __init__(self, asker: Asker, embedder: Embedder, client: CloudClient, candidates: int, agreement: float) -> None:
         self._asker = asker
@@ -29,21 +30,20 @@ class EdgeAsker:
         self._agreement = agreement
 
     def ask(self, query: Query) -> AskResult:
-        """Ask a question. Where the cloud cannot help, the local answer says why. Raises ReplyError, and Withheld."""
+        """Ask a question. If the cloud cannot help, the local answer states the reason. Raises ReplyError and Withheld."""
         answers = self._asker.several(query, self._candidates)
         verdict = verdict_on(answers, self._embedder, self._agreement)
         best = answers[verdict.best]
         if verdict.is_sure:
-            return replace(self._asker.keep(best), edge=_told(verdict))
-        asked = best.answer
+            return self._asker.keep(_with_facts(best, _facts(verdict)))
         try:
-            said = self._client.ask(asked.question, asked.options)
+            reply = self._client.ask(best.answer.question, best.answer.options)
         except (CloudError, Withheld) as error:
-            return replace(self._asker.keep(best), edge=_told(verdict, problem=str(error)))
-        if not (said.answer.strip() and said.lines):
-            why = said.problem or ("it has no answer" if said.lines else "no edge has released a line for it")
-            return replace(self._asker.keep(best), edge=_told(verdict, said, problem=f"the cloud gave none: {why}"))
-        return self._asker.keep(_of_cloud(best, said, query, _told(verdict, said)))
+            return self._asker.keep(_with_facts(best, _facts(verdict, problem=str(error))))
+        if reply.answer.strip() and reply.lines:
+            return self._asker.keep(_cloud_result(best, reply, query, _facts(verdict, reply)))
+        why = reply.problem or ("it has no answer" if reply.lines else "no site has released a line for it")
+        return self._asker.keep(_with_facts(best, _facts(verdict, reply, problem=why)))
 
     def ask_all(self, lines: Iterable[InputLine], on_answer: Callable[[float], None] = lambda _cost: None) -> AnswersReport:
         """Ask every line, as `Asker.ask_all` does."""
@@ -60,50 +60,95 @@ class EdgeAsker:
                 on_answer(0.0)
         except (ModelError, StoreError) as error:
             report.stopped = error
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Interrupted):
             report.stopped = interrupted()
         return report
 
 
-def _told(verdict: Verdict, said: CloudAnswer | None = None, problem: str = "") -> dict[str, Any]:
-    """Return what `ask --json` says under `edge`."""
-    told: dict[str, Any] = {"sure": verdict.is_sure, "agreement": verdict.agreement, "lacking": verdict.lacking}
-    told |= {"why": verdict.why, "asked_cloud": said is not None, "problem": problem}
-    if said is not None:
-        told |= said.model_dump(mode="json", include={"asked", "missing", "seconds"})
-    return told
+def verdict_on(answers: Sequence[AskResult], embedder: Embedder, threshold: float) -> Verdict:
+    """Judge the answers of `Asker.several`. An answer without context lines counts as lacking information."""
+    candidates = [
+        LocalAnswer("" if one.is_unaided or not one.is_answered else one.answer.text, one.answer.label, one.probabilities)
+        for one in answers
+    ]
+    if all(one.label or one.probabilities for one in candidates):  # the texts are not compared
+        return judge(candidates, np.zeros((len(candidates), 1), np.float32), threshold)
+    return judge(candidates, embedder.embed([one.text or "-" for one in candidates]), threshold)
 
 
-def _of_cloud(best: AskResult, said: CloudAnswer, query: Query, told: dict[str, Any]) -> AskResult:
-    """Return the cloud's answer in the place of the local one; each line names the edge that it is from."""
-    fields = {"n", "kind", "text", "ref", "source_id", "edge"}
-    lines = tuple(Line(**one.model_dump(include=fields)) for one in said.lines)
-    local, shown = best.answer, [f"{line.edge}:{line.kind}:{line.ref}:{line.text}" for line in lines]
-    answer = local.model_copy(
+def lines_of_sites(audit: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the lines of an audit document that other sites have released."""
+    return [line for line in audit["lines"] if "elsewhere" in line]
+
+
+def ask_sites(audit: dict[str, Any], client: CloudClient) -> None:
+    """Add to each line of an audit document that another site has released what is behind it, under `origin`.
+
+    If the cloud or the site does not answer, `origin` has the reason.
+    """
+    lines = lines_of_sites(audit)
+    given = [
+        GivenLine(
+            site=line["elsewhere"]["site"],
+            receipt=line["elsewhere"]["receipt"],
+            source_id=line["source_id"],
+            kind=line["kind"],
+            ref=line["ref"],
+        )
+        for line in lines
+    ]
+    try:
+        origins = client.audit(given)
+    except CloudError as error:
+        origins = [SiteReply(problem=str(error)[:500])] * len(lines)
+    for line, origin in zip(lines, origins, strict=True):
+        line["elsewhere"]["origin"] = origin.model_dump(mode="json")
+
+
+def _facts(verdict: Verdict, reply: CloudAnswer | None = None, problem: str = "") -> dict[str, Any]:
+    """Return what `ask --json` and the audit have under `site`."""
+    facts: dict[str, Any] = {"sure": verdict.is_sure, "agreement": verdict.agreement, "lacking": verdict.lacking}
+    facts |= {"why": verdict.why, "asked_cloud": reply is not None, "problem": problem}
+    if reply is not None:
+        facts |= reply.model_dump(mode="json", include={"asked", "missing", "seconds"})
+    return facts
+
+
+def _with_facts(result: AskResult, facts: dict[str, Any]) -> AskResult:
+    snapshot = {**result.answer.snapshot, "site": facts}
+    return replace(result, answer=result.answer.model_copy(update={"snapshot": snapshot}))
+
+
+def _cloud_result(local: AskResult, reply: CloudAnswer, query: Query, facts: dict[str, Any]) -> AskResult:
+    """Return the cloud's answer as a result; each line names the site that released it."""
+    fields = {"n", "kind", "text", "ref", "source_id", "site"}
+    lines = tuple(Line(**line.model_dump(include=fields)) for line in reply.lines)
+    contents = [f"{line.site}:{line.kind}:{line.ref}:{line.text}" for line in lines]
+    answer = local.answer.model_copy(
         update={
-            "id": content_id(local.namespace, "answer", local.id, said.student, said.answer, *shown),
-            "text": said.answer,
-            "label": said.label,
-            "confidence": said.confidence,
+            "id": content_id(local.answer.namespace, "answer", local.answer.id, reply.student, reply.answer, *contents),
+            "text": reply.answer,
+            "label": reply.label,
+            "confidence": reply.confidence,
             "mode": "combined",
-            "student": f"{said.student} at the cloud",
+            "student": f"{reply.student} at the cloud",
             "lines": lines,
             "source_ids": (),
-            "prompt_tokens": said.prompt_tokens,
-            "latency_ms": round(1000 * said.seconds),
-            "correct": is_correct(query, said.answer, said.label),
-            "snapshot": _snapshot(local, said, told),
+            "prompt_tokens": reply.prompt_tokens,
+            "latency_ms": round(1000 * reply.seconds),
+            "correct": is_correct(query, reply.answer, reply.label),
+            "snapshot": _snapshot(local.answer, reply, facts),
         }
     )
-    asked = replace(best, answer=answer, how="cloud", edge=told)
-    return replace(asked, probabilities=(), context_tokens=0, dropped=(), weighed={}, prompt_hash="")
+    result = replace(local, answer=answer, how="cloud")
+    return replace(result, probabilities=(), context_tokens=0, dropped=(), weighed={}, nearest=None, prompt_hash="")
 
 
-def _snapshot(local: Answer, said: CloudAnswer, told: dict[str, Any]) -> dict[str, Any]:
-    """Return what the audit of a cloud's answer needs: of each line what its edge said, and the cloud's receipt for it."""
+def _snapshot(local: Answer, reply: CloudAnswer, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what the audit of a cloud's answer needs: what each line's site released, and the cloud's receipt for it."""
     lines = []
-    for one in said.lines:
-        line = one.model_dump(mode="json", include={"n", "kind", "text", "ref", "source_id"})
-        there = one.model_dump(mode="json", include={"edge", "document", "generalised", "receipt"})
-        lines.append({**line, "edge": None, "triples": [], "elsewhere": there})
-    return {"question": local.question, "lines": lines, "calls": [], "privacy": local.snapshot["privacy"], "cloud": told}
+    for item in reply.lines:
+        line = item.model_dump(mode="json", include={"n", "kind", "text", "ref", "source_id"})
+        elsewhere = item.model_dump(mode="json", include={"site", "document", "generalised", "receipt"})
+        lines.append({**line, "edge": None, "triples": [], "elsewhere": elsewhere})
+    return {"question": local.question, "lines": lines, "calls": [], "privacy": local.snapshot["privacy"], "site": facts}

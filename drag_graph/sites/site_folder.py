@@ -1,12 +1,12 @@
-"""What makes a folder an edge: settings in its `drag-graph.toml`, and its token in a file of its owner's."""
+"""Set up a folder as a site: settings in its `drag-graph.toml`, and its token in a file that only the owner can read."""
 
-import json
-import re
 import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from drag_graph.errors import CloudUnavailable, ConfigurationError
 from drag_graph.files import replacing
@@ -15,90 +15,71 @@ from drag_graph.sites.cloud_client import CloudClient
 from drag_graph.sites.traffic_log import Traffic
 from drag_graph.sites.wire import check_name
 
-READABLE_BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
-
-def check_edge(settings: Settings) -> None:
-    """Raise ConfigurationError where the working folder is no edge of a cloud."""
+def require_site(settings: Settings) -> None:
+    """Raise ConfigurationError if the working folder is not set up as a site."""
     if not (settings.cloud and settings.edge_name):
-        hint = "Run `drag-graph edge init --cloud ADDRESS --name NAME` in the folder of the edge."
-        raise ConfigurationError("this folder is no edge of a cloud", hint=hint)
+        hint = "Run `drag-graph edge init --cloud ADDRESS --name NAME` in the folder of the site."
+        raise ConfigurationError("This folder has not been set up as a site of a cloud.", hint=hint)
 
 
-def edge_token(path: Path) -> str:
-    """Return the token of a folder's edge. Raises ConfigurationError where it is not there, or others may read it."""
+def read_token(path: Path) -> str:
+    """Return the token of a folder's site. Raises ConfigurationError if it is missing or other users can read it."""
     try:
         mode, token = path.stat().st_mode, path.read_text(encoding="utf-8").strip()
     except OSError as error:
-        hint = "Run `drag-graph edge init` again; `drag-graph cloud edges add NAME` at the cloud prints a token."
-        raise ConfigurationError(f"the edge's token is not in {path}", hint=hint) from error
-    if mode & READABLE_BY_OTHERS:
-        raise ConfigurationError(f"others may read the edge's token in {path}", hint=f"chmod 600 {path}")
+        hint = "Run `drag-graph cloud edges add NAME` on the cloud for a token, and `drag-graph edge init` here."
+        raise ConfigurationError(f"Cannot read the token of this site from {path}.", hint=hint) from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ConfigurationError(f"Other users can read the token of this site in {path}.", hint=f"chmod 600 {path}")
     return token
 
 
-def keep_token(path: Path, token: str) -> None:
-    """Write the token to a file that only its owner may read."""
+def write_token(path: Path, token: str) -> None:
+    """Write the token to a file that only its owner can read."""
     with replacing(path) as file:
         file.write(token + "\n")
 
 
 def set_settings(path: Path, values: Mapping[str, Any]) -> None:
-    """Put settings into a configuration file; what else is there stays as it is, comments too.
+    """Set values in a configuration file, and keep everything else in it, including comments.
 
-    Raises ConfigurationError, and changes nothing, where the file could not be read again as it is meant.
+    Raises ConfigurationError, and changes nothing, if the file is not valid TOML.
     """
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
     try:
-        wanted = {**tomllib.loads(before), **{name: _plain(value) for name, value in values.items()}}
-        text = before
-        for name, value in values.items():
-            line = f"{name} = {_toml(value)}"
-            text, found = re.subn(rf"^{name}\s*=.*$", line.replace("\\", r"\\"), text, count=1, flags=re.MULTILINE)
-            if not found:
-                text = f"{text.rstrip()}\n{line}\n".lstrip()
-        is_right = tomllib.loads(text) == wanted
-    except tomllib.TOMLDecodeError:
-        is_right = False
-    if not is_right:
-        lines = "; ".join(f"{name} = {_toml(value)}" for name, value in values.items())
-        raise ConfigurationError(f"{path} cannot be changed", hint=f"Write into it by hand: {lines}")
+        document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
+    except TOMLKitError as error:
+        raise ConfigurationError(
+            f"{path} is not valid TOML: {error}.", hint="Fix the file and run the command again."
+        ) from error
+    for name, value in values.items():
+        document[name] = list(value) if isinstance(value, tuple) else value
     with replacing(path) as file:
-        file.write(text)
+        file.write(tomlkit.dumps(document))
 
 
-def begin_edge(settings: Settings, given: Mapping[str, Any], token: str) -> None:
-    """Make the working folder an edge, of the settings that are given, if the cloud knows it by this token.
+def set_up_site(settings: Settings, values: Mapping[str, Any], token: str) -> None:
+    """Make the working folder a site with these settings, if the cloud knows it by this token.
 
-    Raises CloudRefused, and ConfigurationError; then nothing has changed but the count of traffic. Raises CloudUnavailable
-    where nobody answers; then all is written.
+    Raises CloudRefused and ConfigurationError, and then changes nothing but the traffic log. Raises CloudUnavailable if the
+    cloud does not answer, after everything has been written.
     """
-    away: CloudUnavailable | None = None
     check_name(settings.edge_name)
     if not settings.cloud:
-        raise ConfigurationError("the cloud's address is not given", hint="Give --cloud ADDRESS.")
-    traffic = Traffic(settings.traffic_path)
+        raise ConfigurationError("The address of the cloud is missing.", hint="Add --cloud ADDRESS.")
+    unavailable: CloudUnavailable | None = None
     with CloudClient(
         *(settings.cloud, settings.edge_name, token),
         ca=settings.cloud_ca,
         insecure=settings.insecure,
         check=lambda _texts: None,
-        traffic=traffic,
+        traffic=Traffic(settings.traffic_path),
     ) as client:
         try:
             client.connect()
         except CloudUnavailable as error:
-            away = error
-    set_settings(Path(CONFIG_FILE), given)
-    keep_token(settings.edge_token_path, token)
-    if away is not None:
-        raise away
-
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML writes it, which for these kinds is as JSON does."""
-    return json.dumps(_plain(value), ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+            unavailable = error
+    set_settings(Path(CONFIG_FILE), values)
+    write_token(settings.site_token_path, token)
+    if unavailable is not None:
+        raise unavailable

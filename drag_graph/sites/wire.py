@@ -1,7 +1,7 @@
-"""What goes between an edge and the cloud: every body, with its bounds. Both sides refuse what is not of this form.
+"""The bodies that a site and its cloud exchange, with their limits, and how each proves itself to the other.
 
-An edge proves who it is by its token. The cloud keeps only the hash of that. Before an edge sends its token, the cloud
-proves that it knows the hash (`proof_of`): an address that is not the cloud's learns nothing.
+Both sides refuse any other body. A site is identified by its token, of which the cloud keeps only the hash. Before a site sends
+its token, the cloud proves that it knows that hash (`proof_of`), so a wrong address learns nothing.
 """
 
 import hashlib
@@ -17,16 +17,17 @@ from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
 from drag_graph.model import LABELS, LineKind
 
-VERSION = 1
-"""Of the protocol: the paths begin with it, and both sides tell theirs."""
+VERSION = 2
+"""Version of the bodies. Both sides state theirs in `hello`, and a site refuses a cloud with another version."""
 LONGEST_POLL = 25.0
-"""Seconds that an edge's request for work stays open: less than what proxies cut off."""
+"""Seconds that a request for work may stay open; proxies close connections that are idle for longer."""
 MOST_SUMMARIES = 20_000
+"""Summaries of one site."""
 MOST_UPLOADED = 100
-"""Summaries of an edge, and of one request."""
+"""Summaries in one request."""
 MOST_PASSAGES = 32
 MOST_AUDITED = 128
-"""Lines of one request."""
+"""Lines in one request."""
 LONGEST_SUMMARY = 4_000
 LONGEST_PASSAGE = 8_000
 LONGEST_QUESTION = 8_000
@@ -39,16 +40,16 @@ LARGEST = {
     "question": 256 * KIB,
     "audit": 256 * KIB,
 }
-"""Bytes of a body, by kind."""
+"""Maximum size of a request body in bytes, by kind."""
 LARGEST_REPLY = 4096 * KIB
-"""Bytes of anything that the cloud says."""
+"""Maximum size of a reply of the cloud in bytes."""
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[\w.:-]+$")]
 Ref = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-"""Of an edge of a graph, whose id is made of those of its ends and, by strategy, a predicate."""
+"""The id of an evidence or edge. The id of an edge contains the ids of its ends."""
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, StringConstraints(pattern=r"^[\w][\w.-]{0,63}$")]
-"""Of an edge: it stands in tables, in answers and in file names."""
+"""The name of a site, as shown in tables and answers and used in file names."""
 Short = Annotated[str, StringConstraints(max_length=500)]
 QuestionText = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_QUESTION)]
 Options = Annotated[
@@ -65,64 +66,58 @@ class Body(BaseModel):
 
 
 class Hello(Body):
-    """An edge asks who is there."""
+    """A site asks the cloud to prove itself."""
 
     name: Name
-    nonce: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    nonce: Hash
     version: int = VERSION
 
 
 class CloudProof(Body):
-    """That the cloud knows the edge: `proof_of` its token's hash, the name and the nonce."""
+    """`proof_of` the hash of the site's token, its name and its nonce."""
 
     proof: Hash
     version: int
 
 
 class Hashes(Body):
-    """All summaries that an edge wants to be known by: its key of each, and the hash of its text."""
+    """All summaries that a site shares: its own key of each, and the hash of the text."""
 
     hashes: Annotated[dict[Key, Hash], Field(max_length=MOST_SUMMARIES)]
 
 
 class Wanted(Body):
-    """The keys that the cloud lacks, and how many summaries it erased because the edge did not name them."""
+    """The keys of the summaries that the cloud lacks, and how many it erased because the site no longer shares them."""
 
     send: tuple[Key, ...]
     dropped: int
 
 
 class SummaryText(Body):
-    """One summary of what an edge knows."""
+    """One summary of what a site knows."""
 
     key: Key
     text: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_SUMMARY)]
 
 
 class Summaries(Body):
-    """Summaries that the cloud asked for."""
+    """Summaries that the cloud lacks."""
 
     summaries: Annotated[tuple[SummaryText, ...], Field(max_length=MOST_UPLOADED)]
 
 
-class Stored(Body):
-    """How many summaries were written."""
-
-    stored: int
-
-
 class LineRef(Body):
-    """A line that an edge released: its own ids of the source, and of the evidence or edge behind it."""
+    """A line that a site released, by the site's own ids of the source and of the evidence or edge."""
 
     source_id: Key
     kind: LineKind
     ref: Ref
 
 
-class EdgeWork(Body):
-    """What the cloud wants of an edge, in so many seconds: passages that bear on a question, or what is behind `lines`.
+class SiteWork(Body):
+    """A request to a site: passages for a question or, if there are `lines`, the evidence behind them.
 
-    The id is good for one reply: `EdgeReply`, or `EdgeOrigins` where there are lines.
+    The site has `seconds` for the one reply to this id: a `SiteReply`, or `SiteOrigins` if there are lines.
     """
 
     id: Key
@@ -133,7 +128,7 @@ class EdgeWork(Body):
 
 
 class DocumentSpan(Body):
-    """The document that a passage is of, and the characters of it, from `start` up to `end`."""
+    """The document of a passage, and the passage's characters from `start` up to `end`."""
 
     id: Key
     name: Short
@@ -142,7 +137,7 @@ class DocumentSpan(Body):
 
 
 class ReleasedPassage(LineRef):
-    """A line that an edge releases. `generalised` says that its privacy gate has changed the text."""
+    """A line that a site releases. `generalised`: its privacy gate has changed the text."""
 
     text: PassageText
     document: DocumentSpan | None = None
@@ -150,7 +145,7 @@ class ReleasedPassage(LineRef):
 
     @property
     def is_possible(self) -> bool:
-        """Whether the span can have this text: a passage is not longer than the characters that it is said to be of."""
+        """Whether the text fits its span: a passage is not longer than the characters that it claims to be."""
         if self.document is None:
             return True
         start, end = self.document.start, self.document.end
@@ -159,10 +154,10 @@ class ReleasedPassage(LineRef):
         return self.kind == "edge" or self.generalised or len(self.text) <= end - start
 
 
-class EdgeReply(Body):
-    """What an edge releases for a question, or of what is behind one line.
+class SiteReply(Body):
+    """What a site releases for a question, or of the evidence behind one line.
 
-    `withheld` lines were found and not released; `problem` says why there is nothing.
+    `withheld` counts the lines that it does not release; `problem` is the reason if there is nothing.
     """
 
     passages: Annotated[tuple[ReleasedPassage, ...], Field(max_length=MOST_PASSAGES)] = ()
@@ -170,56 +165,56 @@ class EdgeReply(Body):
     problem: Short = ""
 
 
-class EdgeOrigins(Body):
-    """What is behind each of the lines that were asked for, in their order."""
+class SiteOrigins(Body):
+    """A reply for each of the requested lines, in their order."""
 
-    lines: Annotated[tuple[EdgeReply, ...], Field(max_length=MOST_AUDITED)]
+    lines: Annotated[tuple[SiteReply, ...], Field(max_length=MOST_AUDITED)]
 
 
 class Taken(Body):
-    """That a reply, or a withdrawal, came."""
+    """The cloud accepted the request."""
 
     taken: Literal[True] = True
 
 
 class CloudQuestion(Body):
-    """An edge asks the cloud."""
+    """A site asks the cloud."""
 
     question: QuestionText
     options: Options = ()
 
 
 class CloudLine(LineRef):
-    """A line of an answer, the edge that it is from, and that edge's own ids of what is behind it.
+    """A line of a cloud's answer. `site` is the name of the site that released it.
 
-    `receipt` is what the edge that asked shows the cloud to have the line audited (`receipt_of`).
+    With `receipt` (`receipt_of`) the asking site proves that it was given the line, to have it audited.
     """
 
     n: int
     text: str
-    edge: str
+    site: str
     document: DocumentSpan | None = None
     generalised: bool = False
     receipt: Hash
 
 
 class GivenLine(LineRef):
-    """A line of an answer that an edge was given and wants audited."""
+    """A line that a site was given and wants to have audited."""
 
-    edge: Name
+    site: Name
     receipt: Hash
 
 
 class CloudAudit(Body):
-    """An edge asks what is behind lines of its answers."""
+    """A site asks what is behind lines of its answers."""
 
     lines: Annotated[tuple[GivenLine, ...], Field(max_length=MOST_AUDITED)]
 
 
-class AskedEdge(Body):
-    """An edge that was asked: how many of the best summaries are its, what it sent, what stands in the prompt."""
+class AskedSite(Body):
+    """A site that was asked: how many of the nearest summaries are its own, what it sent, and how many lines were used."""
 
-    edge: str
+    site: str
     summaries: int
     passages: int
     withheld: int
@@ -227,23 +222,23 @@ class AskedEdge(Body):
     seconds: float
 
 
-class MissingEdge(Body):
-    """An edge that something is missing from, and why."""
+class MissingSite(Body):
+    """A site from which something is missing, and why."""
 
-    edge: str
+    site: str
     reason: str
 
 
 class CloudAnswer(Body):
-    """What the cloud says. `problem` says why there is no answer; the lines are there all the same."""
+    """The cloud's answer. If there is none, `problem` gives the reason; the lines are present in any case."""
 
     answer: str
     label: str | None = None
     confidence: float = 0.0
     student: str
     lines: tuple[CloudLine, ...] = ()
-    asked: tuple[AskedEdge, ...] = ()
-    missing: tuple[MissingEdge, ...] = ()
+    asked: tuple[AskedSite, ...] = ()
+    missing: tuple[MissingSite, ...] = ()
     problem: str = ""
     prompt_tokens: int = 0
     seconds: float = 0.0
@@ -256,54 +251,54 @@ class Refusal(Body):
 
 
 def new_token() -> str:
-    """Return a token for an edge: 256 random bits, so that its plain hash gives nothing away."""
+    """Return a token for a site. It has 256 random bits, so a plain hash is safe to store."""
     return secrets.token_urlsafe(32)
 
 
 def new_nonce() -> str:
-    """Return what an edge asks the cloud to sign."""
+    """Return a nonce for `Hello`."""
     return secrets.token_hex(32)
 
 
 def token_hash(token: str) -> str:
-    """Return what the cloud keeps of a token."""
+    """Return the hash of a token, which is all that the cloud stores of it."""
     return sha256_of(token)
 
 
 def proof_of(token_sha256: str, name: str, nonce: str) -> str:
-    """Return what only one who knows the token, or its hash, can say to a nonce."""
+    """Return the reply to a nonce that only a holder of the token or its hash can compute."""
     return hmac.new(bytes.fromhex(token_sha256), f"drag-graph cloud {name} {nonce}".encode(), hashlib.sha256).hexdigest()
 
 
 def receipt_of(token_sha256: str, asker: str, line: LineRef) -> str:
-    """Return what proves that the edge `asker` was given a line of the edge whose token has this hash.
+    """Return the proof that the site `asker` was given a line of the site whose token has this hash.
 
-    Only the cloud and the edge of the line can make it, so nothing is kept of who was given what. It ends with the token.
+    Only the cloud and that site can compute it, so the cloud stores nothing about lines. A new token makes it invalid.
     """
     message = json.dumps(["drag-graph line", asker, line.source_id, line.kind, line.ref]).encode()
     return hmac.new(bytes.fromhex(token_sha256), message, hashlib.sha256).hexdigest()
 
 
 def check_name(name: str) -> None:
-    """Raise ConfigurationError for what is no name of an edge."""
+    """Raise ConfigurationError if this is not a valid name of a site."""
     try:
         TypeAdapter(Name).validate_python(name)
     except ValidationError:
-        hint = "Use up to 64 letters, digits, points, dashes and underscores, a letter or digit first."
-        raise ConfigurationError(f"{name!r} is no name of an edge", hint=hint) from None
+        hint = "Use up to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit."
+        raise ConfigurationError(f"{name!r} is not a valid name for a site.", hint=hint) from None
 
 
 def require_safe(address: str, *, insecure: bool) -> None:
-    """Raise ConfigurationError where bytes would go over a network in the clear, unless that was said to be meant."""
+    """Raise ConfigurationError if requests to this address would cross a network unencrypted, unless `insecure`."""
     parts = urlsplit(address)
     if parts.scheme == "https" or is_loopback(parts.hostname or "") or insecure:
         return
     raise ConfigurationError(
-        f"{address} is not on this machine, and what goes there could be read on the way",
-        hint="Use https (TLS), or say --insecure where the network is one that you trust.",
+        f"{address} is on another machine, and requests to it are not encrypted.",
+        hint="Use https, or add --insecure if you trust the network.",
     )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name is that of this machine."""
+    """Whether a host name means this machine."""
     return host in {"localhost", "::1"} or (host.startswith("127.") and host.replace(".", "").isdigit())

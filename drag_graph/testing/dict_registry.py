@@ -1,4 +1,4 @@
-"""The edges and summaries of the store in memory."""
+"""Sites and their summaries in the store in memory."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -7,72 +7,74 @@ from typing import Protocol
 
 import numpy as np
 
-from drag_graph.ports.site_registry import RegisteredEdge, SharedSummary, SummaryHit, summary_id
+from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SummaryHit, summary_id
 
 
 @dataclass
-class Edges:
-    """The edges of a namespace, and their summaries by edge and key."""
+class Sites:
+    """The sites of a namespace, and their summaries by site and key."""
 
-    known: dict[str, RegisteredEdge] = field(default_factory=dict)
+    known: dict[str, RegisteredSite] = field(default_factory=dict)
     summaries: dict[str, dict[str, SharedSummary]] = field(default_factory=dict)
 
 
-class _HasEdges(Protocol):
-    edges: Edges
+class _HasSites(Protocol):
+    sites: Sites
 
 
 class DictRegistry:
-    """The `EdgeRegistry` port over dictionaries; see there for what each method promises."""
+    """The `SiteRegistry` port over dictionaries; the port documents the methods."""
 
-    def __init__(self, namespace: str, content: Callable[[], AbstractContextManager[_HasEdges]]) -> None:
+    def __init__(self, namespace: str, content: Callable[[], AbstractContextManager[_HasSites]]) -> None:
         self._namespace = namespace
         self._content = content
 
-    def edges(self, edge_ids: Collection[str] | None = None) -> list[RegisteredEdge]:
+    def sites(self, site_ids: Collection[str] | None = None) -> list[RegisteredSite]:
         with self._content() as content:
-            there = content.edges
-            found = [edge for id_, edge in there.known.items() if edge_ids is None or id_ in edge_ids]
-            counted = [replace(edge, summaries=len(there.summaries[edge.id])) for edge in found]
-        return sorted(counted, key=lambda edge: edge.name)
+            counted = [
+                replace(site, summaries=len(content.sites.summaries[id_]))
+                for id_, site in content.sites.known.items()
+                if site_ids is None or id_ in site_ids
+            ]
+        return sorted(counted, key=lambda site: site.name)
 
-    def register(self, edge: RegisteredEdge) -> bool:
+    def register(self, site: RegisteredSite) -> bool:
         with self._content() as content:
-            if edge.id in content.edges.known:
+            if site.id in content.sites.known:
                 return False
-            content.edges.known[edge.id], content.edges.summaries[edge.id] = edge, {}
+            content.sites.known[site.id], content.sites.summaries[site.id] = site, {}
             return True
 
-    def touch(self, edge_id: str, seen_at: str, *, refused: int = 0) -> None:
+    def touch(self, site_id: str, seen_at: str, *, refused: int = 0) -> None:
         with self._content() as content:
-            if edge := content.edges.known.get(edge_id):
-                content.edges.known[edge_id] = replace(edge, seen_at=seen_at, refused=edge.refused + refused)
+            if site := content.sites.known.get(site_id):
+                content.sites.known[site_id] = replace(site, seen_at=seen_at, refused=site.refused + refused)
 
-    def withdraw(self, edge_id: str) -> bool:
+    def withdraw(self, site_id: str) -> bool:
         with self._content() as content:
-            content.edges.summaries.pop(edge_id, None)
-            return content.edges.known.pop(edge_id, None) is not None
+            content.sites.summaries.pop(site_id, None)
+            return content.sites.known.pop(site_id, None) is not None
 
-    def sync(self, edge_id: str, hashes: Mapping[str, str]) -> tuple[list[str], int]:
+    def sync(self, site_id: str, hashes: Mapping[str, str]) -> tuple[list[str], int]:
         with self._content() as content:
-            there = content.edges.summaries.get(edge_id, {})
-            gone = there.keys() - hashes.keys()
-            for key in gone:
-                del there[key]
-            missing = sorted(key for key, hash_ in hashes.items() if key not in there or there[key].hash != hash_)
-            return missing, len(gone)
+            stored = content.sites.summaries.get(site_id, {})
+            surplus = stored.keys() - hashes.keys()
+            for key in surplus:
+                del stored[key]
+            missing = sorted(key for key, hash_ in hashes.items() if key not in stored or stored[key].hash != hash_)
+            return missing, len(surplus)
 
-    def upload(self, edge_id: str, summaries: Sequence[SharedSummary]) -> bool:
+    def upload(self, site_id: str, summaries: Sequence[SharedSummary]) -> bool:
         with self._content() as content:
-            if edge_id not in content.edges.known:
+            if site_id not in content.sites.known:
                 return False
-            content.edges.summaries[edge_id] |= {item.key: item for item in summaries}
+            content.sites.summaries[site_id] |= {item.key: item for item in summaries}
             return True
 
     def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         with self._content() as content:
-            named = {id_: edge.name for id_, edge in content.edges.known.items()}
-            every = [(id_, item) for id_, items in content.edges.summaries.items() for item in items.values()]
+            named = {id_: site.name for id_, site in content.sites.known.items()}
+            every = [(id_, item) for id_, items in content.sites.summaries.items() for item in items.values()]
         hits = [
             (
                 summary_id(self._namespace, id_, item.key),

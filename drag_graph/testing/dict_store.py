@@ -33,7 +33,7 @@ from drag_graph.stores.shared.export_records import answer_records, subgraph_rec
 from drag_graph.testing.builders import expected
 from drag_graph.testing.dict_communities import DictCommunities, Members, linked_edge, things_of
 from drag_graph.testing.dict_concepts import DictConcepts, Links, written
-from drag_graph.testing.dict_registry import DictRegistry, Edges
+from drag_graph.testing.dict_registry import DictRegistry, Sites
 from drag_graph.testing.dict_search import DictSearch
 
 KNOWN: list[migrate.Step] = [(Migration(1, "start", migrate.checksum("a dictionary")), ("a dictionary",))]
@@ -48,7 +48,7 @@ class Content:
     aggregations: dict[str, Aggregation] = field(default_factory=dict)
     embedder: tuple[str, int] | None = None
     links: Links = field(default_factory=Links)
-    edges: Edges = field(default_factory=Edges)
+    sites: Sites = field(default_factory=Sites)
     members: Members = field(default_factory=Members)
 
 
@@ -124,7 +124,7 @@ class DictStore:
             return content.embedder
 
     def _claim(self, content: Content, wanted: tuple[str, int]) -> None:
-        if content.embedder is not None and (content.subgraphs or any(content.edges.summaries.values())):
+        if content.embedder is not None and (content.subgraphs or any(content.sites.summaries.values())):
             check_embedder(content.embedder, wanted, f"namespace {self._namespace!r}")
         content.embedder = wanted
 

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from contextlib import nullcontext
 
 import pytest
 
@@ -16,11 +17,11 @@ from drag_graph.settings import Settings
 from drag_graph.sites.cloud.cloud_api import Cloud
 from drag_graph.sites.cloud.cloud_asker import CloudAsker
 from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
-from drag_graph.sites.cloud.site_tokens import add_edge
+from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud.work_board import WorkBoard
 from drag_graph.sites.cloud_client import CloudClient
 from drag_graph.sites.passage_release import Release
-from drag_graph.sites.site_service import EdgeService, Knowledge
+from drag_graph.sites.site_service import Knowledge, SiteService
 from drag_graph.sites.traffic_log import Traffic
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -43,7 +44,7 @@ def cloud(tmp_path):
     store.migrate()
     settings = Settings(embedder="lexical", asked_seconds=60.0)
     cloud = Cloud(store, EMBEDDER, CloudAsker(settings, store.registry, EMBEDDER, NearestStudent(EMBEDDER), board), board)
-    tokens = {name: add_edge(store, name) for name in ("alps", "here")}
+    tokens = {name: StoredSites(store).add(name) for name in ("alps", "here")}
     with served(cloud, ServiceAddress("127.0.0.1", 0), tmp_path / "operator") as address:
         yield cloud, address, tokens
 
@@ -64,16 +65,16 @@ def alps(cloud, tmp_path):
     members = [(entity.id, made.id) for entity in graph.entities]
     store.communities.write(CommunityChanges([made], joined=members))
     assert store.communities.write(CommunityChanges(summarised=[made])) == 1
-    knowledge = Knowledge(settings, lambda: store, EMBEDDER)
+    knowledge = Knowledge(settings, lambda: nullcontext(store), EMBEDDER)
 
     def serve():
         with CloudClient(address, "alps", tokens["alps"], check=lambda _texts: None, traffic=traffic) as client:
-            EdgeService(client, knowledge, Release("passages", (), None), traffic, poll_seconds=0.3).run(stop)
+            SiteService(client, knowledge, Release("passages", (), None), traffic, poll_seconds=0.3).run(stop)
 
     thread = threading.Thread(target=serve)
     thread.start()
     end = time.monotonic() + 60
-    while not any(edge["summaries"] and edge["online"] for edge in cloud.listing()):
+    while not any(site["summaries"] and site["online"] for site in cloud.listing()):
         assert time.monotonic() < end, "the edge has not told its summary"
         time.sleep(0.02)
     yield
@@ -101,14 +102,14 @@ def here(cli, cloud, tmp_path, monkeypatch):
 
 def test_what_is_sure_is_answered_here_and_what_is_not_by_the_cloud(here, alps, cli):
     local = here(OWN["question"], "--option", "silk", "--option", "honey", "--json").json
-    assert (local["answer"], local["edge"]["sure"], local["edge"]["asked_cloud"]) == ("honey", True, False)
+    assert (local["answer"], local["site"]["sure"], local["site"]["asked_cloud"]) == ("honey", True, False)
     assert local["answer_id"]
     said = here(ASKED, "--json").json
     assert said["answer"] == FLOWS
     assert said["student"] == "nearest at the cloud"
-    assert [(line["text"], line["edge"]) for line in said["lines"]] == [(FLOWS, "alps")]
-    assert (said["edge"]["sure"], said["edge"]["asked_cloud"]) == (False, True)
-    assert [one["edge"] for one in said["edge"]["asked"]] == ["alps"]
+    assert [(line["text"], line["site"]) for line in said["lines"]] == [(FLOWS, "alps")]
+    assert (said["site"]["sure"], said["site"]["asked_cloud"]) == (False, True)
+    assert [one["site"] for one in said["site"]["asked"]] == ["alps"]
     shown = here(ASKED).out
     assert FLOWS in shown
     assert "(alps)" in shown
@@ -122,21 +123,21 @@ def test_an_answer_of_the_cloud_is_kept_and_its_audit_goes_on_at_the_edge(here, 
     assert here(ASKED, "--json").json["answer_id"] == said["answer_id"], "the same outcome is the same answer"
     (kept,) = [one for one in cli("answers", "--json").json if one["question"] == ASKED]
     assert (kept["id"], kept["student"]) == (said["answer_id"], "nearest at the cloud")
-    assert [(line["text"], line["edge"]) for line in kept["lines"]] == [(FLOWS, "alps")]
+    assert [(line["text"], line["site"]) for line in kept["lines"]] == [(FLOWS, "alps")]
 
     done = cli("audit", said["answer_id"][:8], "--json")
     (line,) = done.json["lines"]
     assert (line["text"], line["kind"], line["ref"], line["live"]) == (FLOWS, "evidence", said["lines"][0]["ref"], None)
-    assert (line["elsewhere"]["edge"], line["elsewhere"]["generalised"]) == ("alps", False)
+    assert (line["elsewhere"]["site"], line["elsewhere"]["generalised"]) == ("alps", False)
     origin = line["elsewhere"]["origin"]
     assert [(one["text"], one["ref"]) for one in origin["passages"]] == [(FLOWS, line["ref"])]
     assert (origin["withheld"], origin["problem"]) == (0, "")
-    assert [one["edge"] for one in done.json["cloud"]["asked"]] == ["alps"]
+    assert [one["site"] for one in done.json["site"]["asked"]] == ["alps"]
     table = cli("audit", said["answer_id"]).out
-    assert "from the edge alps" in table
+    assert "from the site alps" in table
     assert f"evidence {FLOWS}" in table
     assert f"evidence {FLOWS}" in audit_page(done.json)
-    assert "drag:edge-of-cloud/alps" in prov_document(done.json)["agent"]
+    assert "drag:site/alps" in prov_document(done.json)["agent"]
 
     before = cli("edge", "traffic", "--json").json["totals"]["requests"]
     assert "origin" not in cli("audit", said["answer_id"], "--local", "--json").json["lines"][0]["elsewhere"]
@@ -162,10 +163,10 @@ def test_a_file_is_asked_and_local_asks_nobody(here, alps, tmp_path, cli):
     path.write_text("".join(json.dumps(line) + "\n" for line in ({"question": ASKED}, OWN, {"none": 1})), encoding="utf-8")
     done = here("--file", path, "--json")
     assert done.code == 1
-    assert [one["edge"]["asked_cloud"] for one in done.json["answers"]] == [True, False]
+    assert [one["site"]["asked_cloud"] for one in done.json["answers"]] == [True, False]
     assert done.json["rejected"]
     before = cli("edge", "traffic", "--json").json["totals"]["requests"]
-    assert "edge" not in here(ASKED, "--local", "--json").json
+    assert "site" not in here(ASKED, "--local", "--json").json
     assert cli("edge", "traffic", "--json").json["totals"]["requests"] == before
 
 
@@ -173,14 +174,14 @@ def test_where_no_edge_has_a_line_the_local_answer_is_given(here, cli):
     options = [word for option in ("Lava", "Ice", "Cider") for word in ("--option", option)]
     said = here("What does copper dissolve in?", *options, "--json").json
     assert said["student"] == "nearest", "a guess of the cloud's student is worth no more"
-    assert said["edge"]["problem"] == "the cloud gave none: no edge has released a line for it"
-    assert (said["edge"]["sure"], said["edge"]["asked_cloud"]) == (False, True)
+    assert said["site"]["problem"] == "no site has released a line for it"
+    assert (said["site"]["sure"], said["site"]["asked_cloud"]) == (False, True)
 
 
 def test_where_the_cloud_is_away_the_local_answer_says_so(here, cloud, monkeypatch):
     monkeypatch.setenv("DRAG_GRAPH_CLOUD", "http://127.0.0.1:9")
     done = here(ASKED, "--json")
-    assert "does not answer" in done.json["edge"]["problem"]
-    assert done.json["edge"]["asked_cloud"] is False
+    assert "does not answer" in done.json["site"]["problem"]
+    assert done.json["site"]["asked_cloud"] is False
     assert done.code == 0
     assert "The cloud did not help" in here(ASKED).out

@@ -11,7 +11,7 @@ from drag_graph.settings import Settings
 from drag_graph.sites.cloud.cloud_api import Cloud
 from drag_graph.sites.cloud.cloud_asker import CloudAsker
 from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
-from drag_graph.sites.cloud.site_tokens import add_edge
+from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud.work_board import WorkBoard
 from drag_graph.testing.dict_store import DictStore
 
@@ -24,7 +24,7 @@ def known(tmp_path_factory):
     asker = CloudAsker(Settings(embedder="lexical"), store.registry, embedder, NearestStudent(embedder), board)
     place = ServiceAddress("127.0.0.1", 0)
     with served(Cloud(store, embedder, asker, board), place, tmp_path_factory.mktemp("cloud") / "operator") as address:
-        yield address, add_edge(store, "alps")
+        yield address, StoredSites(store).add("alps")
 
 
 @pytest.fixture
@@ -66,16 +66,16 @@ def test_a_folder_becomes_an_edge(cli, typed, known, tmp_path):
     kept.write_text("another", encoding="utf-8")
     status = cli("edge", "status", "--json")
     assert status.code == 4
-    assert "does not know the edge 'alps' by its token" in status.json["reachable"]
+    assert "does not know the site 'alps' by its token" in status.json["reachable"]
 
 
 @pytest.mark.parametrize(
     ("flags", "code", "said"),
     [
-        (["--cloud", "ADDRESS", "--name", "alps"], 4, "does not know the edge 'alps' by its token"),
-        (["--cloud", "http://cloud.example.org", "--name", "alps"], 2, "could be read on the way"),
-        (["--cloud", "ADDRESS", "--name", "../alps"], 2, "is no name of an edge"),
-        (["--name", "alps"], 2, "the cloud's address is not given"),
+        (["--cloud", "ADDRESS", "--name", "alps"], 4, "does not know the site 'alps' by its token"),
+        (["--cloud", "http://cloud.example.org", "--name", "alps"], 2, "not encrypted"),
+        (["--cloud", "ADDRESS", "--name", "../alps"], 2, "is not a valid name for a site"),
+        (["--name", "alps"], 2, "The address of the cloud is missing"),
     ],
 )
 def test_what_is_no_edge_of_the_cloud_writes_nothing(cli, typed, known, tmp_path, flags, code, said):
@@ -101,5 +101,5 @@ def test_a_folder_that_is_no_edge_says_so(cli):
     for command in ("serve", "status", "traffic"):
         done = cli("edge", command)
         assert done.code == 2
-        assert "this folder is no edge of a cloud" in done.err
+        assert "has not been set up as a site" in done.err
         assert "edge init" in done.err

@@ -16,10 +16,10 @@ import time
 import pytest
 from network import Proxy
 
-from drag_graph.compose.model_factories import make_cloud_client
+from drag_graph.compose.site_setup import make_cloud_client
 from drag_graph.errors import CloudUnavailable
 from drag_graph.settings import Settings
-from drag_graph.sites.cloud.operator_client import running_cloud
+from drag_graph.sites.cloud.site_management import running_cloud
 from drag_graph.sites.cloud.work_board import AWAY, LATE
 from drag_graph.sites.traffic_log import Traffic
 
@@ -132,14 +132,14 @@ class System:
     def online(self):
         """The names of the edges that are connected and have told their summaries."""
         operator = running_cloud(self.settings("cloud").operator_path)
-        return {edge["name"] for edge in operator.edges() if edge["online"] and edge["summaries"]} if operator else set()
+        return {edge["name"] for edge in operator.sites() if edge["online"] and edge["summaries"]} if operator else set()
 
     def ask(self, name="bakery", address=""):
         """Ask as an edge: each question ends within the deadline, with an answer that says of each edge what it did."""
         edge = self.settings(name).model_copy(update={"cloud": address or self.address, "edge_name": name})
         with make_cloud_client(edge, None) as client:
             answer = client.ask(ASKED)
-        silent = {one.edge for one in answer.asked if not one.passages} - {one.edge for one in answer.missing}
+        silent = {one.site for one in answer.asked if not one.passages} - {one.site for one in answer.missing}
         assert silent <= {"bakery", "coast"}, "who knows about ice has sent something, or it is said why not"
         assert answer.seconds < DEADLINE + SECONDS
         return answer
@@ -149,7 +149,7 @@ class System:
 
         def answer():
             found = self.ask()
-            return found if name in {line.edge for line in found.lines} else None
+            return found if name in {line.site for line in found.lines} else None
 
         return until(answer, f"{name} answers")
 
@@ -184,14 +184,14 @@ def whole(system):
 
 
 def reasons(answer, edge):
-    return {one.reason for one in answer.missing if one.edge == edge}
+    return {one.reason for one in answer.missing if one.site == edge}
 
 
 @pytest.mark.slow
 def test_a_killed_cloud_comes_back_by_hashes_and_goes_on_with_audits(whole):
     def asked():
         said = whole.run("bakery", "ask", ASKED, "--json").json
-        return said if {line.get("edge") for line in said["lines"]} >= {"alps", "polar"} else None
+        return said if {line.get("site") for line in said["lines"]} >= {"alps", "polar"} else None
 
     said = until(asked, "the edges that know have answered")
     assert FLOWS in " ".join(line["text"] for line in said["lines"])
@@ -232,7 +232,7 @@ def test_over_a_network_that_drops_and_delays_each_question_ends(whole):
         with contextlib.suppress(CloudUnavailable):  # the network of who asks, too
             ends.append(whole.ask(address=whole.network.address))
     assert len(ends) >= 4
-    assert {line.edge for answer in ends for line in answer.lines} >= {"polar"}, "the others are not disturbed"
+    assert {line.site for answer in ends for line in answer.lines} >= {"polar"}, "the others are not disturbed"
 
     whole.network.is_down = True
     whole.network.cut()
@@ -257,7 +257,7 @@ def test_an_edge_that_is_killed_in_the_middle_of_a_question_is_named(whole):
     (answer,) = answers
     assert reasons(answer, "alps") <= {LATE, AWAY}
     assert reasons(answer, "alps")
-    assert not [line for line in answer.lines if line.edge == "alps"]
+    assert not [line for line in answer.lines if line.site == "alps"]
     until(lambda: "alps" not in whole.online(), "the killed edge is away")
     assert reasons(whole.ask(), "alps") == {AWAY}
     assert whole.answered_by("polar")

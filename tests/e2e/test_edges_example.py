@@ -34,7 +34,7 @@ def test_the_script_answers_ten_questions_from_four_edges_audits_one_and_ends_al
     answers = cli("answers", "--json").json
     assert len(answers) == 10
     assert sum(answer["correct"] for answer in answers) >= 8
-    origins = [{line["edge"] for line in answer["lines"]} for answer in answers]
+    origins = [{line["site"] for line in answer["lines"]} for answer in answers]
     assert origins.count({""}) >= 2, "some are answered by the edge itself"
     assert {name for names in origins for name in names} >= EDGES - {"bakery"}
     table = [row.split() for row in (tmp_path / "demo/answers").read_text(encoding="utf-8").splitlines()]

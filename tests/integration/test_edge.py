@@ -1,4 +1,4 @@
-"""An edge's service against a real cloud: what leaves, what does not, and what it counts."""
+"""A site's service against a real cloud: what leaves, what does not, and what is counted."""
 
 import contextlib
 import re
@@ -26,12 +26,12 @@ from drag_graph.sites import wire
 from drag_graph.sites.cloud.cloud_api import Cloud
 from drag_graph.sites.cloud.cloud_asker import CloudAsker
 from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
-from drag_graph.sites.cloud.site_tokens import add_edge, remove_edge
+from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.cloud.work_board import AWAY, WorkBoard
 from drag_graph.sites.cloud_client import CloudClient
 from drag_graph.sites.passage_release import GONE, KEPT, NO_PASSAGES, Release
-from drag_graph.sites.site_folder import edge_token, keep_token, set_settings
-from drag_graph.sites.site_service import EdgeService, Knowledge
+from drag_graph.sites.site_folder import read_token, set_settings, write_token
+from drag_graph.sites.site_service import Knowledge, SiteService
 from drag_graph.sites.traffic_log import Traffic
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.dict_store import DictStore
@@ -54,7 +54,7 @@ def document(name, text, namespace="default"):
 
 
 class Folder:
-    """An edge's folder: a store, settings, and what it has counted."""
+    """The folder of a site: a store, settings, and the traffic log."""
 
     def __init__(self, path, address, token, *, name="alps", gate=None, **settings):
         self.settings = Settings(embedder="lexical", store=str(path / "graph.lbug"), **settings)
@@ -68,8 +68,8 @@ class Folder:
         self.release = Release(self.settings.release, self.settings.never_leave, gate.generalised_passage if gate else None)
 
     def service(self, client=None):
-        knowledge = Knowledge(self.settings, lambda: self.store, EMBEDDER)
-        return EdgeService(client or self.client, knowledge, self.release, self.traffic, poll_seconds=0.5)
+        knowledge = Knowledge(self.settings, lambda: contextlib.nullcontext(self.store), EMBEDDER)
+        return SiteService(client or self.client, knowledge, self.release, self.traffic, poll_seconds=0.5)
 
     @contextlib.contextmanager
     def serving(self):
@@ -115,20 +115,20 @@ def address(cloud, tmp_path_factory):
 
 @pytest.fixture
 def folder(cloud, address, tmp_path):
-    """Make an edge's folder, known to the cloud."""
+    """Make the folder of a site that the cloud knows."""
     made = []
 
     def make(name="alps", network=address, **settings):
         (tmp_path / name).mkdir()
-        made.append(Folder(tmp_path / name, network, add_edge(cloud.store, name), name=name, **settings))
+        made.append(Folder(tmp_path / name, network, StoredSites(cloud.store).add(name), name=name, **settings))
         return made[-1]
 
     yield make
     for one in made:
         one.client.close()
-    for edge in cloud.store.registry.edges():
-        cloud.store.registry.withdraw(edge.id)
-        cloud.board.forget(edge.id)
+    for site in cloud.store.registry.sites():
+        cloud.store.registry.withdraw(site.id)
+        cloud.board.forget(site.id)
 
 
 def until(condition, seconds=60.0):
@@ -152,7 +152,7 @@ def test_an_edge_answers_what_the_cloud_asks(cloud, folder):
     with alps.serving():
         until(online(cloud))
         answer = asker.client.ask(ASKED)
-    assert {(line.edge, line.kind) for line in answer.lines} >= {("alps", "evidence")}
+    assert {(line.site, line.kind) for line in answer.lines} >= {("alps", "evidence")}
     assert FLOWS in {line.text for line in answer.lines}
     assert answer.missing == ()
     (stored,) = alps.store.read([document("alps", FLOWS).source_id])
@@ -165,18 +165,18 @@ def test_a_summary_that_leaves_is_sent_once(cloud, folder):
     alps.tell(document("alps", FLOWS), document("bakery", "Bread is baked in an oven."))
     with alps.serving():
         until(online(cloud))
-    assert [one.summaries for one in cloud.store.registry.edges()] == [2]
+    assert [one.summaries for one in cloud.store.registry.sites()] == [2]
     alps.drop(document("alps", FLOWS).source_id)
     service = alps.service()
     service._sync()
-    assert [one.summaries for one in cloud.store.registry.edges()] == [1]
+    assert [one.summaries for one in cloud.store.registry.sites()] == [1]
     by_kind = {row.kind: row for row in alps.traffic.rows()}
     assert (by_kind["summaries"].texts, by_kind["summaries"].requests) == (2, 1)
     assert by_kind["sync"].requests == 2
     assert by_kind["summaries"].bytes_out > len(FLOWS)
     assert alps.traffic.last_sync()["summaries"] == 1
     alps.client.withdraw()
-    assert [one.summaries for one in cloud.store.registry.edges()] == [0]
+    assert [one.summaries for one in cloud.store.registry.sites()] == [0]
 
 
 def test_nothing_is_released_unless_that_is_said(cloud, folder):
@@ -203,12 +203,12 @@ def test_what_never_leaves_does_not_leave_in_passages_summaries_or_names(cloud, 
     with alps.serving():
         until(online(cloud))
         answer = asker.client.ask(ASKED)
-    assert {line.edge for line in answer.lines} == {"alps"}
+    assert {line.site for line in answer.lines} == {"alps"}
     (asked,) = answer.asked
     assert asked.withheld == 0, "the number would tell that something is there"
     assert len(sent) > 4
     assert not [body for body in sent if re.search(rb"canary|4711", body)]
-    assert [one.summaries for one in cloud.store.registry.edges() if one.name == "alps"] == [1]
+    assert [one.summaries for one in cloud.store.registry.sites() if one.name == "alps"] == [1]
 
 
 def test_what_never_leaves_takes_no_place_among_what_is_found(cloud, folder):
@@ -223,7 +223,7 @@ def test_what_never_leaves_takes_no_place_among_what_is_found(cloud, folder):
 
 def audited(asker, answer):
     """What is behind the lines of an answer, each with its text."""
-    names = {"source_id", "kind", "ref", "edge", "receipt"}
+    names = {"source_id", "kind", "ref", "site", "receipt"}
     lines = [wire.GivenLine(**line.model_dump(include=names)) for line in answer.lines]
     return dict(zip([line.text for line in answer.lines], asker.client.audit(lines), strict=True))
 
@@ -259,20 +259,20 @@ def test_an_audit_goes_on_at_the_edge_that_released_the_line(cloud, folder, monk
     assert told[FLOWS].problem == GONE
     assert told[SECRET].problem == KEPT
     assert {(one.passages, one.problem) for one in told.values()} == {((), GONE), ((), KEPT)}
-    assert [body for body in sent if b"kept at the edge" in body]
+    assert [body for body in sent if b"does not release what is behind" in body]
     assert not [body for body in sent if re.search(rb"canary|4711", body)]
 
     alps.release = Release("nothing", (), None)
     with alps.serving():
         until(online(cloud))
         assert {one.problem for one in audited(asker, answer).values()} == {NO_PASSAGES}
-    cloud.board.forget(cloud.store.registry.edges()[0].id)
+    cloud.board.forget(cloud.store.registry.sites()[0].id)
     assert {one.problem for one in audited(asker, answer).values()} == {AWAY}
 
 
 def test_an_audit_of_which_the_gate_lets_nothing_out_counts_all_that_stays(cloud, folder):
     alps = folder(release="passages")
-    work = wire.EdgeWork(id="w", seconds=5.0, lines=(wire.LineRef(source_id="d", kind="evidence", ref="e"),))
+    work = wire.SiteWork(id="w", seconds=5.0, lines=(wire.LineRef(source_id="d", kind="evidence", ref="e"),))
     sent = []
 
     class Client:
@@ -285,7 +285,7 @@ def test_an_audit_of_which_the_gate_lets_nothing_out_counts_all_that_stays(cloud
     passage = wire.ReleasedPassage(kind="evidence", ref="e", source_id="d", text=FLOWS)
     service = alps.service()
     service._client = Client()
-    service._reply_to = lambda _work: wire.EdgeOrigins(lines=(wire.EdgeReply(passages=(passage,), withheld=2),))
+    service._reply_to = lambda _work: wire.SiteOrigins(lines=(wire.SiteReply(passages=(passage,), withheld=2),))
     service._answer(work)
     (line,) = sent[1].lines
     assert (line.passages, line.withheld, line.problem) == ((), 3, KEPT)
@@ -352,15 +352,15 @@ def test_a_question_with_private_details_does_not_leave(folder):
 
 def test_a_cloud_that_does_not_know_the_edge_never_sees_its_token(cloud, address, folder, tmp_path):
     stranger = Folder(tmp_path, address, "not the token", name="stranger")
-    with pytest.raises(CloudRefused, match="does not know the edge 'stranger' by its token"):
+    with pytest.raises(CloudRefused, match="does not know the site 'stranger' by its token"):
         stranger.client.ask(ASKED)
     assert [row.kind for row in stranger.traffic.rows()] == ["hello"]
     alps = folder()
     alps.client.connect()
-    remove_edge(cloud.store, "alps")
-    with pytest.raises(CloudRefused, match="does not know the edge 'alps' any more"):
+    StoredSites(cloud.store).remove("alps")
+    with pytest.raises(CloudRefused, match="no longer knows the site 'alps'"):
         alps.client.work(0)
-    with pytest.raises(CloudRefused, match="does not know the edge 'alps'"):
+    with pytest.raises(CloudRefused, match="does not know the site 'alps'"):
         alps.service().run(threading.Event())
 
 
@@ -389,11 +389,11 @@ def test_what_is_no_cloud_is_waited_for(tmp_path, said):
 
 
 def test_a_network_takes_tls_or_the_word_for_it(tmp_path):
-    with pytest.raises(ConfigurationError, match="could be read on the way"):
+    with pytest.raises(ConfigurationError, match="not encrypted"):
         Folder(tmp_path, "http://cloud.example.org", "token")
     wire.require_safe("http://cloud.example.org", insecure=True)
     wire.require_safe("https://cloud.example.org", insecure=False)
-    with pytest.raises(ConfigurationError, match="could be read on the way"):
+    with pytest.raises(ConfigurationError, match="not encrypted"):
         wire.require_safe("http://127.0.0.1.example.org", insecure=False)
 
 
@@ -406,7 +406,7 @@ def test_tls_by_a_certificate_of_ones_own(cloud, tmp_path):
     board = WorkBoard()
     asker = CloudAsker(settings, cloud.store.registry, EMBEDDER, NearestStudent(EMBEDDER), board)
     place = ServiceAddress("127.0.0.1", 0, certificate=cert, key=key)
-    token = add_edge(cloud.store, "tls")
+    token = StoredSites(cloud.store).add("tls")
     with served(Cloud(cloud.store, EMBEDDER, asker, board), place, tmp_path / "operator") as address:
         assert address.startswith("https://")
         known = CloudClient(address, "tls", token, ca=str(cert), check=lambda _: None, traffic=Traffic(tmp_path / "traffic"))
@@ -415,21 +415,21 @@ def test_tls_by_a_certificate_of_ones_own(cloud, tmp_path):
         unknown = CloudClient(address, "tls", token, check=lambda _: None, traffic=Traffic(tmp_path / "traffic"))
         with unknown, pytest.raises(CloudUnavailable, match=r"(?i)certificate"):
             unknown.connect()
-    remove_edge(cloud.store, "tls")
-    with pytest.raises(ConfigurationError, match="cannot be used"):
+    StoredSites(cloud.store).remove("tls")
+    with pytest.raises(ConfigurationError, match="Cannot use the certificates"):
         CloudClient(address, "tls", token, ca=str(key), check=lambda _: None, traffic=Traffic(tmp_path / "traffic"))
     assert ssl.OPENSSL_VERSION
 
 
 def test_the_token_is_its_owners(tmp_path):
     path = tmp_path / "edge-token"
-    with pytest.raises(ConfigurationError, match="is not in"):
-        edge_token(path)
-    keep_token(path, "abc")
-    assert edge_token(path) == "abc"
+    with pytest.raises(ConfigurationError, match="Cannot read the token"):
+        read_token(path)
+    write_token(path, "abc")
+    assert read_token(path) == "abc"
     path.chmod(0o640)
-    with pytest.raises(ConfigurationError, match="others may read"):
-        edge_token(path)
+    with pytest.raises(ConfigurationError, match="Other users can read"):
+        read_token(path)
 
 
 def test_settings_are_put_into_a_file_that_keeps_the_rest(tmp_path):
@@ -472,11 +472,11 @@ def test_over_a_network_that_delays_and_drops_every_question_ends(cloud, folder,
         until(online(cloud))
         answers.append(asker.client.ask(ASKED))
     for answer in answers:
-        assert {line.edge for line in answer.lines} == {"alps"} or {one.edge for one in answer.missing} == {"alps"}
+        assert {line.site for line in answer.lines} == {"alps"} or {one.site for one in answer.missing} == {"alps"}
     assert [answer for answer in answers if answer.lines], "some came through"
     assert bad.connections > 1
     assert len([row for row in alps.traffic.rows() if row.kind == "summaries"]) == 1
-    assert [one.summaries for one in cloud.store.registry.edges() if one.name == "alps"] == [1]
+    assert [one.summaries for one in cloud.store.registry.sites() if one.name == "alps"] == [1]
 
 
 def test_an_edge_waits_for_its_cloud_with_growing_pauses(folder, caplog):

@@ -10,7 +10,7 @@ from drag_graph.ports.community_store import CommunityStore
 from drag_graph.ports.concept_store import ConceptStore
 from drag_graph.ports.graph_search import GraphSearch
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.site_registry import EdgeRegistry
+from drag_graph.ports.site_registry import SiteRegistry
 from drag_graph.testing.dict_communities import DictCommunities
 from drag_graph.testing.dict_concepts import DictConcepts
 from drag_graph.testing.dict_registry import DictRegistry
@@ -24,7 +24,7 @@ PARTS = {
     ConceptStore: DictConcepts,
     CommunityStore: DictCommunities,
     GraphSearch: DictSearch,
-    EdgeRegistry: DictRegistry,
+    SiteRegistry: DictRegistry,
 }
 BESIDE = {DictStore: {"content"}, DictConcepts: {"records"}, DictCommunities: {"records"}}
 """What the parts of the store in memory lend each other."""

@@ -1,6 +1,6 @@
-// what: which of these summaries are there
+// what: checks which summaries exist
 // parameters: namespace, ids
-// returns: one row a summary that is there: id
+// returns: one row per existing summary: id
 UNWIND $ids AS id
 MATCH (s:Summary {id: id})
 WHERE s.namespace = $namespace

@@ -1,4 +1,4 @@
-// what: writes what summaries say now in the place of what they said
+// what: replaces hash, text and vector of summaries
 // parameters: namespace, rows (maps of id, hash, text, embedding)
 // returns: nothing
 UNWIND $rows AS r

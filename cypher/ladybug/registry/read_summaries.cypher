@@ -1,8 +1,8 @@
-// what: reads summaries with the names of their edges
+// what: reads summaries with the names of their sites
 // parameters: namespace, ids
-// returns: one row a summary: id, edge_id, edge (its name), key, text
+// returns: one row per summary: id, site_id, site (its name), key, text
 UNWIND $ids AS id
 MATCH (s:Summary {id: id})
 WHERE s.namespace = $namespace
 MATCH (e:Edge {id: s.edge_id})
-RETURN s.id AS id, e.id AS edge_id, e.name AS edge, s.key AS key, s.text AS text
+RETURN s.id AS id, e.id AS site_id, e.name AS site, s.key AS key, s.text AS text

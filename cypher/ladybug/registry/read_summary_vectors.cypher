@@ -1,6 +1,6 @@
-// what: reads the vectors of those of these summaries that have one
+// what: reads the vectors of summaries
 // parameters: namespace, ids
-// returns: one row a vector: id, embedding
+// returns: one row per vector: id, embedding
 UNWIND $ids AS id
 MATCH (s:Summary {id: id})
 WHERE s.namespace = $namespace AND octet_length(s.embedding) > 0

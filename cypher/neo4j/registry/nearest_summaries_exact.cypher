@@ -1,6 +1,6 @@
 // what: ranks all summaries of the namespace by their cosine to a vector
-// parameters: namespace, vector, k, without (the id of an edge whose own do not count, or empty)
-// returns: one row: hits (maps of edge_id, edge, key, text, score; nearest first, at most k)
+// parameters: namespace, vector, k, without (the id of a site to leave out, or empty)
+// returns: one row: hits (maps of site_id, site, key, text, score; nearest first, up to k)
 MATCH (s:Summary)
 WHERE s.namespace = $namespace AND s.id IS NOT NULL AND s.edge_id <> $without AND size(s.embedding) = size($vector)
   AND any(x IN s.embedding WHERE x <> 0.0)
@@ -9,4 +9,4 @@ MATCH (e:Edge {id: s.edge_id})
 WITH e, s, score
 ORDER BY score DESC, s.id
 LIMIT $k
-RETURN collect({edge_id: e.id, edge: e.name, key: s.key, text: s.text, score: score}) AS hits
+RETURN collect({site_id: e.id, site: e.name, key: s.key, text: s.text, score: score}) AS hits

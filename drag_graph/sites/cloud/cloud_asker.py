@@ -1,9 +1,10 @@
-"""A question to the cloud: whom to ask, what came back in time, and what the cloud's model makes of it.
+"""Answer a site's question: choose the sites to ask, collect what they release, and let the cloud's model answer from it.
 
-Nothing that an edge does can make a question fail: what it did not send, or sent wrong, is named in the answer.
+No site can make a question fail: the answer names what a site did not send, or sent wrongly.
 """
 
 import asyncio
+import hmac
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,41 +17,77 @@ from drag_graph.ask.student_prompt import assemble
 from drag_graph.errors import DragGraphError, ModelError
 from drag_graph.graph.edge_text import one_line, plain_words
 from drag_graph.ports.model_roles import Embedder, Prompt, Student, StudentReply
-from drag_graph.ports.site_registry import EdgeRegistry, RegisteredEdge
+from drag_graph.ports.site_registry import RegisteredSite, SiteRegistry, site_id
 from drag_graph.settings import Settings
-from drag_graph.sites.cloud.work_board import WorkBoard
+from drag_graph.sites.cloud.work_board import WITHDRAWN, WorkBoard
 from drag_graph.sites.wire import (
-    AskedEdge,
+    AskedSite,
     CloudAnswer,
     CloudLine,
     CloudQuestion,
-    EdgeReply,
-    MissingEdge,
+    GivenLine,
+    LineRef,
+    MissingSite,
     ReleasedPassage,
+    SiteOrigins,
+    SiteReply,
     receipt_of,
 )
 
-IMPOSSIBLE = "{} of its passages cannot be from where it says"
-REPEATED = "{} of its passages came twice"
+IMPOSSIBLE = "{} of its passages do not fit their place in the document"
+REPEATED = "{} of its passages were sent twice"
+NOT_GIVEN = "the cloud did not give this site that line, or the token of the line's site has changed"
+MISCOUNTED = "its reply was refused: it does not have as many lines as requested"
+IMPOSSIBLE_ORIGIN = "a passage of its reply does not fit its place in the document"
 
 
 @dataclass(slots=True)
 class _Contribution:
-    """What one edge had to do with a question."""
+    """The part of one site in a question."""
 
-    edge: RegisteredEdge
+    site: RegisteredSite
     summaries: int = 0
     passages: tuple[ReleasedPassage, ...] = ()
     withheld: int = 0
     seconds: float = 0.0
     problems: list[str] = field(default_factory=list)
 
+    def take(self, passages: Sequence[ReleasedPassage]) -> None:
+        """Keep the possible passages, without repetitions, and note the others as problems."""
+        possible = [item for item in passages if item.is_possible]
+        unique: dict[tuple[str, str], ReleasedPassage] = {}
+        for item in possible:
+            unique.setdefault((item.kind, item.ref), item)
+        self.passages = tuple(unique.values())
+        if dropped := len(passages) - len(possible):
+            self.problems.append(IMPOSSIBLE.format(dropped))
+        if repeated := len(possible) - len(self.passages):
+            self.problems.append(REPEATED.format(repeated))
+
+    def ref(self, item: ReleasedPassage) -> str:
+        """Return an id of a line that is unique among all sites."""
+        return f"{self.site.id}:{item.kind}:{item.ref}"
+
+    def summary(self, lines: int) -> AskedSite:
+        """Return the facts for the answer; `lines` of its passages are in the prompt."""
+        return AskedSite(
+            site=self.site.name,
+            summaries=self.summaries,
+            passages=len(self.passages),
+            withheld=self.withheld,
+            lines=lines,
+            seconds=self.seconds,
+        )
+
+
+Origins = Mapping[str, tuple[_Contribution, ReleasedPassage]]
+
 
 class CloudAsker:
-    """Answers questions of edges from what other edges release. `ask` runs in the event loop of the board."""
+    """Answers questions and audits of sites from what other sites release. It runs in the event loop of the board."""
 
     def __init__(
-        self, settings: Settings, registry: EdgeRegistry, embedder: Embedder, student: Student, board: WorkBoard
+        self, settings: Settings, registry: SiteRegistry, embedder: Embedder, student: Student, board: WorkBoard
     ) -> None:
         self._settings = settings
         self._registry = registry
@@ -58,66 +95,85 @@ class CloudAsker:
         self._student = student
         self._board = board
         self._models = ThreadPoolExecutor(settings.workers, "student")
-        """Threads of their own: a slow model must not keep edges waiting that only report."""
-
-    @property
-    def seconds(self) -> float:
-        """How long edges have to answer."""
-        return self._settings.asked_seconds
+        """Separate threads, so that a slow model does not delay the requests of other sites."""
 
     def close(self) -> None:
-        """Let nobody ask any more."""
+        """Accept no further questions."""
         self._models.shutdown(wait=False, cancel_futures=True)
 
-    async def ask(self, question: CloudQuestion, asker: RegisteredEdge) -> CloudAnswer:
-        """Answer an edge's question, within the deadline for edges and the time of the cloud's model. Raises StoreError."""
+    async def ask(self, question: CloudQuestion, asker: RegisteredSite) -> CloudAnswer:
+        """Answer a site's question, within the deadline of the sites and the time of the cloud's model. Raises StoreError."""
         began = time.monotonic()
-        contributions = await asyncio.to_thread(self._chosen, question.question, asker)
+        contributions = await asyncio.to_thread(self._choose_sites, question.question, asker)
         await asyncio.gather(*(self._collect(one, question) for one in contributions))
         loop = asyncio.get_running_loop()
         answer = await loop.run_in_executor(self._models, self._answer, question, contributions, asker)
         seconds = round(time.monotonic() - began, 3)
-        log.event(
-            "question",
-            edges=len(contributions),
-            missing=len(answer.missing),
-            lines=len(answer.lines),
-            duration_ms=1000 * seconds,
-        )
+        facts = {"sites": len(contributions), "missing": len(answer.missing), "lines": len(answer.lines)}
+        log.event("question", **facts, duration_ms=1000 * seconds)
         return answer.model_copy(update={"seconds": seconds})
 
-    def _chosen(self, text: str, asker: RegisteredEdge) -> list[_Contribution]:
-        """Return the other edges that own the best summaries, in the order of these."""
+    async def origins(self, lines: Sequence[GivenLine], asker: RegisteredSite) -> SiteOrigins:
+        """Return what the sites release of the evidence behind these lines, within their deadline. Raises StoreError.
+
+        A line that the asker was not given is refused without a request to its site. Nothing is stored.
+        """
+        ids = {site_id(self._settings.namespace, line.site) for line in lines}
+        sites = {site.name: site for site in await asyncio.to_thread(self._registry.sites, ids)}
+        replies = {line: SiteReply(problem=problem) for line in lines if (problem := _refusal(sites, asker, line))}
+        by_site: dict[str, list[GivenLine]] = {}
+        for line in dict.fromkeys(lines):
+            if line not in replies:
+                by_site.setdefault(line.site, []).append(line)
+        collected = await asyncio.gather(*(self._audit(sites[name].id, given) for name, given in by_site.items()))
+        for given, site_replies in zip(by_site.values(), collected, strict=True):
+            replies |= zip(given, site_replies, strict=True)
+        log.event("audit", sites=len(by_site), lines=len(lines), refused=len(lines) - sum(map(len, by_site.values())))
+        return SiteOrigins(lines=tuple(replies[line] for line in lines))
+
+    def _choose_sites(self, text: str, asker: RegisteredSite) -> list[_Contribution]:
+        """Return the other sites with the nearest summaries, nearest first."""
         vector = [float(number) for number in self._embedder.embed([text])[0]]
         hits = self._registry.nearest(vector, self._settings.asked_summaries, without=asker.id)
-        ids = list(dict.fromkeys(hit.edge_id for hit in hits))[: self._settings.asked_edges]
-        known = {edge.id: edge for edge in self._registry.edges(ids)}
-        return [_Contribution(known[id_], sum(hit.edge_id == id_ for hit in hits)) for id_ in ids if id_ in known]
+        ids = list(dict.fromkeys(hit.site_id for hit in hits))[: self._settings.asked_edges]
+        sites = {site.id: site for site in self._registry.sites(ids)}
+        return [_Contribution(sites[id_], sum(hit.site_id == id_ for hit in hits)) for id_ in ids if id_ in sites]
 
-    async def _collect(self, one: _Contribution, question: CloudQuestion) -> None:
-        """Ask an edge and wait for it until the deadline."""
+    async def _collect(self, contribution: _Contribution, question: CloudQuestion) -> None:
+        """Ask a site, and wait for its reply until the deadline."""
         began = time.monotonic()
-        outcome = await self._board.ask(one.edge.id, self.seconds, question.question, question.options)
-        one.seconds = round(time.monotonic() - began, 3)
-        if not isinstance(outcome, EdgeReply):
-            one.problems.append(str(outcome))
+        seconds = self._settings.asked_seconds
+        outcome = await self._board.ask(contribution.site.id, seconds, question.question, question.options)
+        contribution.seconds = round(time.monotonic() - began, 3)
+        if not isinstance(outcome, SiteReply):
+            contribution.problems.append(str(outcome))
             return
-        one.withheld = outcome.withheld
+        contribution.withheld = outcome.withheld
         if outcome.problem:
-            one.problems.append(one_line(outcome.problem))
-        _take(one, outcome.passages)
+            contribution.problems.append(one_line(outcome.problem))
+        contribution.take(outcome.passages)
 
-    def _answer(self, question: CloudQuestion, contributions: Sequence[_Contribution], asker: RegisteredEdge) -> CloudAnswer:
-        """Let the cloud's model answer from what came."""
+    async def _audit(self, id_: str, lines: Sequence[GivenLine]) -> Sequence[SiteReply]:
+        """Ask a site what is behind lines that it released."""
+        refs = [LineRef(source_id=line.source_id, kind=line.kind, ref=line.ref) for line in lines]
+        outcome = await self._board.ask(id_, self._settings.asked_seconds, lines=refs)
+        if not isinstance(outcome, SiteOrigins):
+            return [SiteReply(problem=str(outcome))] * len(lines)
+        if len(outcome.lines) != len(lines):
+            return [SiteReply(problem=MISCOUNTED)] * len(lines)
+        return [_checked_origin(reply) for reply in outcome.lines]
+
+    def _answer(self, question: CloudQuestion, contributions: Sequence[_Contribution], asker: RegisteredSite) -> CloudAnswer:
+        """Let the cloud's model answer from the released passages."""
         problem, prompt, reply = "", None, StudentReply("", None, 0.0)
-        origin = {_ref(one, item): (one, item) for one in contributions for item in one.passages}
+        origins = {one.ref(item): (one, item) for one in contributions for item in one.passages}
         try:
-            prompt = self._prompt(question, origin)
+            prompt = self._prompt(question, origins)
             reply = self._student.answer(prompt)
-        except DragGraphError as error:  # what a model or its server does must not take the lines away from who asked
+        except DragGraphError as error:  # a failing model must not cost the asking site its lines
             problem = f"the cloud's model failed: {error}" if isinstance(error, ModelError) else str(error)
-        lines = [] if prompt is None else [(line, *origin[line.ref]) for line in prompt.lines]
-        shown = [one.edge.id for _, one, _ in lines]
+        lines = [] if prompt is None else [(line, *origins[line.ref]) for line in prompt.lines]
+        used = [one.site.id for _, one, _ in lines]
         return CloudAnswer(
             answer=reply.text,
             label=reply.label,
@@ -126,25 +182,25 @@ class CloudAsker:
             lines=tuple(
                 CloudLine(
                     n=line.n,
-                    edge=one.edge.name,
-                    receipt=receipt_of(one.edge.token_sha256, asker.name, item),
+                    site=one.site.name,
+                    receipt=receipt_of(one.site.token_sha256, asker.name, item),
                     **{**item.model_dump(), "text": line.text},
                 )
                 for line, one, item in lines
             ),
-            asked=tuple(_asked(one, shown.count(one.edge.id)) for one in contributions),
-            missing=tuple(MissingEdge(edge=one.edge.name, reason=reason) for one in contributions for reason in one.problems),
+            asked=tuple(one.summary(used.count(one.site.id)) for one in contributions),
+            missing=tuple(MissingSite(site=one.site.name, reason=reason) for one in contributions for reason in one.problems),
             problem=problem,
             prompt_tokens=0 if prompt is None else prompt.tokens,
         )
 
-    def _prompt(self, question: CloudQuestion, origin: Mapping[str, tuple[_Contribution, ReleasedPassage]]) -> Prompt:
-        """Return the prompt, of the lines that are closest to the question, whoever sent them."""
-        plain = {ref: plain_words(item.text) for ref, (_, item) in origin.items()}
+    def _prompt(self, question: CloudQuestion, origins: Origins) -> Prompt:
+        """Return the prompt with the lines that are closest to the question, from any site."""
+        plain = {ref: plain_words(item.text) for ref, (_, item) in origins.items()}
         vectors = self._embedder.embed([question.question, *plain.values()])
         scores = closeness(question.question, list(plain.values()), (float(cosine) for cosine in vectors[1:] @ vectors[0]))
         selection = select_lines(
-            list(_candidates(origin, plain, dict(zip(plain, scores, strict=True)))),
+            list(_candidates(origins, plain, scores)),
             count_tokens=self._student.count_tokens,
             token_budget=self._settings.token_budget,
             max_lines=self._settings.max_lines,
@@ -160,36 +216,21 @@ class CloudAsker:
         return assembly.prompt
 
 
-def _candidates(
-    origin: Mapping[str, tuple[_Contribution, ReleasedPassage]], plain: Mapping[str, str], scores: Mapping[str, float]
-) -> Iterable[Candidate]:
-    """Yield passages as lines. Each is one physical line, so that no text begins a section of the prompt."""
-    for rank, (ref, (one, item)) in enumerate(origin.items()):
-        yield Candidate(item.kind, ref, one.edge.id, one_line(item.text), plain[ref], rank, scores[ref])
+def _candidates(origins: Origins, plain: Mapping[str, str], scores: Iterable[float]) -> Iterable[Candidate]:
+    """Yield passages as lines. Each is one physical line, so that no text can begin a section of the prompt."""
+    for rank, ((ref, (one, item)), score) in enumerate(zip(origins.items(), scores, strict=True)):
+        yield Candidate(item.kind, ref, one.site.id, one_line(item.text), plain[ref], rank, score)
 
 
-def _take(one: _Contribution, passages: Sequence[ReleasedPassage]) -> None:
-    """Keep what can be true of what an edge sent, and name the rest."""
-    possible = [item for item in passages if item.is_possible]
-    once = {(item.kind, item.ref): item for item in reversed(possible)}
-    one.passages = tuple(item for item in possible if once[item.kind, item.ref] is item)
-    if dropped := len(passages) - len(possible):
-        one.problems.append(IMPOSSIBLE.format(dropped))
-    if repeated := len(possible) - len(one.passages):
-        one.problems.append(REPEATED.format(repeated))
+def _refusal(sites: Mapping[str, RegisteredSite], asker: RegisteredSite, line: GivenLine) -> str:
+    """Return why the site of a line is not asked about it, or ''."""
+    if line.site not in sites:
+        return WITHDRAWN
+    receipt = receipt_of(sites[line.site].token_sha256, asker.name, line)
+    return "" if hmac.compare_digest(line.receipt, receipt) else NOT_GIVEN
 
 
-def _ref(one: _Contribution, item: ReleasedPassage) -> str:
-    """Return what tells a line from those of other edges."""
-    return f"{one.edge.id}:{item.kind}:{item.ref}"
-
-
-def _asked(one: _Contribution, lines: int) -> AskedEdge:
-    return AskedEdge(
-        edge=one.edge.name,
-        summaries=one.summaries,
-        passages=len(one.passages),
-        withheld=one.withheld,
-        lines=lines,
-        seconds=one.seconds,
-    )
+def _checked_origin(reply: SiteReply) -> SiteReply:
+    if not all(item.is_possible for item in reply.passages):
+        return SiteReply(withheld=reply.withheld, problem=IMPOSSIBLE_ORIGIN)
+    return reply.model_copy(update={"problem": one_line(reply.problem)})

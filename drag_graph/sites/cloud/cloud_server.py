@@ -1,4 +1,4 @@
-"""The cloud as a process: its sockets, its threads, its end."""
+"""Run the cloud: its sockets and its thread."""
 
 import asyncio
 import json
@@ -13,20 +13,20 @@ from typing import Any
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.files import replacing
-from drag_graph.sites.cloud.cloud_api import Cloud, edge_app, operator_app
+from drag_graph.sites.cloud.cloud_api import Cloud, operator_app, site_app
 from drag_graph.sites.wire import is_loopback
 
 GRACE = 3
 """Seconds that open requests have at the end."""
 KEEP_ALIVE = 75
-"""Seconds that an idle connection stays: longer than an edge keeps one, so that none is closed under a request."""
+"""Seconds until an idle connection is closed. Sites close theirs earlier, so no request meets a closing connection."""
 BACKLOG = 1024
-PEM = "--tls-cert and --tls-key take PEM files."
+PEM = "Pass PEM files to --tls-cert and --tls-key."
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceAddress:
-    """Where the cloud listens. Port 0 takes any that is free; `certificate` and `key` are files of TLS."""
+    """Where the cloud listens. Port 0 means any free port; `certificate` and `key` are the PEM files for TLS."""
 
     host: str
     port: int
@@ -35,27 +35,27 @@ class ServiceAddress:
     insecure: bool = False
 
     def check(self) -> None:
-        """Raise ConfigurationError where bytes would go over a network in the clear, or a file is not there."""
+        """Raise ConfigurationError if requests would cross a network unencrypted, or if a file is missing."""
         if (self.certificate is None) != (self.key is None):
-            raise ConfigurationError("TLS takes a certificate and its key", hint="Give both --tls-cert and --tls-key.")
+            raise ConfigurationError("TLS needs a certificate and its key.", hint="Add both --tls-cert and --tls-key.")
         for file in (self.certificate, self.key):
             if file is not None and not file.is_file():
-                raise ConfigurationError(f"there is no file {file}", hint=PEM)
+                raise ConfigurationError(f"There is no file {file}.", hint=PEM)
         if self.certificate is None and not is_loopback(self.host) and not self.insecure:
-            hint = "Give --tls-cert and --tls-key, or say --insecure where the network is one that you trust."
-            raise ConfigurationError(f"what edges send to {self.host} could be read on the way", hint=hint)
+            hint = "Add --tls-cert and --tls-key, or --insecure if you trust the network."
+            raise ConfigurationError(f"Requests to {self.host} would cross the network unencrypted.", hint=hint)
 
 
 @contextmanager
 def served(cloud: Cloud, place: ServiceAddress, operator_file: Path) -> Iterator[str]:
-    """Serve while the block runs; lends the address. Both services share a thread and its event loop.
+    """Serve while the block runs, and lend the address. Both services share a thread and its event loop.
 
-    Raises ConfigurationError where the address cannot be had.
+    Raises ConfigurationError if the cloud cannot listen at the address.
     """
     place.check()
     sockets = [_bound(place.host, place.port), _bound("127.0.0.1", 0)]
     token = secrets.token_urlsafe(32)
-    servers = [_server(edge_app(cloud), place), _server(operator_app(cloud, token), None)]
+    servers = [_server(site_app(cloud), place), _server(operator_app(cloud, token), None)]
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=_run, args=(loop, servers, sockets), name="cloud", daemon=True)
     try:
@@ -78,13 +78,11 @@ def _bound(host: str, port: int) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((host, port))
-        sock.listen(BACKLOG)  # who comes before the service has started waits a moment
+        sock.listen(BACKLOG)  # early requests wait until the service has started
     except OSError as error:
         sock.close()
         why = error.strerror or type(error).__name__
-        raise ConfigurationError(
-            f"{host}:{port} cannot be listened on: {why}", hint="Give another --host or --port."
-        ) from error
+        raise ConfigurationError(f"Cannot listen at {host}:{port}: {why}.", hint="Choose another --host or --port.") from error
     return sock
 
 
@@ -108,18 +106,18 @@ def _server(app: Any, place: ServiceAddress | None) -> Any:
     )
     try:
         config.load()
-    except OSError as error:  # of ssl, too
-        raise ConfigurationError(f"the certificate cannot be used: {error}", hint=PEM) from error
+    except OSError as error:  # includes SSLError
+        raise ConfigurationError(f"Cannot use the certificate: {error}.", hint=PEM) from error
     return uvicorn.Server(config)
 
 
 def _run(loop: asyncio.AbstractEventLoop, servers: list[Any], sockets: list[socket.socket]) -> None:
     asyncio.set_event_loop(loop)
 
-    async def both() -> None:
+    async def serve_both() -> None:
         await asyncio.gather(*(server.serve([sock]) for server, sock in zip(servers, sockets, strict=True)))
 
-    loop.run_until_complete(both())
+    loop.run_until_complete(serve_both())
     loop.close()
 
 

@@ -1,4 +1,4 @@
-"""The edges of a namespace of an embedded store: the vectors of their summaries are compared here, as `LadybugSearch` does."""
+"""Sites and their summaries in an embedded store. Vectors are compared in memory, as in `LadybugSearch`."""
 
 from collections.abc import Sequence
 
@@ -14,18 +14,18 @@ from drag_graph.stores.shared.transaction import Row, Transaction
 
 
 class LadybugRegistry(SharedRegistry):
-    """The `EdgeRegistry` port on an embedded store."""
+    """The `SiteRegistry` port on an embedded store."""
 
     rows_at_once = 16
-    """The engine handles the rows that a statement was first planned with again in every later call."""
+    """Kept small because the engine processes the rows of a statement's first call again in every later call."""
 
     def __init__(self, access: LadybugAccess) -> None:
         super().__init__(access)
         self._engine_of = access.ready
-        self._kept: VectorIndex | None = None
+        self._cached: VectorIndex | None = None
 
-    def _lock(self, session: Transaction, edge_id: str) -> bool:
-        return bool(session.run("read_edges", namespace=self._namespace, ids=[edge_id]))  # one transaction writes at a time
+    def _lock(self, session: Transaction, site_id: str) -> bool:
+        return bool(session.run("read_sites", namespace=self._namespace, ids=[site_id]))  # one transaction writes at a time
 
     def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         if k < 1 or not any(vector):
@@ -33,15 +33,15 @@ class LadybugRegistry(SharedRegistry):
         wanted = k
         while True:
             pairs = dict(self._index().nearest(np.asarray([vector], dtype=np.float32), wanted)[0])
-            found = {row["id"]: row for row in self._rows_of("read_summaries", list(pairs)) if row["edge_id"] != without}
-            if len(found) >= k or len(pairs) < wanted:
-                return [hit_of(found[id_], score) for id_, score in pairs.items() if id_ in found][:k]
-            wanted *= 4  # the edge's own, or what was erased meanwhile, took their places
+            rows = {row["id"]: row for row in self._rows_of("read_summaries", list(pairs)) if row["site_id"] != without}
+            if len(rows) >= k or len(pairs) < wanted:
+                return [hit_of(rows[id_], score) for id_, score in pairs.items() if id_ in rows][:k]
+            wanted *= 4  # summaries of the site itself, or erased ones, were among the nearest
 
     def _index(self) -> VectorIndex:
-        """Return the vectors as they are now."""
-        engine, index = self._engine_of(), self._kept
-        # The version is taken before the vectors, so that a write in between only makes the next call read again.
+        """Return the current vectors."""
+        engine, index = self._engine_of(), self._cached
+        # The version is read before the vectors: a write in between only makes the next call read again.
         version = engine.version
         if index is not None and index.version != version:
             changed = engine.changed_since(index.version)
@@ -50,7 +50,7 @@ class LadybugRegistry(SharedRegistry):
             index = index.renewed(version, changed, rows) if changed is not None and few else None
         if index is None:
             index = VectorIndex.of(version, engine.stream("summary_vectors", namespace=self._namespace))
-        self._kept = index
+        self._cached = index
         return index
 
     def _rows_of(self, name: str, ids: Sequence[str]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The edges of a Neo4j namespace: their summaries are searched by a vector index, in one statement."""
+"""Sites and their summaries in Neo4j, searched with a vector index in one statement."""
 
 from collections.abc import Sequence
 
@@ -11,17 +11,17 @@ LEAST_CANDIDATES = 40
 
 
 class Neo4jRegistry(SharedRegistry):
-    """The `EdgeRegistry` port on Neo4j."""
+    """The `SiteRegistry` port on Neo4j."""
 
-    def _lock(self, session: Transaction, edge_id: str) -> bool:
-        return bool(session.run("lock_edge", namespace=self._namespace, id=edge_id))
+    def _lock(self, session: Transaction, site_id: str) -> bool:
+        return bool(session.run("lock_site", namespace=self._namespace, id=site_id))
 
     def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         numbers = [float(number) for number in vector]
         if k < 1 or not any(numbers):  # a zero vector matches nothing, and the index refuses it
             return []
         candidates = max(LEAST_CANDIDATES, 4 * k)
-        (found,) = self._read("nearest_summaries", vector=numbers, candidates=candidates, k=k, without=without)
-        if len(found["hits"]) < k:  # other namespaces or the edge itself may have hidden some, or there are no more
-            (found,) = self._read("nearest_summaries_exact", vector=numbers, k=k, without=without)
-        return [hit_of(row, row["score"]) for row in found["hits"]]
+        (row,) = self._read("nearest_summaries", vector=numbers, candidates=candidates, k=k, without=without)
+        if len(row["hits"]) < k:  # summaries of other namespaces or of the site itself may have taken the places
+            (row,) = self._read("nearest_summaries_exact", vector=numbers, k=k, without=without)
+        return [hit_of(hit, hit["score"]) for hit in row["hits"]]

@@ -1,4 +1,4 @@
-"""The edges of a cloud and their summaries: `drag_graph.ports.site_registry.EdgeRegistry`."""
+"""Contract of `drag_graph.ports.site_registry.SiteRegistry`: the sites of a cloud and their summaries."""
 
 import math
 from collections.abc import Sequence
@@ -8,29 +8,29 @@ import pytest
 from drag_graph.errors import StoreUnfit
 from drag_graph.identity import sha256_of
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.site_registry import RegisteredEdge, SharedSummary, edge_id
+from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, site_id
 from drag_graph.testing.contract.base import Contract, OpenStore
 
 MANY = 35
-"""More summaries than an engine writes or reads in one statement."""
+"""More summaries than one statement reads or writes."""
 CROWD = 60
-"""More summaries than a vector index of all namespaces is asked for."""
+"""More summaries than a search requests from the vector index of all namespaces."""
 
 
-def edge(store: GraphStore, name: str) -> RegisteredEdge:
-    """Return an edge that is not registered yet."""
-    return RegisteredEdge(edge_id(store.namespace, name), name, sha256_of(name), "2026-01-01T00:00:00+00:00")
+def site(store: GraphStore, name: str) -> RegisteredSite:
+    """Return a site that is not registered yet."""
+    return RegisteredSite(site_id(store.namespace, name), name, sha256_of(name), "2026-01-01T00:00:00+00:00")
 
 
 def summary(key: str, text: str, degrees: float = 0.0) -> SharedSummary:
-    """Return a summary whose vector points there."""
+    """Return a summary whose vector has this angle."""
     angle = math.radians(degrees)
     return SharedSummary(key, sha256_of(text), text, (math.cos(angle), math.sin(angle)))
 
 
 def registered(store: GraphStore, name: str, summaries: Sequence[SharedSummary] = ()) -> str:
-    """Register an edge with summaries; return its id."""
-    one = edge(store, name)
+    """Register a site with summaries and return its id."""
+    one = site(store, name)
     assert store.registry.register(one)
     if summaries:
         assert store.registry.upload(one.id, summaries)
@@ -38,22 +38,22 @@ def registered(store: GraphStore, name: str, summaries: Sequence[SharedSummary] 
 
 
 class RegistryContract(Contract):
-    """What a cloud asks of its store."""
+    """Checks of the registry."""
 
-    def test_an_edge_is_registered_once(self, store: GraphStore) -> None:
-        one = edge(store, "ward")
+    def test_a_site_is_registered_once(self, store: GraphStore) -> None:
+        one = site(store, "ward")
         assert store.registry.register(one)
-        assert store.registry.edges() == [one] == store.registry.edges([one.id])
-        other = RegisteredEdge(one.id, one.name, sha256_of("another token"), one.created_at)
+        assert store.registry.sites() == [one] == store.registry.sites([one.id])
+        other = RegisteredSite(one.id, one.name, sha256_of("another token"), one.created_at)
         assert not store.registry.register(other)
-        assert store.registry.edges() == [one]
+        assert store.registry.sites() == [one]
         store.registry.touch(one.id, "2026-01-02T00:00:00+00:00", refused=2)
         store.registry.touch(one.id, "2026-01-03T00:00:00+00:00")
-        (seen,) = store.registry.edges([one.id])
+        (seen,) = store.registry.sites([one.id])
         assert (seen.seen_at, seen.refused) == ("2026-01-03T00:00:00+00:00", 2)
-        assert store.registry.edges(["no such edge"]) == []
+        assert store.registry.sites(["no such site"]) == []
 
-    def test_only_what_changed_is_asked_for(self, store: GraphStore) -> None:
+    def test_only_changed_summaries_are_requested(self, store: GraphStore) -> None:
         old, kept = summary("a", "about ice"), summary("b", "about fire")
         id_ = registered(store, "ward", [old, kept])
         new = summary("a", "about snow")
@@ -61,16 +61,16 @@ class RegistryContract(Contract):
         assert store.registry.upload(id_, [new])
         assert store.registry.sync(id_, {"a": new.hash}) == ([], 1)
         assert [hit.text for hit in store.registry.nearest([1.0, 0.0], 5)] == ["about snow"]
-        assert [one.summaries for one in store.registry.edges()] == [1]
+        assert [one.summaries for one in store.registry.sites()] == [1]
 
-    def test_the_nearest_summaries_of_all_edges_come_first(self, store: GraphStore) -> None:
+    def test_the_nearest_summaries_of_all_sites_come_first(self, store: GraphStore) -> None:
         one = registered(store, "one", [summary(f"s{n}", f"one {n}", n) for n in range(MANY)])
         two = registered(store, "two", [summary("near", "two near", 0.4), summary("far", "two far", 90)])
-        assert store.registry.edges([one])[0].summaries == MANY
+        assert store.registry.sites([one])[0].summaries == MANY
         found = store.registry.nearest([1.0, 0.0], 3)
-        assert [(hit.edge, hit.key) for hit in found] == [("one", "s0"), ("two", "near"), ("one", "s1")]
+        assert [(hit.site, hit.key) for hit in found] == [("one", "s0"), ("two", "near"), ("one", "s1")]
         assert [hit.score for hit in found] == pytest.approx([math.cos(math.radians(n)) for n in (0, 0.4, 1)], abs=1e-5)
-        assert {hit.edge_id for hit in found} == {one, two}
+        assert {hit.site_id for hit in found} == {one, two}
         assert [hit.key for hit in store.registry.nearest([1.0, 0.0], 2, without=one)] == ["near", "far"]
         assert [hit.key for hit in store.registry.nearest([1.0, 0.0], 2, without=two)] == ["s0", "s1"]
         assert store.registry.upload(two, [summary("near", "two moved", 80)])
@@ -78,30 +78,30 @@ class RegistryContract(Contract):
         assert store.registry.nearest([0.0, 0.0], 3) == store.registry.nearest([1.0, 0.0, 0.0], 3) == []
         assert store.registry.nearest([1.0, 0.0], 0) == []
 
-    def test_a_withdrawn_edge_leaves_nothing(self, store: GraphStore) -> None:
+    def test_a_withdrawn_site_leaves_nothing(self, store: GraphStore) -> None:
         gone = registered(store, "gone", [summary(f"s{n}", f"gone {n}") for n in range(MANY)])
         stays = registered(store, "stays", [summary("s", "stays", 10)])
         assert store.registry.withdraw(gone)
         assert not store.registry.withdraw(gone)
-        assert [hit.edge for hit in store.registry.nearest([1.0, 0.0], 100)] == ["stays"]
-        assert [one.id for one in store.registry.edges()] == [stays]
+        assert [hit.site for hit in store.registry.nearest([1.0, 0.0], 100)] == ["stays"]
+        assert [one.id for one in store.registry.sites()] == [stays]
         assert not store.registry.upload(gone, [summary("s", "back again")])
-        assert [hit.edge for hit in store.registry.nearest([1.0, 0.0], 100)] == ["stays"]
+        assert [hit.site for hit in store.registry.nearest([1.0, 0.0], 100)] == ["stays"]
         store.registry.touch(gone, "2026-01-02T00:00:00+00:00")
-        assert len(store.registry.edges()) == 1
+        assert len(store.registry.sites()) == 1
 
-    def test_namespaces_have_edges_of_their_own(self, open_store: OpenStore, namespace: str) -> None:
+    def test_namespaces_have_separate_sites(self, open_store: OpenStore, namespace: str) -> None:
         with open_store(f"{namespace}-other") as store:
             theirs = registered(store, "ward", [summary(f"s{n}", f"theirs {n}") for n in range(CROWD)])
         with open_store(namespace) as store:
-            assert store.registry.edges() == store.registry.edges([theirs]) == []
+            assert store.registry.sites() == store.registry.sites([theirs]) == []
             assert not store.registry.withdraw(theirs)
             assert store.registry.sync(theirs, {}) == ([], 0)
             assert not store.registry.upload(theirs, [summary("s", "not ours")])
             registered(store, "ward", [summary("s", "ours", 50)])
             assert [hit.text for hit in store.registry.nearest([1.0, 0.0], 3)] == ["ours"]
         with open_store(f"{namespace}-other") as store:
-            assert store.registry.edges()[0].summaries == CROWD
+            assert store.registry.sites()[0].summaries == CROWD
 
     def test_summaries_keep_their_embedder(self, store: GraphStore) -> None:
         store.embedder(("of-tests", 2))

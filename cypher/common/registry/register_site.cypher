@@ -1,6 +1,6 @@
-// what: writes an edge, unless one of its id is there
+// what: writes a site, unless its id exists
 // parameters: namespace, id, name, token_sha256, created_at
-// returns: one row: token_sha256 (that of the edge that is there now)
+// returns: one row: token_sha256 (of the site that is stored now)
 MERGE (e:Edge {id: $id})
 ON CREATE SET
   e.namespace = $namespace, e.name = $name, e.token_sha256 = $token_sha256, e.created_at = $created_at, e.seen_at = '',

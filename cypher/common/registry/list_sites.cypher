@@ -1,6 +1,6 @@
-// what: the edges of the namespace
+// what: lists the sites of the namespace
 // parameters: namespace
-// returns: one row an edge: id, name, token_sha256, created_at, seen_at, refused, summaries (how many)
+// returns: one row per site: id, name, token_sha256, created_at, seen_at, refused, summaries (count)
 MATCH (e:Edge)
 WHERE e.namespace = $namespace AND e.id IS NOT NULL
 OPTIONAL MATCH (e)-[:HAS_SUMMARY]->(s:Summary)

@@ -1,4 +1,4 @@
-// what: notes when an edge was heard of, and how many more of its replies were not usable
+// what: records when a site was last seen, and adds to its count of refused replies
 // parameters: namespace, id, seen_at, refused
 // returns: nothing
 MATCH (e:Edge {id: $id})

@@ -1,6 +1,6 @@
-// what: lets nobody else write to an edge until the transaction ends
+// what: locks a site for other writers until the transaction ends
 // parameters: namespace, id
-// returns: one row where there is the edge: id
+// returns: one row if the site exists: id
 MATCH (e:Edge {id: $id})
 WHERE e.namespace = $namespace
 SET e.refused = e.refused

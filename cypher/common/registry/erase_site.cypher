@@ -1,4 +1,4 @@
-// what: erases an edge, but not its summaries
+// what: erases a site, but not its summaries
 // parameters: namespace, id
 // returns: nothing
 MATCH (e:Edge {id: $id})

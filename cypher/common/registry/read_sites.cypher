@@ -1,6 +1,6 @@
-// what: edges by their ids
+// what: reads sites by id
 // parameters: namespace, ids
-// returns: one row an edge that is there: id, name, token_sha256, created_at, seen_at, refused, summaries (how many)
+// returns: one row per existing site: id, name, token_sha256, created_at, seen_at, refused, summaries (count)
 UNWIND $ids AS id
 MATCH (e:Edge {id: id})
 WHERE e.namespace = $namespace

@@ -1,0 +1,104 @@
+"""Add, list and remove the sites of a cloud, in its store or through the process that serves it.
+
+Only one process can write to an embedded store. While a cloud serves it, commands go through that cloud's operator service.
+"""
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from drag_graph.errors import CloudError, CloudRefused, CloudUnavailable, ConfigurationError, StoreUnavailable
+from drag_graph.manage.erasing import compact
+from drag_graph.ports.graph_store import GraphStore
+from drag_graph.ports.site_registry import RegisteredSite, site_id
+from drag_graph.sites.wire import check_name, new_token, token_hash
+
+PATIENCE = 30.0
+COMPACTION_PATIENCE = 600.0
+"""Seconds: a large file is rewritten."""
+ERRORS = {409: ConfigurationError, 503: StoreUnavailable}
+"""The errors that the operator service sends, by status code."""
+
+
+class StoredSites:
+    """The sites in a store that this process has open."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+
+    def sites(self) -> list[dict[str, Any]]:
+        """Return all sites. None is connected, because no cloud serves the store."""
+        return [{**asdict(site), "online": False} for site in self._store.registry.sites()]
+
+    def add(self, name: str) -> str:
+        """Register a site and return its token, which is not stored. Raises ConfigurationError if the name is taken."""
+        check_name(name)
+        token, now = new_token(), datetime.now(UTC).isoformat(timespec="seconds")
+        site = RegisteredSite(site_id(self._store.namespace, name), name, token_hash(token), now)
+        if not self._store.registry.register(site):
+            hint = f"Choose another name, or remove it with `drag-graph cloud edges remove {name}` to add it with a new token."
+            raise ConfigurationError(f"A site named {name!r} already exists.", hint=hint)
+        return token
+
+    def remove(self, name: str) -> None:
+        """Remove a site and its summaries. Raises ConfigurationError if there is none."""
+        check_name(name)
+        if not self._store.registry.withdraw(site_id(self._store.namespace, name)):
+            raise ConfigurationError(f"There is no site named {name!r}.", hint="List the sites with `drag-graph cloud edges`.")
+
+    def compact(self) -> str:
+        """Rewrite an embedded store's file without deleted text; return the outcome as a message."""
+        return compact(self._store)
+
+
+class ServedSites:
+    """The sites of a cloud that serves on this machine, through its operator service. Otherwise as `StoredSites`."""
+
+    def __init__(self, address: str, token: str) -> None:
+        self._address = address
+        self._token = token
+
+    def sites(self) -> list[dict[str, Any]]:
+        """Return all sites, and which of them are connected."""
+        return list(self._request("GET", "/v1/sites"))
+
+    def add(self, name: str) -> str:
+        """See StoredSites."""
+        return str(self._request("POST", f"/v1/sites/{name}")["token"])
+
+    def remove(self, name: str) -> None:
+        """See StoredSites."""
+        self._request("DELETE", f"/v1/sites/{name}")
+
+    def compact(self) -> str:
+        """See StoredSites."""
+        return str(self._request("POST", "/v1/compaction", COMPACTION_PATIENCE)["store"])
+
+    def _request(self, method: str, path: str, patience: float = PATIENCE) -> Any:
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self._token}"}
+        try:
+            with httpx.Client(base_url=self._address, headers=headers, timeout=patience, trust_env=False) as client:
+                reply = client.request(method, path)
+            body = reply.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise CloudUnavailable(f"The cloud on this machine does not answer: {type(error).__name__}.") from error
+        if reply.status_code in ERRORS:
+            raise ERRORS[reply.status_code](body["detail"], hint=body["hint"])
+        if reply.is_error:
+            raise CloudRefused(f"The cloud on this machine refused: {body.get('detail', reply.status_code)}.")
+        return body
+
+
+def running_cloud(file: Path) -> ServedSites | None:
+    """Return the cloud that serves the store with this operator file, or None if none is running."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        served = ServedSites(content["address"], content["token"])
+        served.sites()
+    except (OSError, ValueError, KeyError, CloudError):
+        return None  # no file, or one that a killed cloud has left
+    return served
