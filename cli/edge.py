@@ -151,9 +151,7 @@ def calibrate(
     if picture is not None:
         require_picture(picture, settings, force=force)
     with progress.progress(quiet=json, priced=False) as shown:
-        found = graph.sites.calibrate(
-            questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=shown.count
-        ).result()
+        found = graph.sites.calibrate(questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=shown.count).result()
     if picture is not None:
         found.draw(picture)
     if json:

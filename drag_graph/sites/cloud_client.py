@@ -37,7 +37,7 @@ class CloudClient:
     def __init__(
         self, address: str, name: str, token: str, *, ca: str = "", insecure: bool = False, check: Check, traffic: Traffic
     ) -> None:
-        """`ca` is a PEM file of certificates to trust. Raises ConfigurationError if requests would leave the machine unencrypted."""
+        """`ca` is a PEM file of trusted certificates. Raises ConfigurationError as `wire.require_safe` does."""
         wire.require_safe(address, insecure=insecure)
         self.address = address
         self.name = name
@@ -213,5 +213,5 @@ def _certificates(ca: str) -> ssl.SSLContext | bool:
         return ssl.create_default_context(cafile=str(Path(ca).expanduser()))
     except OSError as error:  # includes SSLError
         raise ConfigurationError(
-            f"Cannot read the certificates in {ca}: {error}", hint="Pass a PEM file to --cloud-ca."
+            f"Cannot use the certificates in {ca}: {error}", hint="Pass a PEM file to --cloud-ca."
         ) from error

@@ -185,3 +185,16 @@ def test_where_the_cloud_is_away_the_local_answer_says_so(here, cloud, monkeypat
     assert done.json["site"]["asked_cloud"] is False
     assert done.code == 0
     assert "The cloud did not help" in here(ASKED).out
+
+
+def test_the_audit_of_a_local_answer_says_that_it_was_not_sure(here, cli, monkeypatch):
+    monkeypatch.setenv("DRAG_GRAPH_CLOUD", "http://127.0.0.1:9")
+    monkeypatch.setenv("DRAG_GRAPH_AGREEMENT", "1.0")
+    done = here(OWN["question"], "--option", "silk", "--option", "honey", "--json")
+    assert done.json["site"]["sure"] is False
+    audit = cli("audit", done.json["answer_id"], "--json").json
+    assert audit["site"] == done.json["site"]
+    table = cli("audit", done.json["answer_id"]).out
+    assert "Not sure locally: " in table
+    assert "The cloud did not help: The cloud at http://127.0.0.1:9 does not answer" in table
+    assert "Not sure locally: " in audit_page(audit)

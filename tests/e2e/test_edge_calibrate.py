@@ -63,4 +63,4 @@ def test_questions_without_right_answers_calibrate_nothing(cli, questions):
     questions.write_text('{"question": "Why?"}\n', encoding="utf-8")
     done = calibrate(cli, questions, "--cloud-rate", "0.5")
     assert done.code == 2
-    assert "right answer" in done.err
+    assert "gold answer" in done.err

@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import threading
 import time
+import tomllib
 
 import httpx
 import pytest
@@ -439,10 +440,17 @@ def test_settings_are_put_into_a_file_that_keeps_the_rest(tmp_path):
     set_settings(path, {"cloud": 'a"b\\1', "never_leave": ("*.pdf", "ü")})
     text = path.read_text(encoding="utf-8")
     assert text == '# ours\nstudent = \'x\'\ncloud = "a\\"b\\\\1"\ninsecure = false\nnever_leave = ["*.pdf", "ü"]\n'
-    path.write_text('release = [\n"a",\n]\n', encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="cannot be changed"):
+    path.write_text('never_leave = [  # mine\n"a",\n]\n\n[other]\nrelease = 1\n', encoding="utf-8")
+    set_settings(path, {"release": "passages", "never_leave": ("b",)})
+    assert tomllib.loads(path.read_text(encoding="utf-8")) == {
+        "never_leave": ["b"],
+        "release": "passages",
+        "other": {"release": 1},
+    }
+    path.write_text("release = [\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="is not valid TOML"):
         set_settings(path, {"release": "passages"})
-    assert path.read_text(encoding="utf-8") == 'release = [\n"a",\n]\n'
+    assert path.read_text(encoding="utf-8") == "release = [\n"
 
 
 @pytest.fixture
