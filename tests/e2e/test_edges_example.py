@@ -35,13 +35,13 @@ def test_the_script_answers_ten_questions_from_four_edges_audits_one_and_ends_al
     assert len(answers) == 10
     assert sum(answer["correct"] for answer in answers) >= 8
     origins = [{line["site"] for line in answer["lines"]} for answer in answers]
-    assert origins.count({""}) >= 2, "some are answered by the edge itself"
+    assert origins.count({""}) >= 2, "some are answered by the site itself"
     assert {name for names in origins for name in names} >= EDGES - {"bakery"}
     table = [row.split() for row in (tmp_path / "demo/answers").read_text(encoding="utf-8").splitlines()]
     named = {row[1]: row[-1] for row in table if len(row) > 2}
     assert (named["crust"], named["cepheid"]) == ("here", "observatory")
 
-    assert "from the edge observatory, variable-stars.txt, characters" in out, "the audit names the document of another edge"
+    assert "from the site observatory, variable-stars.txt, characters" in out, "the audit names the document of another site"
     assert "evidence Observers measure the brightness" in out, "and goes on there"
     stores = {name: (tmp_path / "demo" / name / ".drag-graph/graph.lbug").read_bytes() for name in (*EDGES, "cloud")}
     assert [name for name, store in stores.items() if SECRET.encode() in store] == ["orchard"]
