@@ -24,14 +24,14 @@ from drag_graph.model import (
 )
 
 TOLERANCE = 1e-9
-"""How far below the threshold a merged confidence may lie and still count as at it: floats are summed in no fixed order."""
+"""Tolerance below the threshold, because floats are summed in no fixed order."""
 
 Item = TypeVar("Item", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What an edge keeps of a triple."""
+    """The parts of a triple that an edge keeps."""
 
     rank: int
     id: str
@@ -151,14 +151,14 @@ def merge_confidence(confidences: Sequence[float], merge: Merge) -> float:
 
 
 def joined_statement(subject: str, predicates: Iterable[str], object_: str) -> str:
-    """Return one clause a predicate, joined by `; `; what reads the same is said once."""
+    """Return one clause per predicate, joined by `; ` and without repetitions."""
     return "; ".join(distinct(sentence_of(subject, predicate, object_) for predicate in predicates))
 
 
 def not_shown(subgraph: Subgraph) -> tuple[Triple, ...]:
-    """Return the triples that rest in no edge: of evidence that was not kept, pruned, or cut, by (rank, id)."""
-    shown = {id_ for edge in subgraph.usable_edges for id_ in edge.triple_ids}
-    return tuple(sorted((item for item in subgraph.triples if item.id not in shown), key=lambda item: (item.rank, item.id)))
+    """Return the triples in no edge, by (rank, id): pruned, cut, or of dropped evidence."""
+    used = {id_ for edge in subgraph.usable_edges for id_ in edge.triple_ids}
+    return tuple(sorted((item for item in subgraph.triples if item.id not in used), key=lambda item: (item.rank, item.id)))
 
 
 def distinct(items: Iterable[Item]) -> tuple[Item, ...]:

@@ -1,6 +1,6 @@
-"""What must not be taken for the same thing, however near its vectors are (docs/design.md, section 5, "canonical form").
+"""Guards against merging different things whose vectors are similar (docs/design.md, section 5, "canonical form").
 
-Embeddings put opposites side by side: "hot" beside "cold", "type 1" beside "type 2", "causes" beside "is caused by". Each guard
+Embeddings of opposites are similar: "hot" and "cold", "type 1" and "type 2", "causes" and "is caused by". Each guard
 returns the reason why two names, predicates or statements differ, in words that can be shown, or "" when it sees none.
 """
 

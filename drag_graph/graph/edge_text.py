@@ -20,7 +20,7 @@ DISPUTED = " (disputed)"
 
 
 def arrow(subject: str, predicate: str, object_: str, statement: str = "") -> str:
-    """Return `[subject] --predicate--> [object] (statement)`; the parentheses only where there is a statement.
+    """Return `[subject] --predicate--> [object] (statement)`; without parentheses if there is no statement.
 
     Square brackets in names become round ones, and arrow heads in the predicate are taken out, so that `parse_arrow` gets back
     what was put in.

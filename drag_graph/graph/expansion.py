@@ -8,12 +8,12 @@ from drag_graph.model import Evidence, SimpleEdge, Subgraph
 from drag_graph.ports.graph_search import Expansion, Hit, Reached, Seed
 
 ADJACENT = 2
-"""How many passages before a passage of a document, and as many after it, are adjacent to it (docs/adr/0045)."""
+"""Number of adjacent passages before and after a passage of a document (docs/adr/0045)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An edge on the way: where it was reached from. `ends` are the ids of its two entities."""
+    """An edge on the way, and the seed that it was reached from. `ends` are the ids of its two entities."""
 
     edge_id: str
     source_id: str
@@ -26,7 +26,7 @@ class Step:
 
 @dataclass(slots=True)
 class Walk:
-    """The steps of an expansion, gathered by adapters whose engine takes several statements for it."""
+    """The steps of an expansion, for engines that need several statements."""
 
     steps: list[Step] = field(default_factory=list)
 
@@ -39,12 +39,12 @@ class Walk:
         return list(best.items())[:size]
 
     def source_ids(self, seeds: Iterable[Seed]) -> list[str]:
-        """Return the queries that something was reached in, those of the seeds first."""
+        """Return the sources with something reached, those of the seeds first."""
         own = [seed.id if seed.kind == "query" else seed.source_id for seed in seeds if seed.kind != "concept"]
         return list(dict.fromkeys([*own, *(step.source_id for step in self.steps)]))
 
     def expansion(self, subgraphs: Sequence[Subgraph], seeds: Sequence[Seed]) -> Expansion:
-        """Return what was reached of whole subgraphs."""
+        """Return the reached parts of whole subgraphs."""
         ways: dict[str, list[tuple[int, str]]] = {}
         for step in self.steps:
             ways.setdefault(step.edge_id, []).append((step.hop, step.seed))
@@ -54,7 +54,7 @@ class Walk:
 def assemble_expansion(
     subgraphs: Iterable[Subgraph], ways: Mapping[str, Sequence[tuple[int, str]]], seeds: Sequence[Seed]
 ) -> Expansion:
-    """Return the expansion of these subgraphs, which hold at least what was reached; `ways` are (hop, seed) by edge id."""
+    """Return the expansion from subgraphs with at least the reached parts; `ways` are (hop, seed) by edge id."""
     whole = {seed.id for seed in seeds if seed.kind == "query"}
     told = {seed.id for seed in seeds if seed.kind == "evidence"}
     parts: list[Subgraph] = []

@@ -1,7 +1,7 @@
 """Whether a triple is read from the evidence that it names: both its ends must occur there (docs/adr/0024).
 
-An end occurs where its canonical form does, where its acronym or long form does, or where most of its content words do. What a
-teacher makes up, or proves by an evidence about something else, does not.
+An end occurs where its canonical form does, where its acronym or long form does, or where most of its content words do. Ends
+that a teacher makes up, or takes from other evidence, do not.
 """
 
 import re

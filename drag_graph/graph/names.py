@@ -1,4 +1,4 @@
-"""What an entity is called among its variants, and the normal names that concepts stand for (docs/linking.md)."""
+"""Choose an entity's name among its variants, and normalise names for concepts (docs/linking.md)."""
 
 from collections import Counter
 

@@ -41,7 +41,7 @@ def iter_subgraphs(store: GraphStore) -> Iterator[Subgraph]:
 
 
 def read_undamaged(store: GraphStore, ids: Sequence[str]) -> tuple[list[Subgraph], list[tuple[str, StoreUnfit]]]:
-    """Return the subgraphs of these sources that can be read, and (id, error) of those that cannot."""
+    """Return the readable subgraphs, and (id, error) of the others."""
     try:
         return store.read(ids), []
     except StoreUnfit as error:
@@ -52,5 +52,5 @@ def read_undamaged(store: GraphStore, ids: Sequence[str]) -> tuple[list[Subgraph
 
 
 def settings_hashes(store: GraphStore, ids: Sequence[str]) -> dict[str, str]:
-    """Return the settings hashes of those of these sources that are stored, by id."""
+    """Return the settings hashes of the stored sources among these, by id."""
     return {item.id: item.settings_hash for item in store.sources(SourceFilter(ids=ids), limit=len(ids))} if ids else {}

@@ -1,6 +1,6 @@
-"""What every store refuses to write, and what its `verify` looks for: one table and one set of rules for all adapters.
+"""Checks before a store writes, and the checks of `verify`: the same for all stores.
 
-Everything here raises SubgraphRefused in words before anything is sent to an engine.
+All checks raise SubgraphRefused before anything is sent to an engine.
 """
 
 import json
@@ -33,21 +33,21 @@ COUNTED = (
 )
 """The labels and relationship types of docs/design.md, section 3; an engine may leave out what is not there."""
 
-_MEND = "Mend what it came from; nothing was written."
+_MEND = "Nothing was written. Fix the source of this data."
 
 
 def problem(statement: str, id_: str, *words: object) -> Problem:
-    """Return what a row of a statement of `CHECKS` says. `words` are what the row holds besides the id."""
+    """Return the problem of a row of a statement in `CHECKS`. `words` are the columns after the id."""
     name, message = CHECKS[statement]
     return Problem(name, id_, message.format(*words))
 
 
 def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
-    """Refuse what must not be written. Raises SubgraphRefused, naming the query.
+    """Refuse incomplete or inconsistent subgraphs. Raises SubgraphRefused, naming the source.
 
-    Every triple needs its evidence, teacher call and entities in its subgraph, every evidence its teacher call (promise 4),
-    each part the id of its query, and the query the store's namespace. No id may be of two things, within a subgraph or across
-    the batch; and what is kept as JSON, and every number, must be what JSON can say.
+    Every triple needs its evidence, teacher call and entities in its subgraph, every evidence its call or chunk (promise 4),
+    each part the id of its source, and the source the store's namespace. Ids must be unique within the batch. JSON must be
+    able to represent metadata and all numbers.
     """
     owners: dict[tuple[str, str], str] = {}
     for subgraph in subgraphs:
@@ -67,7 +67,7 @@ def check(subgraphs: Sequence[Subgraph], namespace: str) -> None:
 
 
 def check_answers(answers: Iterable[Answer], namespace: str) -> None:
-    """Refuse answers of another namespace, and numbers that JSON has not. Raises SubgraphRefused, naming the answer."""
+    """Refuse answers of another namespace, NaN and infinite numbers. Raises SubgraphRefused, naming the answer."""
     for answer in answers:
         if answer.namespace != namespace:
             raise SubgraphRefused(
@@ -79,7 +79,7 @@ def check_answers(answers: Iterable[Answer], namespace: str) -> None:
 
 
 def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: str) -> None:
-    """Raise StoreUnfit where another embedder (name, dimension) is recorded for `place` than the wanted one."""
+    """Raise StoreUnfit if `recorded` is another embedder (name, dimension) than `wanted`."""
     if recorded != wanted:
         raise StoreUnfit(
             f"{place} was filled by the embedder {recorded[0]} ({recorded[1]} dimensions), not by {wanted[0]} ({wanted[1]})",
@@ -88,7 +88,7 @@ def check_embedder(recorded: tuple[str, int], wanted: tuple[str, int], place: st
 
 
 def outcome_of(there: str | None, subgraph: Subgraph, *, replace: Replace) -> SaveOutcome:
-    """Return what `save` does with a subgraph whose query is stored under the settings hash `there` (None: not at all)."""
+    """Return the outcome of `save` for a subgraph whose source is stored under the settings hash `there` (None: not stored)."""
     if there is None:
         return "gone" if replace is True else "created"
     if replace == "never":
@@ -99,7 +99,7 @@ def outcome_of(there: str | None, subgraph: Subgraph, *, replace: Replace) -> Sa
 
 
 def added(there: Subgraph, subgraph: Subgraph) -> tuple[SaveOutcome, Subgraph]:
-    """Return the outcome of adding a subgraph to the stored one, and what is to be stored."""
+    """Return the outcome of adding a subgraph to the stored one, and the result to store."""
     made = united(there, subgraph)
     is_new = {call.id for call in subgraph.calls} - {call.id for call in there.calls}
     return ("added" if is_new else "unchanged"), made
@@ -113,7 +113,7 @@ def _flag(name: str) -> str:
 
 
 def dropped(answers: Iterable[Answer], kept: Collection[str]) -> frozenset[str]:
-    """Return, and log, which of the answers were not kept, because something that they rest on is not stored any more."""
+    """Return, and log, the answers that were not kept because something that they rest on is not stored any more."""
     gone = frozenset(answer.id for answer in answers if answer.id not in kept)
     if gone:
         event("answers_dropped", level=logging.WARNING, count=len(gone), reason="erased_or_replaced")

@@ -1,4 +1,4 @@
-"""What a second teacher says about a source, added to what is stored about it (no I/O)."""
+"""Add a second teacher's subgraph of a source to the stored one (no I/O)."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -20,10 +20,10 @@ def is_made_under(stored: str, settings_hash: str) -> bool:
 
 
 def united(stored: Subgraph, added: Subgraph) -> Subgraph:
-    """Return the subgraph that holds both: what both have is there once, made by the calls of both.
+    """Return a subgraph with the content of both. What both have is there once, with the calls of both.
 
-    What is new comes behind what is stored, by position and rank. Of one triple the higher confidence stays: how the teachers'
-    confidences in a claim are merged is the aggregation's.
+    New parts come after stored ones, by position and rank. A triple of both keeps the higher confidence; the aggregation merges
+    the confidences of teachers in a claim.
     """
     return stored.model_copy(
         update={
@@ -45,41 +45,41 @@ def _union(ours: Sequence[Item], theirs: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _evidence(ours: Sequence[Evidence], theirs: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    found = {item.id: item for item in ours}
+    merged = {item.id: item for item in ours}
     position, rank = _behind(item.position for item in ours), _behind(item.rank for item in ours)
     for item in theirs:
-        there = found.get(item.id)
+        there = merged.get(item.id)
         if there is None:
-            found[item.id] = item.model_copy(update={"position": position + item.position, "rank": rank + item.rank})
+            merged[item.id] = item.model_copy(update={"position": position + item.position, "rank": rank + item.rank})
         else:
-            found[item.id] = there.model_copy(update={"call_ids": _both(there.call_ids, item.call_ids)})
-    return tuple(found.values())
+            merged[item.id] = there.model_copy(update={"call_ids": _both(there.call_ids, item.call_ids)})
+    return tuple(merged.values())
 
 
 def _triples(ours: Sequence[Triple], theirs: Sequence[Triple]) -> tuple[Triple, ...]:
-    found = {item.id: item for item in ours}
+    merged = {item.id: item for item in ours}
     rank = _behind(item.rank for item in ours)
     for item in theirs:
-        there = found.get(item.id)
+        there = merged.get(item.id)
         if there is None:
-            found[item.id] = item.model_copy(update={"rank": rank + item.rank})
+            merged[item.id] = item.model_copy(update={"rank": rank + item.rank})
         else:
             made = {
                 "call_ids": _both(there.call_ids, item.call_ids),
                 "opposes": _both(there.opposes, item.opposes),
                 "confidence": max(there.confidence, item.confidence),
             }
-            found[item.id] = there.model_copy(update=made)
-    return tuple(found.values())
+            merged[item.id] = there.model_copy(update=made)
+    return tuple(merged.values())
 
 
 def _entities(ours: Sequence[Entity], theirs: Sequence[Entity]) -> tuple[Entity, ...]:
-    found = {item.id: item for item in ours}
+    merged = {item.id: item for item in ours}
     for item in theirs:
-        there = found.get(item.id)
+        there = merged.get(item.id)
         variants = _both(there.variants, item.variants) if there else item.variants
-        found[item.id] = (there or item).model_copy(update={"variants": variants})
-    return tuple(found.values())
+        merged[item.id] = (there or item).model_copy(update={"variants": variants})
+    return tuple(merged.values())
 
 
 def _both(ours: Iterable[str], theirs: Iterable[str]) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""What keeps a store in order: erasing, checking, repairing, statistics, moving."""
+"""Store management: erasing, checking, repairing, statistics, export and import."""

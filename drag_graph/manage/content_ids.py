@@ -1,4 +1,4 @@
-"""Ids as hashes of content (`drag_graph.identity`): which of a subgraph are not, and what they are in another namespace."""
+"""Ids as hashes of content (`drag_graph.identity`): find wrong ones, and compute those of another namespace."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,13 +10,13 @@ from drag_graph.identity import chunk_id, content_id, content_ids
 from drag_graph.model import Evidence, Subgraph
 
 MOST_REPEATS = 1000
-"""Earlier statements of the same text that one is looked for to repeat, at most."""
+"""Maximum number of earlier statements with the same text."""
 _ID = re.compile("[0-9a-f]{32}")
 _key = lru_cache(maxsize=10_000)(predicate_key)
 
 
 def wrong_ids(subgraph: Subgraph) -> Iterator[tuple[str, str]]:
-    """Yield (id, kind) of what is not what its id is the hash of. Of a teacher call only the form of its id can be checked."""
+    """Yield (id, kind) of parts whose id is not the hash of their content. For teacher calls only the form is checked."""
     source, name, own = subgraph.source, subgraph.source.namespace, subgraph.source_id
     if source.id_in(name) != own:
         yield own, "document" if subgraph.document else "query"
@@ -39,10 +39,10 @@ def wrong_ids(subgraph: Subgraph) -> Iterator[tuple[str, str]]:
 
 
 def wrong_keys(subgraph: Subgraph) -> Iterator[str]:
-    """Yield the triples whose predicate key canonicalisation cannot have given.
+    """Yield the triples whose predicate key cannot result from canonicalisation.
 
-    Predicates that say the same share the key of one of them. That one may have been erased, so a key may be another than its
-    predicate's own; but what one predicate has, all of its form have, and a key has itself.
+    Predicates of the same meaning share the key of one of them, which may have been erased. So a key may differ from its
+    predicate's own form, but all predicates of one form share a key, and a predicate with that form has the key itself.
     """
     keys: dict[str, str] = {}
     for triple in subgraph.triples:
@@ -54,9 +54,9 @@ def wrong_keys(subgraph: Subgraph) -> Iterator[str]:
 
 
 def repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
-    """Return what an exact repeat's id hashes besides the text; nothing for what is no repeat, or not the hash of anything.
+    """Return what the id of an exact repeat hashes in addition to the text; nothing for other evidence.
 
-    The first statement of a text has a plain id, each later one its number (`evidence_step.py`); some may be erased.
+    The first statement of a text has a plain id, and each later one hashes its number (`evidence_step.py`). Some may be erased.
     """
     hashed = content_ids(namespace, "evidence", item.source_id, item.text)
     numbers = (str(number) for number in range(1, min(item.position, MOST_REPEATS) + 1))
@@ -64,10 +64,10 @@ def repeat_of(item: Evidence, namespace: str) -> tuple[str, ...]:
 
 
 def moved(subgraph: Subgraph, namespace: str) -> Subgraph:
-    """Return the same content as it is in another namespace: all ids are hashes that begin with it.
+    """Return the subgraph in another namespace, which is part of all ids. Ids must be right (`wrong_ids`).
 
-    The id of a teacher call hashes more than is kept: it is shifted by what tells the two sources apart, so that the way back,
-    or by a third namespace, leads to the same. Ids must be right (`wrong_ids`).
+    The id of a teacher call hashes more than is stored, so it is shifted by the difference between the two sources. Moving
+    back, also through a third namespace, gives the same id.
     """
     there, source = subgraph.source.namespace, subgraph.source
     own = source.id_in(namespace)
@@ -83,7 +83,7 @@ def moved(subgraph: Subgraph, namespace: str) -> Subgraph:
     for triple in subgraph.triples:
         key = _key(triple.predicate)
         ids[triple.id] = hashed(ids[triple.subject_id], key, ids[triple.object_id], ids[triple.evidence_id])
-    # Edges are left out: they are made anew. Ids are 32 hexadecimal digits, so that no other text is taken for one.
+    # Edges are left out, because they are derived again. No other text looks like an id of 32 hexadecimal digits.
     document = subgraph.model_dump(exclude={"edges": True, "source": {"metadata"}})
     new = Subgraph.model_validate(_renamed(document, ids))
     metadata = {} if subgraph.document else {"metadata": subgraph.query.metadata}

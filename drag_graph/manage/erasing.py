@@ -1,7 +1,7 @@
-"""Erasing: whole sources, or what teacher calls said about them (docs/adr/0022-managing.md).
+"""Erasing: whole sources, or the output of teacher calls (docs/adr/0022-managing.md).
 
-A whole source goes by `GraphStore.erase`. Of what a call said, the rest of the subgraph is saved in its place
-(`GraphStore.reduce`), unless somebody has written another edition meanwhile; then it is read again.
+To erase a call's output, the rest of the subgraph replaces it (`Reduction`). If another edition was written meanwhile, the
+subgraph is read again.
 """
 
 from collections import Counter
@@ -18,22 +18,22 @@ from drag_graph.ports.graph_store import Erased, GraphStore, Reduction
 from drag_graph.ports.run_journal import RecordedQuery
 
 PAGE = 50
-"""Sources that are erased in one transaction, or read in one round trip."""
+"""Sources per transaction, or per round trip."""
 ANSWERS = 10_000
-"""Answers to one source that a dry run looks at."""
+"""Maximum number of answers to one source that a dry run reads."""
 TRIES = 10
-"""How often a subgraph that somebody else writes to is read again."""
+"""Attempts at a subgraph that others write to."""
 CONDITIONS = {"domain": "domain", "model": "model", "input_id": "input_id", "created-before": "created_before"}
-"""What `--where` knows: its name there, and the field of a `ErasureFilter`."""
+"""Names for `--where`, and the fields of `ErasureFilter`."""
 COUNTED = ("Query", "Document", "Evidence", "Entity", "TeacherCall", "TRIPLE", "Concept", "Community")
-"""What is counted besides answers."""
+"""Labels and types that are counted, in addition to answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErasureFilter:
-    """Which sources; an empty field takes all. With `model` it is only what calls of that model said.
+    """Conditions on sources; an empty field matches all. With `model`, only the output of that model's calls is erased.
 
-    `created_before` is UTC, ISO 8601; a source that does not say when it was made is not taken.
+    `created_before` is UTC, ISO 8601. Sources without a time never match it.
     """
 
     domain: str = ""
@@ -47,7 +47,7 @@ class ErasureFilter:
         return " and ".join(f"{name}={value}" for name, value in given if value)
 
     def scope_in(self, subgraph: Subgraph, input_ids: Collection[str] = ()) -> "Scope | None":
-        """Return what is to be erased of a stored subgraph, or None. `input_ids` are what else its question was named."""
+        """Return the scope to erase of a stored subgraph, or None. `input_ids` are further input ids of its question."""
         query = None if subgraph.document else subgraph.query
         names = {query.input_id, *input_ids} if query else ()
         if not self._meets(query.domain if query else "", names, subgraph.created_at):
@@ -58,9 +58,9 @@ class ErasureFilter:
         return Scope(subgraph.source_id, calls) if calls else None
 
     def takes(self, query: RecordedQuery) -> bool:
-        """Return whether a query of the ledger is to be erased, if it is not stored.
+        """Return whether to erase a query of the ledger that is not stored here.
 
-        One that is stored elsewhere is not, nor one that no run of this namespace knows.
+        A query that is stored elsewhere, or that no run of this namespace knows, is not erased.
         """
         if query.is_complete or not query.asked_at or (self.model and self.model not in query.models):
             return False
@@ -76,9 +76,9 @@ class ErasureFilter:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A source to erase, or, where calls are named, only what these said about it.
+    """A source to erase, or only the output of `call_ids`.
 
-    Of one that is not stored only the ledger knows: it was quarantined, or left before its turn.
+    If it is not stored, only the ledger knows it: it was quarantined or never processed.
     """
 
     source_id: str
@@ -87,37 +87,37 @@ class Scope:
 
 
 def filter_of(conditions: Collection[str]) -> ErasureFilter:
-    """Return the filter of `FIELD=VALUE` conditions, all of which have to hold.
+    """Return the filter of `FIELD=VALUE` conditions, which must all hold.
 
-    Raises ConfigurationError, also for none at all: a filter without a condition would take all.
+    Raises ConfigurationError for unusable conditions, and without any, because an empty filter would match everything.
     """
-    hint = f"Give {', '.join(CONDITIONS)}, as in domain=medical."
+    hint = f"Use {', '.join(CONDITIONS)}, as in domain=medical."
     if not conditions:
-        raise ConfigurationError("there is no condition", hint=hint)
+        raise ConfigurationError("No condition is given.", hint=hint)
     values: dict[str, str] = {}
     for condition in conditions:
         name, equals, value = condition.partition("=")
         wanted = CONDITIONS.get(name.strip())
         if not equals or wanted is None or not value.strip():
-            raise ConfigurationError(f"--where {condition!r} is not a condition", hint=hint)
+            raise ConfigurationError(f"--where {condition!r} is not a condition.", hint=hint)
         if wanted in values:
-            raise ConfigurationError(f"--where has {name.strip()} twice", hint="Erase one after the other.")
+            raise ConfigurationError(f"--where has {name.strip()} twice.", hint="Run one command for each.")
         values[wanted] = _moment(value.strip()) if name.strip() == "created-before" else value.strip()
     return ErasureFilter(**values)
 
 
 def _moment(text: str) -> str:
-    """Return a day or a moment as stores have it: times are compared as texts."""
+    """Return a date or time in the form of stored times, which are compared as text."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        hint = "Give created-before=2026-01-31, or with a time: 2026-01-31T12:00:00+01:00 (without an offset it is UTC)."
-        raise ConfigurationError(f"{text!r} is not a date", hint=hint) from None
+        hint = "Use created-before=2026-01-31, or with a time: 2026-01-31T12:00:00+01:00 (UTC without an offset)."
+        raise ConfigurationError(f"{text!r} is not a date.", hint=hint) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="seconds")
 
 
 def scopes_where(store: GraphStore, wanted: ErasureFilter, recorded: Iterable[RecordedQuery] = ()) -> Iterator[Scope]:
-    """Yield what the filter takes of the store, then what it takes of the recorded queries that are not stored; streams."""
+    """Yield the scopes that match in the store, then matching recorded queries that are not stored; streams."""
     recorded = list(recorded)
     input_ids = {query.id: query.input_ids for query in recorded}
     for subgraph in iter_subgraphs(store):
@@ -129,7 +129,7 @@ def scopes_where(store: GraphStore, wanted: ErasureFilter, recorded: Iterable[Re
 
 
 def scopes_of_call(store: GraphStore, prefix: str, limit: int = 10) -> list[Scope]:
-    """Return the calls whose id begins with `prefix`, each as a scope of its own; it reads all sources."""
+    """Return a scope for each call whose id begins with `prefix`; reads all sources."""
     found = (
         Scope(subgraph.source_id, frozenset((call.id,)))
         for subgraph in iter_subgraphs(store)
@@ -140,17 +140,17 @@ def scopes_of_call(store: GraphStore, prefix: str, limit: int = 10) -> list[Scop
 
 
 def erase(store: GraphStore, scopes: Iterable[Scope], now: str) -> Iterator[Erased]:
-    """Erase each scope and yield what went: whole sources `PAGE` at a time, each of the others in its own transaction.
+    """Erase the scopes: whole sources `PAGE` at a time, each other scope in its own transaction. Yields the results.
 
-    `now` is UTC, ISO 8601: a source that is left without anything for a student to see expires then.
+    `now` is UTC, ISO 8601. A source that is left without kept evidence expires at that time.
     """
     for page in pages(scopes, PAGE):
         if whole := [scope.source_id for scope in page if not scope.call_ids]:
             yield store.erase(whole)
-        yield from (_erase_said(store, scope, now) for scope in page if scope.call_ids)
+        yield from (_erase_output(store, scope, now) for scope in page if scope.call_ids)
 
 
-def _erase_said(store: GraphStore, scope: Scope, now: str) -> Erased:
+def _erase_output(store: GraphStore, scope: Scope, now: str) -> Erased:
     for _ in range(TRIES):
         found = store.read([scope.source_id])
         if not found or scope.call_ids.isdisjoint(call.id for call in found[0].calls):
@@ -164,11 +164,11 @@ def _erase_said(store: GraphStore, scope: Scope, now: str) -> Erased:
         erased = store.erase((), [Reduction(found[0], after, ids_gone(before, after))])
         if not erased.stale:
             return replace(erased, counts={**counts_gone(before, after), **erased.counts})
-    raise StoreUnfit(f"source {scope.source_id} is being written by others", hint="Run it again when they are done.")
+    raise StoreUnfit(f"Source {scope.source_id} is being changed by others.", hint="Run the same command again later.")
 
 
 def preview(store: GraphStore, scopes: Iterable[Scope]) -> Iterator[Erased]:
-    """Yield what `erase` would erase; concepts are not counted."""
+    """Yield the results that `erase` would have, without concepts."""
     for page in pages(scopes, PAGE):
         graphs = {graph.source_id: graph for graph in store.read([scope.source_id for scope in page])}
         for scope in page:
@@ -188,10 +188,11 @@ def preview(store: GraphStore, scopes: Iterable[Scope]) -> Iterator[Erased]:
 
 
 def without(subgraph: Subgraph, call_ids: Collection[str]) -> Subgraph | None:
-    """Return a stored subgraph without what these calls made; None where no evidence would be left.
+    """Return a stored subgraph without the output of these calls; None if no evidence would be left.
 
-    What another call made, too, goes with it: nobody can tell which one said it. Simple edges are left out, as the store makes
-    them anew; the sentences that one of these calls merged, and those of edges that rest on what goes, go with it.
+    Output that another call repeated is removed as well, because its origin is unclear. Simple edges are left out, because the
+    store derives them again. Sentences that one of these calls merged are removed, and those of edges that rest on removed
+    triples.
     """
     gone = frozenset(call_ids)
     evidence = tuple(item for item in subgraph.evidence if gone.isdisjoint(item.call_ids))
@@ -245,7 +246,7 @@ def compact(store: GraphStore, *, wanted: bool = True) -> str:
 
 
 def ids_gone(before: Subgraph, after: Subgraph | None) -> frozenset[str]:
-    """Return the ids of evidence, triples and simple edges that an answer may have been shown and that are not left."""
+    """Return the ids of removed evidence, triples and simple edges, which answers may contain."""
     left = {item.id for part in (after.evidence, after.triples) for item in part} if after else set()
     statements = {} if after is None or after.aggregation is None else after.aggregation.statements
     parts = {item.id for part in (before.evidence, before.triples) for item in part} - left
@@ -255,20 +256,20 @@ def ids_gone(before: Subgraph, after: Subgraph | None) -> frozenset[str]:
 
 
 def names_any(answer: Answer, ids: Collection[str]) -> bool:
-    """Return whether an answer's lines or snapshot name any of these ids."""
+    """Return whether an answer's lines or snapshot contain any of these ids."""
     text = answer.model_dump_json(include={"lines", "snapshot"})
     return any(id_ in text for id_ in ids)
 
 
 def counts_gone(before: Subgraph, after: Subgraph | None) -> Counter[str]:
-    """Return how many of each label and type are not left."""
+    """Return the numbers of removed parts by label and type."""
     parts = {"Evidence": "evidence", "Entity": "entities", "TeacherCall": "calls", "TRIPLE": "triples"}
     counts = {label: len(getattr(before, part)) - len(getattr(after, part, ())) for label, part in parts.items()}
     return Counter({"Query" if before.document is None else "Document": int(after is None), **counts})
 
 
 def total(erasures: Iterable[Erased]) -> dict[str, int]:
-    """Return the sum of several erasures; an answer that rests on two sources is counted once."""
+    """Return the sum of several erasures. An answer that rests on two sources counts once."""
     counts: Counter[str] = Counter()
     answers: set[str] = set()
     for erased in erasures:

@@ -1,4 +1,4 @@
-"""The stored queries and documents as people see them listed."""
+"""Lists of stored queries and documents."""
 
 from drag_graph.errors import StoreUnfit
 from drag_graph.graph.paging import SUBGRAPHS_PER_PAGE, iter_sources, pages, read_undamaged
@@ -7,7 +7,7 @@ from drag_graph.ports.graph_store import GraphStore
 
 
 def newest_sources(store: GraphStore, limit: int, offset: int = 0) -> tuple[list[Subgraph], int, list[StoreUnfit]]:
-    """Return a page of the stored sources, the newest first, how many there are in all, and why some cannot be read."""
+    """Return a page of sources, newest first, the total number, and the errors of those that cannot be read."""
     found = [(item.created_at, item.id) for item in iter_sources(store)]
     found.sort(key=lambda pair: pair[0], reverse=True)
     subgraphs, errors = list[Subgraph](), list[StoreUnfit]()

@@ -226,7 +226,7 @@ class Importer:
             yield from self._stored(meanwhile)
 
     def _vectors(self, graphs: Sequence[Subgraph]) -> Mapping[str, Vector]:
-        """Embed the passages of documents, which search finds by their vectors; questions bring theirs along."""
+        """Embed the passages of documents, so that search finds them; vectors of questions are in the file."""
         texts = {item.id: item.text for graph in graphs if graph.document for item in graph.kept_evidence}
         if not texts or self._make_embedder is None or self._report.search_problem:
             return {}

@@ -48,7 +48,7 @@ REMOVED = {
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What `repair` did about one kind of problem; `mended` is False if it could not fix it."""
+    """Result of `repair` for one kind of problem; `mended` is False if it could not fix it."""
 
     check: str
     number: int

@@ -1,7 +1,7 @@
-"""Finding what answers a new question in all subgraphs together (docs/design.md, section 5; docs/adr/0017): the model and port.
+"""The port for searching all subgraphs of a namespace (docs/design.md, section 5; docs/adr/0017).
 
-Two steps, each one statement where the engine can. `candidates` ranks stored things by the question: queries, evidence and
-concepts. `expand` walks from the chosen ones, the seeds, to the lines that they lead to, with all that their audit needs.
+Two steps, each a single statement if the engine allows. `candidates` ranks stored queries, evidence and concepts by the
+question. `expand` walks from the selected ones, the seeds, to context lines with everything that their audit needs.
 """
 
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ SeedKind = Literal["query", "evidence", "concept"]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A stored thing that is near to a question. `score` is a cosine in [-1, 1], or 1 for a concept that the question names.
+    """A stored thing that is similar to a question. `score` is a cosine in [-1, 1], or 1 for a concept in the question.
 
-    `text` is a query's or an evidence's text, or a concept's name. An evidence has the `source_id` that it belongs to. A
-    concept has the `cluster` of all that are the same thing, and `entities`, how many entities are called so.
+    `text` is the text of a query or evidence, or the name of a concept. Evidence has its `source_id`. A concept has its
+    `cluster` and its number of `entities`.
     """
 
     id: str
@@ -79,7 +79,7 @@ class Expansion:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What keeps an expansion small however large the store is (docs/adr/0017); all are at least 1.
+    """Limits that keep an expansion small in a large store (docs/adr/0017); all are at least 1.
 
     `entities` of one cluster are looked at, of these the `edges` with the highest confidence are taken, and of all clusters'
     together the `near` ones with the highest product of the seed's score and the confidence: about as many lines as are looked

@@ -124,6 +124,6 @@ def test_what_is_damaged_is_named_beside_the_list_of_the_others(cli, tmp_path):
             session.execute("MATCH (q:Source {id: $id}) SET q.status = 'odd'", {"id": broken.source_id})
     listed = cli("show", "--store", path, "--json", "-o", "list.json")
     assert (listed.code, [query["id"] for query in json.loads(Path("list.json").read_text())]) == (3, [whole.source_id])
-    assert f"Error: source {broken.source_id} in the store is not as drag-graph wrote it" in listed.err
-    assert "Hint: `drag-graph db verify` names all that is damaged" in listed.err
+    assert f"Error: source {broken.source_id} in the store is damaged: it is not as drag-graph wrote it" in listed.err
+    assert "Hint: Run `drag-graph db verify`: it lists everything that is damaged" in listed.err
     assert cli("show", whole.source_id, "--store", path).code == 0

@@ -1,4 +1,4 @@
-"""How a source's simple edges were made, as the stores keep it: a short text at the source, without statements."""
+"""The aggregation of a source as stores keep it: a short text at the source, without statements."""
 
 from typing import cast
 
@@ -8,12 +8,12 @@ from drag_graph.model import Aggregation, Merge, Strategy
 
 
 def aggregation_text(aggregation: Aggregation) -> str:
-    """Return what the stores keep."""
+    """Return the stored text."""
     return f"{aggregation.strategy} {aggregation.merge} {aggregation.threshold} {aggregation.top_k}"
 
 
 def aggregation_of(text: str | None) -> Aggregation | None:
-    """Return the aggregation of such a text; None where somebody has damaged it."""
+    """Return the aggregation of a stored text; None if it is damaged."""
     try:
         strategy, merge, threshold, top_k = (text or "").split()
         return Aggregation(

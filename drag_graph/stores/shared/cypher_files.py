@@ -38,7 +38,7 @@ _NO_CODE = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`[^`]*`|//[^\n]*|
 
 
 def folder_beside_or_inside(name: str) -> Path:
-    """Return the folder `name` of the installed package, else the one beside the package (a checkout)."""
+    """Return the folder `name` inside the installed package, or next to it in a checkout."""
     package = Path(__file__).resolve().parents[2]
     packaged = package / name
     return packaged if packaged.is_dir() else package.parent / name
@@ -130,7 +130,7 @@ def _split(path: Path) -> tuple[dict[str, str], str]:
             header[key] = f"{header.get(key, '')} {match[2].strip()}".strip()
     missing = [name for name in _HEADER_KEYS if not header.get(name)]
     if missing:
-        raise ConfigurationError(f"{path}: the header lacks {', '.join(missing)} (`none` where there is nothing to say)")
+        raise ConfigurationError(f"{path}: the header lacks {', '.join(missing)} (write `none` if empty)")
     body = "\n".join(lines[length:]).strip().removesuffix(";").rstrip()
     if not body:
         raise ConfigurationError(f"{path}: there is no statement under the header")

@@ -67,8 +67,8 @@ def plan(known: Sequence[Step], applied: Sequence[Migration]) -> list[Step]:
         ours = by_version[migration.version]
         if (ours.name, ours.checksum) != (migration.name, migration.checksum):
             raise StoreUnfit(
-                f"migration {file_name(ours)} is not the one that was applied to the store as {file_name(migration)}",
-                hint="Put the file back as it was; a change of schema is a new file with the next number.",
+                f"migration {file_name(ours)} differs from the one that was applied to the store as {file_name(migration)}",
+                hint="Restore the file. A change of schema needs a new file with the next number.",
             )
     return list(known[len(history) :])
 

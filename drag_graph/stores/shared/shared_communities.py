@@ -1,4 +1,4 @@
-"""The communities of a namespace, over statements that have the same names and rows in every dialect."""
+"""The communities of a namespace, over statements with the same names and rows in every dialect."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,11 +17,11 @@ _SUMMARY = ("id", "member_hash", "name", "summary", "summariser", "vector")
 
 
 class SharedCommunities(ABC):
-    """The `CommunityStore` port, but for what is an engine's own; see there for what each method promises."""
+    """The `CommunityStore` port, except `nearest`; the contract of each method is there."""
 
     rows_at_once = 1000
     vectors_at_once = 100
-    """Rows of one statement, and how many where each has a vector."""
+    """Rows per statement; fewer if each has a vector."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -70,7 +70,7 @@ class SharedCommunities(ABC):
             yield from (link("IN_COMMUNITY", entity, row["id"], self._namespace) for entity in entities)
 
     def _pages(self, *, vectors: bool) -> Iterator[Row]:
-        """Yield communities by id, page by page. Each is a transaction of its own, so that a slow reader holds none open."""
+        """Yield communities by id, page by page. Each page is its own transaction, so that a slow reader keeps none open."""
         values: dict[str, Any] = {"namespace": self._namespace, "limit": PAGE, "vectors": vectors}
         after = ""
         while page := self._rows("all_communities", after=after, **values):
@@ -88,31 +88,32 @@ class SharedCommunities(ABC):
 
 
 def open_communities(run: Run, namespace: str, source_ids: Sequence[str]) -> list[Row]:
-    """Take from the communities of these sources' entities what rested on them; return rows of entity and community.
+    """Empty summary and hash of the communities with entities from these sources. Return rows of entity and community.
 
-    To be called before the entities are erased or replaced, in the same transaction: `remove_empty_communities` or
-    `rejoin_communities` comes after it.
+    Call it before the entities are erased or replaced, and `remove_empty_communities` or `rejoin_communities` after that in the
+    same transaction.
     """
-    found = pages(source_ids, IDS_AT_ONCE)
-    return [row for some in found for row in run("open_communities", namespace=namespace, source_ids=some)]
+    return [
+        row for page in pages(source_ids, IDS_AT_ONCE) for row in run("open_communities", namespace=namespace, source_ids=page)
+    ]
 
 
 def rejoin_communities(run: Run, namespace: str, members: Iterable[Row], at_once: int) -> None:
-    """Let those of these entities that are there again be in the communities that they were in; an empty one goes."""
-    found = list(members)
-    for some in pages(found, at_once):
-        run("join_communities", namespace=namespace, rows=some)
-    remove_empty_communities(run, namespace, {row["community"] for row in found})
+    """Put entities that are stored again back into their communities, and remove communities that stay empty."""
+    rows = list(members)
+    for page in pages(rows, at_once):
+        run("join_communities", namespace=namespace, rows=page)
+    remove_empty_communities(run, namespace, {row["community"] for row in rows})
 
 
 def remove_empty_communities(run: Run, namespace: str, ids: Collection[str]) -> None:
-    """Remove those of these communities that have no member any more."""
-    for some in pages(sorted(set(ids)), IDS_AT_ONCE):
-        run("remove_empty_communities", namespace=namespace, ids=some)
+    """Remove the communities without members among these."""
+    for page in pages(sorted(set(ids)), IDS_AT_ONCE):
+        run("remove_empty_communities", namespace=namespace, ids=page)
 
 
 def hits_of(rows: Iterable[Row], k: int) -> list[CommunityHit]:
-    """Return the nearest communities of rows: id, score, name, summary."""
+    """Return the best communities from rows of id, score, name and summary."""
     hits = [CommunityHit(row["id"], max(-1.0, min(1.0, row["score"])), row["name"], row["summary"]) for row in rows]
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[: max(k, 0)]
 

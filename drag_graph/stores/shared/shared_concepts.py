@@ -1,4 +1,4 @@
-"""The concepts of a namespace, over statements that have the same names and rows in every dialect."""
+"""The concepts of a namespace, over statements with the same names and rows in every dialect."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,11 +19,11 @@ _ALL = 2**62
 
 
 class SharedConcepts(ABC):
-    """The `ConceptStore` port, but for what is an engine's own; see there for what each method promises."""
+    """The `ConceptStore` port, except `exclusive` and `nearest_concepts`; the contract of each method is there."""
 
     rows_at_once = 1000
     vectors_at_once = 100
-    """Rows of one statement, and how many where each has a vector."""
+    """Rows per statement; fewer if each has a vector."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -41,7 +41,7 @@ class SharedConcepts(ABC):
         return self._access.in_reading(lambda session: work(session.run))
 
     def _writing(self, work: Callable[[Run], Result], changed_vectors: Collection[str]) -> Result:
-        """Return what `work` returns in one transaction that writes; a linker's is refused once another has taken over.
+        """Return the result of `work` in one writing transaction, which is refused after another linker has taken over.
 
         `changed_vectors` are the ids of the nodes whose vectors it may change.
         """
@@ -64,7 +64,7 @@ class SharedConcepts(ABC):
         )
 
     def _unlinked(self, run: Run, source_ids: Sequence[str]) -> list[Row]:
-        rows = [row for some in pages(source_ids, IDS_AT_ONCE) for row in self._run(run, "unlinked_parts", ids=some)]
+        rows = [row for page in pages(source_ids, IDS_AT_ONCE) for row in self._run(run, "unlinked_parts", ids=page)]
         return [row for row in rows if row["text"] is not None]
 
     def write(self, changes: Changes) -> Written:
@@ -73,9 +73,9 @@ class SharedConcepts(ABC):
         return self._writing(lambda run: self._write(run, changes), changed_vectors)
 
     def _write(self, run: Run, changes: Changes) -> Written:
-        # Who replaces or erases these sources waits, or is waited for: an entity stays while it comes to refer to a concept.
-        for some in pages(sorted(changes.sources), IDS_AT_ONCE):
-            self._run(run, "mark_linked", ids=some, linked=False)
+        # This locks the sources, so that no entity is replaced or erased while it is linked to a concept.
+        for page in pages(sorted(changes.sources), IDS_AT_ONCE):
+            self._run(run, "mark_linked", ids=page, linked=False)
         self.save_vectors(run, changes.evidence)
         written = self._link(run, changes)
         sent = self._access.sent_vector
@@ -91,7 +91,7 @@ class SharedConcepts(ABC):
         return written
 
     def save_vectors(self, run: Run, evidence: Mapping[str, Vector]) -> None:
-        """Write vectors of evidence, by its id, in the transaction of `run`, which says that it changes them."""
+        """Write vectors of evidence by id, in a transaction whose `changed_vectors` include them."""
         rows = [{"id": id_, "vector": self._access.sent_vector(vector)} for id_, vector in sorted(evidence.items())]
         self._each(run, "save_evidence_vectors", rows, self.vectors_at_once)
 
@@ -106,9 +106,9 @@ class SharedConcepts(ABC):
         return Written(sum(row["number"] for row in linked), max(0, len(fresh) - removed))
 
     def _mark(self, run: Run, source_ids: Sequence[str]) -> None:
-        """Mark those of these sources as linked that are."""
-        for some in pages(sorted(source_ids), IDS_AT_ONCE):
-            if linked := sorted(set(some) - {row["source_id"] for row in self._unlinked(run, some)}):
+        """Mark completely linked sources as linked."""
+        for page in pages(sorted(source_ids), IDS_AT_ONCE):
+            if linked := sorted(set(page) - {row["source_id"] for row in self._unlinked(run, page)}):
                 self._run(run, "mark_linked", ids=linked, linked=True)
 
     def read(self, concept_ids: Sequence[str] | None = None) -> list[Concept]:
@@ -120,8 +120,8 @@ class SharedConcepts(ABC):
 
         def work(run: Run) -> list[Row]:
             found = self._each(run, "read_concepts", [{"id": id_} for id_ in ids], self.vectors_at_once)
-            for some in pages(ids, IDS_AT_ONCE):
-                for row in self._run(run, "read_concept_names", ids=some):
+            for page in pages(ids, IDS_AT_ONCE):
+                for row in self._run(run, "read_concept_names", ids=page):
                     names.setdefault(row["id"], {})[row["written"]] = row["number"]
             return found
 
@@ -146,15 +146,15 @@ class SharedConcepts(ABC):
                 found = {**row, "namespace": self._namespace, "embedding": self._access.kept_vector(row["embedding"])}
                 yield node("Concept", row["id"], {name: found[name] for name in names})
             for item in self.same_as([row["id"] for row in page]):
-                # Of the two pages that have its ends, that of the first.
+                # Its ends may be in two pages: it belongs to the first one.
                 if item.left in {row["id"] for row in page}:
                     yield same_as_record(_record(item, self._namespace))
 
     def _pages(self, *, vectors: bool) -> Iterator[list[Row]]:
-        """Yield pages of concepts, by id. Each is a transaction of its own, so that a slow reader holds none open."""
+        """Yield pages of concepts by id. Each page is its own transaction, so that a slow reader keeps none open."""
         after, tries = "", _TRIES
         while found := self._rows("all_concepts", after=after, limit=PAGE, vectors=vectors):
-            # Of a node that is erased between its being found and its being read, Neo4j says nothing but nulls.
+            # If a node is erased while it is read, Neo4j returns nulls.
             page = [row for row in found if row["id"] is not None and row["name"] is not None]
             tries = _TRIES if page else tries - 1
             if page:
@@ -170,45 +170,45 @@ class SharedConcepts(ABC):
         return run(name, namespace=self._namespace, **values)
 
     def _each(self, run: Run, name: str, rows: Sequence[Row], at_once: int = 0) -> list[Row]:
-        """Run a statement over rows, a few at a time, and not at all where there are none; return what it returns."""
-        return [row for some in pages(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=some)]
+        """Run a statement over rows, a few at a time, and return its rows."""
+        return [row for page in pages(rows, at_once or self.rows_at_once) for row in self._run(run, name, rows=page)]
 
 
 def touched_concepts(run: Run, namespace: str, source_ids: Sequence[str]) -> list[str]:
-    """Return the ids of the concepts that these sources' entities refer to, and of those that their other names name.
+    """Return the ids of the concepts of these sources' entities, and of the concepts that have their other names.
 
-    To be called before the entities are erased or replaced, in the same transaction: `recount_concepts` or
-    `remove_orphan_concepts` comes after it.
+    Call it before the entities are erased or replaced, and `recount_concepts` or `remove_orphan_concepts` after that in the
+    same transaction.
     """
     found = pages(source_ids, IDS_AT_ONCE)
-    rows = [row for some in found for row in run("concepts_of_sources", namespace=namespace, source_ids=some)]
+    rows = [row for page in found for row in run("concepts_of_sources", namespace=namespace, source_ids=page)]
     keys = {concept_key(form) for row in rows for form in row["variants"]}
     return sorted({row["id"] for row in rows} | {concept_id(namespace, key) for key in keys})
 
 
 def recount_concepts(run: Run, namespace: str, ids: Collection[str]) -> None:
-    """Count the entities of these concepts again; `link` judges them again, too. One may be left without any entity."""
-    for some in pages(sorted(set(ids)), IDS_AT_ONCE):
-        run("recount_concepts", namespace=namespace, ids=some)
+    """Count the entities of concepts again and let `link` judge them again. A concept may be left without entities."""
+    for page in pages(sorted(set(ids)), IDS_AT_ONCE):
+        run("recount_concepts", namespace=namespace, ids=page)
 
 
 def remove_orphan_concepts(run: Run, namespace: str, ids: Collection[str]) -> int:
-    """Count the entities of these concepts again, and remove those that have none; return how many. Their names go, too."""
+    """Count the entities of concepts again, remove concepts without any, and return their number."""
     recount_concepts(run, namespace, ids)
     found = pages(sorted(set(ids)), IDS_AT_ONCE)
-    return sum(run("remove_orphan_concepts", namespace=namespace, ids=some)[0]["number"] for some in found)
+    return sum(run("remove_orphan_concepts", namespace=namespace, ids=page)[0]["number"] for page in found)
 
 
 def abandoned_concepts(run: Run, namespace: str) -> list[str]:
-    """Return the ids of the concepts that a replaced edition has left without any entity, for an erasure to remove.
+    """Return the ids of concepts that a replaced edition has left without entities, for an erasure to remove.
 
-    One stays where a judgement on it is undone and a source that waits for `link` names it: it will have an entity again.
+    A concept with an undone judgement stays if an unlinked source has its name, because it will have an entity again.
     """
     found = {row["id"]: row["is_undone"] for row in run("abandoned_concepts", namespace=namespace)}
     named = set[str]()
     if any(found.values()):
         waiting = [row["id"] for row in run("waiting", namespace=namespace, limit=_ALL) if row["kind"] == "source"]
-        parts = [row for some in pages(waiting, IDS_AT_ONCE) for row in run("unlinked_parts", namespace=namespace, ids=some)]
+        parts = [row for page in pages(waiting, IDS_AT_ONCE) for row in run("unlinked_parts", namespace=namespace, ids=page)]
         named = {concept_id(namespace, concept_key(row["text"])) for row in parts if row["kind"] == "entity"}
     return [id_ for id_, is_undone in found.items() if not (is_undone and id_ in named)]
 

@@ -10,11 +10,11 @@ from drag_graph.stores.shared.transaction import Run
 
 VECTORS_AT_ONCE = 100
 ORPHANS = {"Entity": "erase_orphan_entities", "Evidence": "erase_orphan_evidence", "TeacherCall": "erase_orphan_calls"}
-"""By label: the statement that erases nodes of these ids that belong to no stored source."""
+"""By label: the statement that erases nodes without a stored source."""
 
 
 def erase_loose(run: Run, namespace: str, ids: Sequence[str]) -> Erased:
-    """Erase entities, evidence and calls of these ids that belong to no stored source, and answers to no stored source."""
+    """Erase the entities, evidence, calls and answers among these ids whose source is not stored."""
     if not ids:
         return Erased()
     counts = {label: len(run(name, namespace=namespace, ids=list(ids))) for label, name in ORPHANS.items()}
@@ -64,7 +64,7 @@ def _remove_concepts(run: Run, namespace: str, touched: Sequence[str]) -> int:
 
 
 def _resting(run: Run, namespace: str, source_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return lines and snapshots of the answers that name these sources, by id; a lost link hides none of them."""
+    """Return lines and snapshots of the answers that name these sources, by id, even if their links are lost."""
     rows = run("answers_naming", namespace=namespace, source_ids=list(source_ids))
     return {row["id"]: (row["line_json"], row["snapshot"]) for row in rows}
 

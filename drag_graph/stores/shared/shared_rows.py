@@ -1,7 +1,7 @@
-"""The model as rows of properties, and rows as the model: written once for all engines (no I/O).
+"""Conversion between the model and rows of properties, for all engines (no I/O).
 
-A row is a dictionary of an object's properties under the names of the model's fields. What an engine cannot keep as a property
-(`metadata`, `snapshot`, the lines of an answer) is kept as JSON.
+A row is a dictionary of an object's properties under the names of the model's fields. `metadata`, `snapshot` and the lines of
+an answer, which an engine cannot keep as properties, are kept as JSON.
 """
 
 import json
@@ -29,10 +29,7 @@ _NO_FIELDS = frozenset({"lines", "line_json", "snapshot", "edge_ids", "evidence_
 
 
 def source_row(subgraph: Subgraph) -> Row:
-    """Return the properties of the source's node.
-
-    A query's right answer is not among them, nor the graph's kind, which the aggregation sets.
-    """
+    """Return the properties of the source's node, without a query's right answer and the graph's kind (set by aggregation)."""
     source = subgraph.source
     names = QUERY if isinstance(source, Query) else DOCUMENT
     row = {name: getattr(source, name) for name in names} | {name: getattr(subgraph, name) for name in OWN if name != "graph"}
@@ -44,7 +41,7 @@ def source_row(subgraph: Subgraph) -> Row:
 def subgraph_of(namespace: str, head: Mapping[str, Any], parts: Mapping[str, Iterable[Row]]) -> Subgraph:
     """Return the subgraph of a source's row (`source_row`) and the rows of its parts, each in the order that `read` promises.
 
-    Raises StoreUnfit when they are not what the model allows.
+    Raises StoreUnfit if the model does not allow them.
     """
     own = {"source_id": head["id"]}
     try:
@@ -92,7 +89,7 @@ def linked_edge_of(row: Mapping[str, Any]) -> LinkedEdge:
 
 
 def evidence_again(answers: Iterable[Row], evidence_ids: Collection[str]) -> list[Row]:
-    """Return the links from stored answers to those of `evidence_ids` that they were shown."""
+    """Return the links from stored answers to those of `evidence_ids` in their context."""
     return [
         {"answer_id": answer["id"], "id": id_}
         for answer in answers
@@ -102,15 +99,15 @@ def evidence_again(answers: Iterable[Row], evidence_ids: Collection[str]) -> lis
 
 
 def as_json(document: Any) -> str:
-    """Return JSON that people can read in a browser; escaped only where it holds half a character, which has no UTF-8."""
+    """Return readable JSON. It is escaped only if it contains a lone surrogate, which UTF-8 cannot encode."""
     text = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return text if text.isascii() or not _HALF_CHARACTER.search(text) else json.dumps(document, sort_keys=True)
 
 
 def damaged(what: str) -> StoreUnfit:
-    """Return the error for something that is not as it was written."""
-    hint = "`drag-graph db verify` names all that is damaged, and what cures it."
-    return StoreUnfit(f"{what} in the store is not as drag-graph wrote it", hint=hint)
+    """Return the error for stored data that was changed or lost."""
+    hint = "Run `drag-graph db verify`: it lists everything that is damaged, and how to fix it."
+    return StoreUnfit(f"{what} in the store is damaged: it is not as drag-graph wrote it", hint=hint)
 
 
 def _sorted(name: str, own: Row, rows: Iterable[Row]) -> Sequence[Row]:

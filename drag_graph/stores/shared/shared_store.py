@@ -1,4 +1,4 @@
-"""The graph store over statements that have the same names and rows in every dialect: all that is no engine's own."""
+"""The parts of a graph store that work over statements with the same names and rows in every dialect."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,18 +32,18 @@ from drag_graph.stores.shared.transaction import EngineTransaction, Result, Row
 
 SOURCES_A_PAGE = 100
 LAST = "\uffff"
-"""Comes after every id."""
+"""Sorts after every id."""
 
 
 class SharedStore(ABC, Generic[EngineTransaction]):
-    """The `GraphStore` port, but for what is an engine's own; see there for what each method promises."""
+    """The `GraphStore` port, except for the abstract methods; the contract of each method is there."""
 
     _namespace: str
     _read_only: bool
     _writing_tells = False
-    """Whether only a write tells that a store may be written: a file that may not be is refused when it is opened."""
+    """Whether only a write detects a read-only store; an embedded file is checked when it is opened."""
     _claimed: tuple[str, int] | None = None
-    """The embedder that this store claimed, until it has saved a source: till then another one may take the namespace."""
+    """The embedder that this store claimed. Until it has saved a source, another one may claim the namespace."""
 
     @property
     @abstractmethod
@@ -79,29 +79,29 @@ class SharedStore(ABC, Generic[EngineTransaction]):
 
     @abstractmethod
     def _read_in(self, session: EngineTransaction, source_ids: Sequence[str]) -> list[Subgraph]:
-        """Return what `read` does, in this transaction, which writes: nobody else writes to these sources meanwhile."""
+        """Do what `read` does, within a writing transaction that has locked these sources."""
 
     @abstractmethod
     def _lock_sources(self, session: EngineTransaction, source_ids: Sequence[str]) -> dict[str, str]:
-        """Let no other write to these sources until the transaction ends; return the settings hashes of the stored ones."""
+        """Lock these sources until the transaction ends. Return the settings hashes of the stored ones by id."""
 
     @abstractmethod
     def _write(
         self, session: EngineTransaction, wanted: Mapping[str, Subgraph], replaced: Sequence[str], aggregation: Aggregation
     ) -> None:
-        """Write these subgraphs, those that are `replaced` in the place of what is stored, and aggregate them."""
+        """Write and aggregate these subgraphs; those that are `replaced` are erased first."""
 
     @abstractmethod
     def _erase_parts(self, session: EngineTransaction, source_ids: Sequence[str]) -> Mapping[str, int]:
-        """Erase sources with all that hangs on them but answers and concepts; return how many, by label and type."""
+        """Erase sources with their parts, except answers and concepts. Return the numbers by label and type."""
 
     @abstractmethod
     def _stream(self, name: str) -> Iterator[Row]:
-        """Yield the rows of a statement that goes through all of the namespace, without keeping a writer out."""
+        """Yield the rows of a statement that covers the whole namespace, without blocking writers."""
 
     @abstractmethod
     def _links(self) -> Iterator[Row]:
-        """Yield the relationships that only link, but for those of subgraphs: type, source, target."""
+        """Yield the relationships outside of subgraphs that have no properties: type, source, target."""
 
     # ---- the embedder
 
@@ -126,7 +126,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
 
     @property
     def place(self) -> str:
-        """What people call this namespace of the store."""
+        """Namespace and store, for messages."""
         return f"namespace {self._namespace!r} of {self.location}"
 
     # ---- sources and answers
@@ -175,14 +175,14 @@ class SharedStore(ABC, Generic[EngineTransaction]):
             stored = self._lock_sources(session, ids)
             outcomes, wanted = self._planned(session, subgraphs, stored, replace)
             replaced = [id_ for id_ in wanted if id_ in stored]
-            # What is replaced takes evidence and names of concepts along.
+            # Replacing also changes vectors of evidence and of concepts.
             evidence = (item.id for graph in wanted.values() for item in graph.evidence)
             found = {id_: vectors[id_] for id_ in evidence if id_ in vectors} if vectors else {}
             session.changed_vectors = None if replaced else {*wanted, *found}
             self._write(session, wanted, replaced, aggregation)
             self.concepts.save_vectors(session.run, found)
             if session.perhaps_done and first:
-                # Then this run found its own work of before: what it did then is the answer.
+                # This try found the work of an earlier one, whose outcomes are the right ones.
                 pairs = zip(first, outcomes, strict=True)
                 outcomes = [before if now == "unchanged" else now for before, now in pairs]
             first = outcomes
@@ -195,7 +195,7 @@ class SharedStore(ABC, Generic[EngineTransaction]):
     def _planned(
         self, session: EngineTransaction, subgraphs: Sequence[Subgraph], stored: Mapping[str, str], replace: Replace
     ) -> tuple[list[SaveOutcome], dict[str, Subgraph]]:
-        """Return each subgraph's outcome, and what is to be written, by source id (of two for one source the last)."""
+        """Return the outcomes, and the subgraphs to write by source id; of two for one source, the last one counts."""
         hashes, wanted, outcomes = dict(stored), dict[str, Subgraph](), list[SaveOutcome]()
         for subgraph in subgraphs:
             id_, made = subgraph.source_id, subgraph
@@ -273,5 +273,5 @@ class SharedStore(ABC, Generic[EngineTransaction]):
 
 
 def _bounds(prefix: str, after: str = "") -> dict[str, str]:
-    """Return between which ids an index finds those that begin with `prefix`, which not all between them do, and `prefix`."""
+    """Return bounds that let an index find the ids that begin with `prefix` (and some others), and `prefix`."""
     return {"after": max(after, prefix[:-1]), "until": prefix + LAST, "prefix": prefix}

@@ -1,4 +1,4 @@
-"""What the shared parts of a store ask of an engine's transactions."""
+"""The interface between the shared parts of a store and an engine's transactions."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, TypeVar
@@ -7,14 +7,13 @@ from drag_graph.ports.vectors import Vector
 
 Row = dict[str, Any]
 Run = Callable[..., list[Row]]
-"""Runs the statement of a name with its parameters in one transaction, and returns its rows."""
+"""Runs a statement by name with its parameters and returns its rows."""
 
 
 class Transaction(Protocol):
-    """Statements of one transaction. `perhaps_done`: the same work may have come through before (nobody heard of its end).
+    """Statements of one transaction. `perhaps_done`: an earlier commit of the same work may have succeeded.
 
-    `changed_vectors` is set by work that writes: the ids of the nodes whose vectors it may change; None, as at first, means
-    any, and () none.
+    Work that writes sets `changed_vectors` to the ids of the nodes whose vectors it may change. None, the default, means any.
     """
 
     perhaps_done: bool
@@ -29,7 +28,7 @@ Result = TypeVar("Result")
 
 
 class Access(Protocol):
-    """A namespace of an engine's store, and transactions on it."""
+    """A namespace of a store, and transactions on it."""
 
     @property
     def location(self) -> str:
@@ -43,10 +42,10 @@ class Access(Protocol):
         """Return a vector as a statement's parameter."""
 
     def kept_vector(self, kept: Any) -> Sequence[float] | None:
-        """Return a vector of a statement's row; None where there is none, and nothing of one that is all zeros, perhaps."""
+        """Return a vector from a statement's row; None if there is none. A zero vector may be empty."""
 
     def in_reading(self, work: Callable[[Any], Result]) -> Result:
-        """Return what `work` returns, which reads."""
+        """Return the result of `work`, which only reads."""
 
     def in_writing(self, work: Callable[[Any], Result]) -> Result:
-        """Return what `work` returns in one transaction that writes."""
+        """Return the result of `work` in one writing transaction."""
