@@ -12,6 +12,7 @@ from drag_graph.model import Answer, Line
 from drag_graph.ports.question_gate import Disguise
 
 UNAIDED = "nothing relevant is stored: the student answered from its own knowledge"
+UNSEARCHABLE = "; some stored evidence is not searchable before `drag-graph link`"
 UNANSWERED = "nothing relevant is stored, and this student cannot answer without context lines"
 
 
@@ -42,6 +43,8 @@ class AskResult:
     weighed: Mapping[str, Weighed] = field(default_factory=dict)
     """The weight of each searched line and its components, by ref."""
     nearest: NearestLine | None = None
+    has_unsearchable: bool = False
+    """Whether evidence is stored that search cannot find yet, because it has no vector."""
     prompt_hash: str = ""
     """Hash of the whole prompt, as the student received it."""
     not_kept: str = ""
@@ -76,9 +79,9 @@ class AskResult:
         if self.problem:
             return self.problem
         if not self.is_answered:
-            return UNANSWERED
+            return f"{UNANSWERED}{UNSEARCHABLE if self.has_unsearchable else ''}"
         if self.is_unaided:
-            return UNAIDED
+            return f"{UNAIDED}{UNSEARCHABLE if self.has_unsearchable else ''}"
         if not self.answer.lines and self.answer.mode != "none":
             why = "; ".join(dict.fromkeys(reason for _, reason in self.dropped))
             return f"no line was shown to the student ({why or 'none was found'})"

@@ -243,7 +243,13 @@ class Asker:
         if found.how == "nothing" and not student_reply.text:
             empty = no_answer(query, student=self._student.name, created_at=_now())
             empty = empty.model_copy(update={"snapshot": snapshot(query.text, (), (), privacy=privacy)})
-            return AskResult(empty, input_id=_own_id(question), how=found.how, nearest=found.nearest)
+            return AskResult(
+                empty,
+                input_id=_own_id(question),
+                how=found.how,
+                nearest=found.nearest,
+                has_unsearchable=self._has_unsearchable(),
+            )
         prompt, reply = _disguised(known, query, chosen.lines, assembly.prompt, student_reply)
         sources = _sources_of(found, prompt.lines)
         answer = make_answer(
@@ -266,7 +272,11 @@ class Asker:
         result = AskResult(answer, _own_id(question), reply.probabilities, context, found.how, dropped, weighed=found.weighed)
         # The hash of the original prompt would give away a name, since the rest of the prompt is known.
         prompt_hash = "" if known else sha256_of([assembly.prompt.text])
-        return replace(result, prompt_hash=prompt_hash, disguise=disguise, nearest=found.nearest)
+        lacks = found.how == "nothing" and self._has_unsearchable()
+        return replace(result, prompt_hash=prompt_hash, disguise=disguise, nearest=found.nearest, has_unsearchable=lacks)
+
+    def _has_unsearchable(self) -> bool:
+        return any(source.evidence for source in self._store.concepts.waiting(1).sources)
 
     def _visible(self, query: Query, found: Found) -> tuple[Found, list[tuple[str, str]]]:
         """Return the part of `found` that the student may see, and (text, reason) of the other lines.

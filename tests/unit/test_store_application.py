@@ -96,3 +96,10 @@ def test_simple_edges_are_rebuilt_under_other_settings(graph):
     assert report.to_dict()["after"]["pruned_claims"] == 0
     with pytest.raises(errors.ConfigurationError, match="jsonl only"):
         graph.export("subgraphs", full=True)
+
+
+def test_an_answer_never_denies_what_search_cannot_find_yet(graph):
+    """Trial 4: `ask` said that nothing relevant is stored."""
+    fill(graph, as_distilled(make_document_subgraph(1, edges=3)))
+    result = graph.ask("What does the beetle eat?", student="nearest")
+    assert result.reason.endswith("some stored evidence is not searchable before `drag-graph link`")
