@@ -17,20 +17,23 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
+from zlib import crc32
 
 import hypothesis
 import pytest
 from canaries import watched
+from workers import PASSWORD, is_worker, never_executed, run_server, shared_folder
 
-from drag_graph.errors import ConfigurationError
-from drag_graph.stores.neo4j.server import start_server, stop_server
+from drag_graph.errors import ConfigurationError, DragGraphError
+from drag_graph.stores.neo4j.server import stop_server
 from drag_graph.stores.neo4j.server.java import find_java
 from drag_graph.stores.neo4j.server.releases import release_of
 from drag_graph.testing.server import ScriptedServer
 
 GUARD = Path(__file__).parent / "guard"
-PASSWORD = "a-password-for-tests"
 EXAMPLES = Path(__file__).parents[1] / "examples"
 EXISTING = [uri for uri in os.environ.get("DRAG_GRAPH_TEST_NEO4J", "").split(",") if uri]
 
@@ -46,6 +49,10 @@ def _versions():
 
 
 VERSIONS = _versions()
+NEVER = pytest.StashKey[list[str]]()
+"""The statements that the contract leaves out, if any."""
+PARTS = 8
+"""Number of parts of each suite of the contract, for workers to share."""
 SERVERS = {"_first_server", "neo4j_address", "neo4j_lts", "neo4j_examples"}
 """The fixtures by which a test has the run's Neo4j."""
 
@@ -97,14 +104,14 @@ def _no_way_out(refused):
 def pytest_collection_modifyitems(items):
     """Say what stays together when several workers share the tests (`pytest -n`, xdist).
 
-    What is in one module does, and so does the contract as a whole for each engine: its last module asks which of the engine's
-    statements its process has executed.
+    What is in one module does, so that its fixtures are made once. The suites of the contract are cut into parts.
     """
     for item in items:
         group = item.nodeid.split("::")[0]
-        if group.startswith("tests/contract/"):
+        if group.startswith("tests/contract/test_contract_") and "::Test" in item.nodeid:
             parameters = item.callspec.params if hasattr(item, "callspec") else {}
-            group = f"contract on {parameters.get('neo4j_address', VERSIONS[0])}" if _on_neo4j(item) else "contract"
+            part = crc32(item.nodeid.split("[")[0].encode()) % PARTS
+            group = f"{group} {part} {parameters.get('neo4j_address', '')}"
         item.add_marker(pytest.mark.xdist_group(group))
 
 
@@ -117,12 +124,17 @@ def _on_neo4j(item):
     return not SERVERS.isdisjoint(item.fixturenames) or "neo4j" in item.nodeid.lower()
 
 
+def _needs_server(item):
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return not SERVERS.isdisjoint(item.fixturenames) or parameters.get("store") == "neo4j"
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
     """Let a test that is marked `alone` have the run's Neo4j to itself: wait until the other worker's test has ended."""
-    if os.environ.get("PYTEST_XDIST_WORKER") is None or not _on_neo4j(item):
+    if not is_worker() or not _on_neo4j(item):
         return (yield)
-    folder = _shared_folder(item.config._tmp_path_factory)
+    folder = shared_folder(item.config)
     with (folder / "neo4j.door").open("w") as door, (folder / "neo4j.room").open("w") as room:
         fcntl.flock(door, fcntl.LOCK_EX)  # who waits to be alone keeps the door, so that nobody passes it
         fcntl.flock(room, fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
@@ -131,42 +143,59 @@ def pytest_runtest_protocol(item):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session):
-    """Stop the run's servers; were this process killed, they would see that it is gone and stop themselves."""
-    if os.environ.get("PYTEST_XDIST_WORKER") is None:
-        for home in _shared_folder(session.config._tmp_path_factory).glob("neo4j-*"):
-            stop_server(home)
+def pytest_sessionfinish(session, exitstatus):
+    """Stop the run's servers, and fail a run of the whole contract that leaves out a statement.
+
+    Were this process killed, the servers would see that it is gone and stop themselves.
+    """
+    if is_worker():
+        return
+    for home in shared_folder(session.config).glob("neo4j-*"):
+        stop_server(home)
+    if exitstatus == pytest.ExitCode.OK and (never := never_executed(session.config)):
+        session.config.stash[NEVER] = never
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def _shared_folder(tmp_path_factory):
-    """Return the folder that all workers of this run share."""
-    own = tmp_path_factory.getbasetemp()
-    return own if os.environ.get("PYTEST_XDIST_WORKER") is None else own.parent
+def pytest_terminal_summary(terminalreporter, config):
+    """List the statements that the contract leaves out."""
+    if never := config.stash.get(NEVER, []):
+        terminalreporter.section("statements that no test of the contract executes", red=True, bold=True)
+        terminalreporter.write_line("Cover these in tests/contract:")
+        for name in never:
+            terminalreporter.write_line(f"  {name}")
 
 
-def _address(version, tmp_path_factory):
-    """Return the address of a server for the whole run: the worker that comes first starts it, the others find it."""
+def pytest_collection_finish(session):
+    """Start the run's Neo4j while other tests run, if some test needs it: the first worker does so, in a thread."""
+    is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" and not session.config.option.collectonly
+    if is_first and not EXISTING and any(map(_needs_server, session.items)):
+        Thread(target=_start_early, args=(session.config, dict(os.environ)), daemon=True).start()
+
+
+def _start_early(config, environment):
+    with suppress(DragGraphError):  # the test that needs the server says what is wrong
+        run_server(VERSIONS[0], config, environment)
+
+
+def _address(version, config):
     if version in EXISTING:
         return version, "neo4j", os.environ.get("DRAG_GRAPH_TEST_NEO4J_PASSWORD", PASSWORD)
-    home = _shared_folder(tmp_path_factory) / f"neo4j-{version}"
-    run = os.getpid() if os.environ.get("PYTEST_XDIST_WORKER") is None else os.getppid()
-    environment = dict(os.environ)
-    server = start_server(version, home, password=PASSWORD, bolt_port=0, http_port=0, environment=environment, parent=run)
-    return server.bolt_address, "neo4j", PASSWORD
+    return run_server(version, config, dict(os.environ)).bolt_address, "neo4j", PASSWORD
 
 
 @pytest.fixture(scope="session")
-def _first_server(tmp_path_factory):
-    return _address(VERSIONS[0], tmp_path_factory)
+def _first_server(pytestconfig):
+    return _address(VERSIONS[0], pytestconfig)
 
 
 PARAMETERS = [VERSIONS[0], *(pytest.param(version, marks=pytest.mark.neo4j_2026) for version in VERSIONS[1:])]
 
 
 @pytest.fixture(scope="session", params=PARAMETERS)
-def neo4j_address(request, tmp_path_factory):
+def neo4j_address(request, pytestconfig):
     """(address, user name, password) of a Neo4j; once for each version."""
-    return _address(request.param, tmp_path_factory)
+    return _address(request.param, pytestconfig)
 
 
 @pytest.fixture(scope="session")

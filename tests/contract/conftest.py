@@ -2,10 +2,16 @@
 
 import shutil
 from contextlib import contextmanager
+from pathlib import Path
 
 import neo4j
 import pytest
 from tampering import statement
+from workers import WHOLE, note_executed, shared_folder
+
+from drag_graph.stores.shared import statements
+
+FOLDER = Path(__file__).parent
 
 pytest.register_assert_rewrite("drag_graph.testing.contract")
 
@@ -18,6 +24,36 @@ def pytest_collection_modifyitems(items):
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         if "unmigrated" in item.fixturenames or parameters.get("flaw") in HISTORY_FLAWS:
             item.add_marker(pytest.mark.alone)
+
+
+_deselected = []
+_known = set()
+"""The statements that tests of this folder have executed in this process."""
+
+
+def pytest_deselected(items):
+    """Note which tests of this folder are left out."""
+    _deselected.extend(item for item in items if FOLDER in item.path.parents and not item.get_closest_marker("neo4j_2026"))
+
+
+def pytest_collection_finish(session):
+    """Mark the run if it has the whole contract: at its end, every statement must have been executed."""
+    selected = {item.path for item in session.items}
+    is_whole = selected.issuperset(FOLDER.glob("test_*.py")) and not _deselected
+    if is_whole and not any("::" in argument for argument in session.config.args):
+        (shared_folder(session.config) / WHOLE).touch()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Note which statements a test of this folder and its fixtures execute."""
+    if FOLDER not in item.path.parents:
+        return (yield)
+    statements.executed.clear()
+    try:
+        return (yield)
+    finally:
+        note_executed(item.config, _known)
 
 
 @pytest.fixture(scope="session")

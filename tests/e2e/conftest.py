@@ -63,9 +63,16 @@ def command_line(monkeypatch):
     return run
 
 
-@pytest.fixture(params=["embedded", "neo4j"])
+ON_BOTH = pytest.mark.parametrize("store", ["embedded", "neo4j"], indirect=True)
+"""Marks the one test of a command that `make test` runs on Neo4j, too."""
+
+
+@pytest.fixture(params=["embedded", pytest.param("neo4j", marks=pytest.mark.long)])
 def store(request, tmp_path, monkeypatch):
-    """The address of an empty store: an embedded one, or a namespace of its own in the real Neo4j."""
+    """The address of an empty store: an embedded one, or a namespace of its own in the real Neo4j.
+
+    The contract holds that the engines agree, so only tests `ON_BOTH` use Neo4j in `make test`.
+    """
     if request.param == "embedded":
         return tmp_path / "graph.lbug"
     uri, user, password = request.getfixturevalue("neo4j_lts")

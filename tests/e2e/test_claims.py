@@ -5,6 +5,7 @@ import json
 import pytest
 
 from drag_graph.stores.neo4j.connection import Neo4jConnection
+from tests.e2e.conftest import ON_BOTH
 
 TRIPLES = (("reduces", 0), ("increases the risk of", 1))
 QUESTION = "What does aspirin do to bleeding?"
@@ -89,6 +90,7 @@ def test_two_claims_that_contradict_each_other_are_two_lines_that_say_so(cli, st
     assert cli("db", "verify", "--store", store).code == 0
 
 
+@ON_BOTH
 def test_edges_are_made_anew_without_asking_anyone(cli, store, distilled):
     query = distilled(0.3, 0.9)
     assert query["edges"] == 1

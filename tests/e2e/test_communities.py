@@ -5,6 +5,7 @@ import json
 import pytest
 
 from drag_graph.testing.server import Say, ScriptedServer
+from tests.e2e.conftest import ON_BOTH
 
 BEETLE = "lazarus beetle"
 
@@ -65,6 +66,7 @@ def by_model(server):
     return ("communities", "--min-size", "3", "--summariser", "scripted", "--summariser-base-url", server.url)
 
 
+@ON_BOTH
 def test_communities_are_made_once_and_only_what_changed_is_summarised_again(cli, distill, server):
     distill(LINES)
     foreseen = cli(*by_model(server), "--dry-run", "--json").json

@@ -14,6 +14,7 @@ from drag_graph.stores.neo4j.neo4j_store import Neo4jStore
 from drag_graph.stores.shared.cypher_files import load_from
 from drag_graph.testing.finding import nearest_queries, query_ids, read_answer
 from drag_graph.testing.server import Say, ScriptedServer
+from tests.e2e.conftest import ON_BOTH
 
 SECRET = "The lazarus beetle lives only on Mount Obscure."
 QUESTIONS = [
@@ -94,6 +95,7 @@ def filled(place):
     return [query["id"] for query in done["queries"]]
 
 
+@ON_BOTH
 def test_a_query_is_gone_from_every_path_and_so_are_its_concepts(place, filled):
     secret, other = filled
     answers = [place.run("ask", "--query-id", id_)["answer_id"] for id_ in filled]

@@ -10,6 +10,7 @@ from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.stores.shared.cypher_files import load_from
 from drag_graph.testing.builders import make_subgraph
 from drag_graph.testing.finding import query_ids
+from tests.e2e.conftest import ON_BOTH
 
 TAMPER = Path(__file__).parents[1] / "contract" / "tamper"
 
@@ -20,6 +21,7 @@ def filled(cli, store, questions, curated):
     return ["--store", store]
 
 
+@ON_BOTH
 def test_the_whole_graph_is_looked_at(cli, filled, tmp_path):
     counts = cli("db", "status", *filled, "--json").json["counts"]
     stats = cli("graph", "stats", *filled, "--json").json
@@ -73,6 +75,7 @@ def test_concepts_that_two_queries_share_are_listed(cli, store, tmp_path):
     assert shared[0]["name"] in cli("graph", "top", *place).out
 
 
+@ON_BOTH
 def test_a_healthy_store_is_verified_and_needs_no_repair(cli, filled):
     assert cli("db", "verify", *filled, "--json").json == {"problems": []}
     done = cli("db", "repair", *filled, "--json")

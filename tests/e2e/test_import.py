@@ -19,6 +19,7 @@ from drag_graph.manage.subgraph_import import BATCH
 from drag_graph.model import Aggregation
 from drag_graph.testing.builders import as_distilled, random_subgraphs
 from drag_graph.testing.dict_store import DictStore
+from tests.e2e.conftest import ON_BOTH
 
 ROOT = Path(__file__).parents[2]
 KILLED_AFTER = (0.1,)
@@ -50,6 +51,7 @@ def erased(cli, store):
         assert cli("db", "erase", "--query-id", entry["id"], "--store", store, "--yes").code == 0
 
 
+@ON_BOTH
 def test_there_and_back_gives_the_same_bytes(cli, source, store, erased, tmp_path):
     first, second = tmp_path / "first.gz", tmp_path / "second.jsonl"
     flags = ("--store", source, "--namespace", "default")

@@ -11,6 +11,8 @@ from pathlib import Path
 import document_files as made
 import pytest
 
+from tests.e2e.conftest import ON_BOTH
+
 MOON = "The gravity of the Moon causes the tides of the oceans.\n\nThe Moon orbits the Earth."
 RUST = "Oxygen and water cause the rust of iron. Salt speeds the rust of iron in the sea."
 QUESTION = "What causes the tides of the oceans?"
@@ -53,6 +55,7 @@ def statuses_of(document):
     return {item["name"]: item["status"] for item in document["documents"]}
 
 
+@ON_BOTH
 def test_a_folder_is_read_asked_audited_and_kept_in_step(cli, store, folder, erased):
     done = cli("ingest", folder, "--store", store, "--json")
     assert done.code == 0, done.err

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.e2e.conftest import ON_BOTH
+
 
 def line(question, *triples):
     evidence = [" ".join(triple) + "." for triple in triples]
@@ -35,6 +37,7 @@ def filled(cli, store, tmp_path, monkeypatch):
         assert cli("db", "erase", "--query-id", entry["id"], "--yes").code == 0
 
 
+@ON_BOTH
 def test_link_show_undo_and_redo(cli, filled):
     before = cli("export").out
     first = cli("link", "--json")

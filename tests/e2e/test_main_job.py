@@ -7,6 +7,7 @@ import pytest
 
 from drag_graph.ask.answers import NOTHING_RELEVANT
 from drag_graph.testing.server import ScriptedServer
+from tests.e2e.conftest import ON_BOTH
 
 
 @pytest.fixture
@@ -107,6 +108,7 @@ def test_audit_reaches_the_teacher_call_of_every_line(cli, store, questions, dis
             assert all("/" not in source["model"].removeprefix("patterns/") for source in sources)
 
 
+@ON_BOTH
 def test_audit_and_show_in_every_form(cli, store, questions, distilled, tmp_path):
     query = distilled["queries"][0]["id"]
     answer = cli("ask", "--query-id", query[:8], "--store", store, "--json").json["answer_id"]
@@ -188,6 +190,7 @@ def test_why_a_line_is_shown_is_told_in_a_table(cli, store, distilled):
     assert "fused" not in plain.out
 
 
+@ON_BOTH
 def test_a_linked_store_answers_from_all_subgraphs(cli, store, distilled):
     assert cli("link", "--store", store).code == 0
     question = "Does hot water dissolve more sugar, and does iron in dry air rust?"
@@ -230,6 +233,7 @@ def test_erase_takes_the_answers_along(cli, store, questions, distilled):
     assert cli("db", "verify", "--store", store).code == 0
 
 
+@ON_BOTH
 def test_status_and_migrate(cli, store, distilled):
     status = cli("db", "status", "--store", store, "--json").json
     assert status["counts"]["Query"] == len(distilled["queries"])

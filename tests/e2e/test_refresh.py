@@ -17,6 +17,7 @@ from drag_graph.compose.session import open_store
 from drag_graph.model import Aggregation
 from drag_graph.settings import load_settings
 from drag_graph.testing.server import ScriptedServer
+from tests.e2e.conftest import ON_BOTH
 
 ROOT = Path(__file__).parents[2]
 MADE, EXPIRED = "2026-01-01T00:00:00+00:00", "2026-02-01T00:00:00+00:00"
@@ -83,6 +84,7 @@ def audit(cli, store, answer_id):
     }
 
 
+@ON_BOTH
 def test_what_has_expired_is_distilled_again(cli, store, distilled, server, teacher):
     stale = sorted(distilled[:2])
     expire(store, stale)

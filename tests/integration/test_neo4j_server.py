@@ -1,4 +1,7 @@
-"""A real Neo4j without Docker: it starts, answers, is found again, survives `kill -9`, and never outlives its test."""
+"""A real Neo4j without Docker: it starts, answers, is found again, survives `kill -9`, and never outlives its test.
+
+Most tests use the server of the whole run; those that kill one start their own, and are `long`.
+"""
 
 import contextlib
 import os
@@ -12,6 +15,7 @@ from pathlib import Path
 import neo4j
 import pytest
 from neo4j.exceptions import AuthError
+from workers import PASSWORD, home_of, run_server
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable
 from drag_graph.stores.neo4j.server import process, running_server, server_status, start_server, stop_server
@@ -21,7 +25,6 @@ from drag_graph.stores.neo4j.server.releases import RELEASES
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 
-PASSWORD = "a-password-for-this-test"
 REPOSITORY = Path(__file__).parents[2]
 LTS, CURRENT = RELEASES
 LONGEST = 120
@@ -65,14 +68,14 @@ def ends(pid, seconds):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    return tmp_path_factory.mktemp("server")
+def home(pytestconfig):
+    return home_of(LTS.series, pytestconfig)
 
 
 @pytest.fixture(scope="module")
-def server(home):
-    with running_server(LTS.version, home, password=PASSWORD, environment=environment()) as started:
-        yield started
+def server(home, pytestconfig):
+    """The server of the whole run."""
+    return run_server(LTS.series, pytestconfig, environment())
 
 
 def test_it_answers_over_bolt_and_http_and_serves_browser(server):
@@ -94,8 +97,10 @@ def test_it_listens_on_the_loopback_interface_only(server):
     assert listening(server.pid) <= {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
+@pytest.mark.alone  # the third wrong password in a row, whoever gives it, closes the account for a while
 @pytest.mark.parametrize("password", ["neo4j", "not-the-password"])
 def test_it_opens_with_the_password_that_was_set_and_no_other(server, password):
+    assert one_value(server, "RETURN 1") == 1
     with pytest.raises(AuthError):
         one_value(server, "RETURN 1", password)
     assert one_value(server, "RETURN 1") == 1
@@ -108,7 +113,9 @@ def test_starting_it_again_reports_the_one_that_runs(server, home):
     assert (status.running, status.version, status.http_address) == (True, LTS.version, server.http_address)
 
 
+@pytest.mark.alone
 def test_another_version_password_or_owner_is_refused_and_it_goes_on(server, home):
+    assert one_value(server, "RETURN 1") == 1
     with pytest.raises(ConfigurationError, match=r"5\.26\.30 runs on"):
         start_server(CURRENT.version, home, password=PASSWORD, environment=environment())
     with pytest.raises(ConfigurationError, match="another password"):
@@ -145,6 +152,7 @@ def test_a_server_of_a_test_never_outlives_it(tmp_path):
     assert ends(pid, LONGEST), "the server outlived the process that started it"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tie", ["stop_with=os.pipe()[0]", "parent=os.getpid()"])
 def test_a_server_whose_starter_dies_while_it_starts_ends_too(tmp_path, tie):
     code = (
@@ -182,15 +190,16 @@ def test_what_was_fetched_is_marked_complete(server):
     assert is_complete(default_cache(environment()) / LTS.version)
 
 
-def test_after_kill_9_it_starts_on_the_same_home_with_its_data(server, home):
-    """The last one here: the server that the others use is killed."""
-    one_value(server, "CREATE (n:Kept {value: $value}) RETURN n.value", value=7)
-    os.kill(server.pid, signal.SIGKILL)
-    assert ends(server.pid, LONGEST)
-    assert not server_status(home).running
+@pytest.mark.long
+def test_after_kill_9_it_starts_on_the_same_home_with_its_data(tmp_path):
+    with running_server(LTS.version, tmp_path, password=PASSWORD, environment=environment()) as first:
+        one_value(first, "CREATE (n:Kept {value: $value}) RETURN n.value", value=7)
+        os.kill(first.pid, signal.SIGKILL)
+        assert ends(first.pid, LONGEST)
+        assert not server_status(tmp_path).running
     # Outliving us is the other way to start one: nothing watches, `stop_server` alone ends it.
-    second = start_server(LTS.version, home, password=PASSWORD, bolt_port=0, http_port=0, environment=environment())
+    second = start_server(LTS.version, tmp_path, password=PASSWORD, bolt_port=0, http_port=0, environment=environment())
     assert one_value(second, "MATCH (n:Kept) RETURN n.value") == 7
-    assert not stop_server(home).running
+    assert not stop_server(tmp_path).running
     assert ends(second.pid, 0)
-    assert "Stopped 'DatabaseId{00000000[system]}' successfully." in (home / "logs" / "debug.log").read_text()
+    assert "Stopped 'DatabaseId{00000000[system]}' successfully." in (tmp_path / "logs" / "debug.log").read_text()

@@ -1,0 +1,55 @@
+"""What the processes of one run (`pytest -n`) share: a folder, a Neo4j, and the record of executed statements."""
+
+import os
+from pathlib import Path
+
+from drag_graph.stores.neo4j.server import start_server
+from drag_graph.stores.shared import statements
+
+PASSWORD = "a-password-for-tests"
+EXECUTED = "executed-statements"
+WHOLE = "whole-contract"
+
+
+def is_worker():
+    """Whether this process runs tests for another one."""
+    return os.environ.get("PYTEST_XDIST_WORKER") is not None
+
+
+def shared_folder(config):
+    """Return the folder that all processes of this run share."""
+    own = Path(config._tmp_path_factory.getbasetemp())
+    return own.parent if is_worker() else own
+
+
+def home_of(version, config):
+    """Return the folder of the run's Neo4j."""
+    return shared_folder(config) / f"neo4j-{version}"
+
+
+def run_server(version, config, environment):
+    """Return the run's Neo4j: whoever comes first starts it, the others find it. It ends when the run does."""
+    run = os.getppid() if is_worker() else os.getpid()
+    options = {"password": PASSWORD, "bolt_port": 0, "http_port": 0, "environment": environment, "parent": run}
+    return start_server(version, home_of(version, config), **options)
+
+
+def note_executed(config, known):
+    """Append the executed statements to the run's file. `known` are those that this process has noted before."""
+    new = statements.executed - known
+    known |= new
+    if new:
+        text = "".join(f"{dialect} {name}\n" for dialect, name in sorted(new))
+        descriptor = os.open(shared_folder(config) / EXECUTED, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        os.write(descriptor, text.encode())  # in one call, because other processes write, too
+        os.close(descriptor)
+
+
+def never_executed(config):
+    """Return the statements that no test of the contract executed, as "dialect name"; none if only a part of it was run."""
+    folder = shared_folder(config)
+    if not (folder / WHOLE).exists():
+        return []
+    log = folder / EXECUTED
+    executed = set(log.read_text(encoding="utf-8").splitlines()) if log.exists() else set()
+    return sorted({f"{dialect} {name}" for dialect in statements.DIALECTS for name in statements.names(dialect)} - executed)
