@@ -73,6 +73,7 @@ def kill_in_a_chain(nursery, place, job, calm, number, order, tally):
     return died
 
 
+@pytest.mark.long
 def test_kills_at_a_write_boundary_of_each_kind_lose_nothing(nursery, place, tally):
     job = Job(good=2, bad=1)
     calm = calm_run(nursery, place, job)
