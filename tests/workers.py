@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from drag_graph.stores.neo4j.server import start_server
-from drag_graph.stores.shared import statements
+from drag_graph.stores.shared import cypher_files
 
 PASSWORD = "a-password-for-tests"
 EXECUTED = "executed-statements"
@@ -36,7 +36,7 @@ def run_server(version, config, environment):
 
 def note_executed(config, known):
     """Append the executed statements to the run's file. `known` are those that this process has noted before."""
-    new = statements.executed - known
+    new = cypher_files.executed - known
     known |= new
     if new:
         text = "".join(f"{dialect} {name}\n" for dialect, name in sorted(new))
@@ -52,4 +52,4 @@ def never_executed(config):
         return []
     log = folder / EXECUTED
     executed = set(log.read_text(encoding="utf-8").splitlines()) if log.exists() else set()
-    return sorted({f"{dialect} {name}" for dialect in statements.DIALECTS for name in statements.names(dialect)} - executed)
+    return sorted({f"{dialect} {name}" for dialect in cypher_files.DIALECTS for name in cypher_files.names(dialect)} - executed)

@@ -9,7 +9,7 @@ import pytest
 from tampering import statement
 from workers import WHOLE, note_executed, shared_folder
 
-from drag_graph.stores.shared import statements
+from drag_graph.stores.shared import cypher_files
 
 FOLDER = Path(__file__).parent
 
@@ -49,7 +49,7 @@ def pytest_runtest_protocol(item):
     """Note which statements a test of this folder and its fixtures execute."""
     if FOLDER not in item.path.parents:
         return (yield)
-    statements.executed.clear()
+    cypher_files.executed.clear()
     try:
         return (yield)
     finally:
