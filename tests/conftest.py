@@ -170,6 +170,7 @@ def pytest_collection_finish(session):
     """Start the run's Neo4j while other tests run, if some test needs it: the first worker does so, in a thread."""
     is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" and not session.config.option.collectonly
     if is_first and not EXISTING and any(map(_needs_server, session.items)):
+        shared_folder(session.config)  # two threads at once would make two
         Thread(target=_start_early, args=(session.config, dict(os.environ)), daemon=True).start()
 
 
