@@ -53,6 +53,14 @@ NEVER = pytest.StashKey[list[str]]()
 """The statements that the contract leaves out, if any."""
 PARTS = 8
 """Number of parts of each suite of the contract, for workers to share."""
+SPACY = {
+    "tests/e2e/test_phrases.py",
+    "tests/integration/test_canaries.py",
+    "tests/integration/test_ingest_models.py",
+    "tests/unit/test_privacy.py",
+    "tests/unit/test_reworder.py",
+}
+"""The modules that load spaCy's model, which takes seconds in each worker."""
 SERVERS = {"_first_server", "neo4j_address", "neo4j_lts", "neo4j_examples"}
 """The fixtures by which a test has the run's Neo4j."""
 
@@ -104,14 +112,17 @@ def _no_way_out(refused):
 def pytest_collection_modifyitems(items):
     """Say what stays together when several workers share the tests (`pytest -n`, xdist).
 
-    What is in one module does, so that its fixtures are made once. The suites of the contract are cut into parts.
+    What is in one module does, so that its fixtures are made once; so do all modules that load spaCy. The suites of the
+    contract are cut into parts.
     """
     for item in items:
         group = item.nodeid.split("::")[0]
         if group.startswith("tests/contract/test_contract_") and "::Test" in item.nodeid:
             parameters = item.callspec.params if hasattr(item, "callspec") else {}
             part = crc32(item.nodeid.split("[")[0].encode()) % PARTS
-            group = f"{group} {part} {parameters.get('neo4j_address', '')}"
+            group = " ".join([group, str(part), *filter(None, [parameters.get("neo4j_address")])])
+        elif group in SPACY:
+            group = "spacy"
         item.add_marker(pytest.mark.xdist_group(group))
 
 

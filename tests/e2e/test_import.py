@@ -183,6 +183,7 @@ def written(folder):
     return sizes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", KILLED_AFTER)
 def test_killed_in_the_middle_and_run_again_ends_in_the_same_store(cli, many, tmp_path, seconds):
     path = tmp_path / "graph.lbug"

@@ -1,6 +1,7 @@
 """`drag-graph link`: joining what queries share, looking at it, taking it back."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -33,7 +34,9 @@ def filled(cli, store, tmp_path, monkeypatch):
     monkeypatch.setenv("DRAG_GRAPH_STORE", str(store))
     assert cli("distill", questions, "--teacher", f"curated:{path}").code == 0
     yield
-    for entry in cli("show", "--json").json:
+    if isinstance(store, Path):
+        return
+    for entry in cli("show", "--json").json:  # what it leaves in a shared server
         assert cli("db", "erase", "--query-id", entry["id"], "--yes").code == 0
 
 

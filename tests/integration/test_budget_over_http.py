@@ -305,6 +305,7 @@ def kill_and_resume(folder, *, limit, kills, ends):
     return killed, till
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_and_resumed_never_passes_its_budget(tmp_path):
     # Enough for twice the requests that may come before a kill: at 0.5 a run could reach its end first.
     killed, till = kill_and_resume(tmp_path, limit=1.0, kills=2, ends=1)

@@ -493,7 +493,7 @@ def test_no_test_reaches_another_machine(refused):
     assert refused() == f"{names[0]}\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_where_the_recording_server_is_the_only_way_out_a_distillation_goes_through():
     """In the other tests Python's sockets are watched; here the kernel has no other network, for libraries in C neither."""
     try:

@@ -63,7 +63,7 @@ def test_a_file_that_was_cut_off_gives_no_traceback(tmp_path, whole, share):
     assert opened(path) != TRACEBACK
 
 
-@pytest.mark.parametrize("number", [1, 30, 3000])
+@pytest.mark.parametrize("number", [1, pytest.param(30, marks=pytest.mark.long), 3000])
 def test_changed_bytes_give_no_traceback(tmp_path, whole, number):
     path = tmp_path / "graph.lbug"
     for seed in range(3):

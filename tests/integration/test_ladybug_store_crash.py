@@ -94,7 +94,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
 """
 
 
-@pytest.mark.parametrize("limit", [700_000, 1_500_000])
+@pytest.mark.parametrize("limit", [700_000, pytest.param(1_500_000, marks=pytest.mark.long)])
 def test_a_file_size_limit_is_said_in_words_and_loses_nothing(tmp_path, limit):
     path = tmp_path / "graph.lbug"
     process = writer(path, before=LIMITED.format(limit=limit))

@@ -222,6 +222,7 @@ def test_asking_burdens_the_replicas_and_never_the_leader(store, cluster):
     assert cluster.leader.statements == written
 
 
+@pytest.mark.long
 def test_what_this_process_wrote_is_waited_for_on_a_replica(store, cluster):
     store.save([graph_of(store)], PLAIN)
     before = sum(member.bookmarks for member in cluster.replicas)
@@ -260,6 +261,7 @@ def test_writing_goes_to_the_leader_alone(store, cluster):
     assert cluster.reads == reads
 
 
+@pytest.mark.long
 def test_a_replica_that_dies_is_passed_over(store, cluster):
     graph = graph_of(store)
     store.save([graph], PLAIN)
@@ -271,6 +273,7 @@ def test_a_replica_that_dies_is_passed_over(store, cluster):
         assert [item.query.id for item in store.read([graph.query.id])] == [graph.query.id]
 
 
+@pytest.mark.long
 def test_a_new_leader_is_found_within_the_deadline(store, cluster):
     store.save([graph_of(store, 0)], PLAIN)
     cluster.elect()
@@ -281,6 +284,7 @@ def test_a_new_leader_is_found_within_the_deadline(store, cluster):
     assert store.counts()["Query"] == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("store", [4.0], indirect=True, ids=["4 s"])
 def test_a_cluster_without_a_leader_is_said_to_be_away(store, cluster):
     store.save([graph_of(store, 0)], PLAIN)

@@ -167,6 +167,7 @@ def wait_for(condition, seconds=200):
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_two_nodes_share_the_work_and_give_the_same_graph(two_nodes, tmp_path, calm, logged):
     unusable = "gibberish, and nothing else"
     with ScriptedServer(delay=0.05) as server:
@@ -250,6 +251,7 @@ def test_a_worker_that_is_restarted_after_an_interruption_asks_nobody(two_nodes,
         assert server.count() == WORKERS, "a new process was not told"
 
 
+@pytest.mark.long
 def test_a_keeper_that_cannot_start_is_given_up(two_nodes, tmp_path, monkeypatch):
     """Ray starts it again and again."""
 

@@ -132,7 +132,7 @@ def batched(nursery, tmp_path):
         yield found
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", [step if step == "created" else pytest.param(step, marks=pytest.mark.long) for step in STEPS])
 def test_killed_at_a_step_of_a_batch(batched, calm, tally, step):
     assert batched.kill_at(step).signal == signal.SIGKILL, batched.said()
     tally.add("batches", step)
@@ -173,6 +173,7 @@ def test_killed_at_every_write_boundary(nursery, tmp_path, calm, tally, part):
         assert killed or number > 0.9 * len(calm.boundaries)
 
 
+@pytest.mark.long
 def test_ctrl_c_leaves_the_batch_and_says_so(batched, calm):
     batched.server.batches.hold.set()
     ended = batched.kill_at("retrieve", signal.SIGINT)

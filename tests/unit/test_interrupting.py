@@ -241,6 +241,7 @@ def test_one_while_modules_are_loaded_ends_in_a_line():
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted. Nothing was started.\n")
 
 
+@pytest.mark.long
 def test_a_request_to_end_is_as_good_as_ctrl_c(tmp_path):
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-c", SCRIPT.replace("delay=300", "delay=1")]
