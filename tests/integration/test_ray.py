@@ -397,6 +397,7 @@ def test_a_cluster_that_is_not_there_is_said_in_words(tmp_path):
     assert second.startswith("Hint: ")
 
 
+@pytest.mark.long  # Ray goes on trying in a thread, for minutes
 def test_what_is_no_cluster_is_given_up(tmp_path, monkeypatch):
     """Where something else listens, Ray itself would try for ever."""
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 2.0)
