@@ -167,6 +167,15 @@ def wait_for(condition, seconds=200):
         time.sleep(0.01)
 
 
+def test_one_process_on_a_cluster_of_its_own_gives_the_same_graph(tmp_path, calm):
+    """The one test here that starts Ray in `make test`."""
+    with ScriptedServer() as server:
+        report, _, export = distill(settings_of(tmp_path, server, engine="ray", ray_processes=1), 2)
+        assert report.ended_with == 0
+        assert set(asked_of(server).values()) == {1}
+    assert export == calm(2)
+
+
 @pytest.mark.long
 def test_two_nodes_share_the_work_and_give_the_same_graph(two_nodes, tmp_path, calm, logged):
     unusable = "gibberish, and nothing else"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.concurrency.interruption import Interruption
+from drag_graph.concurrency.interruption import Interruption, on_ctrl_c
 from drag_graph.errors import Interrupted, ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger.ledger_file import LedgerFile
@@ -239,6 +239,27 @@ main()
 def test_one_while_modules_are_loaded_ends_in_a_line():
     done = subprocess.run([sys.executable, "-c", EARLY], cwd=Path(__file__).parents[2], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted. Nothing was started.\n")
+
+
+def test_sigterm_acts_like_ctrl_c_unless_something_else_handles_it():
+    acts = []
+
+    def interrupted():
+        with on_ctrl_c(lambda: acts.append("ended")):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return signal.getsignal(signal.SIGTERM)
+
+    def other(*_):
+        acts.append("other")
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        assert interrupted() is signal.SIG_DFL
+        signal.signal(signal.SIGTERM, other)
+        assert interrupted() is other
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert acts == ["ended", "other"]
 
 
 @pytest.mark.long

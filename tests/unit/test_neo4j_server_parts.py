@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from drag_graph.errors import ConfigurationError, StoreUnavailable, StoreUnfit
-from drag_graph.stores.neo4j.server import process, server_status, start_server, stop_server
+from drag_graph.stores.neo4j.server import process, running_server, server_status, start_server, stop_server
 from drag_graph.stores.neo4j.server.bolt import check_password
 from drag_graph.stores.neo4j.server.configuration import Memory, write_configuration
 from drag_graph.stores.neo4j.server.java import find_java, find_maven, java_version
@@ -267,14 +267,14 @@ def test_a_home_of_a_newer_neo4j_is_refused(tmp_path):
         start_server("5.26", tmp_path / "home", password=PASSWORD, environment={"PATH": ""})
 
 
-def start_fake(tmp_path, then, **options):
+def start_fake(tmp_path, then, start=start_server, **options):
     """Start a `java` that does what `then` says, in shell; `$0` and the arguments are the real ones."""
     maven(tmp_path)
     version = 'if [ "$1" = -version ]; then echo "openjdk version \\"17\\"" >&2; exit 0; fi'
     java = script(tmp_path / "bin" / "java", f"#!/bin/sh\n{version}\n{then}\n")
     script(tmp_path / "bin" / "javac", "#!/bin/sh\n")
     options = {"bolt_port": 0, "http_port": 0, "java": java, "cache_dir": tmp_path / "cache"} | options
-    return start_server("5.26", tmp_path / "home", password=PASSWORD, environment=environment(tmp_path), **options)
+    return start("5.26", tmp_path / "home", password=PASSWORD, environment=environment(tmp_path), **options)
 
 
 def test_a_server_that_ends_while_starting_is_told_with_its_own_reason(tmp_path):
@@ -323,6 +323,23 @@ def test_a_stubborn_process_is_killed(tmp_path):
     assert not process.runs(pid, tmp_path / "other")
     assert process.terminate(pid, tmp_path, patience=0.3) is False
     assert not process.runs(pid, tmp_path)
+
+
+def test_a_recorded_server_is_found_and_stopped(tmp_path):
+    launcher = script(tmp_path / "Launcher.java", "echo up\nwhile true; do sleep 0.1; done\n")
+    pid = process.spawn(["/bin/sh", str(launcher), str(tmp_path)], tmp_path / "log", tmp_path)
+    record(tmp_path, pid)
+    while "up" not in (tmp_path / "log").read_text():
+        pass
+    assert server_status(tmp_path).running
+    assert not stop_server(tmp_path).running
+    assert process.command_line(pid) == []
+
+
+def test_a_server_for_a_block_that_does_not_start_is_not_left_running(tmp_path):
+    with pytest.raises(StoreUnavailable, match="ended while starting"), start_fake(tmp_path, "exit 1", start=running_server):
+        pass
+    assert not server_status(tmp_path / "home").running
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
