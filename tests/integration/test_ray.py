@@ -170,9 +170,14 @@ def wait_for(condition, seconds=200):
 def test_one_process_on_a_cluster_of_its_own_gives_the_same_graph(tmp_path, calm):
     """The one test here that starts Ray in `make test`."""
     with ScriptedServer() as server:
-        report, _, export = distill(settings_of(tmp_path, server, engine="ray", ray_processes=1), 2)
-        assert report.ended_with == 0
-        assert set(asked_of(server).values()) == {1}
+        server.always(
+            "evidence", lambda request: Say("gibberish") if "volcanoes" in request.prompt else evidence(request.prompt)
+        )
+        _, results, _ = distill(settings_of(tmp_path, server, engine="ray", ray_processes=1), 2)
+        assert [result.status for result in results] == ["complete", "quarantined"]
+        server.always("evidence", lambda request: evidence(request.prompt))
+        report, _, export = distill(settings_of(tmp_path, server), 2, retry_quarantined=True)
+    assert report.ended_with == 0
     assert export == calm(2)
 
 

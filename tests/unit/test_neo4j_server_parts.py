@@ -334,6 +334,7 @@ def test_a_recorded_server_is_found_and_stopped(tmp_path):
     assert server_status(tmp_path).running
     assert not stop_server(tmp_path).running
     assert process.command_line(pid) == []
+    assert process.terminate(pid, tmp_path, patience=0.3) is True
 
 
 def test_a_server_for_a_block_that_does_not_start_is_not_left_running(tmp_path):
