@@ -405,7 +405,7 @@ def test_a_cluster_that_is_not_there_is_said_in_words(tmp_path):
         nobody.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{nobody.getsockname()[1]}"
         out, err = command(tmp_path, server, "--engine", "ray", "--address", address).communicate(timeout=200)
-    assert out == ""
+    assert json.loads(out)["exit_code"] == 4
     first, second = err.splitlines()
     assert first.startswith(f"Error: there is no Ray cluster at {address}: ")
     assert second.startswith("Hint: ")
