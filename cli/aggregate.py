@@ -26,9 +26,10 @@ def aggregate(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Rebuild the simple graph from the stored triples under other settings. No model is called and no triple changes.
+    """Rebuild the simple graph from the stored triples under other settings.
 
-    A sentence that a teacher merged stays if its edge rests on the same triples again.
+    No model is called and no triple changes. A sentence that a teacher merged stays if its edge rests on the same triples
+    again.
 
     \b
     Examples:

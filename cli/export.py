@@ -22,10 +22,11 @@ def export(
     format: Format = "jsonl",  # noqa: A002
     full: Annotated[bool, typer.Option("--full", help="With jsonl: include times, costs, vectors and snapshots.")] = False,
 ) -> None:
-    """Export the graph: one JSON line per node or edge in canonical order, or with --format subgraphs one line per source.
+    """Export the whole graph as JSON lines.
 
-    In canonical order, stores with equal content give equal bytes on every engine. A subgraph line has everything of its
-    source, with times, costs and vectors, but no answers and no concepts (see docs/import.md).
+    There is one line per node or edge in canonical order, or with --format subgraphs one per source. In canonical order, stores
+    with equal content give equal bytes on every engine. A subgraph line has everything of its source, with times, costs and
+    vectors, but no answers and no concepts (see docs/import.md).
 
     \b
     Examples:
