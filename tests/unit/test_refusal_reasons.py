@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drag_graph.models.refusal_reasons import LONGEST_REASON, reason_of
+from drag_graph.models.refusal_reasons import _PLAIN, LONGEST_REASON, reason_of
 
 KEY = "the-secret-key-4711"
 PROMPT = "Why does Zo\u00eb take aspirin for her weak heart in \u5317\u4eac?\n0. Aspirin thins the blood."
@@ -75,4 +75,4 @@ def test_it_is_one_short_line():
 def test_a_prompt_that_is_quoted_whole_is_never_shown(prompt):
     shown = reason(f"this input is bad: {prompt}", sent=prompt, key="")
     words = {word for word in prompt.casefold().split() if len(word) > 3 and word.isalnum()}
-    assert not words & set(shown.casefold().split()) - {"this", "input"}
+    assert not words & set(shown.casefold().split()) - {"this", "input"} - _PLAIN
