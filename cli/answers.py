@@ -63,8 +63,8 @@ def ask(
     with stdout_to(output, graph.settings, force=force):
         given: GivenAnswer | GivenAnswers
         if file is not None:
-            with progress.progress(quiet=json) as meter:
-                given = report_of(lambda: graph.ask_all(file, on_progress=meter.count, **asking))
+            with progress.progress(quiet=json, priced=False, what="questions") as meter:
+                given = report_of(lambda: graph.ask_all(file, on_progress=meter.run, **asking))
         else:
             given = graph.ask(text, option or [], query_id=query_id, **asking)
         if output is not None:

@@ -190,20 +190,6 @@ def _plain(value: Any) -> str:
     return "-" if value in (None, "") else str(value)
 
 
-def settings(values: Mapping[str, Any], origins: Mapping[str, str], *, as_json: bool) -> None:
-    """Print each setting with its value and origin. User and password in an address are masked."""
-    values = {name: _masked(value) for name, value in values.items()}
-    if as_json:
-        document({name: {"value": value, "origin": origins[name]} for name, value in values.items()})
-        return
-    rows = ((name, "" if value is None else value, origins[name]) for name, value in values.items())
-    table(("setting", "value", "from"), rows, wrapped="value")
-
-
-def _masked(value: Any) -> Any:
-    return re.sub(r"(?<=://)[^/@\s]+@", "***@", value) if isinstance(value, str) else value
-
-
 def problems(listed: Sequence["Problem"], *, as_json: bool) -> None:
     """Print the problems that a check of the store has found."""
     if as_json:

@@ -11,7 +11,18 @@ from drag_graph.version import __version__
 if TYPE_CHECKING:
     from drag_graph.app import AsyncDragGraph, DragGraph, RunHandle
     from drag_graph.app.answer_results import Audit, GivenAnswer, GivenAnswers
-    from drag_graph.errors import DragGraphError
+    from drag_graph.errors import (
+        BudgetReached,
+        ConfigurationError,
+        DragGraphError,
+        Interrupted,
+        ModelError,
+        NotStored,
+        ReplyError,
+        StoreError,
+        Withheld,
+    )
+    from drag_graph.jobs.runner import RunProgress
     from drag_graph.model import Answer, Document, Evidence, Line, Query, SimpleEdge, Subgraph, TeacherCall, Triple
     from drag_graph.settings import Settings
 
@@ -19,30 +30,37 @@ __all__ = [
     "Answer",
     "AsyncDragGraph",
     "Audit",
+    "BudgetReached",
+    "ConfigurationError",
     "Document",
     "DragGraph",
     "DragGraphError",
     "Evidence",
     "GivenAnswer",
     "GivenAnswers",
+    "Interrupted",
     "Line",
+    "ModelError",
+    "NotStored",
     "Query",
+    "ReplyError",
     "RunHandle",
+    "RunProgress",
     "Settings",
     "SimpleEdge",
+    "StoreError",
     "Subgraph",
     "TeacherCall",
     "Triple",
+    "Withheld",
     "__version__",
 ]
 _MODULES = {
-    "AsyncDragGraph": "app",
-    "Audit": "app.answer_results",
-    "DragGraph": "app",
-    "DragGraphError": "errors",
-    "GivenAnswer": "app.answer_results",
-    "GivenAnswers": "app.answer_results",
-    "RunHandle": "app",
+    **dict.fromkeys(("AsyncDragGraph", "DragGraph", "RunHandle"), "app"),
+    **dict.fromkeys(("Audit", "GivenAnswer", "GivenAnswers"), "app.answer_results"),
+    **dict.fromkeys(("BudgetReached", "ConfigurationError", "DragGraphError", "Interrupted", "ModelError"), "errors"),
+    **dict.fromkeys(("NotStored", "ReplyError", "StoreError", "Withheld"), "errors"),
+    "RunProgress": "jobs.runner",
     "Settings": "settings",
 }
 """The module of each public name that is not in `model`."""

@@ -29,6 +29,7 @@ from drag_graph.compose.store_opening import recorded_requests
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
 from drag_graph.inputs import InputLine
+from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.manage.short_ids import full_id, stored_subgraph
 from drag_graph.manage.source_listing import newest_sources
 from drag_graph.model import Answer
@@ -40,9 +41,6 @@ from drag_graph.report.audit_document import (
     self_contained,
 )
 from drag_graph.sites.site_asker import SiteAsker, ask_sites, lines_of_sites
-
-OnProgress = Callable[[int], None]
-"""Called with the number of finished questions."""
 
 
 class Answering(ResourceUser):
@@ -105,7 +103,7 @@ class Answering(ResourceUser):
         keep: bool = True,
         distill_missing: bool = False,
         local: bool = False,
-        on_progress: OnProgress = lambda _number: None,
+        on_progress: OnProgress | None = None,
         wait: bool = True,
         **settings: Any,
     ) -> RunHandle[GivenAnswers]:
@@ -118,12 +116,10 @@ class Answering(ResourceUser):
         source = source_of(questions)
 
         def run(interruption: Interruption) -> GivenAnswers:
-            done = 0
+            meter = ProgressMeter(len(lines), on_progress)
 
-            def count(_cost: float) -> None:
-                nonlocal done
-                done += 1
-                on_progress(done)
+            def count(cost_usd: float) -> None:
+                meter.count(cost_usd)
                 interruption.check()
 
             with _asking(resources, keep=keep, local=local, distill_missing=distill_missing) as asking:

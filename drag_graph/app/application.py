@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from drag_graph.app.answering import Answering
 from drag_graph.app.cloud_group import CloudGroup
+from drag_graph.app.configuration import Configuration, configuration_of
 from drag_graph.app.distilling import Distilling
 from drag_graph.app.evaluation_group import EvaluationGroup
 from drag_graph.app.exchange import Exchange
@@ -46,6 +47,10 @@ class DragGraph(Answering, Distilling, Ingesting, Linking, Exchange):
     def settings(self) -> Settings:
         """The settings that every method uses unless a call overrides them."""
         return self._resources.settings
+
+    def config(self) -> Configuration:
+        """Return every setting, its value and its origin."""
+        return configuration_of(self.settings)
 
     def in_namespace(self, namespace: str) -> Self:
         """Return the same graph in another namespace; models and connections are shared."""
