@@ -27,7 +27,7 @@ class State:
     waiting_for: str = ""
 
 
-class Progress:
+class ProgressDisplay:
     """Callbacks for the methods of the application; each reports the state of the work in its own form."""
 
     def __init__(self, what: str, show: Callable[[State], None]) -> None:
@@ -73,11 +73,11 @@ class Lines:
 
 
 @contextmanager
-def progress(*, quiet: bool, priced: bool = True, what: str = "queries") -> Iterator[Progress]:
+def progress(*, quiet: bool, priced: bool = True, what: str = "queries") -> Iterator[ProgressDisplay]:
     """Show rate, cost and remaining time on a terminal, else a line a minute. `priced`: whether to show the cost."""
     stderr = Console(stderr=True)
     if quiet or not stderr.is_terminal:
-        yield Progress(what, (lambda _state: None) if quiet else Lines(priced=priced).show)
+        yield ProgressDisplay(what, (lambda _state: None) if quiet else Lines(priced=priced).show)
         return
     from rich import progress as bars
 
@@ -98,4 +98,4 @@ def progress(*, quiet: bool, priced: bool = True, what: str = "queries") -> Iter
             name = state.what.capitalize()
             bar.update(task, description=name, completed=state.done, total=state.total, cost=state.cost_usd, waits=waits)
 
-        yield Progress(what, show)
+        yield ProgressDisplay(what, show)

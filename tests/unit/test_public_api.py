@@ -33,7 +33,7 @@ MODULE = re.compile(r"\b(?:\w+\.)+(?=[A-Za-z])")
 
 def short(text):
     """Return a signature or annotation without the module names in it."""
-    return re.sub(r"<function .*?>", "...", MODULE.sub("", str(text)))
+    return MODULE.sub("", re.sub(r"<function .*? at 0x\w+>", "...", str(text)))
 
 
 def members(kind, prefix=""):
