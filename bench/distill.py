@@ -308,12 +308,12 @@ def places() -> list[tuple[str, Any, str]]:
     return [
         ("LiteLLM's completion", litellm, "completion"),
         ("around a call: key, price, thread, reply", litellm_client, "complete"),
-        ("budget: tokens and price", litellm_teacher.LiteLLMTeacher, "most"),
+        ("budget: tokens and price", litellm_teacher.ServedTeacher, "most"),
         ("reply: read and validate", litellm_teacher, "read"),
         ("reply: read and validate", litellm_teacher, "fit"),
         ("tape: find", Tape, "find"),
         ("tape: record", Tape, "record"),
-        ("teacher: the rest", litellm_teacher.LiteLLMTeacher, "ask"),
+        ("teacher: the rest", litellm_teacher.ServedTeacher, "ask"),
         ("store: save", ladybug_store.LadybugStore, "save"),
         ("store: save", neo4j_store.Neo4jStore, "save"),
         ("embedding", embedders.LexicalEmbedder, "embed"),
@@ -495,13 +495,13 @@ def _asked(plan: str, statements: list[str], options: argparse.Namespace) -> dic
 
 def tokens(text: str) -> int:
     """Return the tokens of a text by the tokenizer that LiteLLM carries."""
-    from drag_graph.models.chat_client import load_litellm
+    from drag_graph.models.litellm_library import load_litellm
 
     return len(load_litellm().encoding.encode(text))
 
 
 def _prompt_tokens(body: dict[str, Any]) -> int:
-    from drag_graph.models.chat_client import count_tokens
+    from drag_graph.models.model_catalogue import count_tokens
 
     return count_tokens(MODEL, body["messages"])
 

@@ -26,7 +26,7 @@ import numpy as np
 from edges_corpora import Question, documents, questions, recall
 
 from drag_graph.ask.answers import plain_answer
-from drag_graph.compose.document_setup import for_documents, make_ingester
+from drag_graph.compose.document_setup import make_ingester
 from drag_graph.compose.model_factories import make_embedder
 from drag_graph.compose.session import open_session
 from drag_graph.documents.document_files import files_in
@@ -212,7 +212,7 @@ class Ours:
         library.mkdir()
         for name, text in texts.items():
             (library / f"{name}.txt").write_text(text, encoding="utf-8")
-        with open_session(for_documents(self.settings)) as session:
+        with open_session(self.settings, role="extractor") as session:
             totals = make_ingester(session, "rivals").run(files_in([library])).totals()
             session.linker().run()
         self.model.spent.update(

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from drag_graph.models.embedders import LocalEmbedder
+from drag_graph.models.embedders.local_embedder import LocalEmbedder
 from drag_graph.settings import prepare_libraries
 
 SUBJECTS = ("green plants", "most rivers", "old stars", "the small birds of an island", "metals", "cells of the liver", "winds")

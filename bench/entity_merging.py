@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from drag_graph.distill.entity_merging import merge_entities, merge_predicates, predicate_text, thresholds_for
-from drag_graph.models.embedders import make_embedder
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.vectors import Vectors
 from drag_graph.settings import Settings

@@ -21,7 +21,7 @@ from drag_graph.evaluation.tasks import TaskItem, read_task
 from drag_graph.files import write_lines
 from drag_graph.inputs import InputLine
 from drag_graph.model import Mode
-from drag_graph.models.embedders import make_embedder
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.models.teachers.curated_teacher import CuratedTeacher
 from drag_graph.ports.model_roles import Embedder

@@ -26,7 +26,7 @@ MOST = (-1.0, -1.0, -1.0)
 def link(bench: Bench) -> None:
     """Link what is new on our side."""
     from drag_graph.jobs.link_job import Linker
-    from drag_graph.models.embedders import LexicalEmbedder
+    from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 
     began = time.perf_counter()
     report = Linker(

@@ -157,7 +157,7 @@ def _timed(work: Callable[[int], object], picks: Sequence[int]) -> Iterator[floa
 def link(store: Neo4jStore) -> None:
     """Link what is there, with the built-in embedder."""
     from drag_graph.jobs.link_job import Linker
-    from drag_graph.models.embedders import LexicalEmbedder
+    from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 
     began = time.perf_counter()
     Linker(store.concepts, NAMESPACE, LexicalEmbedder(DIMENSION), lambda: "2026-01-02T03:04:05+00:00").run()

@@ -27,8 +27,8 @@ from drag_graph.documents.file_loaders import load
 from drag_graph.graph.edge_text import one_line
 from drag_graph.jobs.ingest_job import document_of
 from drag_graph.model import Line, Subgraph
-from drag_graph.models.embedders import LexicalEmbedder
-from drag_graph.models.students import make_student
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.model_choice import make_student
 from drag_graph.ports.model_roles import Prompt, Student, StudentReply
 from drag_graph.settings import load_settings
 from drag_graph.sites.agreement import LocalAnswer, judge

@@ -22,8 +22,8 @@ from drag_graph.ask.student_prompt import render
 from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.evaluation.outcome import Record, read_records
 from drag_graph.model import LABELS, Line, labelled
-from drag_graph.models.students.causal_student import Form, log_likelihoods
-from drag_graph.models.students.gguf_model import GgufModel
+from drag_graph.models.causal_model import Form, log_likelihoods
+from drag_graph.models.gguf_runtime import GgufModel
 from drag_graph.models.students.option_scoring import softmax
 from drag_graph.ports.model_roles import PLAIN, Prompt
 

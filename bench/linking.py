@@ -21,7 +21,7 @@ from pathlib import Path
 from entity_merging import Pair, Score, held_out, read_pairs, score
 
 from drag_graph.link.same_as import OperatingPoint, operating_point, verdict
-from drag_graph.models.embedders import make_embedder
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.concept_store import Method
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings

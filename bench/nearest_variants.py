@@ -21,7 +21,7 @@ import numpy as np
 
 from drag_graph.graph.edge_text import arrow, plain_words
 from drag_graph.model import Line
-from drag_graph.models.embedders import make_embedder
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.models.students.nearest_student import TEMPERATURES, NearestStudent, support
 from drag_graph.models.students.option_scoring import softmax
 from drag_graph.ports.model_roles import Embedder, Prompt

@@ -21,8 +21,8 @@ from inject import injected
 from drag_graph.ask.student_prompt import assemble
 from drag_graph.evaluation.intervals import paired_difference
 from drag_graph.model import Line
-from drag_graph.models.embedders import MINILM, LocalEmbedder
-from drag_graph.models.students import make_student
+from drag_graph.models.embedders.local_embedder import MINILM, LocalEmbedder
+from drag_graph.models.model_choice import make_student
 from drag_graph.privacy.local_rewriter import local_rewriter
 from drag_graph.settings import Settings
 

@@ -49,7 +49,7 @@ def ingest(
     if dry_run:
         _print_estimate(graph.estimate_ingest(**sources, sync=sync).to_dict(), as_json=json)
         return
-    with progress.progress(quiet=json, priced=bool(graph.settings.teacher), what="documents") as meter:
+    with progress.progress(quiet=json, priced=bool(graph.settings.model_for("extractor").name), what="documents") as meter:
         report = report_of(lambda: graph.ingest(**sources, sync=sync, compact=not no_compact, on_progress=meter.run))
     _print(report, as_json=json)
     exit_with(report)

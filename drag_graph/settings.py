@@ -1,28 +1,39 @@
-"""Every setting, and the only reader of the environment (docs/design.md, section 6).
+"""All settings, and the only access to the environment (docs/design.md, section 6).
 
-Flags win over the environment (`DRAG_GRAPH_*`, and Neo4j's own `NEO4J_*`), the environment over `drag-graph.toml`, and
-that over the defaults. `origins` tells where each value came from.
+Flags override the environment (`DRAG_GRAPH_*`, and Neo4j's own `NEO4J_*`), the environment overrides `drag-graph.toml`, and
+that overrides the defaults. `origins` returns the source of each value. The descriptions are the help of the flags.
 """
 
 import os
-import re
-import unicodedata
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
-from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from drag_graph.errors import ConfigurationError
 from drag_graph.identity import sha256_of
 from drag_graph.model import Domain, Merge, Mode, Scoring, Strategy
+from drag_graph.ports.setting_types import (
+    BY_RULES,
+    PREFIX,
+    BaseUrl,
+    Fraction,
+    ModelSpec,
+    Namespace,
+    NonNegativeInt,
+    Place,
+    PositiveInt,
+    Privacy,
+    Role,
+    Seconds,
+    StorePlace,
+    setting_prefix,
+)
 
 CONFIG_FILE = "drag-graph.toml"
-PREFIX = "DRAG_GRAPH_"
 NEO4J_VARIABLES = {
     "store": "NEO4J_URI",
     "neo4j_username": "NEO4J_USERNAME",
@@ -31,137 +42,122 @@ NEO4J_VARIABLES = {
 }
 DEFAULT_STORE = ".drag-graph/graph.lbug"
 
-Privacy = Literal["strict", "standard", "off"]
-PositiveInt = Annotated[int, Field(ge=1)]
-NonNegativeInt = Annotated[int, Field(ge=0)]
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-
-
-def _address(value: str) -> str:
-    parts = urlsplit(value)
-    if value and (parts.scheme not in {"http", "https"} or not parts.hostname):
-        raise ValueError("must be an address such as http://HOST:PORT")
-    return value
-
-
-def _without_controls(value: str) -> str:
-    if any(unicodedata.category(character) == "Cc" for character in value):
-        raise ValueError("must have no control characters")
-    return value
-
-
-def _place(value: str) -> str:
-    try:
-        os.path.realpath(Path(re.sub("^(curated|gguf|tape|transformers):", "", value)).expanduser())
-    except (RuntimeError, ValueError) as error:  # the home of an unknown user, a null character
-        raise ValueError(f"is no path ({error})") from None
-    return value
-
-
-BaseUrl = Annotated[str, AfterValidator(_address)]
-Place = Annotated[str, AfterValidator(_place)]
-
-
-def _store_place(value: str) -> str:
-    if "://" not in value and not Path(value).name:
-        raise ValueError("must be the path of a file, or an address such as bolt://HOST:7687")
-    return _place(value)
-
 
 class Settings(BaseSettings):
-    """What a run is made with. Unknown keys in `drag-graph.toml` are an error, not a surprise."""
+    """The configuration of a command or an application. Unknown keys in `drag-graph.toml` are errors."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_ignore_empty=True, toml_file=CONFIG_FILE, extra="forbid", frozen=True
     )
 
     # The store
-    store: Annotated[str, AfterValidator(_store_place)] = Field(
-        DEFAULT_STORE, description="A path (embedded), or bolt://… or neo4j://… (Neo4j)."
+    store: StorePlace = Field(
+        DEFAULT_STORE, description="Path of an embedded store, or a Neo4j address: bolt://... or neo4j://..."
     )
-    namespace: Annotated[str, AfterValidator(_without_controls)] = Field(
-        "default", min_length=1, description="Projects that share a store cannot see each other."
-    )
+    namespace: Namespace = Field("default", min_length=1, description="Separates projects that share a store.")
     neo4j_username: str = "neo4j"
     neo4j_password: SecretStr = SecretStr("")
     neo4j_database: str = ""
-    store_timeout: Annotated[float, Field(gt=0)] = Field(30.0, description="Seconds to wait for a store that is away.")
+    store_timeout: Seconds = Field(30.0, description="Seconds to wait for an unavailable store.")
 
     # Privacy
-    privacy: Privacy | None = Field(
-        None, description="What is generalised first; by default standard where a model is not on this machine."
-    )
-
+    privacy: Privacy | None = Field(None, description="Privacy level. Defaults to `standard` when any model is remote.")
     rewriter: Place = Field(
-        "", description="A model of this machine that words generalised questions anew: gguf:FILE, ollama/NAME, or a name."
+        "", description="Local model that rephrases generalised questions: gguf:FILE, ollama/NAME, or a model at its base URL."
     )
-    rewriter_base_url: BaseUrl = Field("", description="The rewriter's OpenAI-compatible server, on this machine.")
+    rewriter_base_url: BaseUrl = Field("", description="Address of the rewriter's OpenAI-compatible server on this machine.")
 
     # The embedder
-    embedder: Place = Field("auto", description="auto, lexical, minilm, a folder, or a LiteLLM name.")
+    embedder: Place = Field("auto", description="Embedding model: auto, lexical, minilm, a folder, or a LiteLLM name.")
     embedder_base_url: BaseUrl = ""
     embedder_api_key: SecretStr = SecretStr("")
 
     # The teacher
-    teacher: Place = Field("", description="A LiteLLM model, gguf:FILE, curated:FILE or tape:FILE; none by default.")
-    teacher_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
+    teacher: Place = Field("", description="Teacher: a LiteLLM model, gguf:FILE, curated:FILE or tape:FILE.")
+    teacher_base_url: BaseUrl = Field("", description="Address of the teacher's OpenAI-compatible server.")
     teacher_api_key: SecretStr = SecretStr("")
-    teacher_timeout: Annotated[float, Field(gt=0)] = Field(120.0, description="Seconds a call may take.")
-    ledger: Place = Field("", description="The file of replies and runs; by default beside an embedded store.")
-    plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls a query; paper: step by step (docs/plans.md).")
+    teacher_timeout: Seconds = Field(120.0, description="Time limit of one call in seconds.")
+    ledger: Place = Field("", description="File of replies and runs. Defaults to a file next to an embedded store.")
+    plan: Literal["lean", "paper"] = Field("lean", description="lean: 3 calls per query. paper: step by step (docs/plans.md).")
     number_of_evidence: PositiveInt | None = Field(
-        None, description="Evidence asked for (N); by default the plan's, and at least 1.25 K."
+        None, description="Number of evidence to request (N), at least 1.25 K. The default depends on the plan."
     )
-    blind: bool = Field(default=False, description="Do not show the options to the teacher.")
-    extractor: Literal["auto", "teacher", "patterns"] = Field("auto", description="Who reads the triples.")
-    workers: PositiveInt = Field(4, description="Queries at once.")
+    blind: bool = Field(default=False, description="Hide the options from the teacher.")
+    extractor: Literal["auto", "teacher", "patterns"] = Field("auto", description="How to extract triples from evidence.")
+    workers: PositiveInt = Field(4, description="Number of queries or documents processed at the same time.")
     document_extractor: Place = Field(
         "patterns",
         min_length=1,
-        description="Who reads the triples of documents: patterns (rules), spacy (rules and a parser), gguf:FILE, or a model.",
+        description="How to extract triples from documents: patterns, spacy (with a parser), gguf:FILE, or a model.",
     )
-    chunk_size: Annotated[int, Field(ge=100)] = Field(1200, description="Characters of a document's chunk, at most.")
-    batch_poll_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="Between looks at a batch, at most.")
-    budget_usd: float | None = Field(None, ge=0, description="Never spend more.")
+    chunk_size: Annotated[int, Field(ge=100)] = Field(1200, description="Maximum number of characters in a chunk.")
+    batch_poll_seconds: Seconds = Field(60.0, description="Maximum number of seconds between two checks of a batch.")
+    budget_usd: float | None = Field(None, ge=0, description="Spending limit in US dollars.")
 
-    # Where the work is done
-    engine: Literal["local", "ray"] = Field("local", description="local: threads of this process; ray: a Ray cluster.")
+    # Execution
+    engine: Literal["local", "ray"] = Field("local", description="Where to distill: local (threads) or ray (a Ray cluster).")
     ray_address: str = Field(
-        "", description="auto or HOST:PORT of the cluster; by default RAY_ADDRESS, else one of this machine."
+        "",
+        description="Address of the cluster: auto or HOST:PORT. Defaults to RAY_ADDRESS, else a new cluster on this machine.",
     )
     ray_processes: PositiveInt | None = Field(
-        None, description="Worker processes; by default the cluster's processors, at most `workers`."
+        None, description="Number of worker processes. Defaults to the cluster's processors, up to `workers`."
     )
 
-    # Ranking and the graph; what is not set follows from the plan (docs/plans.md)
-    ranking: Literal["weighted", "rank-sum"] | None = Field(None, description="How judgement and cosine combine; by plan.")
-    alpha: Fraction | None = Field(None, description="Weight of the teacher's judgement; by plan and domain.")
-    rank_relations: bool | None = Field(None, description="Ask for the order of relations, too; by plan.")
-    statements: Literal["joined", "teacher"] | None = Field(None, description="Who words an edge of several triples; by plan.")
-    top_k: PositiveInt | None = Field(None, description="Evidence (at least 3) and edges kept (K); by plan and domain.")
-    domain: Domain | None = Field(None, description="The domain of questions that name none.")
-    strategy: Strategy = Field("pair", description="What parallel edges merge by.")
-    merge: Merge = Field("max", description="How confidences merge.")
-    threshold: Fraction | None = Field(None, description="Prune edges below this confidence; by plan.")
-    entity_similarity: Fraction | None = Field(None, description="Cosine of one entity; by default measured for the embedder.")
-    predicate_similarity: Fraction | None = Field(None, description="Cosine of one predicate; likewise.")
-    days_to_live: PositiveInt | None = Field(None, description="By default 30 for medical questions, 90 for others.")
+    # Ranking and the graph
+    ranking: Literal["weighted", "rank-sum"] | None = Field(
+        None, description="How to combine relevance and similarity. The default depends on the plan."
+    )
+    alpha: Fraction | None = Field(
+        None, description="Weight of the teacher's relevance score. The default depends on plan and domain."
+    )
+    rank_relations: bool | None = Field(
+        None, description="Ask the teacher to rank the relations as well. The default depends on the plan."
+    )
+    statements: Literal["joined", "teacher"] | None = Field(
+        None, description="Who writes the statement of a merged edge. The default depends on the plan."
+    )
+    top_k: PositiveInt | None = Field(
+        None, description="Number of evidence (at least 3) and edges to keep (K). The default depends on plan and domain."
+    )
+    domain: Domain | None = Field(None, description="Domain of questions that do not name one.")
+    strategy: Strategy = Field("pair", description="How to merge parallel edges: by entity pair or by predicate.")
+    merge: Merge = Field("max", description="How to combine the confidences of merged triples.")
+    threshold: Fraction | None = Field(None, description="Minimum confidence of an edge. The default depends on the plan.")
+    entity_similarity: Fraction | None = Field(
+        None, description="Minimum similarity to merge two entities. The default depends on the embedder."
+    )
+    predicate_similarity: Fraction | None = Field(
+        None, description="Minimum similarity to merge two predicates. The default depends on the embedder."
+    )
+    days_to_live: PositiveInt | None = Field(
+        None, description="Days until a query expires. Defaults to 30 for medical questions and 90 for others."
+    )
 
     # The student
-    student: Place = Field("nearest", min_length=1, description="nearest, gguf:FILE, transformers:NAME, or a LiteLLM model.")
-    student_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
+    student: Place = Field(
+        "nearest", min_length=1, description="Student: nearest, gguf:FILE, transformers:NAME, or a LiteLLM model."
+    )
+    student_base_url: BaseUrl = Field("", description="Address of the student's OpenAI-compatible server.")
     student_api_key: SecretStr = SecretStr("")
-    student_timeout: Annotated[float, Field(gt=0)] = 120.0
+    student_timeout: Seconds = 120.0
     quantisation: Literal["auto", "none", "8bit", "4bit"] = "auto"
-    scoring: Scoring = Field("auto", description="How a student chooses an option (docs/students.md).")
-    mode: Mode = Field("combined", description="What the student is shown.")
-    line_format: Literal["arrow", "sentence", "json"] = Field("sentence", description="How edges are written.")
-    max_lines: PositiveInt | None = Field(None, description="Evidence, and edges, shown at most: the best ones.")
-    shared_lines: NonNegativeInt = Field(0, description="Evidence, and edges, of other questions shown beside the own ones.")
-    line_order: Literal["best-first", "best-last"] = Field("best-first", description="Which line stands next to the question.")
-    brief: bool = Field(default=False, description="Ask for a few words in answer to a question without options.")
-    token_budget: PositiveInt = Field(1024, description="Tokens of lines.")
-    relevance: Fraction | None = Field(None, description="Cosine from which a stored query is relevant; by embedder.")
+    scoring: Scoring = Field("auto", description="How the student chooses an option (docs/students.md).")
+    mode: Mode = Field("combined", description="Which kinds of lines to show the student.")
+    line_format: Literal["arrow", "sentence", "json"] = Field("sentence", description="Format of edges in the context.")
+    max_lines: PositiveInt | None = Field(
+        None, description="Maximum number of evidence lines and of edges shown to the student."
+    )
+    shared_lines: NonNegativeInt = Field(
+        0, description="Maximum number of evidence lines and of edges added from other questions."
+    )
+    line_order: Literal["best-first", "best-last"] = Field("best-first", description="Order of the context lines.")
+    brief: bool = Field(default=False, description="Request a short answer to a question without options.")
+    token_budget: PositiveInt = Field(1024, description="Maximum number of tokens in the context lines.")
+    relevance: Fraction | None = Field(
+        None,
+        description="Minimum similarity for a stored query to count as relevant. The default depends on the embedder.",
+    )
 
     # A site of a cloud (docs/edges.md)
     candidates: PositiveInt = Field(
@@ -184,13 +180,15 @@ class Settings(BaseSettings):
     asked_seconds: Annotated[float, Field(gt=0, le=600)] = Field(10.0, description="Seconds in which sites must answer.")
 
     # Communities
-    summariser: Place = Field("rules", min_length=1, description="rules, a LiteLLM model, gguf:FILE, or tape:FILE.")
-    summariser_base_url: BaseUrl = Field("", description="An OpenAI-compatible server.")
+    summariser: Place = Field("rules", min_length=1, description="Summariser: rules, a LiteLLM model, gguf:FILE, or tape:FILE.")
+    summariser_base_url: BaseUrl = Field("", description="Address of the summariser's OpenAI-compatible server.")
     summariser_api_key: SecretStr = SecretStr("")
-    community_resolution: Annotated[float, Field(gt=0)] = Field(1.0, description="Higher: more and smaller communities.")
-    community_min_size: PositiveInt = Field(5, description="Things that a community has at least, where it has neighbours.")
-
-    # Logs
+    community_resolution: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="Leiden resolution: a higher value finds more and smaller communities."
+    )
+    community_min_size: PositiveInt = Field(
+        5, description="Minimum community size. Smaller communities are merged into a neighbour."
+    )
     log_json: bool = False
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
@@ -203,7 +201,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Order them: flags, then DRAG_GRAPH_*, then NEO4J_*, then the file; no .env file is read behind the user's back."""
+        """Return the sources in order of precedence: flags, DRAG_GRAPH_*, NEO4J_*, the file. No .env file is read."""
         del dotenv_settings, file_secret_settings
         return (init_settings, env_settings, _Neo4jVariables(settings_cls), _config_file(settings_cls))
 
@@ -212,19 +210,28 @@ class Settings(BaseSettings):
     def _reject_boolean(cls, value: Any, field: ValidationInfo) -> Any:
         annotation = cls.model_fields[str(field.field_name)].annotation
         if isinstance(value, bool) and bool not in (annotation, *get_args(annotation)):
-            raise ValueError("takes a value, not true or false")
+            raise ValueError("must be a value, not true or false")
         return value
+
+    def model_for(self, role: Role) -> ModelSpec:
+        """Return the model of a role. Summariser, rewriter and extractor have the time limit of the teacher."""
+        prefix = setting_prefix(role)
+        name: str = (self.document_extractor if role == "extractor" else getattr(self, role)).strip()
+        key: SecretStr = getattr(self, f"{prefix}_api_key", SecretStr(""))
+        timeout = {"student": self.student_timeout, "embedder": 60.0}.get(role, self.teacher_timeout)
+        is_rules = role in {"summariser", "extractor"} and name in BY_RULES
+        return ModelSpec(role, "" if is_rules else name, getattr(self, f"{prefix}_base_url"), key.get_secret_value(), timeout)
 
     @property
     def uses_neo4j(self) -> bool:
-        """Whether the store is a Neo4j address."""
+        """Whether the store is a Neo4j server."""
         return "://" in self.store
 
     @property
     def ledger_path(self) -> Path:
-        """Where the ledger is: as set, else beside an embedded store, else in the working folder's `.drag-graph`.
+        """The ledger: as set, else next to an embedded store, else in `.drag-graph` in the working directory.
 
-        Each store has its own, and in Neo4j each namespace.
+        Each embedded store and each namespace of a Neo4j database has its own.
         """
         if self.ledger:
             return Path(self.ledger).expanduser()
@@ -236,7 +243,7 @@ class Settings(BaseSettings):
 
     @property
     def vault_path(self) -> Path:
-        """Where the originals of what was generalised are: beside the ledger."""
+        """The file of original private details, next to the ledger."""
         return self._beside_ledger("vault")
 
     @property
@@ -260,113 +267,105 @@ class Settings(BaseSettings):
 
     @property
     def own_files(self) -> tuple[Path, ...]:
-        """What no output may be written to; nor what is beside these under a longer name."""
-        named = tuple(Path(name.partition(":")[2]) for name in (self.teacher,) if name.startswith(("curated:", "tape:")))
+        """Files that no output may overwrite, nor files whose names begin with theirs."""
+        kind, _, teacher = self.teacher.partition(":")
+        inputs = (Path(teacher),) if kind in {"curated", "tape"} else ()
         store = () if self.uses_neo4j else (Path(self.store).expanduser(),)
-        own = (self.ledger_path, self.vault_path, self.traffic_path)
-        beside = (path.with_name(f"{path.name}-{part}") for path in own for part in ("wal", "shm"))
-        return (*store, *own, *beside, self.vault_path.with_name("vault.key"), self.site_token_path, self.operator_path, *named)
+        databases = (self.ledger_path, self.vault_path, self.traffic_path)
+        logs = (path.with_name(f"{path.name}-{part}") for path in databases for part in ("wal", "shm"))
+        others = (self.vault_path.with_name("vault.key"), self.site_token_path, self.operator_path)
+        return (*store, *databases, *logs, *others, *inputs)
 
 
 class _Neo4jVariables(PydanticBaseSettingsSource):
-    """The variables that the Neo4j ecosystem names."""
+    """The variables that Neo4j's own tools read."""
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
         del field
         return os.environ.get(NEO4J_VARIABLES.get(field_name, "")), field_name, False
 
     def __call__(self) -> dict[str, Any]:
-        found = {name: os.environ.get(variable) for name, variable in NEO4J_VARIABLES.items()}
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, variable in NEO4J_VARIABLES.items() if (value := os.environ.get(variable))}
 
 
 def _config_file(settings_cls: type[BaseSettings]) -> TomlConfigSettingsSource:
     try:
         return TomlConfigSettingsSource(settings_cls, Path(CONFIG_FILE))
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{CONFIG_FILE} cannot be read: {error}", hint="Mend or move the file.") from error
+        raise ConfigurationError(f"Cannot read {CONFIG_FILE}: {error}.", hint="Fix the file, or move it.") from error
 
 
 def load_settings(flags: Mapping[str, Any] | None = None) -> Settings:
-    """Return the settings of this process; `flags` with value None count as not given.
+    """Return the settings of this process. A flag with the value None counts as not given.
 
-    Raises ConfigurationError that names the setting and what is wrong with it; a secret's value is never in the message.
+    Raises ConfigurationError with the name of the setting and the reason, never with the value of a secret.
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     for variable in os.environ:
         if variable.upper().startswith(PREFIX) and variable.upper().removeprefix(PREFIX).lower() not in Settings.model_fields:
-            raise _unknown(variable, "the environment")
+            raise _unknown(variable, "variable of the environment")
     return _validated(given)
 
 
 def changed_settings(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """Return settings with other values; a value None changes nothing. Raises ConfigurationError as `load_settings` does."""
+    """Return the settings with changed values; None changes nothing. Raises ConfigurationError as `load_settings` does."""
     given = {name: value for name, value in values.items() if value is not None}
     return _validated({name: getattr(settings, name) for name in Settings.model_fields} | given) if given else settings
 
 
 def _validated(given: Mapping[str, Any]) -> Settings:
     if unknown := [name for name in given if name not in Settings.model_fields]:
-        raise _unknown(unknown[0], "the call")
+        raise _unknown(unknown[0], "setting")
     try:
         settings = Settings(**given)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])
         if first["loc"][0] not in Settings.model_fields:
-            raise _unknown(name, CONFIG_FILE) from error
-        hint = f"See `drag-graph config`; a value can come from a flag, {PREFIX}{name.upper()} or {CONFIG_FILE}."
-        raise ConfigurationError(f"setting {name!r}: {first['msg'].removeprefix('Value error, ')}", hint=hint) from error
+            raise _unknown(name, f"setting in {CONFIG_FILE}") from error
+        reason = first["msg"].removeprefix("Value error, ")
+        hint = f"`drag-graph config` shows its value, which comes from a flag, {PREFIX}{name.upper()} or {CONFIG_FILE}."
+        raise ConfigurationError(f"Setting {name!r}: {reason}.", hint=hint) from error
     if os.path.realpath(settings.ledger_path) == os.path.realpath(Path(settings.store).expanduser()):
-        hint = "Name another file with --ledger, or leave it out: then it is beside the store."
-        raise ConfigurationError(f"the ledger and the store are one file: {settings.ledger}", hint=hint)
+        hint = "Choose another file with --ledger, or leave --ledger out to put the ledger next to the store."
+        raise ConfigurationError(f"The ledger and the store are the same file: {settings.ledger}.", hint=hint)
     return settings
 
 
-def _unknown(name: str, where: str) -> ConfigurationError:
+def _unknown(name: str, kind: str) -> ConfigurationError:
     own = name.upper().removeprefix(PREFIX).lower()
     near = get_close_matches(own, Settings.model_fields, n=1)
-    meant = f"; did you mean {name[: len(name) - len(own)]}{near[0].upper() if name.isupper() else near[0]}?" if near else ""
-    return ConfigurationError(
-        f"{where} has {name}, which is not a setting{meant}", hint="`drag-graph config` lists the settings."
-    )
+    meant = f"{name[: len(name) - len(own)]}{near[0].upper() if name.isupper() else near[0]}" if near else ""
+    hint = "`drag-graph config` lists the settings."
+    return ConfigurationError(f"Unknown {kind}: {name!r}.", hint=f"Did you mean {meant}? {hint}" if meant else hint)
 
 
 def origins(flags: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Return for each setting where its value came from: `flag`, a variable's name, the file's name, or `default`."""
-    given = {name for name, value in (flags or {}).items() if value is not None}
+    """Return the source of each setting's value: `flag`, a variable, the name of the file, or `default`."""
+    flagged = {name for name, value in (flags or {}).items() if value is not None}
     in_file = set(_config_file(Settings)())
-    result = {}
-    for name in Settings.model_fields:
-        variable = next((key for key in os.environ if key.upper() == PREFIX + name.upper() and os.environ[key]), "")
-        neo4j = NEO4J_VARIABLES.get(name, "")
-        if name in given:
-            result[name] = "flag"
-        elif variable:
-            result[name] = variable
-        elif neo4j and os.environ.get(neo4j):
-            result[name] = neo4j
-        else:
-            result[name] = CONFIG_FILE if name in in_file else "default"
-    return result
+    variables = {
+        key.upper().removeprefix(PREFIX).lower(): key
+        for key in os.environ
+        if key.upper().startswith(PREFIX) and os.environ[key]
+    }
+    variables = {name: variable for name, variable in NEO4J_VARIABLES.items() if os.environ.get(variable)} | variables
+    return {
+        name: "flag" if name in flagged else variables.get(name, CONFIG_FILE if name in in_file else "default")
+        for name in Settings.model_fields
+    }
 
 
 def process_environment() -> Mapping[str, str]:
-    """Return a copy of the process's environment, for adapters that need to look something up in it."""
+    """Return a copy of the environment, for adapters."""
     return dict(os.environ)
 
 
-def goes_by_proxy(address: str) -> bool:
-    """Return whether HTTP clients send what is for this address to a proxy that the environment names."""
-    parts, proxies = urlsplit(address), getproxies_environment()
-    return not {parts.scheme, "all"}.isdisjoint(proxies) and not proxy_bypass(parts.hostname or "", proxies)
-
-
 def prepare_libraries() -> None:
-    """Set what the model libraries read when they are imported, unless the user has set it; call before importing them.
+    """Set variables that the model libraries read on import, unless the user has set them. Call it before importing them.
 
-    They stay off the network for what they need not fetch, read no .env file behind the user's back, and let a processor go
-    instead of spinning on it (with other work on the machine, spinning made a small batch of embeddings 8 times slower).
+    The libraries then avoid needless downloads, read no .env file, and do not spin while they wait for a processor (spinning
+    made a small batch of embeddings 8 times slower on a busy machine).
     """
     for name, value in {
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -380,9 +379,9 @@ def prepare_libraries() -> None:
 
 
 def prepare_ray(address: str) -> str:
-    """Set what Ray reads when it is imported, unless the user has set it; return the address meant, '' for a new cluster.
+    """Set variables that Ray reads on import, unless the user has set them. Return the cluster's address, '' for a new one.
 
-    No usage statistics; nothing of the working folder is uploaded under `uv run`; a cluster of our own stays on the loopback.
+    Ray then sends no usage statistics, uploads nothing from the working directory, and keeps a new cluster on the loopback.
     """
     address = address or os.environ.get("RAY_ADDRESS", "")
     for name, value in {
@@ -395,5 +394,5 @@ def prepare_ray(address: str) -> str:
 
 
 def adopt_variables(variables: Mapping[str, str]) -> None:
-    """Set variables of this process, for libraries that look there."""
+    """Set variables of this process, for libraries that read them."""
     os.environ.update(variables)

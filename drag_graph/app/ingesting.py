@@ -9,7 +9,7 @@ from drag_graph.app.distilling import Estimate
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.resources import Resources
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.compose.document_setup import for_documents, foreseen, make_ingester
+from drag_graph.compose.document_setup import extractor_name, foreseen, make_ingester
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.documents.document_files import SourceFile, files_in, require_complete, roots_of
 from drag_graph.errors import ConfigurationError
@@ -46,7 +46,7 @@ class Ingesting(ResourceUser):
 
         def run(interruption: Interruption) -> IngestReport:
             meter = ProgressMeter(len(files), on_progress)
-            with resources.writing() as session:
+            with resources.writing(role="extractor") as session:
                 ingester = make_ingester(
                     session,
                     " ".join(map(str, roots)) or f"text {name}",
@@ -69,7 +69,7 @@ class Ingesting(ResourceUser):
         self, values: dict[str, Any], paths: Paths, text: str | None, name: str | None, *, sync: bool
     ) -> tuple[Resources, list[SourceFile], list[Path]]:
         resources = self._resources.changed(values)
-        resources = resources.changed({"teacher": for_documents(resources.settings).teacher})
+        extractor_name(resources.settings)  # raises an error for a file of evidence
         places = [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(path) for path in paths]
         if (text is None) != (name is None) or (text is None) != bool(places):
             raise ConfigurationError("Pass either paths, or a text and its name.", hint="drag-graph ingest --help")

@@ -6,9 +6,8 @@ from typing import Any
 
 from drag_graph.app.distilling import Estimate
 from drag_graph.app.resource_user import ResourceUser
-from drag_graph.app.resources import Resources
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.compose.community_setup import for_communities, make_communities
+from drag_graph.compose.community_setup import make_communities, summariser_name
 from drag_graph.compose.model_factories import make_pricing
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, NotStored
@@ -106,21 +105,20 @@ class Linking(ResourceUser):
 
         Communities that did not change keep their id and summary. Call it again to resume a run that was stopped.
         """
-        resources = self._for_communities(settings)
+        resources = self._resources.changed(settings)
 
         def run(interruption: Interruption) -> CommunityReport:
-            with resources.writing(create=False) as session:
+            with resources.writing(role="summariser", create=False) as session:
                 return make_communities(session, interruption=interruption).run(ProgressMeter(None, on_progress).count)
 
         return RunHandle(run, wait=wait)
 
     def estimate_communities(self, **settings: Any) -> Estimate:
         """Return the number of communities, and the calls, tokens and price of their summaries."""
-        resources = self._for_communities(settings)
-        with resources.reading() as session:
-            plan, teacher = make_communities(session, is_dry=True).plan(), session.settings.teacher
-            pricing = make_pricing(session.settings) if teacher else None
-            return Estimate(foresee(plan, session.store.linked_edges(), session.store.namespace, teacher, pricing))
+        with self._resources.changed(settings).reading(role="summariser") as session:
+            plan, model = make_communities(session, is_dry=True).plan(), summariser_name(session.settings)
+            pricing = make_pricing(session.settings, "summariser")
+            return Estimate(foresee(plan, session.store.linked_edges(), session.store.namespace, model, pricing))
 
     def stored_communities(self, report: CommunityReport | None = None) -> Communities:
         """List the stored communities, the largest first. `report` is that of the run that wrote them, if its totals count."""
@@ -129,7 +127,7 @@ class Linking(ResourceUser):
 
     def find_communities(self, text: str, *, limit: int = 20, **settings: Any) -> CommunityMatches:
         """Return the communities whose summaries are nearest to a text."""
-        with self._for_communities(settings).reading() as session:
+        with self._resources.changed(settings).reading(role="summariser") as session:
             wanted = session.gate.generalised(text) if session.gate else text
             vector = session.embedder.embed([wanted])[0].tolist()
             return CommunityMatches(tuple(session.store.communities.nearest(vector, limit)))
@@ -138,12 +136,6 @@ class Linking(ResourceUser):
         """Return an HTML page with a picture of the largest communities. It opens offline."""
         with self._resources.store() as store:
             return _page(store, _by_size(store)[:limit])
-
-    def _for_communities(self, values: dict[str, Any]) -> Resources:
-        resources = self._resources.changed(values)
-        settings = for_communities(resources.settings)
-        names = ("teacher", "teacher_base_url", "teacher_api_key")
-        return resources.changed({name: getattr(settings, name) for name in names})
 
 
 def _merge(store: GraphStore, prefix: str) -> SameAs:

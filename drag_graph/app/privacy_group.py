@@ -13,12 +13,13 @@ from drag_graph.compose.session import open_ledger
 from drag_graph.errors import ConfigurationError
 from drag_graph.inputs import InputLine
 from drag_graph.manage.short_ids import full_id
+from drag_graph.ports.setting_types import Privacy
 from drag_graph.privacy.gate_opening import preview_gate
 from drag_graph.privacy.preview import preview, preview_totals
 from drag_graph.privacy.reveal import revealed
 from drag_graph.privacy.scan import file_documents, scan
 from drag_graph.report.privacy_page import privacy_page
-from drag_graph.settings import Privacy, Settings
+from drag_graph.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.models.locality import unchecked
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder, Student
+from drag_graph.ports.setting_types import Role
 from drag_graph.settings import Settings, changed_settings
 
 if TYPE_CHECKING:
@@ -95,15 +96,15 @@ class Resources:
             yield store
 
     @contextmanager
-    def reading(self, *, asks: bool = False) -> Iterator[Session]:
-        """Lend a session that only reads. `asks`: the student takes part, which counts for the privacy level."""
-        with self._session(asks=asks, read_only=True, create=False) as session:
+    def reading(self, *, asks: bool = False, role: Role = "teacher") -> Iterator[Session]:
+        """Lend a session that only reads. The model of `role`, and the student if it `asks`, count for the privacy level."""
+        with self._session(asks=asks, role=role, read_only=True, create=False) as session:
             yield session
 
     @contextmanager
-    def writing(self, *, asks: bool = False, create: bool = True) -> Iterator[Session]:
+    def writing(self, *, asks: bool = False, role: Role = "teacher", create: bool = True) -> Iterator[Session]:
         """Lend a session that may write; with `create` an embedded store that does not exist is made."""
-        with self._session(asks=asks, read_only=False, create=create) as session:
+        with self._session(asks=asks, role=role, read_only=False, create=create) as session:
             yield session
 
     @contextmanager
@@ -136,8 +137,10 @@ class Resources:
         return is_written_elsewhere(self.settings)
 
     @contextmanager
-    def _session(self, *, asks: bool, read_only: bool, create: bool, lock_timeout: float | None = None) -> Iterator[Session]:
-        settings = self.settings.model_copy(update={"privacy": privacy_level(self.settings, asks=asks)})
+    def _session(
+        self, *, asks: bool, read_only: bool, create: bool, role: Role = "teacher", lock_timeout: float | None = None
+    ) -> Iterator[Session]:
+        settings = self.settings.model_copy(update={"privacy": privacy_level(self.settings, role=role, asks=asks)})
         gate = self.gate(settings)  # first: without its detectors nothing is made and nothing is asked
         embedder = self.embedder(settings)
         with (

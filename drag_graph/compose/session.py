@@ -11,7 +11,6 @@ from weakref import WeakSet
 
 from drag_graph.ask.asker import Asker
 from drag_graph.compose.model_factories import (
-    FILES,
     file_teacher,
     make_batch_teacher,
     make_embedder,
@@ -25,7 +24,7 @@ from drag_graph.compose.store_opening import open_ledger, open_store, recorded_r
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
 from drag_graph.distill.cost_estimate import Known
 from drag_graph.distill.query_distillation import Distillation
-from drag_graph.errors import ConfigurationError, MissingExtra, StoreError, StoreUnavailable
+from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.jobs.batch_rounds import Rounds
 from drag_graph.jobs.distill_job import Distiller, Distills
@@ -34,9 +33,11 @@ from drag_graph.jobs.stale_queries import KIND, source_of
 from drag_graph.ledger import Ledger
 from drag_graph.model import Mode
 from drag_graph.models.locality import Check, unchecked
+from drag_graph.models.model_choice import FILES, student_of
 from drag_graph.ports.graph_store import GraphStore, Replace, Staleness
 from drag_graph.ports.model_roles import Embedder, Student, Teacher
 from drag_graph.ports.run_journal import Run, start_run
+from drag_graph.ports.setting_types import Role
 from drag_graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -86,9 +87,9 @@ class Session:
         """Close these, too, at the end."""
         self._opened.push(opened)
 
-    def asked_by(self, run: Run, interruption: Interruption) -> Teacher:
-        """Return the settings' teacher for a run; it is closed with the session."""
-        teacher = make_teacher(self.settings, run, interruption, self.ledger, self.way_out)
+    def asked_by(self, run: Run, interruption: Interruption, role: Role = "teacher") -> Teacher:
+        """Return the model of a role for a run. It is closed with the session."""
+        teacher = make_teacher(self.settings, run, interruption, self.ledger, self.way_out, role)
         self._opened.callback(teacher.close)
         return InterruptibleTeacher(teacher, interruption)
 
@@ -239,8 +240,7 @@ class Session:
 
     def teacher_as_student(self) -> Student:
         """Return the teacher as a student that answers questions itself, whatever `scoring` the student has."""
-        asked = {name: getattr(self.settings, name.replace("student", "teacher")) for name in _STUDENT}
-        return make_student(self.settings.model_copy(update={**asked, "scoring": "auto"}), self.embedder, self.way_out)
+        return student_of(self.settings.model_for("teacher"), self.settings, self.embedder, self.way_out)
 
     def asker(
         self,
@@ -272,20 +272,19 @@ class Session:
             self._claimed.add(self.store)
 
 
-_STUDENT = ("student", "student_base_url", "student_api_key", "student_timeout")
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def open_session(settings: Settings, *, create: bool = True, read_only: bool = False, asks: bool = False) -> Session:
+def open_session(
+    settings: Settings, *, create: bool = True, read_only: bool = False, asks: bool = False, role: Role = "teacher"
+) -> Session:
     """Open the privacy gate, the store (`open_store`) and the embedder. Raises StoreError or ConfigurationError in words.
 
     With `create` false an embedded store that is not there is an error instead of a new, empty one. `asks` says that the
     student is asked, too.
     """
-    settings = settings.model_copy(update={"privacy": privacy_level(settings, asks=asks)})
+    settings = settings.model_copy(update={"privacy": privacy_level(settings, role=role, asks=asks)})
     with ExitStack() as opened:
         gate = opened.enter_context(opened_gate(settings))
         embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
@@ -295,28 +294,31 @@ def open_session(settings: Settings, *, create: bool = True, read_only: bool = F
 
 
 @contextmanager
-def known_to_estimate(settings: Settings, *, retry_quarantined: bool = False) -> Iterator[tuple[Known, str]]:
+def known_to_estimate(
+    settings: Settings, *, role: Role = "teacher", retry_quarantined: bool = False
+) -> Iterator[tuple[Known, str]]:
     """Lend what a dry run may use of the store and the tape, and a message about what it cannot use.
 
     Nothing is created or written. A store that does not exist or cannot be reached counts as empty. Without a working privacy
     gate nothing counts as stored or recorded.
     """
     with ExitStack() as opened:
-        settings = settings.model_copy(update={"privacy": privacy_level(settings)})
+        settings = settings.model_copy(update={"privacy": privacy_level(settings, role=role)})
         try:
             gate = opened.enter_context(opened_gate(settings, keep=False))
-        except (MissingExtra, ConfigurationError) as error:
+        except ConfigurationError as error:
             yield Known(make_embedder(settings)), f"Questions are counted as written, and none as stored. {error}"
             return
         embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
         path = settings.ledger_path
         ledger = opened.enter_context(Ledger(path, read_only=True)) if path.exists() else None
-        if settings.teacher.startswith(FILES):
-            teacher = file_teacher(settings)
+        model = settings.model_for(role).name
+        if model.startswith(FILES):
+            teacher = file_teacher(model)
             opened.callback(teacher.close)
             known = Known(embedder, fingerprint=teacher.fingerprint)
         elif ledger is not None:
-            known = Known(embedder, tape=ledger.tape, lengths=ledger.tape.lengths(settings.teacher))
+            known = Known(embedder, tape=ledger.tape, lengths=ledger.tape.lengths(model))
         else:
             known = Known(embedder)
         if gate is not None:

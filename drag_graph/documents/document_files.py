@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from drag_graph.documents.file_loaders import MEDIA_TYPES, LoadedFile, load, load_text
+from drag_graph.documents.file_loaders import LoadedFile, is_supported, load, load_text
 from drag_graph.errors import DocumentUnusable, InputError
 
 
@@ -83,12 +83,12 @@ def _in_folder(root: Path) -> Iterator[SourceFile]:
     for folder, folders, names in os.walk(root, onerror=problems.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.startswith(".") or (Path(name).suffix.lower() not in MEDIA_TYPES and not Path(folder, name).is_symlink()):
+            if name.startswith(".") or (not is_supported(name) and not Path(folder, name).is_symlink()):
                 continue
             path = Path(folder, name)
             try:
                 real = path.resolve()
-                is_document = real.suffix.lower() in MEDIA_TYPES and real.is_relative_to(root) and real.is_file()
+                is_document = is_supported(real.name) and real.is_relative_to(root) and real.is_file()
             except OSError as error:  # a folder that can be listed, but not entered
                 problems.append(error)
                 continue

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.errors import DocumentUnusable
+from drag_graph.ports.plugins import find_plugin
 
 VERSION = "loaders/1"
 LARGEST = 200_000_000
@@ -75,8 +76,8 @@ class LoadedFile:
 
 def load(path: Path) -> LoadedFile:
     """Return the content of a file. Raises DocumentUnusable."""
-    media_type = MEDIA_TYPES.get(path.suffix.lower())
-    if media_type is None:
+    media_type = MEDIA_TYPES.get(path.suffix.lower(), "application/octet-stream")
+    if not is_supported(path.name):
         ending = f"Files ending in {path.suffix}" if path.suffix else "Files without an ending"
         raise DocumentUnusable(f"{ending} are not supported.", hint=f"Supported: {KINDS}.")
     try:
@@ -88,17 +89,27 @@ def load(path: Path) -> LoadedFile:
         raise DocumentUnusable(f"The file cannot be read: {error.strerror or type(error).__name__}.") from error
     if not content:
         raise DocumentUnusable("The file is empty.")
-    return _loaded(content, media_type, datetime.fromtimestamp(status.st_mtime, UTC))
+    loader = _LOADERS.get(media_type) or find_plugin("loaders", _ending(path.name))
+    return _loaded(content, media_type, datetime.fromtimestamp(status.st_mtime, UTC), loader)
+
+
+def is_supported(name: str) -> bool:
+    """Return whether a file of this name can be loaded: by its ending, here or by a package that adds a loader."""
+    return Path(name).suffix.lower() in MEDIA_TYPES or find_plugin("loaders", _ending(name)) is not None
+
+
+def _ending(name: str) -> str:
+    return Path(name).suffix.lower().removeprefix(".")
 
 
 def load_text(text: str) -> LoadedFile:
     """Return a text as the content of a text file. Raises DocumentUnusable."""
-    return _loaded(text.encode(), MEDIA_TYPES[".txt"], datetime.now(UTC))
+    return _loaded(text.encode(), MEDIA_TYPES[".txt"], datetime.now(UTC), _plain)
 
 
-def _loaded(content: bytes, media_type: str, modified_at: datetime) -> LoadedFile:
+def _loaded(content: bytes, media_type: str, modified_at: datetime, load_content: Any) -> LoadedFile:
     try:
-        text = _LOADERS[media_type](content)
+        text = str(load_content(content))
     except _BROKEN as error:
         raise _broken(error) from error
     text = _BLANK_LINES.sub("\n\n", _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")))

@@ -14,8 +14,8 @@ from lm_eval.__main__ import cli_evaluate
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
-from drag_graph.models.students import causal_model
-from drag_graph.models.students.causal_student import Form, check_room, log_likelihoods
+from drag_graph.models.causal_model import Form, check_room, log_likelihoods
+from drag_graph.models.model_choice import causal_model
 from drag_graph.ports.model_roles import SECTION_GAP, SYSTEM_HEADER, Prompt
 from drag_graph.settings import load_settings
 

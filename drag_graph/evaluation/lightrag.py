@@ -19,9 +19,9 @@ from drag_graph.evaluation.baselines import cut, subgraph_of
 from drag_graph.evaluation.tasks import TaskItem
 from drag_graph.files import write_lines
 from drag_graph.model import Subgraph
-from drag_graph.models import teachers
 from drag_graph.models.chat_client import Server, complete
 from drag_graph.models.locality import Check
+from drag_graph.models.model_choice import server_of
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.settings import Settings, prepare_libraries
 
@@ -34,7 +34,7 @@ _NO_USAGE = {"calls": 0, "tokens_in": 0, "tokens_out": 0, "seconds": 0.0}
 
 def teacher_server(settings: Settings, privacy: Check | None = None) -> Callable[[], Server]:
     """Return a function that opens the teacher and returns its server. A student in this process may have closed it since."""
-    return partial(teachers.teacher_server, settings, privacy)
+    return partial(server_of, settings.model_for("teacher"), privacy)
 
 
 class LightRag:

@@ -1,11 +1,11 @@
-"""A GGUF file, run in this process by llama.cpp's own server (extra `gguf`; no torch).
+"""The GGUF runtime: a model file in this process, by llama.cpp's own server (extra `gguf`; no torch).
 
-The server listens on the loopback alone, on a port that the system chooses, and answers only who has the key, which is made
-anew each time and never leaves this process. A process has one model in memory: another file takes its place.
+The server listens on the loopback only, on a port that the system chooses. It requires a key that is new for each server and
+never leaves this process. A process has one model in memory; loading another file replaces it.
 
-llama.cpp gives the log-probabilities of tokens that it generates, not those of a given text. So each token of a continuation is
-forced, one request a token, by a bias on it alone; the log-probability told is the model's own, before the bias. Forcing by a
-grammar goes wrong: the sampler then picks other tokens than the tokenizer's.
+llama.cpp reports log-probabilities of the tokens that it generates, not of a given text. So each token of a continuation is
+forced by a bias on this token, one request per token; the reported log-probability is that before the bias. A grammar does not
+work: with it the sampler picks other tokens than the tokenizer.
 """
 
 import atexit
@@ -16,16 +16,20 @@ import secrets
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
 from drag_graph.files import sha256_of_file
-from drag_graph.models.chat_client import GGUF, Server
+from drag_graph.models.causal_model import Form
+from drag_graph.models.chat_client import Server
+from drag_graph.models.model_catalogue import GGUF
+from drag_graph.ports.model_roles import Prompt
 
 CONTEXT_WINDOW = 8192
-"""Tokens, at most: what a model was trained for can take more memory than the model itself."""
+"""Upper limit in tokens: the context of the training can take more memory than the model."""
 LEAST_CONTEXT_WINDOW = 2048
 _FORCE = 1e4
 _MAGIC = b"GGUF"
@@ -35,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class LlamaServer:
-    """llama.cpp's server with one model. `LlamaServer.of(path)` gives the one that is in memory, or loads it."""
+    """llama.cpp's server with one model. `LlamaServer.of(path)` returns the one in memory, or loads it."""
 
     _loaded: ClassVar["LlamaServer | None"] = None
     _lock: ClassVar[threading.RLock] = threading.RLock()
@@ -54,7 +58,7 @@ class LlamaServer:
 
     @classmethod
     def of(cls, path: Path, context_window: int = CONTEXT_WINDOW) -> Self:
-        """Return the server of a file; a model of another file leaves the memory first. Thread-safe."""
+        """Return the server of a file. A model of another file is unloaded first. Thread-safe."""
         with cls._lock:
             loaded = cls._loaded
             if loaded is None or loaded.path != path:
@@ -65,56 +69,56 @@ class LlamaServer:
 
     @classmethod
     def unload(cls) -> None:
-        """Take the model that is in memory out of it."""
+        """Unload the model that is in memory."""
         with cls._lock:
             loaded, cls._loaded = cls._loaded, None
             if loaded is not None:
                 loaded.close()
 
-    def get(self, place: str) -> Any:
-        """Return what the server has at `place`."""
-        return self._replied("GET", place)
+    def get(self, path: str) -> Any:
+        """Return the document at a path of the server."""
+        return self._request("GET", path)
 
-    def post(self, place: str, document: Mapping[str, Any]) -> Any:
+    def post(self, path: str, document: Mapping[str, Any]) -> Any:
         """Return the server's reply to a document."""
-        return self._replied("POST", place, document)
+        return self._request("POST", path, document)
 
-    def _replied(self, method: str, place: str, document: Mapping[str, Any] | None = None) -> Any:
+    def _request(self, method: str, path: str, document: Mapping[str, Any] | None = None) -> Any:
         import httpx
 
         try:
-            reply = self._client.request(method, place, json=document)
+            reply = self._client.request(method, path, json=document)
         except httpx.HTTPError as error:  # too slow, or it ended
-            message = f"llama.cpp with {self.path.name} does not answer: {type(error).__name__}"
-            raise ModelUnavailable(message, hint="Ask again; other work may keep the machine busy.") from error
+            message = f"llama.cpp with {self.path.name} does not answer: {type(error).__name__}."
+            raise ModelUnavailable(message, hint="Try again when the machine is less busy.") from error
         if reply.is_error:
-            raise ModelUnavailable(f"llama.cpp with {self.path.name} answers {reply.status_code}")
+            raise ModelUnavailable(f"llama.cpp with {self.path.name} answers HTTP {reply.status_code}.")
         return reply.json()
 
     def tokens(self, text: str, *, whole: bool, marks: bool) -> list[int]:
-        """Return the token ids of `text`: as a `whole` text begins, and with the `marks` of chats read as such."""
+        """Return the token ids of `text`. `whole`: with the mark of a beginning. `marks`: chat marks are special tokens."""
         document = {"content": text, "add_special": whole, "parse_special": marks}
         return [int(token) for token in self.post("/tokenize", document)["tokens"]]
 
     def log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
         """Return the natural log-probability of each token of each continuation of `prompt`."""
-        # First the prompt alone: so all continuations find it worked out in the same way, the first one, too.
+        # First the prompt alone, so that its cache is the same for all continuations.
         self.post("/completion", {"prompt": list(prompt), "n_predict": 0, "cache_prompt": True})
         return [
             [self._log_probability([*prompt, *ids[:place]], token) for place, token in enumerate(ids)] for ids in continuations
         ]
 
     def _log_probability(self, before: list[int], token: int) -> float:
-        found = self._forced(before, token, probabilities=1)
-        if found is None:  # of the first bytes of a character nothing is told: then the list of all that could have come has it
-            found = self._forced(before, self.tokens("a", whole=False, marks=False)[-1], probabilities=self.vocabulary)
-            found = next((other for other in (found or {}).get("top_logprobs", ()) if other["id"] == token), None)
-        if found is None or found["id"] != token:
-            raise ModelUnavailable(f"llama.cpp with {self.path.name} does not tell the likelihood of a token that it is given")
-        return float(found["logprob"])
+        entry = self._force(before, token, probabilities=1)
+        if entry is None:  # nothing is reported for the first bytes of a character, except in the list of all alternatives
+            entry = self._force(before, self.tokens("a", whole=False, marks=False)[-1], probabilities=self.vocabulary)
+            entry = next((other for other in (entry or {}).get("top_logprobs", ()) if other["id"] == token), None)
+        if entry is None or entry["id"] != token:
+            raise ModelUnavailable(f"llama.cpp with {self.path.name} does not report the likelihood of a given token.")
+        return float(entry["logprob"])
 
-    def _forced(self, before: list[int], token: int, *, probabilities: int) -> Any:
-        """Let the model take `token`; return what it says of it and of the likeliest others."""
+    def _force(self, before: list[int], token: int, *, probabilities: int) -> Any:
+        """Make the model generate `token`. Return its log-probability and those of the likeliest alternatives."""
         document = {
             "prompt": before,
             "n_predict": 1,
@@ -127,17 +131,17 @@ class LlamaServer:
         return next(iter(self.post("/completion", document).get("completion_probabilities", ())), None)
 
     def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
-        """Continue `prompt` greedily by at most `limit` tokens; return the text and the log-probabilities of its tokens."""
+        """Continue `prompt` greedily by up to `limit` tokens. Return the text and the log-probabilities of its tokens."""
         document = {"prompt": list(prompt), "n_predict": limit, "n_probs": 1, "temperature": 0, "cache_prompt": True}
         reply = self.post("/completion", document)
         return str(reply["content"]), [float(token["logprob"]) for token in reply.get("completion_probabilities", ())]
 
     def chat(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """Return the messages as the model's chat template has them, ready for the model's turn."""
+        """Return the messages in the model's chat template, up to the model's turn."""
         return str(self.post("/apply-template", {"messages": [dict(message) for message in messages]})["prompt"])
 
     def close(self) -> None:
-        """Take the model out of memory."""
+        """Unload the model."""
         self._client.close()
         self._server = None
 
@@ -145,39 +149,73 @@ class LlamaServer:
 atexit.register(LlamaServer.unload)
 
 
+class GgufModel:
+    """The language model of a GGUF file as a `CausalModel`, loaded on first use."""
+
+    def __init__(self, name: str) -> None:
+        """Raise MissingExtra without llama.cpp, UnknownModel if the file is not a GGUF file."""
+        self._path: Path = check_file(name).resolve()
+
+    @property
+    def name(self) -> str:
+        """The file name without its folder, so that answers do not depend on the folder."""
+        return f"{GGUF}{self._path.name}"
+
+    @property
+    def context_window(self) -> int:
+        return self._server.context_window
+
+    @cached_property
+    def follows_instructions(self) -> bool:
+        return has_chat_template(self._path)
+
+    def chat(self, prompt: Prompt) -> str:
+        return self._server.chat(prompt.messages())
+
+    def tokens(self, text: str, form: Form) -> list[int]:
+        return self._server.tokens(text, whole=form != "part", marks=form == "chat")
+
+    def log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
+        return self._server.log_probabilities(prompt, continuations)
+
+    def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
+        return self._server.write(prompt, limit)
+
+    @property
+    def _server(self) -> LlamaServer:
+        return LlamaServer.of(self._path)
+
+
 def _load(path: Path, context_window: int, api_key: str) -> Any:
-    """Load a model; where it does not fit into the memory, again with half the context, aloud."""
+    """Load a model. While it does not fit into memory, log a warning and halve the context."""
     xllamacpp = _library()
     while True:
         try:
             return xllamacpp.Server(_parameters(xllamacpp, path, context_window, api_key))
         except (RuntimeError, MemoryError) as error:
             if context_window <= LEAST_CONTEXT_WINDOW:
-                message = f"llama.cpp cannot load {path.name}"
-                hint = "It may be damaged, of a kind that this llama.cpp does not know, or too large for the memory."
+                message = f"llama.cpp cannot load {path.name}."
+                hint = "The file may be damaged, of an unsupported kind, or too large for the memory."
                 raise ModelUnavailable(message, hint=hint) from error
         smaller = context_window // 2
-        _log.warning("%s cannot be loaded with room for %d tokens: going on with %d", path.name, context_window, smaller)
+        _log.warning("%s does not fit with a context of %d tokens; trying %d", path.name, context_window, smaller)
         context_window = smaller
 
 
 def chat_server(name: str, timeout: float) -> Server:
-    """Return how LiteLLM reaches the model of a GGUF file, which is loaded; only until another one is."""
+    """Load a GGUF file and return its server, which is valid until another file is loaded."""
     loaded = LlamaServer.of(check_file(name).resolve())
     return Server("openai/local", f"{loaded.address}/v1", loaded.api_key, timeout=max(timeout, _TIMEOUT))
 
 
 def recorded_name(name: str) -> str:
-    """Return what the calls of a GGUF file are recorded under: its name and the beginning of its SHA-256.
-
-    Another file of that name is another model.
-    """
+    """Return the name that identifies a GGUF file in records: its file name and the beginning of its SHA-256."""
     path = check_file(name).resolve()
     return f"{GGUF}{path.name}#{sha256_of_file(path)[:12]}"
 
 
 def check_file(name: str) -> Path:
-    """Return the path of a GGUF file. Raises MissingExtra, and UnknownModel where it is none."""
+    """Return the path of a GGUF file. Raises MissingExtra, and UnknownModel if it is not one."""
     if find_spec("xllamacpp") is None:
         raise MissingExtra(f"{GGUF}{name} needs the package xllamacpp.", extra="gguf")
     path = Path(name).expanduser()
@@ -185,23 +223,25 @@ def check_file(name: str) -> Path:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
     except OSError as error:
-        raise UnknownModel(f"{path} cannot be read: {error.strerror}", hint="Give gguf:FILE.gguf.") from error
+        raise UnknownModel(
+            f"Cannot read {path}: {error.strerror}.", hint="Use gguf:FILE.gguf with an existing file."
+        ) from error
     if magic != _MAGIC:
-        raise UnknownModel(f"{path} is no GGUF file", hint="Give gguf:FILE.gguf, a model in llama.cpp's format.")
+        raise UnknownModel(f"{path} is not a GGUF file.", hint="Use gguf:FILE.gguf, a model in llama.cpp's format.")
     return path
 
 
 def has_chat_template(path: Path) -> bool:
-    """Whether a GGUF file brings a chat template, as models that follow instructions do (llama.cpp gives one to all)."""
+    """Return whether a GGUF file has a chat template, as models that follow instructions do. llama.cpp adds one to all."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return data.find(_TEMPLATE_KEY, 0, 64 << 20) != -1
 
 
 def _library() -> Any:
-    """Import llama.cpp so that it finds its own functions first.
+    """Import llama.cpp so that it prefers its own functions.
 
-    The embedded engine makes its functions known to all libraries that are loaded later, and some have the names of
-    llama.cpp's, which would call them, and end the process.
+    The embedded engine exports functions to all libraries that are loaded later. Some have the names of llama.cpp's own; if
+    llama.cpp called them, the process would crash.
     """
     flags = sys.getdlopenflags() if hasattr(sys, "getdlopenflags") else None
     if flags is not None and hasattr(os, "RTLD_DEEPBIND"):
@@ -215,7 +255,7 @@ def _library() -> Any:
 
 
 def _processors() -> int:
-    """Return how many processors this process may use: fewer than the machine has where it is held to some."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -228,8 +268,8 @@ def _parameters(xllamacpp: Any, path: Path, context_window: int, api_key: str) -
     parameters.n_ctx = context_window
     parameters.n_parallel = 1
     parameters.cpuparams.n_threads = _processors()
-    parameters.cpuparams.poll = parameters.cpuparams_batch.poll = 0  # spinning threads keep each other from the processor
-    parameters.swa_full = True  # else a model with sliding windows reads the whole prompt again for each option
+    parameters.cpuparams.poll = parameters.cpuparams_batch.poll = 0  # spinning threads block each other
+    parameters.swa_full = True  # else a model with sliding windows rereads the prompt for each option
     parameters.ui = False
     parameters.verbosity = -1
     return parameters

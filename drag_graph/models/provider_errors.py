@@ -1,10 +1,13 @@
-"""What an error of LiteLLM means. Its text can hold the prompt and the key: only `reasons` passes any of it on."""
+"""What an error of a model server means: final, or worth another attempt.
 
+The text of such an error can contain the prompt and the key. Only `refusal_reasons` passes any of it on.
+"""
+
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 from drag_graph.errors import (
@@ -16,29 +19,37 @@ from drag_graph.errors import (
     ReplyError,
     UnknownModel,
 )
-from drag_graph.models.refusal_reasons import reason_of
+from drag_graph.models.refusal_reasons import message_of, reason_of
 
 LONGEST_RETRY_AFTER = 600.0
+_RETRYABLE = {408, 409, 425, 429}
+_REJECTED = {400, 413, 422}
+_SERVER_ERROR = 500
+_TOO_LONG = re.compile(
+    r"exceed context limit|maximum context (?:length is|limit)|the model's context length"
+    r"|input tokens exceed the configured limit|exceeds the (?:available context size|maximum number of tokens allowed)",
+    re.IGNORECASE,
+)
 
 
 class RequestRejected(ReplyError):  # noqa: N818
-    """The server would not take this request (HTTP 400, 413, 422): its form or size does not suit it."""
+    """The server rejected the form or the size of a request (HTTP 400, 413, 422)."""
 
     status: int | None = None
-    """The HTTP status, where there is one."""
+    """The HTTP status, if the server sent one."""
 
 
 def host_of(address: str) -> str:
-    """Return an address's host and port: without user, password, path and query, any of which can hold a secret."""
+    """Return the host and port of an address. User, password, path and query can hold secrets."""
     parts = urlsplit(address)
     return f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The model that a request went to, by LiteLLM's name, and what no error may quote: its key and the words sent to it.
+class ModelTarget:
+    """The model that a request went to, and what no error may quote: its key and the words sent to it.
 
-    `key_names` says which variable holds the key.
+    `key_names` returns the variable that holds the key.
     """
 
     model: str
@@ -49,20 +60,15 @@ class Target:
 
     @property
     def where(self) -> str:
-        """Who answers, for people."""
+        """The server, as a phrase of an error."""
         if not self.base_url:
             return f"the provider of {self.model!r}"
         return f"the model server at {host_of(self.base_url)}"
 
-    @property
-    def shown(self) -> str:
-        """The model's name as its server knows it."""
-        return self.model.removeprefix("openai/") if self.base_url else self.model
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What an attempt ran into. `error` is raised when it is final.
+    """A failed attempt. `error` is raised when it is final.
 
     `repeatable`: another attempt may help. `unreachable`: nothing answered at the address. `retry_after`: the seconds that the
     server asks to wait. `billed`: the lost reply may have been charged.
@@ -75,62 +81,63 @@ class Failure:
     billed: bool = False
 
 
-def judge(kinds: Any, error: Exception, target: Target) -> Failure:
-    """Decide what an error of LiteLLM means; `kinds` is its module `exceptions`."""
-    import httpx
-
-    final = _final(kinds, error, target)
+def judge(error: Exception, target: ModelTarget) -> Failure:
+    """Classify an error of LiteLLM, of httpx, or an HttpFailure."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    status, headers = getattr(error, "status_code", None), _headers(error)
+    final = _final_error(kinds, status, error, target)
     if final is not None:
         return Failure(final)
-    if any(isinstance(link, httpx.ConnectError) for link in _chain(error)) or "Connection refused" in str(error):
+    is_refused = any(type(link).__name__ == "ConnectError" for link in _chain(error)) or "Connection refused" in str(error)
+    if is_refused:
         return unavailable(target, "it cannot be reached", unreachable=True)
-    status, answered = getattr(error, "status_code", None), _headers(error) is not None
-    if isinstance(error, kinds.Timeout) and not answered:
-        return unavailable(target, "no answer in time", billed=True)
-    if isinstance(error, kinds.Timeout | kinds.RateLimitError) or status in {408, 409, 425, 429} or (status or 500) >= 500:  # noqa: PLR2004
-        reason = f"it answers HTTP {status}" if answered else "the connection broke off or gave no usable answer"
-        return unavailable(target, reason, retry_after=_retry_after(_headers(error)), billed=not answered)
+    if kinds & {"Timeout", "TimeoutException"} and headers is None:
+        return unavailable(target, "no reply in time", billed=True)
+    if "RateLimitError" in kinds or status in _RETRYABLE or (status or _SERVER_ERROR) >= _SERVER_ERROR:
+        reason = f"it answers HTTP {status}" if headers is not None else "the connection broke or the reply was unusable"
+        return unavailable(target, reason, retry_after=_retry_after(headers), billed=headers is None)
     reason = reason_of(_chain(error), target.sent(), target.key)
-    rejected = RequestRejected(f"{target.where} rejected the request (HTTP {status}){reason and f': {reason}'}")
+    rejected = RequestRejected(f"{_capitalised(target.where)} rejected the request (HTTP {status}){reason and f': {reason}'}.")
     rejected.status = status
     return Failure(rejected)
 
 
-def unavailable(target: Target, reason: str, *, retry_after: float | None = None, **facts: bool) -> Failure:
-    """Return the failure that another attempt may mend, unless the server asks for a wait beyond all patience."""
-    patient = retry_after is None or retry_after <= LONGEST_RETRY_AFTER
-    if not patient:
+def unavailable(target: ModelTarget, reason: str, *, retry_after: float | None = None, **facts: bool) -> Failure:
+    """Return a failure that another attempt may fix, unless the server asks for too long a wait."""
+    is_patient = retry_after is None or retry_after <= LONGEST_RETRY_AFTER
+    if not is_patient:
         reason = f"{reason} and asks to wait {retry_after:.0f} s"
-    hint = "Is it running, and is its address right? Finished work is kept: run the same command again to go on."
-    error = ModelUnavailable(f"{target.where} is not available: {reason}", hint=hint)
-    return Failure(error, repeatable=patient, retry_after=retry_after, **facts)
+    hint = "Check that it is running and that its address is right. Then run the same command again: finished work is kept."
+    error = ModelUnavailable(f"{_capitalised(target.where)} is not available: {reason}.", hint=hint)
+    return Failure(error, repeatable=is_patient, retry_after=retry_after, **facts)
 
 
-def _final(kinds: Any, error: Exception, target: Target) -> DragGraphError | None:
-    """Return what to raise for an error that no repetition mends, or None."""
-    status, codes = getattr(error, "status_code", None), _codes(error)
-    if isinstance(error, kinds.AuthenticationError) or status in {401, 403}:
-        hint = f"Set {target.key_names()} to a key that is valid there."
-        return ModelAccessDenied(f"{target.where} refused the key (HTTP {status})", hint=hint)
-    if isinstance(error, kinds.NotFoundError):
-        hint = "Check the model's name, and the base URL if one is given (it usually ends in /v1)."
-        return UnknownModel(f"{target.where} does not know the model {target.shown!r}", hint=hint)
-    if isinstance(error, kinds.ContextWindowExceededError) or "context_length_exceeded" in codes:
-        return ContextOverflow(f"the prompt is longer than {target.shown!r} takes")
-    if isinstance(error, kinds.ContentPolicyViolationError) or codes & {"content_policy_violation", "content_filter"}:
-        return RefusedReply(f"the content filter of {target.where} stopped the request")
+def _final_error(kinds: set[str], status: int | None, error: Exception, target: ModelTarget) -> DragGraphError | None:
+    """Return the exception for an error that no repetition fixes, or None."""
+    codes = {str(code) for link in _chain(error) if (code := getattr(link, "code", None))}
+    where = _capitalised(target.where)
+    if "AuthenticationError" in kinds or status in {401, 403}:
+        return ModelAccessDenied(f"{where} refused the key (HTTP {status}).", hint=f"Set {target.key_names()} to a valid key.")
+    if "NotFoundError" in kinds or status == 404:  # noqa: PLR2004
+        hint = "Check the model's name, and the base URL if there is one (it usually ends in /v1)."
+        return UnknownModel(f"{where} does not know the model {target.model!r}.", hint=hint)
+    is_too_long = status in _REJECTED and any(_TOO_LONG.search(message_of(link)) for link in _chain(error))
+    if "ContextWindowExceededError" in kinds or "context_length_exceeded" in codes or is_too_long:
+        return ContextOverflow(f"The prompt is too long for {target.model!r}.")
+    if "ContentPolicyViolationError" in kinds or codes & {"content_policy_violation", "content_filter"}:
+        return RefusedReply(f"The content filter of {target.where} blocked the request.")
     if "insufficient_quota" in codes:
         hint = "Top up the account or raise its limit, then run the same command again."
-        return ModelUnavailable(f"{target.where} says that the account's quota is used up", hint=hint)
+        return ModelUnavailable(f"The quota of {target.where} is used up.", hint=hint)
     return None
 
 
-def _codes(error: BaseException) -> set[str]:
-    """Return the machine-readable codes that the server gave; LiteLLM keeps them only on the error underneath its own."""
-    return {str(code) for link in _chain(error) if (code := getattr(link, "code", None))}
+def _capitalised(phrase: str) -> str:
+    return f"{phrase[:1].upper()}{phrase[1:]}"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and its causes. LiteLLM keeps the server's code and message only on a cause."""
     link: BaseException | None = error
     while link is not None:
         yield link
@@ -138,10 +145,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _headers(error: Exception) -> Mapping[str, str] | None:
-    found = getattr(error, "litellm_response_headers", None)
-    if found is None:
-        found = getattr(getattr(error, "response", None), "headers", None)
-    return found or None
+    """Return the headers of the server's answer, or None if there was no answer."""
+    headers = getattr(error, "litellm_response_headers", None)
+    return (getattr(getattr(error, "response", None), "headers", None) if headers is None else headers) or None
 
 
 def _retry_after(headers: Mapping[str, str] | None) -> float | None:
@@ -157,6 +163,4 @@ def _retry_after(headers: Mapping[str, str] | None) -> float | None:
         moment = parsedate_to_datetime(value)
     except ValueError:
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
+    return max((moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds(), 0.0)

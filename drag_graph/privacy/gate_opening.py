@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from drag_graph.errors import MissingExtra
+from drag_graph.ports.setting_types import Privacy
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
 from drag_graph.privacy.local_rewriter import local_rewriter
 from drag_graph.privacy.model_rewriter import Reworder
 from drag_graph.privacy.privacy_gate import PrivacyGate
 from drag_graph.privacy.vault import Vault
-from drag_graph.settings import Privacy
 
 
 def open_gate(

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from drag_graph import log
 from drag_graph.errors import ReplyError
-from drag_graph.models.chat_client import Server, complete, supports_schema
+from drag_graph.models.chat_client import Server, complete
 from drag_graph.ports.model_roles import Embedder
 from drag_graph.ports.private_details import Finding, Rewritten
 from drag_graph.privacy.spans import Generalised
@@ -69,7 +69,7 @@ class Reworder:
         try:
             server = self._server()
             parameters = dict(call["parameters"])
-            if supports_schema(server.model, server.base_url):
+            if server.takes_schemas:
                 parameters["response_format"] = _shape(question)
             made = complete(server, call["messages"], **parameters)
         except ReplyError as error:

@@ -16,7 +16,7 @@ from typing import Any
 from drag_graph.errors import MissingExtra, StoreUnfit
 from drag_graph.ledger.sqlite_file import FileKind, SqliteFile
 from drag_graph.ports.private_details import Finding, Kept, texts_by_field
-from drag_graph.settings import Privacy
+from drag_graph.ports.setting_types import Privacy
 
 SERVICE = "drag-graph"
 KEY_NAME = "vault.key"

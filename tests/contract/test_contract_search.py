@@ -14,8 +14,8 @@ from drag_graph.ask.asker import Asker
 from drag_graph.graph.expansion import adjacent_passages
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.model import Aggregation
-from drag_graph.models.embedders import LexicalEmbedder
-from drag_graph.models.students import make_student
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.model_choice import make_student
 from drag_graph.ports.concept_store import Changes
 from drag_graph.ports.graph_search import Limits, Seed
 from drag_graph.report.audit_document import audit_document

@@ -28,7 +28,7 @@ def test_no_teacher_is_asked_that_was_not_chosen(cli, monkeypatch):
     for command in (["distill", "-q", "hi"], ["refresh", "--expired"]):
         done = cli(*command)
         assert done.code == 2
-        assert "no teacher is chosen" in done.err
+        assert "No teacher is set" in done.err
         assert "--teacher" in done.err
 
 
@@ -146,13 +146,13 @@ def test_a_mistyped_variable_is_not_passed_over(cli, monkeypatch):
     monkeypatch.setenv("DRAG_GRAPH_TECHER", "x")
     done = cli("config")
     assert done.code == 2
-    assert "DRAG_GRAPH_TECHER, which is not a setting; did you mean DRAG_GRAPH_TEACHER?" in done.err
+    assert "Did you mean DRAG_GRAPH_TEACHER?" in done.err
 
 
 def test_an_unknown_key_of_the_file_is_named_as_it_is(cli, tmp_path):
     (tmp_path / "drag-graph.toml").write_text("[drag-graph]\nworkers = 3\n")
     done = cli("config")
-    assert "drag-graph, which is not a setting" in done.err
+    assert "Unknown setting in drag-graph.toml" in done.err
     assert "DRAG_GRAPH_DRAG" not in done.err
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from drag_graph.compose.model_factories import make_reworder
 from drag_graph.inputs import make_query
-from drag_graph.models.gguf_runtime import LlamaServer
+from drag_graph.models.gguf_runtime import GgufModel, LlamaServer
 from drag_graph.models.students.causal_student import CausalStudent
-from drag_graph.models.students.gguf_model import GgufModel
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
 from drag_graph.privacy.privacy_gate import PrivacyGate
 from drag_graph.privacy.vault import Vault

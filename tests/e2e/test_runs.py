@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from drag_graph.ledger import Ledger
-from drag_graph.models.chat_client import load_litellm
+from drag_graph.models.litellm_library import load_litellm
 from drag_graph.ports.run_journal import start_run
 from drag_graph.testing.server import Say, ScriptedServer
 
@@ -62,7 +62,7 @@ def test_a_run_is_listed_and_shown_with_what_became_of_each_query_and_why(cli, d
         ("wind", "complete"),
         ("rain", "skipped"),
     ]
-    assert "asking again" in shown["queries"][1]["error"]
+    assert "unusable, even after 2 more requests" in shown["queries"][1]["error"]
     assert [entry["line"] for entry in shown["queries"]] == [1, 2, 3, 4]
     only = cli("runs", "show", listed["id"], "--status", "quarantined", "--json").json["queries"]
     assert [entry["input_id"] for entry in only] == ["snow"]

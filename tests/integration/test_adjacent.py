@@ -6,7 +6,7 @@ import pytest
 
 from drag_graph.ask.adjacent_passages import PASSAGES
 from drag_graph.ask.find_lines import Finder
-from drag_graph.compose.document_setup import for_documents, make_ingester
+from drag_graph.compose.document_setup import make_ingester
 from drag_graph.compose.session import open_session
 from drag_graph.documents.document_files import files_in
 from drag_graph.inputs import make_query
@@ -38,7 +38,7 @@ def read_in(tmp_path):
         for name, lines in texts.items():
             (folder / f"{name}.txt").write_text("\n\n".join(lines))
         chosen = {"embedder": "lexical", "privacy": "off", "student": "nearest", "workers": 1, **given}
-        session = opened.enter_context(open_session(for_documents(Settings(store=str(tmp_path / "graph.lbug"), **chosen))))
+        session = opened.enter_context(open_session(Settings(store=str(tmp_path / "graph.lbug"), **chosen), role="extractor"))
         assert make_ingester(session, "library").run(files_in([folder])).exit_code == 0
         return session
 

@@ -14,7 +14,7 @@ from drag_graph.__main__ import main
 from drag_graph.errors import ConfigurationError
 from drag_graph.ledger import Ledger
 from drag_graph.models import chat_client as litellm_client
-from drag_graph.models.teachers.provider_batch_api import batch_price_of, check_support
+from drag_graph.models.model_catalogue import batch_price_of, check_support
 from drag_graph.testing import plausible
 from drag_graph.testing.batches import Course
 from drag_graph.testing.server import BATCHES, Fault, Say, ScriptedServer, half
@@ -139,7 +139,7 @@ def test_a_line_that_nobody_answers_usably_is_quarantined_and_asked_once(work, s
     )
     report = distill(server, code=1)
     assert statuses(report) == ["quarantined", "complete", "complete", "complete"]
-    assert "after asking again" in report["queries"][0]["error"]
+    assert "unusable, even after 2 more requests" in report["queries"][0]["error"]
     assert len(direct(server)) == 3
     assert spent()[0] == pytest.approx(sum(query["cost_usd"] for query in report["queries"]))
 
@@ -299,8 +299,8 @@ def test_two_processes_do_not_wait_for_the_same_batches(work, server):
 def test_a_teacher_without_batches_is_refused_in_words(work, server):
     (work / "c.jsonl").write_text("", encoding="utf-8")
     for flags, words in (
-        (["--teacher", "curated:c.jsonl", "--batch"], "a file as teacher has no batch API"),
-        (["--teacher", "tape:x.tape", "--batch"], "a file as teacher has no batch API"),
+        (["--teacher", "curated:c.jsonl", "--batch"], "A file as the teacher has no batch API"),
+        (["--teacher", "tape:x.tape", "--batch"], "A file as the teacher has no batch API"),
         (["--teacher", "anthropic/claude-sonnet-4-5", "--batch"], "no batch API of the provider 'anthropic'"),
         (["--teacher", PRICED, "--no-wait"], "--no-wait belongs to --batch"),
     ):

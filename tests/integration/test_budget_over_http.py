@@ -24,8 +24,9 @@ from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.ledger_file import LedgerFile
 from drag_graph.ledger.spending import Account
 from drag_graph.model import Query
-from drag_graph.models.chat_client import load_litellm
-from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.models.chat_client import Server
+from drag_graph.models.litellm_library import load_litellm
+from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.teacher_replies import REPLIES
 from drag_graph.stores.ladybug.ladybug_store import LadybugStore
 from drag_graph.testing.plausible import DEFAULTS, plausible_tokens
@@ -141,14 +142,9 @@ def storm(folder, *, limit, runs, seed):
             allowed = limit * run / runs
             budget = Budget(allowed, Account(LedgerFile(folder / "runs.db"), "job"))
             with Ledger(folder / f"{run}.ledger") as ledger:
-                options = {
-                    "base_url": server.url,
-                    "tape": ledger.tape,
-                    "timeout": 0.75,
-                    "max_tokens": 400,
-                    "sleep": lambda _: None,
-                }
-                stopped = spend_all(LiteLLMTeacher(MODEL, budget=budget, **options), calls=100_000)
+                served = Server(MODEL, server.url, timeout=0.75, sleep=lambda _: None)
+                teacher = ServedTeacher(served, tape=ledger.tape, budget=budget, max_tokens=400)
+                stopped = spend_all(teacher, calls=100_000)
             assert len(stopped) == THREADS
             # A request that was given up may still be on its way into the server.
             time.sleep(0.1)
@@ -209,7 +205,7 @@ def test_a_reply_that_does_not_say_its_tokens_is_not_free(usage):
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         budget = Budget(0.01)
         address = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        teacher = LiteLLMTeacher(MODEL, base_url=address, budget=budget, max_tokens=400)
+        teacher = ServedTeacher(Server(MODEL, base_url=address), budget=budget, max_tokens=400)
         call = teacher.ask(question(1)).call
         assert call.tokens_in > 20
         assert call.tokens_out > 40
@@ -228,7 +224,7 @@ def test_a_call_that_is_interrupted_counts_as_charged():
     with ScriptedServer() as server:
         server.script("evidence", Fault(500))
         budget = Budget(0.01)
-        teacher = LiteLLMTeacher(MODEL, base_url=server.url, budget=budget, max_tokens=400, sleep=interrupt)
+        teacher = ServedTeacher(Server(MODEL, base_url=server.url, sleep=interrupt), budget=budget, max_tokens=400)
         with pytest.raises(KeyboardInterrupt):
             teacher.ask(question(1))
     assert budget.spent_usd > 400 * A_TOKEN_OUT

@@ -14,10 +14,10 @@ import pytest
 from drag_graph.errors import MalformedReply, ModelAccessDenied, ModelUnavailable, RefusedReply, TruncatedReply, UnknownModel
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape_files import TapeTeacher
-from drag_graph.models.chat_client import complete
-from drag_graph.models.embedders import LiteLLMEmbedder
-from drag_graph.models.students.served_student import LiteLLMStudent
-from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.models.chat_client import Server, complete
+from drag_graph.models.embedders.served_embedder import ServedEmbedder
+from drag_graph.models.students.served_student import ServedStudent
+from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.model_roles import Prompt
 from drag_graph.ports.teacher_replies import EvidenceReply, TriplesReply
 from drag_graph.testing.server import EMBEDDINGS, STUDENT, Fault, Say, ScriptedServer, fenced, half
@@ -150,7 +150,7 @@ def test_row(server, tmp_path, name):
     path = tmp_path / "x.ledger"
     with Ledger(path) as ledger:
         timeout = 0.4 if any(isinstance(say, Say) and (say.delay or say.interval) for say in row.replies) else 5
-        teacher = LiteLLMTeacher("any", base_url=server.url, timeout=timeout, tape=ledger.tape, sleep=waits.append)
+        teacher = ServedTeacher(Server("any", base_url=server.url, timeout=timeout, sleep=waits.append), tape=ledger.tape)
         if isinstance(row.outcome, int):
             reply = teacher.ask(request)
             assert len(getattr(reply.payload, row.schema.schema_name)) == row.outcome
@@ -181,7 +181,7 @@ def assert_only_what_was_validated(path, request, reply):
         assert item["evidence"]
         assert all(place < len(request.texts) for place in item["evidence"])
     with Ledger(path) as ledger:
-        again = LiteLLMTeacher("any", base_url="http://127.0.0.1:1/v1", tape=ledger.tape).ask(request)
+        again = ServedTeacher(Server("any", base_url="http://127.0.0.1:1/v1"), tape=ledger.tape).ask(request)
     assert (again.cached, again.payload) == (True, reply.payload)
     assert TapeTeacher(path.with_name("t.tape")).ask(request).payload == reply.payload
 
@@ -189,7 +189,7 @@ def assert_only_what_was_validated(path, request, reply):
 def test_the_retry_after_of_a_date_is_waited(server):
     waits = []
     server.script("evidence", Fault(503, retry_after=date_in(100)), Say(GOOD))
-    LiteLLMTeacher("any", base_url=server.url, sleep=waits.append).ask(evidence_request())
+    ServedTeacher(Server("any", base_url=server.url, sleep=waits.append)).ask(evidence_request())
     assert server.count() == 2
     assert 80 < waits[0] <= 110
 
@@ -204,7 +204,7 @@ class TestOneRetryLoop:
         waits = []
         server.always("evidence", lambda _: fault)
         with pytest.raises(ModelUnavailable):
-            LiteLLMTeacher("any", base_url=server.url, sleep=waits.append).ask(evidence_request())
+            ServedTeacher(Server("any", base_url=server.url, sleep=waits.append)).ask(evidence_request())
         assert (len(server.requests), len(waits)) == (6, 5)
 
     @pytest.mark.parametrize("fault", FAULTS, ids=str)
@@ -217,14 +217,14 @@ class TestOneRetryLoop:
 
         monkeypatch.setattr("drag_graph.models.students.served_student.complete", patient)
         with pytest.raises(ModelUnavailable):
-            LiteLLMStudent("any", base_url=server.url).answer(PROMPT)
+            ServedStudent(Server("any", base_url=server.url)).answer(PROMPT)
         assert (len(server.requests), len(waits)) == (6, 5)
 
     @pytest.mark.parametrize("fault", FAULTS, ids=str)
     def test_embedder(self, server, fault):
         waits = []
         server.always(EMBEDDINGS, lambda _: fault)
-        embedder = LiteLLMEmbedder("any", base_url=server.url, sleep=waits.append)
+        embedder = ServedEmbedder(Server("any", base_url=server.url, sleep=waits.append))
         with pytest.raises(ModelUnavailable):
             embedder.embed(["a text"])
         assert (len(server.requests), len(waits)) == (6, 5)
@@ -243,7 +243,7 @@ class TestSilence:
     def test_the_attempts_are_bounded(self, silent, who):
         waits = []
         limits = {"base_url": silent.url, "timeout": 0.2, "sleep": waits.append}
-        teacher, embedder = LiteLLMTeacher("any", **limits), LiteLLMEmbedder("any", **limits)
+        teacher, embedder = ServedTeacher(Server("any", **limits)), ServedEmbedder(Server("any", **limits))
         call = {"teacher": lambda: teacher.ask(evidence_request()), "embedder": lambda: embedder.embed(["a text"])}[who]
         began = time.monotonic()
         with pytest.raises(ModelUnavailable):

@@ -15,10 +15,9 @@ from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
 from drag_graph.evaluation import lightrag
 from drag_graph.models import gguf_runtime as gguf
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
-from drag_graph.models.gguf_runtime import LlamaServer, chat_server, has_chat_template, recorded_name
-from drag_graph.models.students import make_student
+from drag_graph.models.gguf_runtime import GgufModel, LlamaServer, chat_server, has_chat_template, recorded_name
+from drag_graph.models.model_choice import make_student
 from drag_graph.models.students.causal_student import CausalStudent
-from drag_graph.models.students.gguf_model import GgufModel
 from drag_graph.settings import load_settings
 from drag_graph.testing.students import StudentContract, make_prompt
 
@@ -61,7 +60,7 @@ def test_what_does_not_fit_into_the_memory_is_loaded_with_a_smaller_context_alou
     with monkeypatch.context() as patched:
         patched.setattr(library, "Server", with_little_memory)
         server = LlamaServer.of(plain)
-    assert "cannot be loaded with room for 8192 tokens: going on with 4096" in caplog.text
+    assert "does not fit with a context of 8192 tokens; trying 4096" in caplog.text
     assert server.tokens("ab", whole=True, marks=False)
 
 
@@ -131,7 +130,7 @@ def test_nobody_without_the_key_is_answered_and_it_listens_on_the_loopback(plain
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
-    [("missing.gguf", None, "cannot be read"), ("text.gguf", b"no model", "is no GGUF file")],
+    [("missing.gguf", None, "Cannot read"), ("text.gguf", b"no model", "is not a GGUF file")],
 )
 def test_a_file_that_is_no_model_is_refused_in_words(tmp_path, name, content, said):
     path = tmp_path / name
@@ -152,7 +151,7 @@ def test_a_file_that_is_cut_off_is_refused_in_words(tmp_path, plain):
 def test_settings_choose_it(plain, tmp_path):
     student = make_student(load_settings({"student": f"gguf:{plain}", "scoring": "option-text-norm"}), embedder=None)
     assert (student.name, student.scoring) == ("gguf:plain.gguf", "option-text-norm")
-    with pytest.raises(ConfigurationError, match="names no model of this process"):
+    with pytest.raises(ConfigurationError, match="is not a model of this process"):
         make_student(load_settings({"student": "gguf:"}), embedder=None)
     with pytest.raises(ConfigurationError, match="behind an API"):
         make_student(load_settings({"student": "ollama/x", "scoring": "option-text"}), embedder=None)
@@ -189,6 +188,6 @@ def test_a_rival_asks_a_teacher_whose_place_the_student_has_taken(plain, instruc
     teacher = lightrag.teacher_server(load_settings({"teacher": f"gguf:{instruct}"}))
     with closing(lightrag.LightRag(tmp_path, [], teacher, LexicalEmbedder(), 10)) as rag:
         for _ in range(2):
-            asyncio.run(rag._say([{"role": "user", "content": "What boils?"}]))
+            asyncio.run(rag._complete([{"role": "user", "content": "What boils?"}]))
             LlamaServer.of(plain)
         assert rag.took["indexing"]["calls"] == 2

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from drag_graph.ask.student_prompt import QUOTED
-from drag_graph.compose.document_setup import for_documents, make_ingester
+from drag_graph.compose.document_setup import make_ingester
 from drag_graph.compose.session import open_session
 from drag_graph.documents.document_files import files_in
 from drag_graph.errors import BudgetReached, Interrupted
@@ -37,7 +37,7 @@ def ingested(tmp_path, folder, server, *, model="gpt-4o-mini", address="", on_re
     """Read the folder in by a model of the server, and return the report."""
     given = {"store": str(tmp_path / "graph.lbug"), "embedder": "lexical", "privacy": "off", "workers": 1, **options}
     chosen = {"document_extractor": model, "teacher_base_url": address or server.url, "teacher_api_key": "k"}
-    with open_session(for_documents(Settings(**given, **chosen))) as session:
+    with open_session(Settings(**given, **chosen), role="extractor") as session:
         report = make_ingester(session, "library", on_result=on_result).run(files_in([folder]))
         found = {graph.title: graph for graph in session.store.read([item.id for item in report.documents])}
     return report, found

@@ -11,8 +11,9 @@ from drag_graph.errors import (
     TruncatedReply,
 )
 from drag_graph.identity import query_id
+from drag_graph.models.chat_client import Server
 from drag_graph.models.provider_errors import RequestRejected
-from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.teacher_replies import EvidenceReply, ScoresReply, TriplesReply
 from drag_graph.testing.plausible import plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer, fenced, half
@@ -32,7 +33,7 @@ def waits():
 
 @pytest.fixture
 def teacher(server, waits):
-    return LiteLLMTeacher("gpt-4o-mini", base_url=server.url, timeout=20, sleep=waits.append)
+    return ServedTeacher(Server("gpt-4o-mini", base_url=server.url, timeout=20, sleep=waits.append))
 
 
 class TestGoodReplies:
@@ -57,7 +58,7 @@ class TestGoodReplies:
         assert body["max_tokens"] == EvidenceReply.longest(6) // 2 < 1000
 
     def test_the_limit_follows_from_what_was_asked_for(self, server, waits):
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, sleep=waits.append)
+        teacher = ServedTeacher(Server("gpt-4o-mini", base_url=server.url, sleep=waits.append))
 
         def limit(request, by_schema=True):
             return teacher.parameters(request, by_schema=by_schema)["max_tokens"]
@@ -66,7 +67,7 @@ class TestGoodReplies:
         assert 2 * limit(six) - 10 <= limit(twelve) <= 2 * limit(six)
         assert limit(six, by_schema=False) == 4096, "what is asked for in words may think aloud"
         assert limit(evidence_request(count=100)) == 4096
-        cloud = LiteLLMTeacher("gpt-4o-mini", sleep=waits.append)
+        cloud = ServedTeacher(Server("gpt-4o-mini", sleep=waits.append))
         assert cloud.parameters(six, by_schema=True)["max_tokens"] == 4096
 
     @pytest.mark.parametrize("schema", [EvidenceReply, ScoresReply, TriplesReply])
@@ -99,7 +100,7 @@ class TestGoodReplies:
     def test_a_request_that_is_rejected_in_every_form_says_why(self, server, waits):
         said = f"max_tokens is too large for {SECRET} at http://ann:pass@host/: {QUESTION}"
         server.script("evidence", *[Fault(400, message=said)] * 3)
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append)
+        teacher = ServedTeacher(Server("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append))
         with pytest.raises(RequestRejected, match=r"\(HTTP 400\): max_tokens is too large for") as caught:
             teacher.ask(evidence_request())
         for hidden in (SECRET, "ann", "pass@", "confidential", "plants"):

@@ -21,7 +21,8 @@ from drag_graph.errors import (
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape_files import TapeTeacher
-from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.models.chat_client import Server
+from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.testing.plausible import plausible_tokens
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, SECRET, evidence_request, request_for
@@ -40,7 +41,7 @@ def waits():
 
 @pytest.fixture
 def teacher(server, waits):
-    return LiteLLMTeacher("gpt-4o-mini", base_url=server.url, timeout=5, sleep=waits.append)
+    return ServedTeacher(Server("gpt-4o-mini", base_url=server.url, timeout=5, sleep=waits.append))
 
 
 class TestWhatIsWritten:
@@ -89,10 +90,10 @@ class TestTapeAndBudget:
     def test_a_recorded_reply_is_never_paid_again(self, server, tmp_path):
         request = evidence_request()
         with Ledger(tmp_path / "x.ledger") as ledger:
-            first = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=ledger.tape).ask(request)
+            first = ServedTeacher(Server("gpt-4o-mini", base_url=server.url), tape=ledger.tape).ask(request)
         with Ledger(tmp_path / "x.ledger") as ledger:
             budget = Budget(0.0)
-            again = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=ledger.tape, budget=budget).ask(request)
+            again = ServedTeacher(Server("gpt-4o-mini", base_url=server.url), tape=ledger.tape, budget=budget).ask(request)
         assert server.count() == 1
         assert again.cached
         assert replace(again, cached=False, requests=1) == first
@@ -109,14 +110,14 @@ class TestTapeAndBudget:
         server.script("evidence", *[Say("no")] * 3)
         with Ledger(tmp_path / "x.ledger") as ledger:
             with pytest.raises(MalformedReply):
-                LiteLLMTeacher("any", base_url=server.url, tape=ledger.tape).ask(evidence_request())
+                ServedTeacher(Server("any", base_url=server.url), tape=ledger.tape).ask(evidence_request())
             assert len(ledger.tape) == 0
 
     def test_an_unusable_reply_is_kept_beside_the_tape(self, server, tmp_path):
         server.script("evidence", Say("no"), Say("no"), Say("Plants \u2028 are green."))
         request = evidence_request()
         with Ledger(tmp_path / "x.ledger") as ledger:
-            teacher = LiteLLMTeacher("any", base_url=server.url, api_key=SECRET, tape=ledger.tape)
+            teacher = ServedTeacher(Server("any", base_url=server.url, api_key=SECRET), tape=ledger.tape)
             with pytest.raises(MalformedReply) as caught:
                 teacher.ask(request)
             server.script("evidence", *[Say("I'm sorry, but I can't help with that.")] * 2)
@@ -148,7 +149,7 @@ class TestTapeAndBudget:
         server.script("evidence", Say("no"), Say({"evidence": FACTS}))
         request = evidence_request()
         with Ledger(tmp_path / "x.ledger") as ledger:
-            reply = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, tape=ledger.tape).ask(request)
+            reply = ServedTeacher(Server("gpt-4o-mini", base_url=server.url), tape=ledger.tape).ask(request)
             assert ledger.tape.find("gpt-4o-mini", request).calls == reply.calls
             sent = [ledger.tape.sent(call.request_sha256) for call in reply.calls]
         assert (len(reply.calls), reply.requests) == (2, 2)
@@ -161,7 +162,7 @@ class TestTapeAndBudget:
         assert all(call.cost_usd > 0 for call in reply.calls)
 
     def test_what_was_spent_is_told_with_the_error(self, server, waits):
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, sleep=waits.append)
+        teacher = ServedTeacher(Server("gpt-4o-mini", base_url=server.url, sleep=waits.append))
         server.script("evidence", *[Say("Plants are green.")] * 3)
         with pytest.raises(MalformedReply) as caught:
             teacher.ask(evidence_request())
@@ -181,7 +182,7 @@ class TestTapeAndBudget:
 
     def test_what_was_spent_before_the_budget_ended_it(self, server):
         budget = Budget(0.0007)  # room for one reply to a request for six statements, but not for the next
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, budget=budget)
+        teacher = ServedTeacher(Server("gpt-4o-mini", base_url=server.url), budget=budget)
         server.script("evidence", Say("no " * 800))
         with pytest.raises(BudgetReached) as caught:
             teacher.ask(evidence_request())
@@ -190,13 +191,13 @@ class TestTapeAndBudget:
 
     def test_the_key_is_not_on_the_tape(self, server, tmp_path):
         with Ledger(tmp_path / "x.ledger") as ledger:
-            LiteLLMTeacher("any", base_url=server.url, api_key=SECRET, tape=ledger.tape).ask(evidence_request())
+            ServedTeacher(Server("any", base_url=server.url, api_key=SECRET), tape=ledger.tape).ask(evidence_request())
         assert SECRET.encode() not in (tmp_path / "x.ledger").read_bytes()
 
     def test_32_concurrent_calls_never_pass_the_budget(self, server):
         limit = 0.05
         budget = Budget(limit)
-        teacher = LiteLLMTeacher("gpt-4o", base_url=server.url, budget=budget, max_tokens=500)
+        teacher = ServedTeacher(Server("gpt-4o", base_url=server.url), budget=budget, max_tokens=500)
         stopped, calls = [], []
 
         def work(number):
@@ -219,7 +220,7 @@ class TestTapeAndBudget:
 
     def test_a_reply_that_got_lost_counts_as_paid(self, server, waits):
         budget = Budget(1.0)
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, budget=budget, sleep=waits.append)
+        teacher = ServedTeacher(Server("gpt-4o-mini", base_url=server.url, sleep=waits.append), budget=budget)
         server.script("evidence", Fault(), Say({"evidence": FACTS}))
         call = teacher.ask(evidence_request()).call
         limit = server.of("evidence")[0].body["max_tokens"]
@@ -227,13 +228,13 @@ class TestTapeAndBudget:
 
     def test_a_model_without_a_price_says_so_once(self, server, caplog):
         caplog.set_level("INFO", logger=log.LOGGER.name)
-        teacher = LiteLLMTeacher("homemade", base_url=server.url, budget=Budget(None))
+        teacher = ServedTeacher(Server("homemade", base_url=server.url), budget=Budget(None))
         teacher.ask(evidence_request())
         teacher.ask(evidence_request(count=5))
-        assert caplog.text.count("no price is known") == 1
+        assert caplog.text.count("has no known price") == 1
 
     def test_a_budget_is_refused_for_a_model_without_a_price(self, server):
-        teacher = LiteLLMTeacher("homemade", base_url=server.url, budget=Budget(1.0))
-        with pytest.raises(ConfigurationError, match="no price is known for the model 'homemade'"):
+        teacher = ServedTeacher(Server("homemade", base_url=server.url), budget=Budget(1.0))
+        with pytest.raises(ConfigurationError, match="No price is known for the model 'homemade'"):
             teacher.ask(evidence_request())
         assert server.count() == 0, "nothing was sent"

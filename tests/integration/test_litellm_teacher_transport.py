@@ -15,7 +15,7 @@ from drag_graph.errors import (
     UnknownModel,
 )
 from drag_graph.models.chat_client import Server, complete
-from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from tests.integration.teacher_requests import FACTS, QUESTION, SECRET, evidence_request
 
@@ -31,9 +31,10 @@ def waits():
     return []
 
 
-@pytest.fixture
-def teacher(server, waits):
-    return LiteLLMTeacher("gpt-4o-mini", base_url=server.url, timeout=5, sleep=waits.append)
+@pytest.fixture(params=["gpt-4o-mini", "o3-mini"], ids=["direct", "litellm"])
+def teacher(request, server, waits):
+    """A teacher that is reached directly, and one that is reached through LiteLLM."""
+    return ServedTeacher(Server(request.param, base_url=server.url, timeout=5, sleep=waits.append))
 
 
 class TestTransport:
@@ -73,14 +74,14 @@ class TestTransport:
         assert waits == []
 
     def test_server_down(self, waits):
-        teacher = LiteLLMTeacher("any", base_url="http://127.0.0.1:1/v1", sleep=waits.append)
+        teacher = ServedTeacher(Server("any", base_url="http://127.0.0.1:1/v1", sleep=waits.append))
         with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1:1 .*cannot be reached"):
             teacher.ask(evidence_request())
         assert all(0 <= wait <= most for wait, most in zip(waits, [1, 2, 4], strict=True)), waits
 
     @pytest.mark.parametrize("say", [Say("slow", interval=0.05), Say("slow", delay=60)], ids=["drip", "silence"])
     def test_no_attempt_outlasts_its_time(self, server, waits, say):
-        teacher = LiteLLMTeacher("any", base_url=server.url, timeout=1.5, sleep=waits.append)
+        teacher = ServedTeacher(Server("any", base_url=server.url, timeout=1.5, sleep=waits.append))
         server.script("evidence", say, Say({"evidence": FACTS}))
         began = time.monotonic()
         assert len(teacher.ask(evidence_request()).payload.evidence) == 6
@@ -90,18 +91,20 @@ class TestTransport:
 
     def test_wrong_key(self, server, waits):
         server.key = "right"
-        teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append)
+        teacher = ServedTeacher(Server("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append))
         with pytest.raises(ModelAccessDenied) as caught:
             teacher.ask(evidence_request())
         assert "DRAG_GRAPH_TEACHER_API_KEY" in caught.value.hint
         assert SECRET not in str(caught.value) + caught.value.hint
         assert waits == []
-        assert LiteLLMTeacher("gpt-4o-mini", base_url=server.url, api_key="right").ask(evidence_request()).payload.evidence
+        assert (
+            ServedTeacher(Server("gpt-4o-mini", base_url=server.url, api_key="right")).ask(evidence_request()).payload.evidence
+        )
 
     def test_missing_key_is_said_before_any_call(self, monkeypatch):
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
         with pytest.raises(ModelAccessDenied) as caught:
-            LiteLLMTeacher("gpt-4o-mini").ask(evidence_request())
+            ServedTeacher(Server("gpt-4o-mini")).ask(evidence_request())
         assert "OPENAI_API_KEY" in caught.value.hint
 
     @pytest.mark.parametrize(
@@ -117,16 +120,16 @@ class TestTransport:
         monkeypatch.setenv(variable, SECRET)
         server.key = "right"
         with pytest.raises((ModelAccessDenied, UnknownModel)):
-            LiteLLMTeacher(model, base_url=server.url, sleep=lambda _: None).ask(evidence_request())
+            ServedTeacher(Server(model, base_url=server.url, sleep=lambda _: None)).ask(evidence_request())
         assert server.requests
         assert SECRET not in json.dumps([[request.path, dict(request.headers), request.body] for request in server.requests])
 
     def test_unknown_models(self, server, teacher):
         server.script("evidence", Fault(404, code="model_not_found"))
-        with pytest.raises(UnknownModel, match="gpt-4o-mini"):
+        with pytest.raises(UnknownModel, match=teacher.name):
             teacher.ask(evidence_request())
         with pytest.raises(UnknownModel, match="no-such-model"):
-            LiteLLMTeacher("no-such-model").ask(evidence_request())
+            ServedTeacher(Server("no-such-model")).ask(evidence_request())
 
     def test_prompt_too_long(self, server, teacher):
         server.script("evidence", Fault(400, code="context_length_exceeded"))
@@ -138,7 +141,7 @@ class TestTransport:
         told = f"{SECRET} {QUESTION}"
         for code in (400, 401, 403, 404, 429, 500):
             server.script("evidence", *[Fault(code, message=told)] * 6)
-            teacher = LiteLLMTeacher("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append)
+            teacher = ServedTeacher(Server("gpt-4o-mini", base_url=server.url, api_key=SECRET, sleep=waits.append))
             with pytest.raises(Exception) as caught:  # each code has its own error; none may leak
                 teacher.ask(evidence_request())
             chain, shown = caught.value, ""

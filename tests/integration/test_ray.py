@@ -26,7 +26,7 @@ from drag_graph.jobs.ray import ray_distillation as distillation
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.spending import dollars
 from drag_graph.manage.canonical_export import canonical_lines
-from drag_graph.models.chat_client import price_of
+from drag_graph.models.model_catalogue import price_of
 from drag_graph.settings import load_settings
 from drag_graph.testing.plausible import DEFAULTS, evidence, plausible_tokens
 from drag_graph.testing.server import Say, ScriptedServer

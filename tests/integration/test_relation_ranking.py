@@ -4,7 +4,7 @@ import pytest
 
 from drag_graph.compose.session import open_session
 from drag_graph.inputs import InputLine, make_query
-from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.settings import load_settings
 from drag_graph.testing.server import Say, ScriptedServer
 

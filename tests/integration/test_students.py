@@ -17,9 +17,11 @@ from drag_graph.errors import (
     UnknownModel,
 )
 from drag_graph.model import LABELS
+from drag_graph.models.chat_client import Server
+from drag_graph.models.model_catalogue import DEFAULT_CONTEXT_WINDOW
 from drag_graph.models.students.causal_student import CausalStudent
-from drag_graph.models.students.served_student import DEFAULT_CONTEXT_WINDOW, LiteLLMStudent
-from drag_graph.models.students.transformers_model import TransformersModel
+from drag_graph.models.students.served_student import ServedStudent
+from drag_graph.models.transformers_runtime import TransformersModel
 from drag_graph.testing.server import Fault, Say, ScriptedServer
 from drag_graph.testing.students import LINES, OPTIONS, StudentContract, make_prompt
 
@@ -41,7 +43,7 @@ def server():
 
 @pytest.fixture
 def remote(server):
-    return LiteLLMStudent("scripted", base_url=server.url, api_key="any", timeout=60)
+    return ServedStudent(Server("scripted", base_url=server.url, api_key="any", timeout=60))
 
 
 class TestLiteLLM(StudentContract):
@@ -91,7 +93,7 @@ def test_of_letters_of_the_same_likelihood_the_one_that_was_said_is_chosen(serve
 def test_where_none_of_the_likeliest_letters_was_said_the_question_fails(server, remote):
     content = [told(("B", 0.25), ("A", 0.125), ("C", 0.125), (" A", 0.25), (" C", 0.25))]
     server.script("student", Say("B", logprobs={"content": content}))
-    with pytest.raises(MalformedReply, match="the same likelihood"):
+    with pytest.raises(MalformedReply, match="equally likely"):
         remote.answer(make_prompt(remote))
 
 
@@ -161,7 +163,7 @@ def test_a_request_that_is_rejected_without_logprobs_too_changes_nothing(server,
 
 @pytest.mark.parametrize("first", [NO_LOGPROBS, Say("B")], ids=["rejects", "ignores"])
 def test_the_letter_where_it_is_asked_for_by_name_is_not_replaced_by_the_reply(server, first):
-    student = LiteLLMStudent("scripted", base_url=server.url, scoring="letter")
+    student = ServedStudent(Server("scripted", base_url=server.url), scoring="letter")
     server.script("student", first)
     with pytest.raises(ReplyError, match=r"log-?prob"):
         student.answer(make_prompt(student))
@@ -172,7 +174,7 @@ def test_the_letter_where_it_is_asked_for_by_name_is_not_replaced_by_the_reply(s
 
 @pytest.mark.parametrize("scoring", ["letter", "reply"])
 def test_a_student_tells_how_it_chooses(server, scoring):
-    student = LiteLLMStudent("scripted", base_url=server.url, scoring=scoring)
+    student = ServedStudent(Server("scripted", base_url=server.url), scoring=scoring)
     assert student.answer(make_prompt(student)).label is not None
     assert student.scoring == scoring
     assert ["logprobs" in request.body for request in server.of("student")] == [scoring == "letter"]
@@ -231,15 +233,17 @@ def test_a_refused_choice_is_an_error(server, remote):
 
 def test_a_refused_key_names_the_students_variable():
     with ScriptedServer(key="right") as server:
-        student = LiteLLMStudent("scripted", base_url=server.url, api_key="wrong")
+        student = ServedStudent(
+            Server("scripted", base_url=server.url, api_key="wrong", key_variable="DRAG_GRAPH_STUDENT_API_KEY")
+        )
         with pytest.raises(ModelAccessDenied) as caught:
             student.answer(make_prompt(student))
     assert "DRAG_GRAPH_STUDENT_API_KEY" in caught.value.hint
 
 
 def test_the_context_window_comes_from_the_local_map_or_is_given(server):
-    assert LiteLLMStudent("gpt-4o-mini").context_window == 128_000
-    assert LiteLLMStudent("never-heard-of", base_url=server.url).context_window == DEFAULT_CONTEXT_WINDOW
+    assert ServedStudent(Server("gpt-4o-mini")).context_window == 128_000
+    assert ServedStudent(Server("never-heard-of", base_url=server.url)).context_window == DEFAULT_CONTEXT_WINDOW
 
 
 # -- transformers
@@ -388,7 +392,7 @@ def test_a_prompt_that_is_too_long_is_refused_with_sizes(plain_model):
     student = student_of(plain_model, context_window=2000)
     prompt = make_prompt(student)
     small = student_of(plain_model, context_window=50)
-    with pytest.raises(ContextOverflow, match="has room for 50"):
+    with pytest.raises(ContextOverflow, match="can read only 50"):
         small.answer(prompt)
 
 
@@ -399,7 +403,7 @@ def test_the_context_window_is_the_smaller_of_model_and_tokenizer(tmp_path, plai
 
 def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
     student = student_of(str(tmp_path))
-    with pytest.raises(UnknownModel, match="cannot be loaded") as caught:
+    with pytest.raises(UnknownModel, match="Cannot load the student") as caught:
         student.count_tokens("water")
     assert "\n" not in caught.value.message
 
@@ -429,7 +433,7 @@ class Memory:
 
 @pytest.mark.parametrize("options", [OPTIONS, ()])
 def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkeypatch, caplog, options):
-    from drag_graph.models.students import transformers_model as module
+    from drag_graph.models import transformers_runtime as module
 
     memory = Memory(module._load, "none", "8bit")
     monkeypatch.setattr(module, "_load", memory)
@@ -445,7 +449,7 @@ def test_out_of_memory_goes_on_with_the_next_smaller_setting(plain_model, monkey
 
 
 def test_out_of_memory_everywhere_is_an_error_in_words(plain_model, monkeypatch):
-    from drag_graph.models.students import transformers_model as module
+    from drag_graph.models import transformers_runtime as module
 
     memory = Memory(module._load, "none", "cpu")
     monkeypatch.setattr(module, "_load", memory)

@@ -119,7 +119,7 @@ class Refusals:
 
 
 def make_calls(budget, provider, made, refusals):
-    """One worker's life, as `LiteLLMTeacher.send` makes calls."""
+    """One worker's life, as `ServedTeacher.send` makes calls."""
     with contextlib.suppress(Died):
         for call in made:
             attempts = ["lost", "answered"] if call.fate == "lost, then answered" else [call.fate]

@@ -11,7 +11,8 @@ from drag_graph.distill.entity_merging import Thresholds, merge_entities, merge_
 from drag_graph.distill.triple_extraction import RawTriple
 from drag_graph.graph.contradictions import entities_differ, predicates_differ
 from drag_graph.graph.name_forms import entity_key, predicate_key
-from drag_graph.models.embedders import LexicalEmbedder, LocalEmbedder
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.embedders.local_embedder import LocalEmbedder
 from tests.unit.step_builders import query
 
 LEXICAL = LexicalEmbedder()

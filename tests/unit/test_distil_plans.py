@@ -12,7 +12,7 @@ import drag_graph.graph
 from drag_graph.distill.plans import choose_k, chosen, plan_settings
 from drag_graph.distill.query_distillation import Distillation
 from drag_graph.inputs import make_query
-from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.settings import load_settings
 from tests.unit.saying import SayingTeacher
 

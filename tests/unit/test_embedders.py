@@ -12,8 +12,13 @@ import numpy as np
 import pytest
 
 from drag_graph.errors import ConfigurationError, MissingExtra, ModelAccessDenied, ModelUnavailable, UnknownModel
-from drag_graph.models import embedders
-from drag_graph.models.embedders import MINILM, LexicalEmbedder, LiteLLMEmbedder, LocalEmbedder, make_embedder
+from drag_graph.models import model_choice
+from drag_graph.models.chat_client import Server
+from drag_graph.models.embedders import embedding_cache, local_embedder
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.embedders.local_embedder import MINILM, LocalEmbedder
+from drag_graph.models.embedders.served_embedder import ServedEmbedder
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.settings import Settings, load_settings
 from drag_graph.testing.server import EMBEDDINGS, Fault, Say, ScriptedServer, embeddings
 
@@ -47,7 +52,7 @@ def embedder(request):
         return LexicalEmbedder()
     if request.param == "minilm":
         return request.getfixturevalue("minilm")
-    return LiteLLMEmbedder("a-model", base_url=request.getfixturevalue("server").url)
+    return ServedEmbedder(Server("a-model", base_url=request.getfixturevalue("server").url))
 
 
 def test_rows_are_unit_vectors_in_the_order_of_the_texts(embedder):
@@ -98,7 +103,10 @@ def test_a_name_is_its_own(embedder):
 
 
 def test_lexical_vectors_are_the_same_in_another_process():
-    code = "from drag_graph.models.embedders import LexicalEmbedder as E; print(E(16).embed(['Zürich cells']).tobytes().hex())"
+    code = (
+        "from drag_graph.models.embedders import lexical_embedder as e\n"
+        "print(e.LexicalEmbedder(16).embed(['Zürich cells']).tobytes().hex())"
+    )
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -142,7 +150,7 @@ def test_minilm_has_its_public_name_and_counts_without_its_model():
 
 def test_embedding_loads_neither_torch_nor_transformers():
     code = (
-        "import sys; from drag_graph.models.embedders import LocalEmbedder; LocalEmbedder().embed(['a text']);"
+        "import sys; from drag_graph.models.embedders.local_embedder import LocalEmbedder; LocalEmbedder().embed(['a text']);"
         "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'huggingface_hub', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=FEW_VARIABLES)
@@ -212,7 +220,7 @@ def test_a_folder_without_a_model_is_an_error_in_words(tmp_path):
 
 
 def test_a_missing_extra_names_the_command(monkeypatch):
-    for module in (embedders, embedders.local_embedder):
+    for module in (model_choice, local_embedder):
         monkeypatch.setattr(module, "find_spec", lambda _name: None)
     with pytest.raises(MissingExtra) as caught:
         LocalEmbedder()
@@ -225,8 +233,8 @@ def test_a_missing_extra_names_the_command(monkeypatch):
     ("chosen", "kind"),
     [
         ("auto", LocalEmbedder), ("minilm", LocalEmbedder), ("lexical", LexicalEmbedder),
-        ("sentence-transformers/all-mpnet-base-v2", LocalEmbedder), ("text-embedding-3-small", LiteLLMEmbedder),
-        ("ollama/nomic-embed-text", LiteLLMEmbedder),
+        ("sentence-transformers/all-mpnet-base-v2", LocalEmbedder), ("text-embedding-3-small", ServedEmbedder),
+        ("ollama/nomic-embed-text", ServedEmbedder),
     ],
 )  # fmt: skip
 def test_the_setting_chooses(chosen, kind):
@@ -244,7 +252,7 @@ def test_a_folder_in_the_setting_is_a_local_model(tmp_path):
 
 def test_choosing_imports_nothing_heavy():
     code = (
-        "import sys; from drag_graph.models.embedders import make_embedder; from drag_graph.settings import Settings;"
+        "import sys; from drag_graph.models.model_choice import make_embedder; from drag_graph.settings import Settings;"
         "make_embedder(Settings(embedder='auto')); make_embedder(Settings(embedder='a-model'));"
         "print([m for m in ('torch', 'transformers', 'tokenizers', 'safetensors', 'litellm') if m in sys.modules])"
     )
@@ -253,8 +261,8 @@ def test_choosing_imports_nothing_heavy():
 
 
 def test_the_server_is_asked_in_batches_with_one_key(server, monkeypatch):
-    monkeypatch.setattr(LiteLLMEmbedder, "batch", 2)
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url, api_key="secret")
+    monkeypatch.setattr(ServedEmbedder, "batch", 2)
+    embedder = ServedEmbedder(Server("a-model", base_url=server.url, api_key="secret"))
     assert embedder.embed(["a", "b", "c", "a"]).shape == (4, 64)
     assert [len(request.body["input"]) for request in server.of(EMBEDDINGS)] == [2, 1]
     assert {request.headers["Authorization"] for request in server.requests} == {"Bearer secret"}
@@ -278,7 +286,7 @@ def test_no_key_of_a_provider_goes_to_another_server(server, model, monkeypatch)
 def test_a_busy_server_is_asked_again_after_waiting(server):
     waits = []
     server.script(EMBEDDINGS, Fault(503), Fault(429, retry_after="7"), Fault(500), Fault())
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url, sleep=waits.append)
+    embedder = ServedEmbedder(Server("a-model", base_url=server.url, sleep=waits.append))
     assert embedder.dimension == 64
     assert all(0 <= wait <= most for wait, most in zip(waits, [1, 7.7, 4, 8], strict=True))
     assert waits[1] >= 7
@@ -287,7 +295,7 @@ def test_a_busy_server_is_asked_again_after_waiting(server):
 
 def test_a_server_that_stays_busy_is_given_up_and_not_quoted(server):
     server.script(EMBEDDINGS, *[Fault(503, message=SECRET)] * 9)
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url, sleep=lambda _: None)
+    embedder = ServedEmbedder(Server("a-model", base_url=server.url, sleep=lambda _: None))
     with pytest.raises(ModelUnavailable, match="HTTP 503") as caught:
         embedder.embed(["text"])
     assert SECRET not in str(caught.value) + caught.value.hint
@@ -300,7 +308,7 @@ def test_a_server_that_stays_busy_is_given_up_and_not_quoted(server):
 def test_what_will_not_get_better_is_not_tried_again(server, status, error):
     server.script(EMBEDDINGS, *[Fault(status, message=SECRET)] * 3)
     with pytest.raises(error) as caught:
-        LiteLLMEmbedder("a-model", base_url=server.url, sleep=lambda _: None).embed(["text"])
+        ServedEmbedder(Server("a-model", base_url=server.url, sleep=lambda _: None)).embed(["text"])
     assert SECRET not in str(caught.value) + caught.value.hint
     assert caught.value.hint
     assert len(server.requests) == 1
@@ -309,13 +317,13 @@ def test_what_will_not_get_better_is_not_tried_again(server, status, error):
 def test_a_refused_key_is_named(server):
     server.key = "right"
     with pytest.raises(ModelAccessDenied) as caught:
-        LiteLLMEmbedder("a-model", base_url=server.url).embed(["text"])
+        make_embedder(Settings(embedder="a-model", embedder_base_url=server.url)).embed(["text"])
     assert "DRAG_GRAPH_EMBEDDER_API_KEY" in caught.value.hint
 
 
 def test_nobody_there_is_unavailable():
     waits = []
-    embedder = LiteLLMEmbedder("a-model", base_url="http://127.0.0.1:1/v1", timeout=5, sleep=waits.append)
+    embedder = ServedEmbedder(Server("a-model", base_url="http://127.0.0.1:1/v1", timeout=5, sleep=waits.append))
     with pytest.raises(ModelUnavailable, match="cannot be reached"):
         embedder.embed(["text"])
     assert all(0 <= wait <= most for wait, most in zip(waits, [1, 2, 4], strict=True))
@@ -324,30 +332,30 @@ def test_nobody_there_is_unavailable():
 def test_too_few_vectors_are_refused(server):
     server.always(EMBEDDINGS, lambda request: embeddings({"input": request.body["input"][:1]}))
     with pytest.raises(ModelUnavailable, match="1 vectors for 2 texts"):
-        LiteLLMEmbedder("a-model", base_url=server.url).embed(["a", "b"])
+        ServedEmbedder(Server("a-model", base_url=server.url)).embed(["a", "b"])
 
 
 def test_vectors_of_unequal_lengths_are_refused(server):
     rows = [{"object": "embedding", "index": place, "embedding": [1.0] * (place + 1)} for place in range(2)]
     server.script(EMBEDDINGS, Say({**embeddings({"input": ["a", "b"]}), "data": rows}))
-    with pytest.raises(ModelUnavailable, match="no vectors of equal lengths"):
-        LiteLLMEmbedder("a-model", base_url=server.url)._request(["a", "b"])
+    with pytest.raises(ModelUnavailable, match="sent unusable vectors"):
+        ServedEmbedder(Server("a-model", base_url=server.url))._request(["a", "b"])
 
 
 def test_the_server_of_the_tests_embeds_by_itself():
     with ScriptedServer() as server:
-        near, far, same = LiteLLMEmbedder("a-model", base_url=server.url).embed(
+        near, far, same = ServedEmbedder(Server("a-model", base_url=server.url)).embed(
             ["green plants", "stock market", "plants green"]
         )
     assert near @ same > 0.99 > near @ far
 
 
 def test_vectors_of_another_length_than_before_are_refused(server):
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url)
+    embedder = ServedEmbedder(Server("a-model", base_url=server.url))
     embedder.embed(["text"])
     rows = [{"object": "embedding", "index": 0, "embedding": [1.0] * 3}]
     server.script(EMBEDDINGS, Say({**embeddings({"input": ["a"]}), "data": rows}))
-    with pytest.raises(ModelUnavailable, match="another length"):
+    with pytest.raises(ModelUnavailable, match="different lengths"):
         embedder.embed(["another text"])
 
 
@@ -363,7 +371,7 @@ def test_a_text_that_is_remembered_is_not_computed_again(embedder):
 
 @pytest.mark.parametrize("dimension", [16, 4096])
 def test_the_memory_is_bounded_in_bytes(dimension, monkeypatch):
-    monkeypatch.setattr(embedders.embedding_cache, "REMEMBERED_BYTES", 500_000)
+    monkeypatch.setattr(embedding_cache, "REMEMBERED_BYTES", 500_000)
     embedder = LexicalEmbedder(dimension)
     embedder.embed(["a word"])  # the hashed words have a memory of their own
     tracemalloc.start()
@@ -376,7 +384,7 @@ def test_the_memory_is_bounded_in_bytes(dimension, monkeypatch):
 
 
 def test_a_text_more_than_the_memory_holds_is_still_embedded(monkeypatch):
-    monkeypatch.setattr(embedders.embedding_cache, "REMEMBERED_BYTES", 0)
+    monkeypatch.setattr(embedding_cache, "REMEMBERED_BYTES", 0)
     embedder = LexicalEmbedder(8)
     assert embedder.embed(["a", "b"]).any(axis=1).all()
     assert not embedder._vectors

@@ -7,8 +7,9 @@ from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
 from drag_graph.ledger import Ledger
-from drag_graph.models.embedders import LexicalEmbedder
-from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.models.chat_client import Server
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.settings import load_settings
 from drag_graph.testing.server import Fault, ScriptedServer
 
@@ -70,7 +71,7 @@ def recorded(tmp_path):
         with ScriptedServer() as server, Ledger(tmp_path / "x.ledger") as ledger:
             for stage in faults:
                 server.always(stage, lambda _request: Fault(401))
-            teacher = LiteLLMTeacher("scripted", base_url=server.url, tape=ledger.tape)
+            teacher = ServedTeacher(Server("scripted", base_url=server.url), tape=ledger.tape)
             distillation = Distillation(settings, LexicalEmbedder(), teacher)
             for text in texts:
                 try:

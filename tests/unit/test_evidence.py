@@ -4,7 +4,7 @@ from drag_graph.distill import evidence_ranking as rank
 from drag_graph.distill import evidence_step as step
 from drag_graph.distill import merged_statements as statements
 from drag_graph.distill import triple_extraction as extract
-from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from tests.unit.step_builders import evidence, query, reply
 
 EMBED = LexicalEmbedder().embed

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.models.embedders import LexicalEmbedder
-from drag_graph.models.students import make_student
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.model_choice import make_student
 from drag_graph.models.students.nearest_student import PASSAGE_TOKENS, NearestStudent, support
 from drag_graph.models.students.option_scoring import softmax
 from drag_graph.settings import Settings
@@ -145,5 +145,5 @@ def test_settings_name_a_student():
         "openai/some-model"
     )
     assert make_student(Settings(student="transformers:some/model"), embedder).name == "transformers:some/model"
-    with pytest.raises(ConfigurationError, match="names no model"):
+    with pytest.raises(ConfigurationError, match="is not a model of this process"):
         make_student(Settings(student="transformers:"), embedder)

@@ -5,8 +5,10 @@ import os
 import pytest
 
 from drag_graph.jobs.ray.ray_distillation import _secrets
-from drag_graph.models.chat_client import load_litellm
-from drag_graph.models.embedders import LexicalEmbedder, LiteLLMEmbedder
+from drag_graph.models.chat_client import Server
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.embedders.served_embedder import ServedEmbedder
+from drag_graph.models.litellm_library import load_litellm
 from drag_graph.models.provider_variables import provider_variables
 from drag_graph.settings import load_settings
 
@@ -68,7 +70,7 @@ def test_teacher_and_embedder_have_those_of_their_own_providers(nothing_set, mon
     def passed(embedder, **flags):
         return set(_secrets(load_settings(flags), embedder))
 
-    teacher, embedder = "bedrock/anthropic.claude-3-haiku-20240307-v1:0", LiteLLMEmbedder("cohere/embed-english-v3.0")
+    teacher, embedder = "bedrock/anthropic.claude-3-haiku-20240307-v1:0", ServedEmbedder(Server("cohere/embed-english-v3.0"))
     address = "http://127.0.0.1:1/v1"
     assert passed(embedder, teacher=teacher) == {"AWS_ACCESS_KEY_ID", "COHERE_API_KEY"}
     assert passed(LexicalEmbedder(), teacher=teacher) == {"AWS_ACCESS_KEY_ID"}

@@ -12,7 +12,7 @@ from drag_graph.jobs.stale_queries import READ, UNDATED, due, lines, source_of
 from drag_graph.ledger import Ledger
 from drag_graph.ledger.tape import call_id, request_key
 from drag_graph.model import Aggregation, TeacherCall
-from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.model_roles import TeacherReply
 from drag_graph.ports.run_journal import Run, start_run
 from drag_graph.settings import load_settings

@@ -8,7 +8,7 @@ from drag_graph.compose.model_factories import make_reworder
 from drag_graph.compose.session import open_session
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.inputs import make_query
-from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.ports.private_details import Finding, Kept, Rewritten
 from drag_graph.privacy import gate_opening as opening
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter

@@ -46,20 +46,20 @@ def test_an_unknown_key_in_the_file_is_an_error(folder):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("workers = true", "'workers': takes a value"),
-        ("threshold = false", "'threshold': takes a value"),
+        ("workers = true", "'workers': must be a value"),
+        ("threshold = false", "'threshold': must be a value"),
         ('namespace = "a\\u0007b"', "'namespace': must have no control characters"),
-        ('store = "one.lbug"\nledger = "./one.lbug"', "the ledger and the store are one file"),
-        ('store = "one.lbug"\nledger = "sub/../one.lbug"', "the ledger and the store are one file"),
-        ('store = "one.lbug"\nledger = "link.lbug"', "the ledger and the store are one file"),
-        ('store = "~nosuch/x"', r"'store': is no path \(Could not determine home"),
-        ('ledger = "~nosuch/x"', r"'ledger': is no path \(Could not determine home"),
-        ('teacher = "curated:~nosuch/x"', r"'teacher': is no path \(Could not determine home"),
-        ('student = "transformers:~nosuch/x"', r"'student': is no path \(Could not determine home"),
-        ('embedder = "~nosuch/x"', r"'embedder': is no path \(Could not determine home"),
+        ('store = "one.lbug"\nledger = "./one.lbug"', "The ledger and the store are the same file"),
+        ('store = "one.lbug"\nledger = "sub/../one.lbug"', "The ledger and the store are the same file"),
+        ('store = "one.lbug"\nledger = "link.lbug"', "The ledger and the store are the same file"),
+        ('store = "~nosuch/x"', r"'store': is not a path \(Could not determine home"),
+        ('ledger = "~nosuch/x"', r"'ledger': is not a path \(Could not determine home"),
+        ('teacher = "curated:~nosuch/x"', r"'teacher': is not a path \(Could not determine home"),
+        ('student = "transformers:~nosuch/x"', r"'student': is not a path \(Could not determine home"),
+        ('embedder = "~nosuch/x"', r"'embedder': is not a path \(Could not determine home"),
         ('store = ""', "'store': must be the path of a file"),
         ('store = "/"', "'store': must be the path of a file"),
-        ('store = "a\\u0000b"', r"'store': is no path \(embedded null"),
+        ('store = "a\\u0000b"', r"'store': is not a path \(embedded null"),
     ],
 )
 def test_what_a_setting_cannot_be_is_said(folder, line, said):
@@ -83,7 +83,7 @@ def test_a_switch_takes_true(folder):
 @pytest.mark.parametrize("content", [b"store = [", b"\xff\xfe"])
 def test_a_broken_file_is_said_in_words(folder, content):
     (folder / "drag-graph.toml").write_bytes(content)
-    with pytest.raises(ConfigurationError, match=r"drag-graph\.toml cannot be read"):
+    with pytest.raises(ConfigurationError, match=r"Cannot read drag-graph\.toml"):
         load_settings()
 
 

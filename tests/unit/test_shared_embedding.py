@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 
 from drag_graph.errors import UnknownModel
-from drag_graph.models.embedders import LiteLLMEmbedder, LocalEmbedder
+from drag_graph.models.chat_client import Server
 from drag_graph.models.embedders import embedding_cache as remembering
 from drag_graph.models.embedders import minilm_encoder as encoder
+from drag_graph.models.embedders.local_embedder import LocalEmbedder
+from drag_graph.models.embedders.served_embedder import ServedEmbedder
 from drag_graph.testing.server import EMBEDDINGS, Fault, ScriptedServer, embeddings
 
 WORDS = "plants take in carbon dioxide and water to make sugar while light gives energy that green leaves need".split()  # noqa: SIM905
@@ -154,22 +156,22 @@ def test_a_pass_takes_a_bounded_number_of_tokens(minilm, monkeypatch):
 
 
 def test_threads_that_ask_at_once_each_get_their_vectors(server):
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url)
+    embedder = ServedEmbedder(Server("a-model", base_url=server.url))
     texts = [[f"text {number}", f"other {number}"] for number in range(THREADS)]
     found = at_once(embedder.embed, texts)
     with ScriptedServer() as other:
-        expected = LiteLLMEmbedder("a-model", base_url=other.url)
+        expected = ServedEmbedder(Server("a-model", base_url=other.url))
         assert all(np.allclose(rows, expected.embed(two)) for rows, two in zip(found, texts, strict=True))
 
 
 def test_a_request_holds_at_most_so_many_texts(server):
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url)
+    embedder = ServedEmbedder(Server("a-model", base_url=server.url))
     embedder.embed([f"text {place}" for place in range(300)])
     assert [len(request.body["input"]) for request in server.of(EMBEDDINGS)] == [128, 128, 44]
 
 
 def test_a_text_that_is_refused_is_an_error_in_words(server):
     server.always(EMBEDDINGS, lambda request: Fault(400) if "bad" in request.body["input"] else embeddings(request.body))
-    embedder = LiteLLMEmbedder("a-model", base_url=server.url)
+    embedder = ServedEmbedder(Server("a-model", base_url=server.url))
     results = at_once(embedder.embed, [["a"], ["b"], ["bad"], ["c"]])
     assert [isinstance(one, UnknownModel) for one in results] == [False, False, True, False]

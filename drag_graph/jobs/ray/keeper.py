@@ -19,9 +19,9 @@ from drag_graph.ledger.budget import Budget, Reservation
 from drag_graph.ledger.spending import dollars, nanos
 from drag_graph.ledger.tape import Attempt
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
+from drag_graph.ports.setting_types import Privacy
 from drag_graph.ports.teacher_replies import Reply
 from drag_graph.privacy.gate_opening import open_gate
-from drag_graph.settings import Privacy
 
 
 @dataclass(frozen=True, slots=True)

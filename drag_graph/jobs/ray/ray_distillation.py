@@ -20,11 +20,13 @@ from drag_graph.jobs.ray.ray_worker import MakeTeacher, Place, Task, Worker
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Tape
 from drag_graph.model import Aggregation, Query, Subgraph
-from drag_graph.models.chat_client import provider_of
-from drag_graph.models.embedders import LiteLLMEmbedder
+from drag_graph.models.chat_client import Server
+from drag_graph.models.embedders.served_embedder import ServedEmbedder
+from drag_graph.models.litellm_library import provider_of
 from drag_graph.models.locality import Check
+from drag_graph.models.model_names import litellm_name
 from drag_graph.models.provider_variables import provider_variables
-from drag_graph.models.teachers.served_teacher import LiteLLMTeacher
+from drag_graph.models.teachers.served_teacher import ServedTeacher
 from drag_graph.ports.model_roles import Embedder, Teacher
 from drag_graph.ports.run_journal import Run
 from drag_graph.settings import Settings
@@ -42,18 +44,9 @@ _RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
 
 
 def make_teacher(settings: Settings, tape: Tape, budget: Budget, interruption: Interruption, privacy: Check) -> Teacher:
-    """Return the model that the settings name, in a worker."""
-    return LiteLLMTeacher(
-        settings.teacher,
-        base_url=settings.teacher_base_url,
-        api_key=settings.teacher_api_key.get_secret_value(),
-        tape=tape,
-        budget=budget,
-        timeout=settings.teacher_timeout,
-        sleep=interruption.sleep,
-        check=interruption.check,
-        privacy=privacy,
-    )
+    """Return the teacher of the settings, in a worker."""
+    server = Server.of(settings.model_for("teacher"), privacy, interruption.sleep)
+    return ServedTeacher(server, tape=tape, budget=budget, check=interruption.check)
 
 
 class RayDistillation:
@@ -80,7 +73,7 @@ class RayDistillation:
                 hint="Leave --engine ray out.",
             )
         # For the settings hash alone: this one is never asked.
-        self._local = Distillation(settings, embedder, LiteLLMTeacher(settings.teacher), privacy)
+        self._local = Distillation(settings, embedder, ServedTeacher(Server(settings.teacher)), privacy)
         self._privacy = privacy
         self._lock = threading.Lock()
         self._workers: list[Any] = []
@@ -222,9 +215,9 @@ def _secrets(settings: Settings, embedder: Embedder) -> dict[str, SecretStr]:
     A server at an address of the user's own gets none.
     """
     models = [] if settings.teacher_base_url else [settings.teacher]
-    if isinstance(embedder, LiteLLMEmbedder) and not settings.embedder_base_url:
+    if isinstance(embedder, ServedEmbedder) and not settings.embedder_base_url:
         models.append(embedder.name)
     found = {}
     for model in models:
-        found.update(provider_variables(provider_of(model)))
+        found.update(provider_variables(provider_of(litellm_name(model))))
     return found

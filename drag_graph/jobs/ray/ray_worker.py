@@ -19,8 +19,8 @@ from drag_graph.jobs.ray.remote_ledger import RemoteBudget, RemoteGate, RemoteTa
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Tape
 from drag_graph.model import Query
-from drag_graph.models.embedders import make_embedder
 from drag_graph.models.locality import Check, unchecked
+from drag_graph.models.model_choice import make_embedder
 from drag_graph.ports.model_roles import Teacher
 from drag_graph.settings import Settings, adopt_variables
 from drag_graph.version import __version__

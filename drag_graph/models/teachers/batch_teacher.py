@@ -19,7 +19,8 @@ from drag_graph.ledger.budget import shown
 from drag_graph.ledger.spending import Standing, nanos, nanos_of_limit
 from drag_graph.ledger.tape import Attempt, request_key
 from drag_graph.models.chat_client import read_completion
-from drag_graph.models.teachers.highest_price import most
+from drag_graph.models.model_catalogue import batch_price_of
+from drag_graph.models.teachers.highest_price import highest_price
 from drag_graph.models.teachers.provider_batch_api import (
     ENDPOINT,
     HOURS,
@@ -27,10 +28,9 @@ from drag_graph.models.teachers.provider_batch_api import (
     MOST_REQUESTS,
     BatchApi,
     BatchState,
-    batch_price_of,
 )
 from drag_graph.models.teachers.reply_reading import Unreadable, fit, read
-from drag_graph.models.teachers.served_teacher import LiteLLMTeacher, attempt_of
+from drag_graph.models.teachers.served_teacher import ServedTeacher, attempt_of
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.provider_batches import Progress
 
@@ -53,7 +53,7 @@ class BatchTeacher:
 
     def __init__(
         self,
-        inner: LiteLLMTeacher,
+        inner: ServedTeacher,
         api: BatchApi,
         records: BatchRecords,
         *,
@@ -102,7 +102,7 @@ class BatchTeacher:
     def ask(self, request: TeacherRequest) -> TeacherReply:
         """Return the reply if it is on the tape; ask directly for one that a batch failed to give; else queue the request.
 
-        Raises AwaitsBatch for a request that is queued or in a batch, otherwise as `LiteLLMTeacher.ask`.
+        Raises AwaitsBatch for a request that is queued or in a batch, otherwise as `ServedTeacher.ask`.
         """
         key = request_key(self._inner.name, request)
         recorded = self._tape.find(self._inner.name, request)
@@ -253,9 +253,9 @@ class BatchTeacher:
     def _most(self, request: TeacherRequest, by_schema: bool) -> int:
         messages, parameters = self._inner.first(request, by_schema=by_schema)
         # Also without a limit: batches outlive their run, and a later one that has a limit needs to know what waits.
-        known = most(self._inner.name, messages, parameters, batch_price_of)
+        cost = highest_price(self._inner.name, messages, parameters, batch_price_of)
         # Without a price, a budget cannot be kept, or there is none: the inner teacher says so.
-        return nanos(self._inner.most(messages, parameters, batch_price_of) if known is None else known)
+        return nanos(self._inner.highest_cost(messages, parameters, batch_price_of) if cost is None else cost)
 
     def _line(self, queued: QueuedRequest, by_schema: bool) -> bytes:
         body = self._api.body(*self._inner.first(queued.request, by_schema=by_schema))

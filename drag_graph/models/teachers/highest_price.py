@@ -1,23 +1,23 @@
-"""The most that a request to a model can cost, sent by itself or in a batch."""
+"""The highest possible cost of a request, sent alone or in a batch."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from drag_graph.errors import ConfigurationError
-from drag_graph.models.chat_client import count_tokens
+from drag_graph.models.model_catalogue import Price, count_tokens
 
-Price: TypeAlias = Callable[[str, int, int], float | None]
-"""Takes a model, the tokens in and the tokens out, and returns US dollars; None where the model has no price."""
 _SAFETY = 1.2
 _OVERHEAD = 200
-"""A provider may count more tokens than the tokenizer here: what is allowed for that, as a factor and in tokens."""
+"""Allowance for providers that count more tokens than the tokenizer here, as a factor and in tokens."""
 _SHAPES = 64
 
 
-def most(model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any], price_of: Price) -> float | None:
-    """Return the most that a request can cost in US dollars, or None where the model has no price."""
+def highest_price(
+    model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any], price_of: Price
+) -> float | None:
+    """Return the highest possible cost of a request in US dollars, or None for a model without a price."""
     if price_of(model, 0, 0) is None:
         return None
     limit = int(parameters.get("max_completion_tokens") or parameters["max_tokens"])
@@ -25,10 +25,10 @@ def most(model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[
     return price_of(model, int(tokens * _SAFETY) + _OVERHEAD, limit)
 
 
-def unpriced(model: str) -> ConfigurationError:
-    """Return the error for a budget where the model has no price."""
-    hint = "Leave --budget-usd out, or name the model as LiteLLM's price map does."
-    return ConfigurationError(f"no price is known for the model {model!r}, so no budget can be kept", hint=hint)
+def no_price_error(model: str) -> ConfigurationError:
+    """Return the error for a budget and a model without a price."""
+    hint = "Leave --budget-usd out, or use the name that LiteLLM's price list has for the model."
+    return ConfigurationError(f"No price is known for the model {model!r}, so the budget cannot be enforced.", hint=hint)
 
 
 @lru_cache(_SHAPES)

@@ -5,8 +5,7 @@ provider works through within a day; its replies are a file again, that of its f
 """
 
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -14,10 +13,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from drag_graph.errors import ConfigurationError, ModelUnavailable, UnknownModel
-from drag_graph.models import chat_client as litellm_client
-from drag_graph.models.chat_client import Kind, Server
-from drag_graph.models.locality import Check
-from drag_graph.models.provider_errors import RequestRejected, Target
+from drag_graph.models.chat_client import Kind, Server, manage
+from drag_graph.models.litellm_library import load_litellm, provider_of
+from drag_graph.models.model_names import litellm_name
+from drag_graph.models.provider_errors import ModelTarget, RequestRejected
 
 ENDPOINT: Final = "/v1/chat/completions"
 MARK = "drag_graph"
@@ -27,8 +26,6 @@ MOST_BYTES = 100_000_000
 """What a batch takes at most at the providers of this interface (OpenAI: 50,000 requests and 200 MB)."""
 HOURS = 24
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-_SHARE = 0.5
-"""The price of a batch, where LiteLLM's map has none, as a share of that of single requests: what the providers ask."""
 _TRANSFER_SECONDS = 600.0
 _PAGE = 100
 _CLOCK_SKEW = timedelta(hours=1)
@@ -65,7 +62,7 @@ def check_support(model: str, base_url: str = "") -> None:
     That needs the list of batches and their metadata, or a batch could be made twice. With an address of one's own, whether
     that server has the API shows when the first file is uploaded. Raises UnknownModel, too.
     """
-    provider = litellm_client.provider_of(model, base_url)
+    provider = provider_of(litellm_name(model, base_url))
     # Without an address, LiteLLM would send the files of these two to OpenAI.
     if provider in _PROVIDERS or (base_url and provider in _WITH_ADDRESS):
         return
@@ -73,45 +70,20 @@ def check_support(model: str, base_url: str = "") -> None:
     raise ConfigurationError(f"drag-graph knows no batch API of the provider {provider!r} of {model!r}", hint=hint)
 
 
-def batch_price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
-    """Return the price of a request in a batch in US dollars: by LiteLLM's local map, else half of that of a single one.
-
-    None where the map does not have the model.
-    """
-    whole = litellm_client.price_of(model, tokens_in, tokens_out)
-    if whole is None:
-        return None
-    costs = litellm_client.load_litellm().model_cost
-    entry: dict[str, Any] = next((costs[name] for name in (model, model.split("/", 1)[-1]) if name in costs), {})
-    per_input, per_output = (entry.get(f"{side}_cost_per_token_batches") for side in ("input", "output"))
-    if per_input is None or per_output is None:
-        return whole * _SHARE
-    return float(tokens_in * per_input + tokens_out * per_output)
-
-
 class BatchApi:
     """Uploads, makes, looks up and reads batches of one model. `timeout` is that of a request in seconds; files get longer.
 
-    Every method raises the ModelErrors of `litellm_client.complete`, and ConfigurationError where the server has no such API.
+    Every method raises the ModelErrors of `chat_client.complete`, and ConfigurationError where the server has no such API.
     """
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str = "",
-        api_key: str = "",
-        timeout: float = 120.0,
-        sleep: Callable[[float], None] = time.sleep,
-        privacy: Check | None = None,
-    ) -> None:
-        check_support(model, base_url)
-        self._server = Server(model, base_url, api_key, timeout=timeout, sleep=sleep, privacy=privacy)
+    def __init__(self, server: Server) -> None:
+        check_support(server.model, server.base_url)
+        self._server = server
 
     def body(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of a request, with what the provider knows of the parameters, as LiteLLM would send it alone."""
-        litellm = litellm_client.load_litellm()
-        name, provider, _, _ = litellm.get_llm_provider(litellm_client.resolve(self._server.model, self._server.base_url))
+        litellm = load_litellm()
+        name, provider, _, _ = litellm.get_llm_provider(litellm_name(self._server.model, self._server.base_url))
         mapped = litellm.utils.get_optional_params(model=name, custom_llm_provider=provider, drop_params=True, **parameters)
         extra = mapped.pop("extra_body", None) or {}
         mapped.pop("stream", None)
@@ -176,9 +148,9 @@ class BatchApi:
     def _ask(self, kind: Kind, *, least: float = 0.0, may_be_gone: bool = False, **call: Any) -> Any:
         """Return what the provider answers within `least` seconds or more; None where it does not have what may be gone."""
         server = replace(self._server, timeout=max(self._server.timeout, least))
-        where = Target(server.model, server.base_url).where
+        where = ModelTarget(server.model, server.base_url).where
         try:
-            return litellm_client.manage(kind, server, **call)
+            return manage(kind, server, **call)
         except (RequestRejected, UnknownModel) as error:
             status = getattr(error, "status", 404)
             if status not in _NOT_THERE:

@@ -1,7 +1,7 @@
-"""A large model as the teacher, by LiteLLM, behind the tape and the budget.
+"""A served model as the teacher, behind the tape and the budget.
 
-A reply is asked for by JSON schema where the model takes one, and in words where not. What comes back is read and validated;
-an unusable reply is asked for again in a bounded way (`_Exchange`). Only validated replies are recorded.
+The shape of a reply is given as a JSON schema if the model supports it, else in the prompt. Replies are validated. An unusable
+one leads to a bounded number of further requests (`_Exchange`). Only validated replies are recorded.
 """
 
 import json
@@ -23,11 +23,11 @@ from drag_graph.errors import (
 )
 from drag_graph.ledger.budget import Budget
 from drag_graph.ledger.tape import Attempt, Tape, calls_of
-from drag_graph.models import chat_client as litellm_client
-from drag_graph.models.chat_client import GGUF, Completion, Server
-from drag_graph.models.locality import Check, is_local
+from drag_graph.models import chat_client
+from drag_graph.models.chat_client import Completion, Server
+from drag_graph.models.model_catalogue import GGUF, Price, price_of
 from drag_graph.models.provider_errors import RequestRejected
-from drag_graph.models.teachers import highest_price as prices
+from drag_graph.models.teachers.highest_price import highest_price, no_price_error
 from drag_graph.models.teachers.reply_reading import CutOff, Refused, Unreadable, fit, join, read, read_whole_entries
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import Reply
@@ -37,9 +37,9 @@ Message = dict[str, str]
 MAX_TOKENS = 4096
 REASKS = 2
 _TRIPLES_EACH = 3
-"""Triples of an evidence that a model of this machine may write."""
+"""Triples per evidence that a local model may write."""
 _CHARACTERS_A_TOKEN = 2
-"""What a token of a reply has at least, in the mean: English has four; the rest is for other scripts, and for spaces."""
+"""Lower bound of the average length of a token. English has four characters; other scripts and spaces have fewer."""
 _QUOTED = 4000
 _CONTINUE = (
     'Your reply was cut off. Continue the JSON of the schema "{schema}" exactly where it stopped: repeat nothing and add no '
@@ -51,40 +51,33 @@ _REFORMULATE = (
 )
 
 
-class LiteLLMTeacher:
-    """A model that LiteLLM can reach. Thread-safe.
+class ServedTeacher:
+    """A served model. Thread-safe.
 
-    Calls are recorded under `model`, which also says how it is reached, unless `server` does. `timeout` is what one attempt may
-    take in seconds. `check` is called before each request and may raise Interrupted; `privacy` looks at what leaves this
-    machine.
-    `max_tokens` is the most that a reply may have where the request does not say; it bounds what a call can cost.
+    Calls are recorded under `name`, by default the server's model. `check` is called before each request and may raise
+    Interrupted. `max_tokens` limits replies to requests without a limit of their own, and so the cost of a call.
     """
 
     def __init__(
         self,
-        model: str,
+        server: Server,
         *,
-        base_url: str = "",
-        api_key: str = "",
+        name: str = "",
         tape: Tape | None = None,
         budget: Budget | None = None,
-        timeout: float = 120.0,
         max_tokens: int = MAX_TOKENS,
-        sleep: Callable[[float], None] = time.sleep,
         check: Callable[[], None] = lambda: None,
-        server: Server | None = None,
-        privacy: Check | None = None,
     ) -> None:
-        self._model = model
-        self._server = server or Server(model, base_url, api_key, timeout=timeout, sleep=sleep, privacy=privacy)
-        self._bounded = model.startswith(GGUF) or is_local(self._server.model, self._server.base_url)
+        self._model = name or server.model
+        self._server = server
+        self._bounded = self._model.startswith(GGUF) or server.is_local
         self._tape = tape
         self._budget = budget or Budget()
         self._max_tokens = max_tokens
         self._check = check
         self._by_schema: bool | None = None
         self._lock = threading.Lock()
-        self._said_unpriced = False
+        self._has_logged_price = False
 
     @property
     def name(self) -> str:
@@ -100,23 +93,22 @@ class LiteLLMTeacher:
 
     @property
     def tape(self) -> Tape | None:
-        """The tape that replies are recorded on."""
+        """The tape that records the replies."""
         return self._tape
 
     @property
     def budget(self) -> Budget:
-        """The budget that the calls are made under."""
+        """The budget of the calls."""
         return self._budget
 
     def ask(self, request: TeacherRequest, *, before: Attempt | None = None, booked: bool = False) -> TeacherReply:
-        """Return the recorded reply to this very request, else the model's, validated and recorded.
+        """Return the recorded reply to the same request, else the model's reply, validated and recorded.
 
-        `before` is an unusable reply that came another way (in a batch): the first call of the exchange, which is `booked`
-        where its costs are in the results of another run.
+        `before` is an unusable reply from a batch: the first call of the exchange. It is `booked` if its cost is already in the
+        results of another run.
 
-        Raises the ModelErrors of `litellm_client.complete`, BudgetReached, and MalformedReply, TruncatedReply, RefusedReply or
-        another ReplyError (with the model's words in `raw`, which are kept in the ledger) when the bounded re-asking did not
-        help. `spent` of each says what was paid until then.
+        Raises the ModelErrors of `chat_client.complete`, BudgetReached, and a ReplyError if further requests did not help. The
+        ledger keeps its `raw` text. `spent` of each error is the cost until then.
         """
         recorded = self._tape.find(self._model, request) if self._tape is not None else None
         if recorded is not None:
@@ -143,37 +135,37 @@ class LiteLLMTeacher:
         return reply if reply.cached else replace(reply, requests=len(exchange.attempts) - exchange.booked)
 
     def keep(self, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
-        """Record a validated reply with its calls, and return it, or the one that was recorded before."""
+        """Record a validated reply with its calls. Return it, or the reply that was recorded earlier."""
         if self._tape is not None:
             return self._tape.record(self._model, request, payload, attempts)
         *earlier, call = calls_of(self._model, request, [attempt.facts(self._model) for attempt in attempts])
         return TeacherReply(payload, call, requests=len(attempts), earlier=tuple(earlier))
 
     def close(self) -> None:
-        """There is nothing to release: the ledger is its owner's."""
+        """Do nothing: the ledger belongs to the caller."""
 
     @property
     def by_schema(self) -> bool:
-        """Whether a reply's shape is asked for by JSON schema; else in words only."""
+        """Whether the shape of a reply is requested as a JSON schema; else in the prompt."""
         if self._by_schema is None:
-            self._by_schema = litellm_client.supports_schema(self._server.model, self._server.base_url)
+            self._by_schema = self._server.takes_schemas
         return self._by_schema
 
     def use_words(self) -> None:
-        """Remember that the server takes no JSON schema."""
+        """Remember that the server does not support JSON schemas."""
         self._by_schema = False
 
     def first(self, request: TeacherRequest, *, by_schema: bool) -> tuple[list[Message], dict[str, Any]]:
-        """Return the messages and parameters that `request` is made with the first time."""
+        """Return the messages and parameters of the first request."""
         messages = _Exchange(self, request).shaped(_plain(request.messages), by_schema=by_schema)
         return messages, self.parameters(request, by_schema=by_schema)
 
     def check_privacy(self, request: TeacherRequest) -> None:
-        """Raise Withheld where the request must not leave this machine."""
-        litellm_client.check_privacy(self._server, {"messages": request.messages})
+        """Raise Withheld if the request must not leave this machine."""
+        chat_client.check_privacy(self._server, {"messages": request.messages})
 
     def parameters(self, request: TeacherRequest, *, by_schema: bool) -> dict[str, Any]:
-        """Return a request's parameters. A bounded schema says how long its reply can be, and so the limit."""
+        """Return the parameters of a request. A bounded schema limits the length of the reply as well."""
         limit, response_format = self._max_tokens, {}
         if by_schema:
             schema = request.schema.json_schema
@@ -187,7 +179,7 @@ class LiteLLMTeacher:
 
     def send(self, messages: list[Message], parameters: Mapping[str, Any]) -> Completion:
         """Make one request under the budget."""
-        estimate = self.most(messages, parameters, litellm_client.price_of)
+        estimate = self.highest_cost(messages, parameters, price_of)
         self._check()
         reservation = self._budget.reserve(estimate)
 
@@ -197,47 +189,47 @@ class LiteLLMTeacher:
             if again:
                 reservation = self._budget.reserve(estimate)
 
-        cost = estimate  # what ends unforeseen, by Ctrl-C for one, may have been charged
+        cost = estimate  # an unexpected end, such as Ctrl-C, may have been charged
         try:
-            self._check()  # the budget may have been waited for
-            completion = litellm_client.complete(self._server, messages, on_lost=on_lost, **parameters)
-            # Another tokenizer's count may be too low: where the server told none, the most that it can have been is kept.
+            self._check()  # waiting for the budget may have taken long
+            completion = chat_client.complete(self._server, messages, on_lost=on_lost, **parameters)
+            # A count by another tokenizer may be too low: without the server's own count, assume the highest cost.
             cost = max(completion.cost_usd, estimate) if completion.counted_here else completion.cost_usd
         except DragGraphError:
-            cost = 0.0  # what may have been charged until then is settled by `on_lost`
+            cost = 0.0  # `on_lost` has settled what may have been charged
             raise
         finally:
             self._budget.settle(reservation, cost)
         return completion
 
-    def most(self, messages: list[Message], parameters: Mapping[str, Any], price_of: prices.Price) -> float:
-        """Return the most that a request can cost in US dollars; 0 where there is no limit or, said once, no price."""
+    def highest_cost(self, messages: list[Message], parameters: Mapping[str, Any], price: Price) -> float:
+        """Return the highest possible cost of a request in US dollars; 0 without a limit or a price."""
         if not self._budget.limited:
-            if price_of(self._model, 0, 0) is None:
-                self._say_unpriced()
+            if price(self._model, 0, 0) is None:
+                self._log_missing_price()
             return 0.0
-        found = prices.most(self._model, messages, parameters, price_of)
-        if found is None:
-            raise prices.unpriced(self._model)
-        return found
+        cost = highest_price(self._model, messages, parameters, price)
+        if cost is None:
+            raise no_price_error(self._model)
+        return cost
 
-    def _say_unpriced(self) -> None:
+    def _log_missing_price(self) -> None:
         with self._lock:
-            said, self._said_unpriced = self._said_unpriced, True
-        if not said:
-            log.event("no price is known for the model; its calls count as free", level=logging.INFO, model=self._model)
+            is_first, self._has_logged_price = not self._has_logged_price, True
+        if is_first:
+            log.event("the model has no known price; its calls count as free", level=logging.INFO, model=self._model)
 
 
 @dataclass
 class _Exchange:
-    """One request's way to a usable reply: its `attempts`, of which the first `booked` are not paid for now.
+    """The requests that lead to one usable reply. The first `booked` of its `attempts` were paid for earlier.
 
-    Cut off: one continuation, of which the whole entries are kept if it is cut off, too; where there is none, one smaller ask.
-    Refused: one reformulation. Malformed: asked again with what was wrong, then with the simpler prompt. At most 6 replies are
-    paid for, whatever order these come in.
+    Cut off: one continuation, whose complete entries count if it is cut off as well; if it has none, one smaller request.
+    Refused: one reformulation. Malformed: one request with the reason, then one with the simpler prompt. An exchange pays for
+    up to 6 replies in total.
     """
 
-    teacher: LiteLLMTeacher
+    teacher: ServedTeacher
     request: TeacherRequest
     attempts: list[Attempt] = field(default_factory=list)
     booked: int = 0
@@ -256,9 +248,9 @@ class _Exchange:
             except CutOff:
                 if not continued and text.strip():
                     continued = True
-                    found = self._continue(messages, text)
-                    if found is not None:
-                        return found
+                    reply = self._continue(messages, text)
+                    if reply is not None:
+                        return reply
                 messages = self._ask_smaller(text)
             except Refused:
                 messages = self._reformulate(text)
@@ -269,8 +261,8 @@ class _Exchange:
         return fit(read(text, self.request.schema, finish_reason=finish_reason), self.request)
 
     def _send(self, messages: list[Message]) -> tuple[str, str]:
-        """Return a reply and why it ended; where the server takes no JSON schema, asks again without."""
-        by_schema = self.teacher.by_schema  # another thread may find out meanwhile that the server takes none
+        """Return a reply and its finish reason. If the server rejects the JSON schema, send the request again without it."""
+        by_schema = self.teacher.by_schema  # another thread may change it meanwhile
         try:
             try:
                 completion = self._sent(self.shaped(messages, by_schema=by_schema), by_schema)
@@ -290,19 +282,19 @@ class _Exchange:
         return completion
 
     def shaped(self, messages: list[Message], *, by_schema: bool) -> list[Message]:
-        """Return the messages with what the shape of the reply needs said in words."""
+        """Return the messages, with the shape of the reply described if a schema does not."""
         first_try = not (self.reasks or self.smaller or self.reformulated)
         return messages if by_schema and first_try else _added(messages, _in_words(self.request.schema))
 
     def _continue(self, messages: list[Message], partial: str) -> Reply | None:
-        """Ask for the rest of `partial`; return the reply, of one cut off again the whole entries, or None without any."""
+        """Request the rest of `partial`. Return the reply, or its complete entries if it is cut off again, or None."""
         go_on = _CONTINUE.format(schema=self.request.schema.schema_name)
         asked = [*messages, {"role": "assistant", "content": partial}, {"role": "user", "content": go_on}]
         completion = self._sent(asked)
-        anew = f'"{self.request.schema.schema_name}"' in completion.text  # some models start again from the beginning
-        for whole in (join(partial, completion.text), *([completion.text] if anew else [])):
+        restarts = f'"{self.request.schema.schema_name}"' in completion.text  # some models begin again
+        for text in (join(partial, completion.text), *([completion.text] if restarts else [])):
             try:
-                return self._read(whole, completion.finish_reason)
+                return self._read(text, completion.finish_reason)
             except Unreadable:
                 continue
         for cut in (join(partial, completion.text), partial):
@@ -314,9 +306,7 @@ class _Exchange:
 
     def _ask_smaller(self, text: str) -> list[Message]:
         if self.smaller:
-            raise TruncatedReply(
-                "the teacher's reply was cut off, again after continuing it and after asking for less", raw=text
-            )
+            raise TruncatedReply("The teacher's reply was cut off, even after a smaller request.", raw=text)
         self.smaller = True
         most = max(1, self.request.count // 2) if self.request.count else 10
         messages = _plain(self.request.simpler or self.request.messages)
@@ -324,7 +314,7 @@ class _Exchange:
 
     def _reformulate(self, text: str) -> list[Message]:
         if self.reformulated:
-            raise RefusedReply("the teacher declined to answer, also after a reformulation", raw=text)
+            raise RefusedReply("The teacher declined to answer, even after a reformulation.", raw=text)
         self.reformulated = True
         messages = _plain(self.request.messages)
         return [*messages[:-1], {**messages[-1], "content": _REFORMULATE + messages[-1]["content"]}]
@@ -332,7 +322,7 @@ class _Exchange:
     def _ask_again(self, messages: list[Message], text: str, problem: str) -> list[Message]:
         self.reasks += 1
         if self.reasks > REASKS:
-            raise MalformedReply(f"the teacher's reply cannot be used after asking again: {problem}", raw=text)
+            raise MalformedReply(f"The teacher's reply is unusable, even after {REASKS} more requests: {problem}.", raw=text)
         stage, query = self.request.stage, self.request.source.id
         log.event("asking again", stage=stage, query=query, status="malformed", attempt=self.reasks)
         if self.reasks == REASKS:
@@ -341,7 +331,7 @@ class _Exchange:
         return [*messages, *reply, {"role": "user", "content": f"That reply cannot be used: {problem}. Please reply again."}]
 
     def spent(self) -> Spent | None:
-        """Return what was paid so far, or None when no model has answered."""
+        """Return the cost so far, or None if no model has answered."""
         paid = self.attempts[self.booked :]
         if not paid:
             return None
@@ -352,8 +342,8 @@ class _Exchange:
 
 def attempt_of(completion: Completion, messages: list[Message], parameters: Mapping[str, Any]) -> Attempt:
     """Return the record of a request and its reply."""
-    took = (completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_ms)
-    return Attempt(messages, parameters, completion.text, *took)
+    figures = (completion.tokens_in, completion.tokens_out, completion.cost_usd, completion.latency_ms)
+    return Attempt(messages, parameters, completion.text, *figures)
 
 
 def _plain(messages: tuple[Mapping[str, str], ...]) -> list[Message]:
@@ -361,7 +351,7 @@ def _plain(messages: tuple[Mapping[str, str], ...]) -> list[Message]:
 
 
 def _added(messages: list[Message], words: str) -> list[Message]:
-    """Return the messages with `words` at the end of the last."""
+    """Return the messages with `words` appended to the last one."""
     return [*messages[:-1], {**messages[-1], "content": f"{messages[-1]['content']}\n\n{words}"}]
 
 

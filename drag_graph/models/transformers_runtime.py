@@ -1,7 +1,6 @@
-"""A model of this process: a causal language model by `transformers` (extra `local`; docs/design.md, section 5).
+"""The transformers runtime: a causal language model in this process (extra `local`; docs/design.md, section 5).
 
-Nothing of the model's repository is executed (`trust_remote_code` is off). What is downloaded, and whether, is the hub's
-business: with HF_HUB_OFFLINE=1 only local files are read.
+Code from a model's repository is never executed (`trust_remote_code` is off). With HF_HUB_OFFLINE=1 nothing is downloaded.
 """
 
 import copy
@@ -15,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from drag_graph.errors import MissingExtra, ModelUnavailable, UnknownModel
-from drag_graph.models.students.causal_student import Form
+from drag_graph.models.causal_model import Form
 from drag_graph.ports.model_roles import Prompt
 from drag_graph.settings import prepare_libraries
 
@@ -30,12 +29,11 @@ _log = logging.getLogger(__name__)
 
 
 class TransformersModel:
-    """A model by its hub name or folder, loaded when it is first used.
+    """A model by its hub name or folder as a `CausalModel`, loaded on first use.
 
-    `device` is `auto` (CUDA where there is one, else the CPU) or a device of torch. `quantisation` `8bit` and `4bit` need
-    CUDA, bitsandbytes and accelerate; without them the model runs at its own precision, and a warning says so. `auto` begins
-    without. When memory runs out, on loading or on answering, it goes on with the next smaller setting (8 bit, 4 bit, CPU)
-    and says that too.
+    `device` is `auto` (CUDA if available, else the CPU) or a device of torch. The quantisations `8bit` and `4bit` need CUDA,
+    bitsandbytes and accelerate; without them a warning is logged and the model runs at full precision, with which `auto`
+    begins. When memory runs out, a warning is logged and the next smaller setting is used (8 bit, 4 bit, CPU).
     """
 
     def __init__(
@@ -46,7 +44,7 @@ class TransformersModel:
         device: str = "auto",
         context_window: int | None = None,
     ) -> None:
-        """Raise MissingExtra where torch or transformers is not installed; UnknownModel comes with the first use."""
+        """Raise MissingExtra without torch or transformers. A missing model raises UnknownModel on first use."""
         for package in ("torch", "transformers"):
             if find_spec(package) is None:
                 raise MissingExtra(f"The student {name_or_path!r} needs the package {package}.", extra="local")
@@ -71,7 +69,7 @@ class TransformersModel:
 
     @property
     def context_window(self) -> int:
-        """What was given, else what the model's configuration says, else 2048 tokens."""
+        """The argument of the constructor, else the limit in the model's configuration, else 2048 tokens."""
         if not self._window:
             self._window = self._given_window or self._configured_window()
         return self._window
@@ -88,12 +86,12 @@ class TransformersModel:
         messages = list(prompt.messages())
         try:
             return str(tokenizer.apply_chat_template(messages, **settings))
-        except TemplateError:  # some templates know no system role
+        except TemplateError:  # some templates have no system role
             one = {"role": "user", "content": "\n\n".join(message["content"] for message in messages)}
             return str(tokenizer.apply_chat_template([one], **settings))
 
     def tokens(self, text: str, form: Form) -> list[int]:
-        """Return the token ids. A chat template has written its special tokens already; an end mark would end the prompt."""
+        """Return the token ids, without a final end mark. A chat template has written its special tokens already."""
         tokenizer = self._tokenizer()
         ids = list(tokenizer.encode(text, add_special_tokens=form == "text"))
         ends = tokenizer.eos_token_id is not None and len(ids) > 1 and ids[-1] == tokenizer.eos_token_id
@@ -104,16 +102,16 @@ class TransformersModel:
 
     def _log_probabilities(self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]) -> list[list[float]]:
         """Read the prompt once, then each continuation on top of it."""
-        first, read = self._logits(prompt, keep=1)
-        found = []
+        first, cache = self._logits(prompt, keep=1)
+        results = []
         for ids in continuations:
-            rest = self._logits(ids[:-1], keep=len(ids) - 1, after=copy.deepcopy(read))[0] if len(ids) > 1 else first[:0]
-            places = _log_softmax(np.concatenate([first, rest]))
-            found.append([float(places[place, token]) for place, token in enumerate(ids)])
-        return found
+            later = self._logits(ids[:-1], keep=len(ids) - 1, after=copy.deepcopy(cache))[0] if len(ids) > 1 else first[:0]
+            places = _log_softmax(np.concatenate([first, later]))
+            results.append([float(places[place, token]) for place, token in enumerate(ids)])
+        return results
 
     def _logits(self, ids: Sequence[int], *, keep: int, after: Any = None) -> tuple[np.ndarray[Any, np.dtype[np.float64]], Any]:
-        """Return the logits of the last `keep` places, and what the model has read so far."""
+        """Return the logits of the last `keep` positions, and the model's cache."""
         import torch
 
         model = self._model()
@@ -129,8 +127,8 @@ class TransformersModel:
 
     def write(self, prompt: Sequence[int], limit: int) -> tuple[str, list[float]]:
         tokens, logits = self._with_memory(lambda: self._generate(prompt, limit))
-        said = str(self._tokenizer().decode(tokens, skip_special_tokens=True))
-        return said, [float(_log_softmax(row)[token]) for row, token in zip(logits, tokens, strict=True)]
+        text = str(self._tokenizer().decode(tokens, skip_special_tokens=True))
+        return text, [float(_log_softmax(row)[token]) for row, token in zip(logits, tokens, strict=True)]
 
     def _generate(self, ids: Sequence[int], limit: int) -> tuple[list[int], list[np.ndarray[Any, np.dtype[np.float64]]]]:
         import torch
@@ -155,8 +153,7 @@ class TransformersModel:
 
     def _padding_id(self) -> int:
         tokenizer = self._tokenizer()
-        known = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
-        return int(next(value for value in known if value is not None))
+        return int(next(value for value in (tokenizer.pad_token_id, tokenizer.eos_token_id, 0) if value is not None))
 
     def _configured_window(self) -> int:
         from transformers import AutoConfig
@@ -164,8 +161,7 @@ class TransformersModel:
         config = self._from_hub(AutoConfig.from_pretrained)
         text = config.get_text_config() if hasattr(config, "get_text_config") else config
         limits = (getattr(text, "max_position_embeddings", None), self._tokenizer().model_max_length)
-        known = [int(limit) for limit in limits if limit and 0 < limit < _UNSET_LENGTH]
-        return min(known) if known else DEFAULT_CONTEXT_WINDOW
+        return min([int(limit) for limit in limits if limit and 0 < limit < _UNSET_LENGTH], default=DEFAULT_CONTEXT_WINDOW)
 
     def _tokenizer(self) -> Any:
         if self._loaded_tokenizer is None:
@@ -185,8 +181,10 @@ class TransformersModel:
             return load(self._source, trust_remote_code=False, **arguments)
         except (OSError, ValueError, KeyError) as error:
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-            hint = "Give a hub name or a folder of a causal language model; with HF_HUB_OFFLINE=1 it has to be there already."
-            raise UnknownModel(f"the student {self._name!r} cannot be loaded: {reason}", hint=hint) from error
+            hint = (
+                "Use the hub name or the folder of a causal language model. With HF_HUB_OFFLINE=1 it must be on this machine."
+            )
+            raise UnknownModel(f"Cannot load the student {self._name!r}: {reason}.", hint=hint) from error
 
     def _resolved_device(self) -> str:
         if self._device != "auto":
@@ -196,7 +194,7 @@ class TransformersModel:
         return "cuda" if torch.cuda.is_available() else "cpu"
 
     def _with_memory(self, work: Callable[[], Result]) -> Result:
-        """Do `work`; out of memory, again with the next smaller setting, aloud. Raises ModelUnavailable after the last."""
+        """Return the result of `work`, with smaller settings if memory runs out. Raises ModelUnavailable after the last one."""
         import torch
 
         while True:
@@ -204,35 +202,37 @@ class TransformersModel:
                 return work()
             except (torch.cuda.OutOfMemoryError, MemoryError):
                 self._loaded_model = None
-            # Outside of the handler: its traceback holds on to the memory.
+            # Outside of the handler, whose traceback keeps the memory in use.
             if len(self._rungs) == 1:
-                message = f"the student {self._name!r} does not fit into the memory of this machine"
+                message = f"The student {self._name!r} does not fit into memory."
                 raise ModelUnavailable(message, hint="Choose a smaller model.")
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
-            _log.warning("student out of memory at %s: going on with %s", self._rungs[0], self._rungs[1])
+            _log.warning("The student is out of memory at %s; trying %s", self._rungs[0], self._rungs[1])
             self._rungs = self._rungs[1:]
 
 
 def _rungs(quantisation: Quantisation, device: str) -> list[Rung]:
-    """Return the settings to try, largest first; says aloud when a wish cannot be met."""
-    wanted: list[Rung] = {"auto": ["none", "8bit", "4bit"], "none": ["none"], "8bit": ["8bit", "4bit"], "4bit": ["4bit"]}[
+    """Return the settings to try, largest first. Logs a warning if the quantisation is not possible."""
+    rungs: list[Rung] = {"auto": ["none", "8bit", "4bit"], "none": ["none"], "8bit": ["8bit", "4bit"], "4bit": ["4bit"]}[
         quantisation
     ]  # type: ignore[assignment]
     if device == "cpu":
         if quantisation in {"8bit", "4bit"}:
-            _log.warning("%s quantisation needs CUDA: the student runs at full precision on the CPU", quantisation)
+            _log.warning("%s quantisation needs CUDA; the student runs at full precision on the CPU", quantisation)
         return ["cpu"]
     can_quantise = device.startswith("cuda") and all(find_spec(package) for package in ("bitsandbytes", "accelerate"))
     if not can_quantise:
         if quantisation in {"8bit", "4bit"}:
-            _log.warning("%s quantisation needs CUDA, bitsandbytes and accelerate: the student runs without", quantisation)
-        wanted = ["none"]
-    return [*wanted, "cpu"]
+            _log.warning(
+                "%s quantisation needs CUDA, bitsandbytes and accelerate; the student runs at full precision", quantisation
+            )
+        rungs = ["none"]
+    return [*rungs, "cpu"]
 
 
 def _load(source: str, *, rung: Rung, device: str, trust_remote_code: bool) -> Any:
-    """Load the model's weights as `rung` says."""
+    """Load the model's weights at a setting."""
     import torch
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 

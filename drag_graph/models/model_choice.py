@@ -1,0 +1,160 @@
+"""Which model a setting names, whether it runs on this machine, and how to make it."""
+
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drag_graph.errors import ConfigurationError
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.embedders.local_embedder import MINILM, MINILM_PACKAGE, PACKAGES, LocalEmbedder
+from drag_graph.models.locality import Check, is_local, refuse
+from drag_graph.models.model_catalogue import GGUF
+from drag_graph.models.model_names import check_served_name
+from drag_graph.ports.model_roles import Embedder, Student, Teacher
+from drag_graph.ports.plugins import Group, Plugin, model_plugin
+from drag_graph.ports.setting_types import ModelSpec, Role
+from drag_graph.settings import Settings
+
+if TYPE_CHECKING:
+    from drag_graph.models.causal_model import CausalModel
+    from drag_graph.models.chat_client import Server
+
+NEAREST = "nearest"
+FILES = ("curated:", "tape:")
+"""Prefixes of teachers that are files."""
+_OWN_NAMES: dict[Role, tuple[str, ...]] = {
+    "student": (NEAREST,),
+    "embedder": ("auto", "lexical", "minilm"),
+    "summariser": ("rules",),
+}
+_OWN_PREFIXES: dict[Role, tuple[str, ...]] = {
+    "student": (GGUF, "transformers:"),
+    "embedder": ("sentence-transformers/",),
+    "rewriter": (GGUF,),
+}
+_PLUGINS: dict[Role, Group] = {"student": "students", "embedder": "embedders", "teacher": "teachers"}
+
+
+def is_here(spec: ModelSpec) -> bool:
+    """Return whether nothing leaves this machine for a role. `nearest` counts as local: its embedder has its own role."""
+    plugin = _plugin_of(spec)
+    if plugin is not None:
+        return bool(getattr(plugin[0], "is_local", False))
+    return not spec.name or _is_own(spec) or is_local(spec.name, spec.base_url)
+
+
+def check_name(spec: ModelSpec) -> None:
+    """Raise UnknownModel, with a similar name, if no model can have the name of `spec`. Loads nothing."""
+    if spec.name and not _is_own(spec) and _plugin_of(spec) is None:
+        check_served_name(spec.name, spec.base_url, role=spec.role, own_names=_OWN_NAMES.get(spec.role, ()))
+
+
+def make_embedder(settings: Settings, privacy: Check | None = None) -> Embedder:
+    """Return the embedder of the settings: auto, lexical, minilm, a folder, a hub name, PLUGIN:NAME, or a served model.
+
+    `auto` is MiniLM if its packages and weights are installed, else `lexical`. `privacy` checks what leaves this machine;
+    without one, nothing may. Raises MissingExtra and UnknownModel.
+    """
+    spec = settings.model_for("embedder")
+    name = spec.name
+    if not name:
+        raise ConfigurationError("The embedder has no name.", hint="Use auto, lexical, minilm, a folder, or a LiteLLM name.")
+    if plugin := _plugin_of(spec):
+        made: Embedder = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
+        return made
+    if name == "auto":
+        name = "minilm" if all(find_spec(package) for package in (*PACKAGES, MINILM_PACKAGE)) else "lexical"
+    if name == "lexical":
+        return LexicalEmbedder()
+    if name == "minilm" or _is_own(spec):
+        return LocalEmbedder(MINILM if name == "minilm" else name)
+    from drag_graph.models.chat_client import Server
+    from drag_graph.models.embedders.served_embedder import ServedEmbedder
+
+    return ServedEmbedder(Server.of(spec, privacy))
+
+
+def make_student(settings: Settings, embedder: Embedder, privacy: Check | None = None) -> Student:
+    """Return the student of the settings: nearest, gguf:FILE, transformers:NAME_OR_PATH, PLUGIN:NAME, or a served model.
+
+    Loads no model and makes no call. `privacy` as for `make_embedder`. Raises ConfigurationError for a scoring that the
+    student does not support, and MissingExtra.
+    """
+    return student_of(settings.model_for("student"), settings, embedder, privacy)
+
+
+def student_of(spec: ModelSpec, settings: Settings, embedder: Embedder, privacy: Check | None = None) -> Student:
+    """Return the model of a specification as a student, as `make_student`. A teacher is asked with the scoring `auto`."""
+    if spec.name == NEAREST:
+        if settings.scoring != "auto":
+            message = f"The student {NEAREST} does not support --scoring {settings.scoring}, which is for language models."
+            raise ConfigurationError(message, hint="Leave --scoring out, or choose another --student.")
+        from drag_graph.models.students.nearest_student import NearestStudent
+
+        return NearestStudent(embedder)
+    if plugin := _plugin_of(spec):
+        made: Student = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name))
+        return made
+    scoring = settings.scoring if spec.role == "student" else "auto"
+    if spec.name.startswith(_OWN_PREFIXES["student"]):
+        from drag_graph.models.students.causal_student import CausalStudent
+
+        return CausalStudent(causal_model(spec.name, settings), scoring=scoring)
+    from drag_graph.models.chat_client import Server
+    from drag_graph.models.students.served_student import ServedStudent
+
+    return ServedStudent(Server.of(spec, privacy), scoring=scoring)
+
+
+def causal_model(name: str, settings: Settings) -> "CausalModel":
+    """Return the model of this process with this name. Raises as `make_student` does."""
+    kind, _, place = name.partition(":")
+    if not name.startswith(_OWN_PREFIXES["student"]) or not place:
+        hint = "Use gguf:FILE.gguf or transformers:NAME_OR_PATH."
+        raise ConfigurationError(f"The student {name!r} is not a model of this process.", hint=hint)
+    if kind == "gguf":
+        from drag_graph.models.gguf_runtime import GgufModel
+
+        return GgufModel(place)
+    from drag_graph.models.transformers_runtime import TransformersModel
+
+    return TransformersModel(place, quantisation=settings.quantisation)
+
+
+def server_of(spec: ModelSpec, privacy: Check | None = None) -> "Server":
+    """Return how to reach a chat model now; a GGUF file is loaded for it. `privacy` as for `make_embedder`."""
+    from drag_graph.models.chat_client import Server
+
+    if spec.name.startswith(GGUF):
+        from drag_graph.models.gguf_runtime import chat_server
+
+        return chat_server(spec.name.removeprefix(GGUF), spec.timeout)
+    return Server.of(spec, privacy)
+
+
+def recorded_name(spec: ModelSpec) -> str:
+    """Return the name under which the calls of a chat model are recorded."""
+    if spec.name.startswith(GGUF):
+        from drag_graph.models import gguf_runtime
+
+        return gguf_runtime.recorded_name(spec.name.removeprefix(GGUF))
+    return spec.name
+
+
+def teacher_plugin(spec: ModelSpec, settings: Settings, privacy: Check | None = None) -> Teacher | None:
+    """Return the teacher that another package provides under the name of `spec`, or None."""
+    plugin = _plugin_of(spec)
+    made: Teacher | None = plugin[0](plugin[1], settings, privacy or partial(refuse, spec.name)) if plugin else None
+    return made
+
+
+def _plugin_of(spec: ModelSpec) -> tuple[Plugin, str] | None:
+    return None if _is_own(spec) else model_plugin(_PLUGINS.get(spec.role, "teachers"), spec.name)
+
+
+def _is_own(spec: ModelSpec) -> bool:
+    """Return whether a name means a model that needs no server."""
+    prefixes = _OWN_PREFIXES.get(spec.role, (GGUF, *FILES))
+    is_folder = spec.role == "embedder" and bool(spec.name) and Path(spec.name).expanduser().is_dir()
+    return spec.name in _OWN_NAMES.get(spec.role, ()) or spec.name.startswith(prefixes) or is_folder

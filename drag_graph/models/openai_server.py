@@ -1,0 +1,98 @@
+"""Requests to OpenAI-compatible servers by plain HTTP: Ollama, llama.cpp, vLLM, LM Studio and their like need no LiteLLM."""
+
+import atexit
+import json
+import re
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from drag_graph.models.locality import local_address
+from drag_graph.models.model_catalogue import is_provider
+from drag_graph.settings import process_environment
+
+PATHS = {"completion": "chat/completions", "embedding": "embeddings"}
+"""Paths below a server's base URL, by kind of request."""
+_PREFIXES = frozenset({"openai", "hosted_vllm", "ollama", "ollama_chat", "llamafile", "lm_studio"})
+_OTHER_PARAMETERS = re.compile(r"(?:openai/)?(?:o\d|gpt-[5-9])")
+"""Models that reject common parameters. LiteLLM knows which."""
+_LOCK = threading.Lock()
+
+
+class Address(Protocol):
+    """How to reach a model."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def base_url(self) -> str: ...
+
+    @property
+    def api_key(self) -> str: ...
+
+    @property
+    def timeout(self) -> float: ...
+
+
+class HttpFailure(Exception):  # noqa: N818 - reads as what happened
+    """A server answered with an error or with something else than a JSON object. `body` is what it said of the error."""
+
+    def __init__(self, status: int | None, headers: Mapping[str, str] | None, document: Any = None) -> None:
+        super().__init__(f"HTTP {status}")
+        error = document.get("error", document) if isinstance(document, Mapping) else None
+        self.status_code = status
+        self.litellm_response_headers = headers
+        self.body: Any = error
+        self.code = error.get("code") if isinstance(error, Mapping) else None
+
+
+def is_compatible(model: str, base_url: str) -> bool:
+    """Return whether a server for `model` speaks OpenAI's protocol, so that LiteLLM is not needed."""
+    prefix, slash, _ = model.partition("/")
+    if not base_url:
+        return bool(slash and local_address(model))
+    return not _OTHER_PARAMETERS.match(model) and (not slash or prefix in _PREFIXES or not is_provider(prefix))
+
+
+def send(kind: str, server: Address, call: Mapping[str, Any]) -> dict[str, Any]:
+    """Make one request and return the JSON object of the reply. Raises HttpFailure and httpx.HTTPError."""
+    model, api_key = server.model, server.api_key
+    prefix, _, name = model.partition("/")
+    address = (server.base_url or local_address(model)).rstrip("/")
+    if local_address(model) and not urlsplit(address).path:
+        address = f"{address}/v1"
+    if not server.base_url:
+        api_key = api_key or process_environment().get(f"{prefix.removesuffix('_chat').upper()}_API_KEY", "")
+    reply = _client().post(
+        f"{address}/{PATHS[kind]}",
+        json={"model": name if prefix in _PREFIXES else model, **call},
+        headers={"Authorization": f"Bearer {api_key or 'not-needed'}"},
+        timeout=server.timeout,
+    )
+    try:
+        document = reply.json()
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        document = None
+    if reply.is_error:
+        raise HttpFailure(reply.status_code, reply.headers, document)
+    if not isinstance(document, dict):
+        raise HttpFailure(None, None)
+    return document
+
+
+def _client() -> Any:
+    """Return the connections that all threads share."""
+    with _LOCK:
+        return _new_client()
+
+
+@lru_cache(maxsize=1)
+def _new_client() -> Any:
+    import httpx
+
+    client = httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=64))
+    atexit.register(client.close)
+    return client

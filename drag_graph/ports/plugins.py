@@ -1,0 +1,49 @@
+"""Models and document loaders that other packages add through entry points.
+
+A package declares what it adds in its pyproject.toml:
+
+    [project.entry-points."drag_graph.students"]
+    acme = "acme_students:make"
+
+`--student acme:small` then uses `make("small", settings, check)`. The groups are `drag_graph.teachers`, `drag_graph.students`
+and `drag_graph.embedders`; their functions return a Teacher, Student or Embedder (`drag_graph.ports.model_roles`). A function
+that sends anything to another machine must first pass it to `check`, which raises Withheld if it must stay. A function whose
+model runs on this machine has the attribute `is_local = True`, so that questions are not generalised for it.
+
+An entry point of `drag_graph.loaders` is named after a file ending without its dot; its function takes the bytes of a file and
+returns the text.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Any, Literal, TypeAlias
+
+from drag_graph.errors import ConfigurationError
+
+Group = Literal["teachers", "students", "embedders", "loaders"]
+Plugin: TypeAlias = Callable[..., Any]
+
+
+@lru_cache(maxsize=64)
+def find_plugin(group: Group, name: str) -> Plugin | None:
+    """Return the function that an installed package registers under this name, or None.
+
+    Raises ConfigurationError if it cannot be imported.
+    """
+    for entry in entry_points(group=f"drag_graph.{group}", name=name):
+        try:
+            plugin: Plugin = entry.load()
+        except (ImportError, AttributeError) as error:
+            package = entry.dist.name if entry.dist else entry.value
+            message = f"Cannot load {name!r} of the package {package}: {type(error).__name__}: {error}."
+            raise ConfigurationError(message, hint="Update or remove the package.") from error
+        return plugin
+    return None
+
+
+def model_plugin(group: Group, model: str) -> tuple[Plugin, str] | None:
+    """Return the function for a model named `PREFIX:REST`, and REST; None if no package registers the prefix."""
+    prefix, colon, rest = model.partition(":")
+    plugin = find_plugin(group, prefix) if colon and "/" not in prefix else None
+    return None if plugin is None else (plugin, rest)

@@ -1,0 +1,189 @@
+"""Which model a setting names: roles, typing errors, models of other packages, and what LiteLLM is not needed for."""
+
+import subprocess
+import sys
+from importlib.metadata import Distribution, DistributionFinder
+
+import numpy as np
+import pytest
+
+from drag_graph.compose.model_factories import make_teacher, privacy_level
+from drag_graph.compose.session import open_session
+from drag_graph.concurrency.interruption import Interruption
+from drag_graph.documents.file_loaders import load
+from drag_graph.errors import ConfigurationError, UnknownModel
+from drag_graph.ledger import Ledger
+from drag_graph.models import model_catalogue
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
+from drag_graph.models.litellm_library import load_litellm
+from drag_graph.models.model_choice import is_here, make_embedder, make_student
+from drag_graph.models.openai_server import is_compatible
+from drag_graph.ports import plugins
+from drag_graph.ports.run_journal import start_run
+from drag_graph.settings import Settings
+from drag_graph.testing.server import ScriptedServer
+
+CODE = """
+class Model:
+    name, dimension = "acme", 2
+    def __init__(self, *given):
+        self.given = given
+    def close(self):
+        pass
+
+def make(*given):
+    return Model(*given)
+
+def make_local(*given):
+    return Model(*given)
+
+make_local.is_local = True
+
+def read(content):
+    return content.decode().upper()
+"""
+ENTRY_POINTS = """
+[drag_graph.teachers]
+acme = acme_models:make
+[drag_graph.students]
+acme = acme_models:make_local
+broken = acme_models:missing
+[drag_graph.embedders]
+acme = acme_models:make
+[drag_graph.loaders]
+acme = acme_models:read
+"""
+
+
+class Acme(Distribution):
+    """An installed package that adds models and a loader."""
+
+    def read_text(self, filename):
+        return {"METADATA": "Name: acme\nVersion: 1\n", "entry_points.txt": ENTRY_POINTS}.get(filename)
+
+    def locate_file(self, path):
+        return path
+
+
+class Finder(DistributionFinder):
+    """Finds the package."""
+
+    def find_spec(self, *_args):
+        return None
+
+    def find_distributions(self, context=None):
+        return [Acme()]
+
+
+@pytest.fixture
+def acme(tmp_path, monkeypatch):
+    (tmp_path / "acme_models.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
+    plugins.find_plugin.cache_clear()
+    yield
+    plugins.find_plugin.cache_clear()
+    sys.modules.pop("acme_models", None)
+
+
+def test_another_package_adds_models(acme):
+    chosen = Settings(student="acme:small", embedder="acme:e", teacher="acme:large", privacy="off")
+    student, embedder = make_student(chosen, LexicalEmbedder()), make_embedder(chosen)
+    assert (student.given[0], student.given[1]) == ("small", chosen)
+    assert embedder.given[0] == "e"
+    with pytest.raises(ConfigurationError, match="no privacy gate"):
+        embedder.given[2]({"input": ["a text"]})
+    with Ledger() as ledger:
+        run = start_run(kind="distill", namespace="n", store="s", source="", teacher="acme:large", plan="lean")
+        assert make_teacher(chosen, run, Interruption(), ledger).given[0] == "large"
+    assert [is_here(chosen.model_for(role)) for role in ("student", "embedder", "teacher")] == [True, False, False]
+    assert privacy_level(Settings(embedder="acme:e")) == "standard", "it may send texts elsewhere"
+
+
+def test_a_package_that_cannot_be_loaded_is_named(acme):
+    with pytest.raises(ConfigurationError, match="'broken' of the package acme"):
+        make_student(Settings(student="broken:x"), LexicalEmbedder())
+
+
+def test_another_package_adds_a_loader(acme, tmp_path):
+    (tmp_path / "notes.acme").write_text("a text\n")
+    assert load(tmp_path / "notes.acme").text.startswith("A TEXT")
+
+
+@pytest.mark.parametrize(
+    ("given", "asks", "near"),
+    [
+        ({"embedder": "minilmm"}, False, "minilm"),
+        ({"teacher": "gpt-4o-mni"}, False, "gpt-4o-mini"),
+        ({"student": "llama3.2"}, True, ""),
+        ({"student": "olama/llama3.2"}, True, "ollama/llama3.2"),
+        ({"student": "nearst"}, True, "nearest"),
+    ],
+)
+@pytest.mark.parametrize("level", [{}, {"privacy": "strict"}])
+def test_a_mistyped_name_is_an_error_about_the_name(given, asks, near, level):
+    with pytest.raises(UnknownModel) as caught:
+        open_session(Settings(**given, **level), asks=asks)
+    assert next(iter(given.values())) in str(caught.value)
+    assert near in caught.value.hint
+    assert "privacy" not in str(caught.value) + caught.value.hint
+    assert (f"Did you mean {near}" in caught.value.hint) or not near
+
+
+def test_roles_share_the_servers_settings():
+    chosen = Settings(
+        teacher="t",
+        teacher_base_url="http://t/v1",
+        teacher_api_key="k",
+        teacher_timeout=7,
+        document_extractor="d",
+        rewriter="r",
+    )
+    assert chosen.model_for("extractor") == chosen.model_for("teacher").__class__("extractor", "d", "http://t/v1", "k", 7)
+    assert chosen.model_for("rewriter").timeout == 7
+    assert chosen.model_for("summariser").name == "", "rules are no model"
+    assert "'k'" not in repr(chosen.model_for("teacher")), "no secret is shown"
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "expected"),
+    [
+        ("any", "http://x/v1", True),
+        ("Qwen/Qwen2.5-3B-Instruct", "http://x/v1", True),
+        ("hosted_vllm/any", "http://x/v1", True),
+        ("ollama/llama3.2", "", True),
+        ("lm_studio/any", "", True),
+        ("gpt-4o-mini", "", False),
+        ("o3-mini", "http://x/v1", False),
+        ("anthropic/any", "http://x/v1", False),
+        ("mistral/any", "", False),
+    ],
+)
+def test_which_servers_need_no_litellm(model, base_url, expected):
+    assert is_compatible(model, base_url) is expected
+
+
+def test_a_local_server_is_asked_without_litellm(tmp_path):
+    code = (
+        "import sys\n"
+        "from drag_graph import DragGraph\n"
+        "graph = DragGraph(student='any', student_base_url=sys.argv[1], teacher='any', teacher_base_url=sys.argv[1],\n"
+        "                  embedder='lexical', privacy='off')\n"
+        "graph.distill(['What causes tides?'])\n"
+        "print(graph.ask('What causes tides?').text)\n"
+        "print('litellm' in sys.modules, 'openai' in sys.modules)"
+    )
+    with ScriptedServer() as server:
+        done = subprocess.run(
+            [sys.executable, "-c", code, server.url], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+    assert done.stdout.splitlines()[-1] == "False False", done.stderr
+
+
+def test_tokens_and_prices_are_those_of_litellm():
+    litellm = load_litellm()
+    messages = [{"role": "system", "content": "You help. " * 300}, {"role": "user", "content": "Wörter <|endoftext|>"}]
+    for model in ("gpt-4o", "gpt-4", "any", "openai/any", "azure/gpt-4o", "anthropic/claude-3-5-haiku-latest"):
+        assert model_catalogue.count_tokens(model, messages) == litellm.token_counter(model=model, messages=messages)
+        assert model_catalogue.count_text(model, "x" * 3000) == litellm.token_counter(model=model, text="x" * 3000)
+    assert np.isclose(model_catalogue.price_of("openai/gpt-4o-mini", 10**6, 0), 0.15)
