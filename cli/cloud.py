@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import options, render
 
 if TYPE_CHECKING:
     from drag_graph.app.application import DragGraph
@@ -44,8 +44,6 @@ def serve(
 
     from drag_graph.concurrency.interruption import on_end
 
-    from . import render
-
     ended = threading.Event()
     with graph.cloud.serve(host, port, certificate=tls_cert, key=tls_key) as running, on_end(ended.set):
         if json:
@@ -68,8 +66,6 @@ def edges(graph: "DragGraph", context: typer.Context, json: options.Json = False
       drag-graph cloud edges add ward-7
       drag-graph cloud edges remove ward-7
     """
-    from . import render
-
     if context.invoked_subcommand is not None:
         return
     listed = graph.cloud.sites().to_dict()
@@ -89,8 +85,6 @@ def add(graph: "DragGraph", name: SiteName, json: options.Json = False) -> None:
     Example:
       drag-graph cloud edges add ward-7
     """
-    from . import render
-
     added = graph.cloud.add(name)
     if json:
         render.document(added.to_dict())
@@ -110,8 +104,6 @@ def remove(graph: "DragGraph", name: SiteName, json: options.Json = False) -> No
     Example:
       drag-graph cloud edges remove ward-7
     """
-    from . import render
-
     removed = graph.cloud.remove(name)
     if json:
         render.document(removed.to_dict())

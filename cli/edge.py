@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
+from . import options, progress, render
 from .output import Force, require_picture
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ def init(graph: "DragGraph", flags: "Mapping[str, Any]", never_leave: NeverLeave
       drag-graph edge init --cloud https://cloud.example.org:8470 --name ward-7 --release passages
       drag-graph edge init --cloud http://127.0.0.1:8470 --name ward-7 --never-leave "staff-*.pdf" < token.txt
     """
-    from . import render
-
     token = "" if graph.settings.cloud_token.get_secret_value() else _read_token()
     setup = graph.sites.init(token, **{name: flags[name] for name in SITE}, never_leave=never_leave or None)
     if setup.problem:
@@ -90,8 +88,6 @@ def status(graph: "DragGraph", json: options.Json = False) -> None:
     Example:
       drag-graph edge status
     """
-    from . import render
-
     state = graph.sites.status()
     render.fields(state.to_dict(), as_json=json)
     raise typer.Exit(state.exit_code)
@@ -108,8 +104,6 @@ def traffic(graph: "DragGraph", json: options.Json = False) -> None:
     Example:
       drag-graph edge traffic --json
     """
-    from . import render
-
     report = graph.sites.traffic().to_dict()
     if json:
         render.document(report)
@@ -146,12 +140,10 @@ def calibrate(
       drag-graph edge calibrate questions.jsonl --wrong-rate 0.1 --picture curve.svg
       drag-graph edge calibrate questions.jsonl --cloud-rate 0.3 --student gguf:qwen.gguf
     """
-    from . import progress, render
-
     if picture is not None:
         require_picture(picture, settings, force=force)
-    with progress.progress(quiet=json, priced=False) as shown:
-        found = graph.sites.calibrate(questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=shown.count).result()
+    with progress.progress(quiet=json, priced=False) as meter:
+        found = graph.sites.calibrate(questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=meter.count).result()
     if picture is not None:
         found.draw(picture)
     if json:

@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +13,6 @@ import typer
 
 from cli import app, command_table, output
 from cli.command_table import MODULES, PANELS, SUMMARIES, load_command
-from drag_graph.app.application import DragGraph
 from drag_graph.errors import BudgetReached, Interrupted, NotStored
 
 CLI = Path(app.__file__).parent
@@ -180,52 +178,6 @@ def test_a_flag_that_a_command_still_has_keeps_its_name(monkeypatch, capsys):
     monkeypatch.setattr(command_table, "OLD_FLAGS", {"--json": "--missing"})
     code, out, _ = run(monkeypatch, capsys, "config", "--json")
     assert (code, "store" in json.loads(out)) == (0, True)
-
-
-METHODS = {
-    **{name: name for name in ("distill", "ingest", "link", "ask", "answers", "audit", "show")},
-    **{name: name for name in ("refresh", "aggregate", "communities", "export", "config")},
-    "import": "import_",
-    "runs": "runs.list",
-    **{f"runs {name}": f"runs.{name.replace('-', '_')}" for name in ("show", "give-up")},
-    **{f"eval {name}": f"evaluation.{name}" for name in ("run", "compare", "picture", "harness", "table")},
-    **{f"graph {name}": f"overview.{name}" for name in ("stats", "top", "components")},
-    **{f"privacy {name}": f"privacy.{name}" for name in ("check", "reveal", "scan")},
-    **{f"edge {name}": f"sites.{name}" for name in ("init", "serve", "status", "traffic", "calibrate")},
-    "cloud serve": "cloud.serve",
-    "cloud edges": "cloud.sites",
-    **{f"cloud edges {name}": f"cloud.{name}" for name in ("add", "remove")},
-    "tape export": "tape.export",
-    "tape import": "tape.import_",
-    "tape quarantined": "tape.quarantined",
-    **{f"db {name}": f"store.{name}" for name in ("up", "down", "status", "migrate", "verify", "repair", "erase")},
-}
-"""The method of the application that each command calls."""
-
-
-def commands_of(path, command):
-    """Yield the commands that can be run, also a group that does something without a subcommand."""
-    if not hasattr(command, "commands"):
-        yield path
-        return
-    if command.invoke_without_command:
-        yield path
-    for name, subcommand in command.commands.items():
-        yield from commands_of(f"{path} {name}", subcommand)
-
-
-def test_each_command_calls_a_method_of_the_application():
-    assert {path for name in SUMMARIES for path in commands_of(name, load_command(name))} == set(METHODS)
-    for path, method in METHODS.items():
-        if path == "config":
-            continue
-        target = DragGraph
-        for part in method.split("."):
-            target = getattr(target, part, None)
-            target = target.func.__annotations__["return"] if isinstance(target, cached_property) else target
-        assert callable(target), (path, method)
-        module = modules()[MODULES.get(path.split()[0], path.split()[0])]
-        assert re.search(rf"graph\.{method}\b", ast.unparse(module)), (path, method)
 
 
 @pytest.mark.parametrize("name", SUMMARIES)
