@@ -13,7 +13,8 @@ def config(graph: "DragGraph", json: options.Json = False) -> None:
     """Print every setting, its value and where it came from.
 
     Flags win over DRAG_GRAPH_* and NEO4J_* variables, these over drag-graph.toml, and that over the plan's values and the
-    defaults. The question or the embedder decides an empty value. Secrets are masked.
+    defaults. The question or the embedder decides an empty value. Secrets are masked. `name_model` is
+    the model with which the privacy gate finds names.
 
     Example: DRAG_GRAPH_TEACHER=ollama/llama3.2 drag-graph config
     """

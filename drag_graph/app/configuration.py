@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from drag_graph.distill.plans import chosen
+from drag_graph.privacy.local_rewriter import guard
 from drag_graph.settings import Settings, load_settings, origins
 
 _USER = re.compile(r"(?<=://)[^/@\s]+@")
@@ -13,7 +14,7 @@ _USER = re.compile(r"(?<=://)[^/@\s]+@")
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Every setting by name. Secrets, and users and passwords inside addresses, are masked.
+    """Every setting by name, and `name_model`, with which the privacy gate finds names. Secrets, and users and passwords inside addresses, are masked.
 
     An origin is `flag` (also an argument in Python), the name of a variable, `drag-graph.toml`, the plan that implies the
     value, or `default`.
@@ -37,4 +38,5 @@ def configuration_of(settings: Settings) -> Configuration:
             values[name], found[name] = implied, f"--plan {settings.plan}"
         elif isinstance(value, str):
             values[name] = _USER.sub("***@", value)
+    values["name_model"], found["name_model"] = guard(), "installed packages"
     return Configuration(values, found)

@@ -139,7 +139,7 @@ class Asker:
         if self._gate is None:
             return _Question(query)
         try:
-            return _Question(self._gate.asked(query), query)
+            return _Question(self._gate.rewrite_query(query), query)
         except Withheld as error:
             return _Question(query.model_copy(update={"text": WITHHELD, "options": (), "gold": None}), query, str(error))
 

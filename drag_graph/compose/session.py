@@ -307,7 +307,8 @@ def known_to_estimate(
         try:
             gate = opened.enter_context(opened_gate(settings, keep=False))
         except ConfigurationError as error:
-            yield Known(make_embedder(settings)), f"Questions are counted as written, and none as stored. {error}"
+            note = f"Questions are counted as written, and none as stored. {error}"
+            yield Known(make_embedder(settings), privacy="no working gate"), note
             return
         embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
         path = settings.ledger_path

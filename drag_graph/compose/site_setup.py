@@ -27,7 +27,7 @@ def make_cloud_client(settings: Settings, gate: "PrivacyGate | None") -> CloudCl
         settings.cloud_token.get_secret_value() or read_token(settings.site_token_path),
         ca=settings.cloud_ca,
         insecure=settings.insecure,
-        check=(lambda _texts: None) if gate is None else gate.let_out,
+        check=(lambda _texts: None) if gate is None else gate.check_outgoing,
         traffic=Traffic(settings.traffic_path),
     )
 

@@ -142,6 +142,7 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
                 totals.update(counting.of(entry.query, *_followed(distillation, entry.query, entry.edition, known.tape)))
     return {
         "teacher": settings.teacher,
+        "privacy": known.privacy,
         **counting.plan(),
         **totals,
         **counting.price(totals),

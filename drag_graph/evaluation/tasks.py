@@ -89,7 +89,7 @@ def admitted(gate: Gate, items: Sequence[TaskItem]) -> list[TaskItem]:
     passed = []
     for item in items:
         try:
-            query = gate.asked(item.query)
+            query = gate.rewrite_query(item.query)
         except Withheld:
             continue
         passed.append(replace(item, query=query.model_copy(update={"gold": item.query.gold})))

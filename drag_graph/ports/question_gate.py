@@ -1,4 +1,4 @@
-"""The privacy gate, as those that ask and distill know it."""
+"""The privacy gate as the steps of asking and distilling use it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -8,56 +8,56 @@ from drag_graph.model import Answer, Line, Query
 from drag_graph.ports.private_details import Finding
 
 WITHHELD = "(withheld)"
-"""What stands for a text that may be kept nowhere."""
+"""Replaces a text that must not be stored."""
 LookFor = Callable[[Sequence[str]], Sequence[str]]
-"""Returns for each text the type of something private in it, or ''."""
+"""Returns for each text the type of a private detail in it, or ''."""
 
 
 class Disguise(Protocol):
-    """A generalised question beside its original, in memory."""
+    """A rewritten question together with its original, in memory only."""
 
     @property
     def question(self) -> str:
-        """The original."""
+        """The original question."""
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The originals."""
+        """The original options."""
 
     def restored_lines(self, lines: Sequence[Line]) -> tuple[Line, ...]:
-        """Return the lines with the names of persons put back into those of the question itself."""
+        """Return the lines with names of persons put back into those about this question."""
 
     def restored_answer(self, answer: Answer) -> Answer:
-        """Return the answer as it reads of the original, to be shown and never kept."""
+        """Return the answer with its original texts, to be shown and never stored."""
 
     def hidden(self, text: str) -> str:
-        """Return a text of somebody who knows the original, generalised as the question was."""
+        """Return a text of the user or of a local student, generalised like the question."""
 
     def generalised(self) -> list[dict[str, str]]:
-        """Return each detail once, with what stands for it."""
+        """Return each replaced detail once, with its type, detector and replacement."""
 
 
 class Gate(Protocol):
-    """What every question passes before anything else."""
+    """Rewrites questions and looks for private details."""
 
     @property
     def fingerprint(self) -> str:
         """The level and the detectors with their versions."""
 
-    def asked(self, query: Query) -> Query:
-        """Return the question as it may be asked, and keep the original. Raises Withheld."""
+    def rewrite_query(self, query: Query) -> Query:
+        """Return the query that may be sent, and store its original. Raises Withheld."""
 
     def found_in(self, texts: Sequence[str], *, from_user: bool) -> Sequence[Sequence[Finding]]:
-        """Return what is private in texts; in those that are not from the user, only what has a telling form."""
+        """Return the private details in texts; in texts not written by the user, only those with a telling format."""
 
     def is_unfiltered(self, query: Query) -> bool:
-        """Whether a stored question did not come through the gate and would be changed by it. Raises Withheld."""
+        """Whether a stored question has not passed the gate and would be changed by it. Raises Withheld."""
 
     def admit(self, lines: Iterable[InputLine]) -> Iterator[InputLine]:
-        """Yield the lines with their questions as they may be asked; where one may not, with `withheld` and nothing of it."""
+        """Yield the lines with rewritten questions. A blocked line has `withheld` and nothing of its text."""
 
     def disguise(self, asked: Query, given: Query | None = None) -> Disguise | None:
-        """Return what was generalised for this question, as it was given now or first; None where nothing was."""
+        """Return original and replacements of a rewritten question (as `given`, or the first); None if nothing was replaced."""
 
     def facts(self, disguise: Disguise | None) -> Mapping[str, Any]:
-        """Return what an audit says of the gate: the level, the detectors, and how much was generalised by which."""
+        """Return the gate's entry of an audit: level, detectors, and the number of replacements."""

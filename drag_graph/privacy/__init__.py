@@ -1,1 +1,1 @@
-"""Detectors of private details, and the rewriting that takes them out of a question before it leaves this machine."""
+"""Detect private details, and replace them in a question before it leaves this machine."""

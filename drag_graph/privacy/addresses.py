@@ -1,4 +1,4 @@
-"""Streets, addresses and places that a person lives at."""
+"""Find streets, addresses and the places that follow them."""
 
 from collections.abc import Iterator
 
@@ -46,7 +46,7 @@ _BLOCK = Pattern(
     rf"(?:(?<![\p{{L}}\p{{M}}])(?:(?i:(?:apt|apartment|suite|ste|flat|unit|box|ul|u|nan|street|utca|st|rd|av)\b|c/)\.?|{_WORD}|{_INNER}\b|№)(?:\s*,\s*|\s*\n\s*|\s+|(?=\.\s+(?i:suite|apt|flat))\.\s+|/\s*)?)+"
 )
 _LAST = Pattern(rf"(?:[\s,/]+(?:{_INNER}|{LABEL}(?=[\s,/]*;))?)+;?$|;$")
-"""What an address does not end with: a comma, "the", and a label such as "Phone" before what is blotted out."""
+"""Text that does not belong to the end of an address: a comma, "the", a label such as "Phone" before a masked code."""
 _BLOT = Pattern(r"[\s:#]*;")
 _LINE = Pattern(r"[^\n]+")
 _FIRST_NUMBER = Pattern(r"(?<![\p{L}\p{N}.,:/$€£#-])\d{1,6}(?=[A-Za-z]?,?\s+[\p{Lu}\d])")
@@ -60,11 +60,11 @@ _TAIL = Pattern(
     r"(?:(?i:apt|apartment|suite|unit|flat)\.?\s\w+|nan\b|(?:\p{Lu}{2,3}\s)?\d[\d-]{2,8}\d"
     rf"|{_WORD}(?:[\s-](?:{_INNER}\s)?{_WORD}){{0,3}}(?:\s\d[\d-]{{2,8}}\d)?)(?=[\s,.!?;)]|$)){{1,6}}"
 )
-"""What follows a street: a flat, a town, a country, a postal code, after a comma or on a line of its own."""
+"""A flat, town, country or postal code after a street, separated by a comma or a line break."""
 
 
 def find(text: str, *, has_lines: bool) -> list[Span]:
-    """Return the streets and addresses of a text in which `;` blots out codes. `has_lines` lets an address go over several lines."""
+    """Return the streets and addresses of a text whose codes are masked by `;`. `has_lines` allows addresses of several lines."""
     streets = [
         *_blocks(text, has_lines=has_lines),
         *_streets(text, has_lines=has_lines),
@@ -74,7 +74,7 @@ def find(text: str, *, has_lines: bool) -> list[Span]:
 
 
 def _anywhere(text: str) -> Iterator[Span]:
-    """Return what goes on as an address does after a number: at least another number, or a second part, and names."""
+    """Yield numbers followed by names and by another number or part, as in an address."""
     at = 0
     while number := _FIRST_NUMBER.search(text, at):
         at = number.end()
@@ -88,7 +88,7 @@ def _anywhere(text: str) -> Iterator[Span]:
 
 
 def _tails(text: str, streets: list[Span]) -> Iterator[Span]:
-    """Return the flats, towns, countries and postal codes that follow streets."""
+    """Yield the flats, towns, countries and postal codes that follow streets."""
     for street in streets:
         if match := _TAIL.match(text, street.end):
             start, end = match.start() + len(match.group()) - len(match.group().lstrip(" ,\n>")), _end(match)
@@ -106,7 +106,7 @@ def _streets(text: str, *, has_lines: bool) -> Iterator[Span]:
 
 
 def _blocks(text: str, *, has_lines: bool) -> Iterator[Span]:
-    """Return what is written as an address after words that announce one: a number and names, perhaps over several lines."""
+    """Yield addresses after words that announce one: a number and names, possibly on several lines."""
     for cue in _CUE.finditer(text):
         line_end = text.find("\n", cue.end())
         match = _BLOCK.match(text, cue.end(), len(text) if has_lines or line_end < 0 else line_end)
@@ -115,13 +115,13 @@ def _blocks(text: str, *, has_lines: bool) -> Iterator[Span]:
 
 
 def _end(match: "regex.Match[str]") -> int:
-    """Return where an address ends, without the words at its end that belong to what follows."""
-    said = match.group() + (";" if _BLOT.match(match.string, match.end()) else "")
-    return int(match.start() + len(_LAST.sub("", said)))
+    """Return the end of an address, without trailing words that belong to the next phrase."""
+    address = match.group() + (";" if _BLOT.match(match.string, match.end()) else "")
+    return int(match.start() + len(_LAST.sub("", address)))
 
 
 def _is_address(text: str) -> bool:
-    """Whether a text has both a number and a name, as addresses do and years do not."""
+    """Whether a text contains a number and a name, and is not a year."""
     has_number = regex.search(r"(?<![\p{L}\p{N}])\p{N}{1,6}(?![\p{L}\p{N}])", text)
     has_name = regex.search(r"\p{Lu}[\p{L}\p{M}]{2,}", text)
     is_year = regex.fullmatch(r"(?:\p{Lu}\p{L}+\s)?(?:1[5-9]|20)\d\d\W*", text)

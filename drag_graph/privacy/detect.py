@@ -1,4 +1,4 @@
-"""All detectors together: what of a text is private, in which order they are believed, and what stands for it."""
+"""Run all detectors on a text, resolve their overlaps, and choose the replacements."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,18 +17,18 @@ from drag_graph.privacy.spans import Generalised, Span, settled
 from drag_graph.privacy.structured import URL, StructuredDetector, loose_phones
 
 Field = tuple[str, int, int]
-LOOKS = 3
-"""How often a text is looked at, with what was found before replaced."""
+SEARCHES = 3
+"""How often a text is searched, each time with the previous findings replaced."""
 _NUMBERS = frozenset({"DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"})
-"""What a model sees that is no name."""
+"""Entity types of the model that are not names."""
 _EDGE = whitespace + "\u00a0,;"
 
 _LONG_WORD = Pattern(r"\S{500,}")
-"""What is no name. The model's tokenizer takes time by the square of its length, and lets nobody else work meanwhile."""
+"""Not a name. The tokenizer needs quadratic time for it and blocks other threads."""
 
 
 class Detectors:
-    """The detectors of a level, with the language model if there is one."""
+    """The detectors of a level with a language model."""
 
     def __init__(self, model: Any, *, strict: bool) -> None:
         self._model = model
@@ -38,59 +38,59 @@ class Detectors:
         self._strict = strict
 
     def structured(self, text: str) -> list[Finding]:
-        """Return the spans of a telling format or checksum, with their replacements."""
+        """Return the details with a telling format or checksum, with their replacements."""
         plain = surface(text)
         return [_in_original(plain, item) for item in _replaced(plain.text, settled(self._structured.find(plain.text)))]
 
     def of_question(self, question: str, options: Sequence[str], *, is_open: bool) -> tuple[Passage, list[Finding], list[Kept]]:
-        """Return question and options as one text, its private spans with their replacements, and the seen ones that stay.
+        """Return question and options as one text, its private details with their replacements, and those that stay.
 
-        What is left is looked at again until nothing more is found: a model sees a name better in a plainer sentence.
+        The rewritten text is searched again until nothing more is found, because a model recognises names better in plain text.
         """
-        given, fields = joined(question, options)
-        plain = surface(given)
-        whole = Passage(plain.text, _fields_in(fields, plain), (), is_open or self._strict)
+        text, fields = joined(question, options)
+        plain = surface(text)
+        original = Passage(plain.text, _fields_in(fields, plain), (), is_open or self._strict)
         spans: list[Span] = []
-        public: list[Kept] = []
-        for look in range(LOOKS):
-            left = Generalised(whole.text, _replaced(whole.text, spans))
-            places = _fields_in(whole.fields, left)
-            is_question_alone = look and all(span.end <= whole.fields[0][2] for span in spans)  # the options read as before
-            entities = self._entities(left.text[: places[0][2]] if is_question_alone else left.text)
-            more, seen = self._look(Passage(left.text, places, entities, whole.is_open))
-            public = public if look else seen
-            new = [Span(left.original(span.start), left.original(span.end), span.type, span.detector) for span in more]
+        kept: list[Kept] = []
+        for search in range(SEARCHES):
+            rewritten = Generalised(original.text, _replaced(original.text, spans))
+            places = _fields_in(original.fields, rewritten)
+            are_options_unchanged = search and all(span.end <= original.fields[0][2] for span in spans)
+            entities = self._entities(rewritten.text[: places[0][2]] if are_options_unchanged else rewritten.text)
+            more, public = self._search(Passage(rewritten.text, places, entities, original.is_open))
+            kept = kept if search else public
+            new = [
+                Span(rewritten.original(span.start), rewritten.original(span.end), span.type, span.detector) for span in more
+            ]
             spans = settled([*spans, *new])
             if not new:
                 break
-        findings = [_in_original(plain, item) for item in _replaced(whole.text, spans)]
-        return Passage(given, fields, (), whole.is_open), findings, [_in_original(plain, item) for item in public]
+        findings = [_in_original(plain, item) for item in _replaced(original.text, spans)]
+        return Passage(text, fields, (), original.is_open), findings, [_in_original(plain, item) for item in kept]
 
-    def _look(self, passage: Passage) -> tuple[list[Span], list[Kept]]:
-        """Return the private spans of a passage, and the seen ones that stay."""
+    def _search(self, passage: Passage) -> tuple[list[Span], list[Kept]]:
+        """Return the private spans of a passage, and those that stay."""
         text = passage.text
         structured = self._structured.find(text)
         sure = settled(
             [
                 *structured,
-                *addresses.find(_blotted(text, _places_of(structured)), has_lines=passage.is_open),
+                *addresses.find(_masked(text, structured), has_lines=passage.is_open),
                 *labelled.find(text),
                 *_of_open_questions(text, is_open=passage.is_open),
             ]
         )
         people, public_people = self._people.find(passage, sure)
-        found, public = self._personal.find(passage, [*sure, *people])
-        blotted = _blotted(text, [*_places_of(sure), *replacements_in(text)])
-        found = [
+        details, public = self._personal.find(passage, [*sure, *people])
+        masked = _masked(text, [*sure, *(Span(*place, "", "") for place in replacements_in(text))])
+        details = [
             span
-            for span in found
-            if any(map(str.isalnum, text[span.start : span.end])) and not labelled.BEFORE_A_CODE.match(blotted, span.start)
+            for span in details
+            if any(map(str.isalnum, text[span.start : span.end])) and not labelled.BEFORE_A_CODE.match(masked, span.start)
         ]
-        return _within_fields(settled([*sure, *people, *found]), passage.fields, text), [*public_people, *public]
+        return _within_fields(settled([*sure, *people, *details]), passage.fields, text), [*public_people, *public]
 
     def _entities(self, text: str) -> tuple[Span, ...]:
-        if self._model is None:
-            return ()
         return tuple(
             Span(entity.start_char, entity.end_char, entity.label_, "spacy")
             for entity in self._model(_LONG_WORD.sub(lambda word: " " * len(word[0]), text)).ents
@@ -98,36 +98,32 @@ class Detectors:
         )
 
 
-def _fields_in(fields: Sequence[Field], made: Generalised) -> tuple[Field, ...]:
-    """Return where fields lie in a text that was made of theirs."""
-    return tuple((name, made.place(low), made.place(high)) for name, low, high in fields)
+def _fields_in(fields: Sequence[Field], rewritten: Generalised) -> tuple[Field, ...]:
+    """Return the fields with their places in a rewritten text."""
+    return tuple((name, rewritten.place(low), rewritten.place(high)) for name, low, high in fields)
 
 
-def _in_original(made: Generalised, item: Item) -> Item:
-    return replace(item, start=made.original(item.start), end=made.original(item.end))
+def _in_original(rewritten: Generalised, item: Item) -> Item:
+    return replace(item, start=rewritten.original(item.start), end=rewritten.original(item.end))
 
 
-def _places_of(spans: Iterable[Span]) -> list[tuple[int, int]]:
-    return [(span.start, span.end) for span in spans]
-
-
-def _blotted(text: str, places: Iterable[tuple[int, int]]) -> str:
-    """Return a text with `;` in these places: no address goes over them."""
-    for start, end in places:
-        text = text[:start] + ";" * (end - start) + text[end:]
+def _masked(text: str, spans: Iterable[Span]) -> str:
+    """Return a text with `;` instead of these spans, so that no address extends across them."""
+    for span in spans:
+        text = text[: span.start] + ";" * (span.end - span.start) + text[span.end :]
     return text
 
 
 def _of_open_questions(text: str, *, is_open: bool) -> list[Span]:
-    """Return what only a question without options is taken to tell of somebody: web addresses, numbers like those of phones."""
+    """Return web addresses and possible telephone numbers, which are private only in a person's own question."""
     if not is_open:
         return []
     return [*loose_phones(text), *(Span(match.start(), match.end(), "URL", "format") for match in URL.finditer(text))]
 
 
 def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]], text: str) -> list[Span]:
-    """Return the spans cut at the borders of fields, without spaces and commas at their ends, and none of what a rewriting put there."""
-    ours = replacements_in(text)
+    """Return the spans cut at the borders of fields and trimmed, without those inside replacements."""
+    replaced = replacements_in(text)
     parts: list[Span] = []
     for span in spans:
         for _, low, high in fields:
@@ -135,7 +131,7 @@ def _within_fields(spans: Sequence[Span], fields: Sequence[tuple[str, int, int]]
             piece = text[start:end]
             start, end = start + len(piece) - len(piece.lstrip(_EDGE)), end - len(piece) + len(piece.rstrip(_EDGE))
             part = Span(start, end, span.type, span.detector)
-            if start < end and not any(part.overlaps(*other) for other in ours):
+            if start < end and not any(part.overlaps(*other) for other in replaced):
                 parts.append(part)
     return parts
 

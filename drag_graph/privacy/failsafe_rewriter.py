@@ -1,6 +1,6 @@
-"""GuardedRewriter whose failure stops a call: what raises, hangs or returns nonsense counts as a finding.
+"""A rewriter whose failure blocks the call: an exception, a timeout or an invalid result counts as a finding.
 
-No message says what a detector saw, and no error of one is passed on: its text could hold it.
+No message contains what a detector read, and no detector's error is passed on, because its text could contain it.
 """
 
 import threading
@@ -12,17 +12,18 @@ from drag_graph.errors import ConfigurationError, Withheld
 from drag_graph.ports.private_details import Finding, Kept, Rewriter, Rewritten, texts_by_field
 
 DEADLINE = 30.0
-"""Seconds that a detector may take for one text."""
+"""Seconds that a detector may take for one call."""
 LOADING = 300.0
-"""Seconds for the first text, when models are loaded."""
+"""Seconds for the first call, which loads models."""
 PROBE = "My name is Jane Roe, and my e-mail address is jane.roe@example.org."
-TOLD = "jane.roe@example.org"
+PROBE_ADDRESS = "jane.roe@example.org"
+_INVALID = "a detector returned an invalid result"
 
 
 class GuardedRewriter:
-    """A rewriter that is held to a deadline and to the form of its answers. Thread-safe where the rewriter is.
+    """Checks a rewriter's results and limits its time. Thread-safe if the rewriter is.
 
-    Raises ConfigurationError where the rewriter misses what it must find: a gate that sees nothing must not be opened.
+    Raises ConfigurationError if the rewriter misses an e-mail address in a probe. All methods raise Withheld.
     """
 
     def __init__(self, rewriter: Rewriter, *, deadline: float = DEADLINE) -> None:
@@ -33,35 +34,35 @@ class GuardedRewriter:
         self._deadline = deadline
 
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
-        """See `Rewriter.rewrite`. Raises Withheld."""
-        found = self._answer(lambda: self._rewriter.rewrite(question, list(options)))
-        if not isinstance(found, Rewritten) or not _fits(found, question, options):
-            raise Withheld("a detector returned nonsense")
-        return found
+        """See `Rewriter.rewrite`."""
+        rewritten = self._call(lambda: self._rewriter.rewrite(question, list(options)))
+        if not isinstance(rewritten, Rewritten) or not _fits(rewritten, question, options):
+            raise Withheld(_INVALID)
+        return rewritten
 
     def structured(self, texts: Sequence[str]) -> list[list[Finding]]:
-        """See `Rewriter.structured`, of each text. Raises Withheld."""
+        """See `Rewriter.structured`, for each text."""
         return self._findings(self._rewriter.structured, texts)
 
     def private(self, texts: Sequence[str]) -> list[list[Finding]]:
-        """See `Rewriter.private`, of each text. Raises Withheld."""
+        """See `Rewriter.private`, for each text."""
         return self._findings(self._rewriter.private, texts)
 
     def _findings(self, detect: Callable[[str], list[Finding]], texts: Sequence[str]) -> list[list[Finding]]:
-        found = self._answer(lambda: [detect(text) for text in texts])
-        for text, items in zip(texts, found, strict=True):
+        results = self._call(lambda: [detect(text) for text in texts])
+        for text, items in zip(texts, results, strict=True):
             if not isinstance(items, list) or not all(_is_span(item, len(text)) for item in items):
-                raise Withheld("a detector returned nonsense")
-        return list(found)
+                raise Withheld(_INVALID)
+        return list(results)
 
-    def _answer(self, ask: Callable[[], Any]) -> Any:
-        """Return what a detector says, asked in a thread of its own: one that hangs must not hold up anything else."""
+    def _call(self, detect: Callable[[], Any]) -> Any:
+        """Call a detector in a thread of its own, so that one that hangs blocks nothing else."""
         future: Future[Any] = Future()
 
         def work() -> None:
             try:
-                future.set_result(ask())
-            except BaseException as error:  # noqa: BLE001 - told to the caller by its kind alone
+                future.set_result(detect())
+            except BaseException as error:  # noqa: BLE001 - the caller learns its type only
                 future.set_exception(error)
 
         threading.Thread(target=work, name="detector", daemon=True).start()
@@ -75,29 +76,29 @@ class GuardedRewriter:
 
     def _probe(self) -> None:
         try:
-            seen = [self.rewrite(PROBE, ()).findings, *self.structured([PROBE]), *self.private([PROBE])]
+            results = [self.rewrite(PROBE, ()).findings, *self.structured([PROBE]), *self.private([PROBE])]
         except Withheld as error:
-            raise _unfit(str(error)) from None
-        where = PROBE.index(TOLD)
-        for found in seen:
-            if not any(item.start <= where and item.end >= where + len(TOLD) for item in found):
-                raise _unfit("a detector does not find an e-mail address")
+            raise _not_working(str(error)) from None
+        start = PROBE.index(PROBE_ADDRESS)
+        for findings in results:
+            if not any(item.start <= start and item.end >= start + len(PROBE_ADDRESS) for item in findings):
+                raise _not_working("A detector misses an e-mail address.")
 
 
-def _unfit(why: str) -> ConfigurationError:
-    hint = "Install the extra `privacy` anew, or send questions as they are with --privacy off."
-    return ConfigurationError(f"the privacy gate does not work: {why}", hint=hint)
+def _not_working(why: str) -> ConfigurationError:
+    hint = "Reinstall it with: pip install --force-reinstall 'drag-graph[privacy]'."
+    return ConfigurationError(f"The privacy gate does not work: {why}", hint=hint)
 
 
-def _fits(found: Rewritten, question: str, options: Sequence[str]) -> bool:
-    """Whether a rewriting is one of these texts: whole, changed only where something was found, and not empty."""
-    texts, originals = found.texts, texts_by_field(question, options)
+def _fits(rewritten: Rewritten, question: str, options: Sequence[str]) -> bool:
+    """Whether a result belongs to these texts: complete, not empty, and changed only where it has findings."""
+    texts, originals = rewritten.texts, texts_by_field(question, options)
     if texts.keys() != originals.keys() or not all(isinstance(text, str) and text.strip() for text in texts.values()):
         return False
-    spans: list[Finding | Kept] = [*found.findings, *found.kept]
+    spans = [*rewritten.findings, *rewritten.kept]
     if not all(isinstance(item, Finding | Kept) and _is_span(item, len(originals.get(item.field, ""))) for item in spans):
         return False
-    return {field for field in texts if texts[field] != originals[field]} <= {item.field for item in found.findings}
+    return {field for field in texts if texts[field] != originals[field]} <= {item.field for item in rewritten.findings}
 
 
 def _is_span(item: Any, length: int) -> bool:

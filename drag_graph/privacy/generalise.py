@@ -1,4 +1,4 @@
-"""What stands in the place of a private detail: a word for its kind, the same for the same detail, so that a question keeps its sense."""
+"""Replacements of private details: words for their type, the same for the same detail, so that a question keeps its meaning."""
 
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
@@ -43,47 +43,44 @@ _WORDS = {
 _DETERMINER = Pattern(r"(?i)\b(?:an?|the|my|your|his|her|its|our|their|this|that|one)\s+$")
 _NUMBERED = "|".join(sorted((word.split(" ", 1)[1] for word in _WORDS.values()), key=len, reverse=True))
 _WHERE = "|".join(sorted({*cities().values(), *countries().values()}, key=len, reverse=True))
-"""What a city or country is generalised to be in."""
+"""Countries and parts of the world that generalise cities and countries."""
 _OURS = Pattern(
     rf"\bPerson [A-Z]{{1,2}}\b|\b(?:an? )?(?:{_NUMBERED})(?: \d{{1,2}}(?![\w-]))?\b|\b(?:a )?(?:city|country) in (?:{_WHERE})(?: \d+)?\b"
     r"|\b(?:a )?date in the \d{3}0s(?: \d+)?\b|\b\d0 to \d{1,2}9\b|\bunder 10\b|\bover 89\b"
 )
 OLDEST = 89
-"""Above this age a decade tells too much."""
+"""Above this age, a decade reveals too much."""
 
 
 def replacements_in(text: str) -> list[tuple[int, int]]:
-    """Return where a text holds what a rewriting has put there."""
+    """Return the places of replacements in a text."""
     return [match.span() for match in _OURS.finditer(text)]
 
 
 class Replacements:
-    """The replacements of one question and its options."""
+    """The replacements in a question and its options."""
 
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
         self._text = text
-        self._made: dict[tuple[str, str], str] = {}
+        self._replacements: dict[tuple[str, str], str] = {}
         self._people = _people(text, [span for span in spans if span.type == "PERSON"])
-        self._taken = {match.group() for match in _OURS.finditer(text)}
+        self._used = {match.group() for match in _OURS.finditer(text)}
 
     def of(self, span: Span) -> str:
-        """Return the replacement of a span; without its article where the text before has one."""
+        """Return the replacement of a span, without its article if the text already has one."""
         name = self._text[span.start : span.end]
-        made = self._named(span.type, self._people.get(name, folded(name)), name)
+        replacement = self._named(span.type, self._people.get(name, folded(name)), name)
         if _DETERMINER.search(self._text[max(0, span.start - 8) : span.start]):
-            return made.removeprefix("a ").removeprefix("an ")
-        return made
+            return replacement.removeprefix("a ").removeprefix("an ")
+        return replacement
 
     def _named(self, kind: str, key: str, name: str) -> str:
-        made = self._made.get((kind, key))
-        if made is None:
-            made = self._free(_person_names() if kind == "PERSON" else _numbered(_kind_words(kind, name)))
-            self._made[kind, key] = made
-            self._taken.add(made)
-        return made
-
-    def _free(self, names: Iterable[str]) -> str:
-        return next(name for name in names if name not in self._taken)
+        if (kind, key) not in self._replacements:
+            candidates = _person_names() if kind == "PERSON" else _numbered(_kind_words(kind, name))
+            unused = next(candidate for candidate in candidates if candidate not in self._used)
+            self._replacements[kind, key] = unused
+            self._used.add(unused)
+        return self._replacements[kind, key]
 
 
 def _person_names() -> Iterable[str]:
@@ -111,7 +108,7 @@ def _kind_words(kind: str, name: str) -> str:
 
 
 def _place_words(name: str) -> str:
-    """Return a place one level up: of a city its country, of a country its part of the world."""
+    """Generalise a place by one level: a city to its country, a country to its part of the world."""
     parts = [folded(part).removeprefix("the ") for part in regex.split(r"[,\n\d]+", name) if part.strip()]
     country = next((part for part in parts if part in countries()), "")
     if country:
@@ -127,11 +124,10 @@ def _age_words(age: int) -> str:
 
 
 def _people(text: str, spans: Sequence[Span]) -> dict[str, str]:
-    """Return of each name the longest name that says the same person: "Khan" is "Ali Khan"."""
+    """Return for each name the longest name of the same person: "Ali Khan" for "Khan"."""
     names = sorted({text[span.start : span.end] for span in spans}, key=lambda name: (-len(name.split()), name))
-    whole: dict[str, str] = {}
+    longest: dict[str, str] = {}
     for name in names:
         parts = set(folded(name).split())
-        of = [other for other in whole.values() if parts <= set(other.split())]
-        whole[name] = of[0] if of else folded(name)
-    return whole
+        longest[name] = next((other for other in longest.values() if parts <= set(other.split())), folded(name))
+    return longest

@@ -1,4 +1,4 @@
-"""Numbers, passwords and user names that a label before them gives away: "passport no. X1234567", "my password is ..."."""
+"""Find numbers, passwords and user names by the label before them: "passport no. X1234567", "my password is ..."."""
 
 from collections.abc import Iterator
 
@@ -26,24 +26,11 @@ _LABELS = {
 }
 LABEL = rf"(?i:(?:{'|'.join(_LABELS.values())}|e-?mail)(?:\s(?:number|no|nr))?)"
 BEFORE_A_CODE = Pattern(rf"{LABEL}[\s:#]*;")
-"""A label, and a code that is blotted out (`;`)."""
-_STRONG = frozenset(
-    {
-        "PASSPORT",
-        "NATIONAL_ID",
-        "DRIVER_LICENSE",
-        "PATIENT_ID",
-        "INSURANCE_ID",
-        "EMPLOYEE_ID",
-        "BANK_ACCOUNT",
-        "PLATE",
-        "DEVICE_ID",
-    }
-)
+"""A label and a masked code (`;`)."""
 _CODE = r"(?:\p{Lu}{2,5}:\s?)?(?=[^\s,;]*\d)#?\*?[\p{L}\p{N}][\p{L}\p{N}*]*(?:[-/.][\p{L}\p{N}*]+)*(?: (?=[\p{Lu}\d]*\d)[\p{Lu}\d]{2,}(?:-[\p{Lu}\d]+)*){0,6}"
 _NUMBERED = [(kind, Pattern(rf"(?i:\b(?:{label})(?:['’]s)?{_LINK})(?P<code>{_CODE})")) for kind, label in _LABELS.items()]
 _MIN_LENGTH = {"POSTCODE": 4, "BANK_ACCOUNT": 3, "PHONE": 7}
-"""How many letters and digits a code has at least; 5 where not said."""
+"""Minimum letters and digits of a code, by type. The default is 5."""
 
 _PASSWORD = Pattern(
     r"(?i:\b(?:password|passwort|passcode|passphrase|pass phrase|pwd|passwd|pin code|secret key|api key|access token|secret)s?"
@@ -59,7 +46,7 @@ _USER = Pattern(
 )
 _QUOTED_USER = Pattern(r"(?i:\b(?:login|log-in|user ?name|user)\b[^\n]{0,60}?\bwas)\s+[\"'“‘](?P<code>[^\s\"'”’]{3,})[\"'”’]")
 _AFTER_USER = Pattern(r"\s?/\s?(?P<code>[^\s\"'”’»,;/]{3,}[^\s\"'”’»,;/.)?!])")
-"""A password as it is written behind a user name: jane_77 / s3cret."""
+"""A password after a user name: jane_77 / s3cret."""
 _HANDLE = Pattern(r"(?<![\w@.])@(?P<code>[A-Za-z][A-Za-z0-9_.]{2,30}[A-Za-z0-9_])\b")
 _NOT_A_USER = Pattern(
     r"(?i)^(?:the|a|an|not|in|on|at|and|or|asked|required|prompted|able|interface|input|experience|authentication|then|that|this|used|allowed|known|given|defined|always|never|only|also|called)$"
@@ -75,7 +62,7 @@ _CAR = Pattern(
 
 
 def find(text: str) -> list[Span]:
-    """Return the codes, secrets and user names that their labels give away."""
+    """Return codes, secrets and user names with labels."""
     return [*_secrets(text), *_numbered(text), *_users(text), *_post_and_plates(text)]
 
 

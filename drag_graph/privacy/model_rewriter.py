@@ -1,7 +1,6 @@
-"""A model of this machine that words a generalised question anew, to take out what the detectors missed (`--rewriter`).
+"""A local model that rewrites a question after the detectors, to replace what they missed (`--rewriter`).
 
-It sees the question as the detectors leave it, so that it can make nothing worse: its words are used only where they pass
-every check here and in the gate, else the question stays as it was.
+Its version is used only if it passes all checks here and in the gate. Otherwise the detectors' version stays.
 """
 
 import re
@@ -23,7 +22,7 @@ PROMPT_VERSION = "rewrite/1"
 TYPE = "DETAIL"
 DETECTOR = "model"
 CLOSE = 0.9
-"""Cosine from which two wordings of a question mean the same."""
+"""Minimum cosine of two texts that count as the same question."""
 MOST_REPLACEMENTS = 12
 MOST_TOKENS = 1024
 SYSTEM = (
@@ -38,7 +37,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class Replacement(BaseModel):
-    """What was taken out, and what stands there now."""
+    """Replaced words and their replacement."""
 
     original: str
     placeholder: str
@@ -52,7 +51,7 @@ class RewriteReply(BaseModel):
 
 
 class Reworder:
-    """A model that is asked to word questions anew. `server` says how it is reached now; `embedder` compares wordings."""
+    """Asks a model to rewrite questions. `server` returns its current connection; `embedder` compares texts."""
 
     def __init__(self, name: str, server: Callable[[], Server], embedder: Embedder) -> None:
         self.version = f"{name}, {PROMPT_VERSION}"
@@ -60,66 +59,66 @@ class Reworder:
         self._embedder = embedder
 
     def call(self, question: str) -> dict[str, Any]:
-        """Return what the model is asked, and with which parameters."""
+        """Return the request about a question, as it is recorded."""
         messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": f"Question: {question}"}]
         return {"model": self.version, "messages": messages, "parameters": {"temperature": 0.0, "max_tokens": MOST_TOKENS}}
 
     def ask(self, call: dict[str, Any], question: str) -> dict[str, Any] | None:
-        """Return the call with the model's reply, to be recorded; None where it has none. Raises ModelError, as `complete`."""
+        """Send a request; return it with the model's reply, to be recorded, or None if there is no reply. Raises ModelError."""
         try:
             server = self._server()
             parameters = dict(call["parameters"])
             if server.takes_schemas:
                 parameters["response_format"] = _shape(question)
-            made = complete(server, call["messages"], **parameters)
+            reply = complete(server, call["messages"], **parameters)
         except ReplyError as error:
             log.event("rewriting", status="failed", reason=type(error).__name__)
             return None
         return {
             **call,
-            "reply": made.text,
-            "tokens_in": made.tokens_in,
-            "tokens_out": made.tokens_out,
-            "latency_ms": made.latency_ms,
+            "reply": reply.text,
+            "tokens_in": reply.tokens_in,
+            "tokens_out": reply.tokens_out,
+            "latency_ms": reply.latency_ms,
         }
 
-    def used(self, question: str, found: Rewritten, reply: str) -> Rewritten | None:
-        """Return the rewriting in the model's words; None where they are not fit to be used.
+    def checked(self, question: str, rewritten: Rewritten, reply: str) -> Rewritten | None:
+        """Return the model's version of a rewritten question, or None if it must not be used.
 
-        They have to take out something that looks like a name, and all of it, and to leave alone numbers, options, what stays
-        because it is public, and what stands for other details. Otherwise they have to mean the same.
+        It must replace something that looks like a name everywhere, and keep numbers, options, public names and the other
+        replacements. Apart from that it must mean the same.
         """
-        said = _read(reply)
-        if said is None:
+        parsed = _parsed(reply)
+        if parsed is None:
             return None
-        text, new = found.question, said.question.strip()
-        left = Generalised(question, [item for item in found.findings if item.field == "question"])
-        public = {question[item.start : item.end].casefold() for item in found.kept if item.field == "question"}
-        findings, patched = list(found.findings), text
-        for item in said.replacements:
+        text, new = rewritten.question, parsed.question.strip()
+        generalised = Generalised(question, [item for item in rewritten.findings if item.field == "question"])
+        public = {question[item.start : item.end].casefold() for item in rewritten.kept if item.field == "question"}
+        findings, patched = list(rewritten.findings), text
+        for item in parsed.replacements:
             original, placeholder = item.original.strip(), item.placeholder.strip()
             if not original or not _places(original, text):
                 continue
             unfit = original == original.lower() or original.casefold() in public or not placeholder
-            if unfit or any(_places(original, other) for other in (new, placeholder, *found.options)):
+            if unfit or any(_places(original, other) for other in (new, placeholder, *rewritten.options)):
                 return None
             for low, high in _places(original, text):
-                start, end = left.original(low), left.original(high)
+                start, end = generalised.original(low), generalised.original(high)
                 if question[start:end] != text[low:high]:
                     return None
                 findings.append(Finding("question", start, end, TYPE, DETECTOR, placeholder))
             patched = patched.replace(original, placeholder)
-        is_kept = all(item.replacement in new for item in found.findings if item.field == "question")
-        if patched == text or not is_kept or _numbers(new) != _numbers(text) or self._cosine(patched, new) < CLOSE:
+        is_complete = all(item.replacement in new for item in rewritten.findings if item.field == "question")
+        if patched == text or not is_complete or _numbers(new) != _numbers(text) or self._cosine(patched, new) < CLOSE:
             return None
-        return replace(found, question=new, findings=tuple(findings))
+        return replace(rewritten, question=new, findings=tuple(findings))
 
     def _cosine(self, one: str, other: str) -> float:
         first, second = self._embedder.embed([one, other])
         return float(first @ second)
 
 
-def _read(reply: str) -> RewriteReply | None:
+def _parsed(reply: str) -> RewriteReply | None:
     try:
         return RewriteReply.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1])
     except ValidationError:
@@ -135,7 +134,7 @@ def _numbers(text: str) -> Counter[str]:
 
 
 def _shape(question: str) -> dict[str, Any]:
-    """Return the JSON schema of a reply, with bounds: a small model may go on to the limit of its reply without."""
+    """Return the JSON schema of a reply. Without its bounds a small model may write until its limit."""
     words = {"type": "string", "maxLength": 120}
     entry = _object({"original": words, "placeholder": words})
     whole = {"type": "string", "maxLength": 2 * len(question) + 200}

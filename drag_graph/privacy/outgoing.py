@@ -1,7 +1,7 @@
-"""Layer 2 of the gate: what all bytes are shown to before they leave this machine.
+"""Check all bytes before they leave this machine.
 
-They are searched for the originals of the run (as they are, JSON-escaped, URL-encoded, in base64) and for kinds of details that
-have a telling form. Names are not looked for here: they would be found in what the teacher itself says about Newton.
+The check looks for originals (plain, JSON-escaped, URL-encoded, in base64) and for details with a telling format such as e-mail
+addresses. It does not look for names in general, because it would block what the teacher writes about Newton.
 """
 
 import base64
@@ -20,15 +20,15 @@ from drag_graph.ports.private_details import Finding, Kept
 from drag_graph.privacy.failsafe_rewriter import GuardedRewriter
 
 GENERAL = frozenset({"PLACE", "ORGANIZATION", "JOB", "DATE", "AGE", "DETAIL"})
-"""Types whose words are in texts about anything. They are looked for with the words beside them only."""
+"""Types whose words occur in any text. They are only searched for together with their neighbouring words."""
 LONG_WORD = 6
-"""Letters from which a word of a name is looked for by itself: shorter ones (May, Will, Rose) are words of other texts."""
+"""Minimum letters of a word that is searched for alone. Shorter names (May, Will, Rose) are ordinary words."""
 BESIDE = 2
-"""Words on each side of a finding that it is looked for with."""
+"""Number of neighbouring words on each side."""
 LONG_NUMBER = 5
-"""Characters from which a number is looked for by itself: years are in any text."""
+"""Minimum characters of a number that is searched for alone. Years occur in any text."""
 _ADDRESSING = frozenset({"api_key", "api_base", "timeout"})
-"""What of a call says where it goes and who pays."""
+"""Arguments of a call that address the provider."""
 _WORD = re.compile(
     "[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 )
@@ -37,12 +37,12 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _ESCAPED = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}")
 _LAYERS = 3
-"""Encodings within each other that are looked through."""
+"""Number of nested encodings that are decoded."""
 Words = tuple[str, ...]
 
 
 class Outgoing:
-    """To be called with what is about to leave; raises Withheld where it may not. Thread-safe."""
+    """Raises Withheld for a call that must not be sent. Thread-safe."""
 
     def __init__(self, detectors: GuardedRewriter) -> None:
         self._detectors = detectors
@@ -51,47 +51,47 @@ class Outgoing:
         self._kept: set[Words] = set()
 
     def watch(self, texts: Mapping[str, str], findings: Iterable[Finding], kept: Iterable[Kept]) -> None:
-        """Look for these findings of texts (by field) from now on, and let pass what was kept."""
-        found = [words for item in findings for words in _telling(texts[item.field], item)]
-        stays = [words_of(texts[item.field][item.start : item.end]) for item in kept]
+        """Search for these findings (of texts by field) from now on, and allow what was kept."""
+        details = [words for item in findings for words in _telling(texts[item.field], item)]
+        allowed = [words_of(texts[item.field][item.start : item.end]) for item in kept]
         with self._lock:
-            for words in found:
-                self._originals[words[0]] = self._originals.get(words[0], frozenset()) | {words}  # others read it meanwhile
-            self._kept.update(stays)
+            for words in details:
+                # A new set, because other threads read the old one.
+                self._originals[words[0]] = self._originals.get(words[0], frozenset()) | {words}
+            self._kept.update(allowed)
 
     def __call__(self, call: Mapping[str, Any]) -> None:
-        """Raise Withheld where the arguments of a call hold what must not leave."""
+        """Check the arguments of a call. Raises Withheld."""
         self.check(texts_of(call))
 
     def check(self, texts: Iterable[str]) -> None:
-        """Raise Withheld where one of the texts holds what must not leave."""
+        """Check texts. Raises Withheld."""
         texts = [text for text in texts if text.strip()]
         if any(self._has_original(words_of(view)) for text in texts for view in _views(text)):
-            raise Withheld("what would have left holds an original of the vault")
-        for text, found in zip(texts, self._detectors.structured(texts), strict=True):
-            for item in found:
+            raise Withheld("the outgoing text contains an original from the vault")
+        for text, findings in zip(texts, self._detectors.structured(texts), strict=True):
+            for item in findings:
                 if words_of(text[item.start : item.end]) not in self._kept:
-                    raise Withheld(f"what would have left holds something of type {item.type}")
+                    raise Withheld(f"the outgoing text contains a detail of type {item.type}")
 
     def _has_original(self, words: Words) -> bool:
-        known = self._originals
-        for place, word in enumerate(words):
-            for original in known.get(word, ()):
-                if words[place : place + len(original)] == original:
-                    return True
-        return False
+        return any(
+            words[place : place + len(original)] == original
+            for place, word in enumerate(words)
+            for original in self._originals.get(word, ())
+        )
 
 
 def words_of(text: str) -> Words:
-    """Return the words of a text, without case and punctuation, however its letters are encoded."""
+    """Return the words of a text without case, punctuation and differences of encoding."""
     text = html.unescape(text)
-    if not text.isascii():  # letters and accents as one sign or two, wide digits; signs without width, as in a line's break
+    if not text.isascii():  # combining accents, full-width digits, characters without width
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     return tuple(_WORD.findall(text.casefold()))
 
 
 def _telling(text: str, item: Finding) -> Iterator[Words]:
-    """Yield the sequences of words that give a finding away: itself where it is telling, and with the words beside it."""
+    """Yield the word sequences that reveal a finding: itself if it is telling, and together with its neighbours."""
     words = words_of(text[item.start : item.end])
     if not words:
         return
@@ -110,7 +110,7 @@ def _is_telling(words: Words) -> bool:
 
 
 def texts_of(value: Any) -> Iterator[str]:
-    """Yield all texts in the arguments of a call; of a file of JSON lines, those of its lines."""
+    """Yield all texts in the arguments of a call, also those in a file of JSON lines."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, bytes):
@@ -133,7 +133,7 @@ def _document(line: bytes) -> Any:
 
 
 def _views(text: str) -> Iterator[str]:
-    """Yield a text, and what it is when encodings in it are undone."""
+    """Yield a text and its decoded versions."""
     views = [text]
     for _ in range(_LAYERS):
         yield from views
@@ -154,7 +154,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _from_base64(token: str) -> Iterator[str]:
-    """Yield what a run of base64's characters says, wherever in it the encoded part begins."""
+    """Yield the decoded text of base64 characters, for each possible start of the encoded part."""
     plain = token.replace("-", "+").replace("_", "/")
     for start in range(4):
         part = plain[start:]

@@ -1,4 +1,4 @@
-"""Names of persons: which are tied to somebody of the question, and which are public."""
+"""Names of persons: private ones, which the question ties to a person, and public ones."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -27,7 +27,7 @@ _INTRODUCED = Pattern(
     r"|\bsigned,?|\bsincerely,|\bregards,|\byours,|\bcheers,|\bthanks,|\bthis is|\bI am|\bI['’]m|\bI,"
     rf"|\b(?:my|our)\s+(?:\w+\s+)?{_KIN},?))\s+(?:{_TITLE})?(?P<name>{NAME})"
 )
-"""The asker's own words: whoever is named so is a person of the question."""
+"""Words that introduce a person of the question."""
 _MENTIONED = Pattern(
     r"(?:(?i:\b(?:her|his|their|whose|the)\s+(?:full |maiden |first |last )?name\s+(?:is|was)|\bname\s+is|\b(?:directed|written|sent|reported|filed|prepared|requested) by\s*:?"
     r"|\bdear|\bhi|\bhello|\bhey|\bcalled|\bnamed|\bhere is|\bon behalf of|\bbelong(?:s|ing) to|\bissued to|\bregistered (?:to|under)|\bin the name of|\baccount (?:holder|of)|\bcare of|\bc/o"
@@ -35,7 +35,7 @@ _MENTIONED = Pattern(
     rf"|\b(?:his|her|their)\s+(?:\w+\s+)?{_KIN},?|\b(?:patient|client|employee|resident|customer|user|account holder|applicant|defendant|suspect|tenant|contractor)\b))"
     rf"\s+(?:{_TITLE})?(?P<name>{NAME})"
 )
-"""Words that name somebody, perhaps a figure of an exam: a single name is not enough there."""
+"""Words that mention a person, perhaps an invented one of an exam: a single name does not suffice."""
 _LOWER_INTRODUCED = Pattern(
     rf"(?i:\bmy (?:full )?name is|\bfollow up with|\bthis is my (?:friend|colleague))\s+(?P<name>{_ANY_CASE})"
 )
@@ -89,7 +89,7 @@ _CITED = Pattern(
     r"studied|conducted|theorize|theorise|hypothesize|discover|invent|wrote|painted|composed|developed|formulated|criticize|criticise|contend|hold)\p{L}*\b|\s+\((?:1[0-9]|20)\d\d)"
     r"|,\s+[^\n]{0,160}\b1[0-9]\d\d\b"
 )
-"""What follows the name of an author, of whom a question asks what is published."""
+"""Text after the name of an author whose published work the question is about."""
 _CITED_BEFORE = Pattern(
     r"(?:[Aa]ccording to(?: \p{L}+){0,4}|\b(?:philosopher|composition|poem|novel|play|epic|book|painting|film|author|poet|composer))\s$"
 )
@@ -100,17 +100,17 @@ _EDGE = Pattern(rf"^I['’]m\s|^(?i:{_TITLE.replace(chr(92) + 'b', '')})|['’]s
 
 
 SHORTEST = 2
-"""Letters of the shortest name; its parts are longer."""
+"""Minimum letters of a name; its parts are longer."""
 
 
 class People:
-    """Tells private names from public ones. `strict` lets single names go too, unless they are known."""
+    """Separates private names from public ones. With `strict`, unknown single names are private as well."""
 
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
 
     def find(self, passage: Passage, contacts: list[Span]) -> tuple[list[Span], list[Kept]]:
-        """Return the private names, and the seen ones that stay. `contacts` are private details found before."""
+        """Return the private names, and those that stay. `contacts` are the private details found before."""
         private: list[Span] = []
         public: list[Kept] = []
         for start, end, detector in _tied(passage.text):
@@ -128,7 +128,7 @@ class People:
         return private, [item for item in public if not any(span.overlaps(item.start, item.end) for span in private)]
 
     def _seen(self, passage: Passage, contacts: list[Span]) -> Iterator[tuple[int, int, str]]:
-        """Return what looks like a name, tied to somebody or not."""
+        """Yield everything that looks like a name."""
         text = passage.text
         for entity in passage.entities:
             if entity.type == "PERSON":
@@ -148,7 +148,7 @@ class People:
             yield *match.span("name"), "script"
 
     def _stays(self, passage: Passage, start: int, end: int, private: list[Span], contacts: list[Span]) -> str:
-        """Return why a name that is tied to nobody stays, or nothing."""
+        """Return why a name stays that nothing ties to a person, or ''."""
         text = passage.text
         name = text[start:end]
         if why := _is_public(text, start, end):
@@ -163,7 +163,7 @@ class People:
 
 
 def _is_public(text: str, start: int, end: int) -> str:
-    """Return why a name is public wherever it stands, or nothing."""
+    """Return why a name is public in any question, or ''."""
     name = text[start:end]
     reasons = {
         "it is a replacement": _is_replacement(text, start, end),
@@ -176,7 +176,7 @@ def _is_public(text: str, start: int, end: int) -> str:
 
 
 def _carries(passage: Passage, start: int, end: int) -> bool:
-    """Whether an exam's question asks about a name: it is an option, or somebody whose published words or works are told."""
+    """Whether an exam's question is about the name: it is an option, or the name of an author whose work is mentioned."""
     text = passage.text
     if _CITED.match(text[end : end + 180]) or _CITED_BEFORE.search(text[max(0, start - 60) : start]):
         return True
@@ -184,7 +184,7 @@ def _carries(passage: Passage, start: int, end: int) -> bool:
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a name's span without title, genitive, and what stands on the next line."""
+    """Return a name's span without title, genitive and following lines."""
     piece = _SENTENCE_END.split(text[start:end])[0]
     end = start + len(piece)
     if rest := _REST_OF_WORD.match(text, end):
@@ -200,7 +200,7 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _tied(text: str) -> Iterator[tuple[int, int, str]]:
-    """Return the names that the words around them tie to a person of the question."""
+    """Yield the names that their context ties to a person of the question."""
     for pattern, detector in _TIES:
         for match in pattern.finditer(text, overlapped=True):
             start, end = match.span("name")
@@ -233,22 +233,22 @@ _STEM = 4
 
 
 def _is_nation(plain: str) -> bool:
-    """Whether a folded word says where somebody is from, or of which creed: "Iraqi", and neither "Rossi" nor "Khan"."""
+    """Whether a folded word is a nationality or creed: "Iraqi", but not "Rossi" or "Khan"."""
     return bool(_NATION.fullmatch(plain) or (_OF_A_NATION.fullmatch(plain) and plain[:_STEM] in _stems()))
 
 
 @cache
 def _stems() -> frozenset[str]:
-    """Return how the names of countries and parts of the world begin."""
+    """Return the first letters of countries and parts of the world."""
     names = (*countries(), *map(folded, countries().values()))
     return frozenset(word[:_STEM] for name in names for word in name.split() if len(word) >= _STEM)
 
 
 def _spoken_of(passage: Passage) -> Iterator[tuple[int, int, str]]:
-    """Return who speaks, is spoken to or spoken of in a text that is no exam's, and pairs of words like a name."""
+    """Yield speakers, addressees and subjects in a person's own question, and pairs of words that look like a name."""
     text = passage.text
-    own = [_SUBJECT] if _PRONOUN.search(text) else []
-    for pattern in (_SPEAKER, _ADDRESSED, _REPORTING, _HEADLINE, *own):
+    subjects = [_SUBJECT] if _PRONOUN.search(text) else []
+    for pattern in (_SPEAKER, _ADDRESSED, _REPORTING, _HEADLINE, *subjects):
         for match in pattern.finditer(text):
             yield *match.span("name"), "speaker"
     for match in _FULL.finditer(text):
@@ -257,7 +257,7 @@ def _spoken_of(passage: Passage) -> Iterator[tuple[int, int, str]]:
 
 
 def _listed(passage: Passage, private: list[Span]) -> Iterator[Span]:
-    """Return the names that stand in one list with a private one; of a question without options, in any longer list."""
+    """Yield the names in a list that contains a private one; in questions without options, those in any long list."""
     text = passage.text
     for match in _LIST.finditer(text):
         names = [match.span("first"), *match.spans("next")]
@@ -270,7 +270,7 @@ def _listed(passage: Passage, private: list[Span]) -> Iterator[Span]:
 
 
 def _again(text: str, private: list[Span]) -> Iterator[Span]:
-    """Return further mentions of the private names, whole or in part."""
+    """Yield further mentions of the private names and of their parts."""
     parts: set[str] = set()
     for span in private:
         name = text[span.start : span.end]
@@ -281,8 +281,8 @@ def _again(text: str, private: list[Span]) -> Iterator[Span]:
     if not parts:
         return
     parts |= {part.upper() for part in parts}
-    some = "|".join(regex.escape(part) for part in sorted(parts, key=len, reverse=True))
-    for match in regex.finditer(rf"(?<![\p{{L}}\p{{N}}@._-])(?:{some})(?![\p{{L}}\p{{N}}@_])", text):
+    alternatives = "|".join(regex.escape(part) for part in sorted(parts, key=len, reverse=True))
+    for match in regex.finditer(rf"(?<![\p{{L}}\p{{N}}@._-])(?:{alternatives})(?![\p{{L}}\p{{N}}@_])", text):
         yield Span(match.start(), match.end(), "PERSON", "mention")
 
 

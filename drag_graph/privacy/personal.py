@@ -1,4 +1,4 @@
-"""What belongs to a person: birth, age, place, employer, job."""
+"""Details of a person: birth, age, place, employer, job."""
 
 from collections.abc import Iterator, Sequence
 
@@ -63,7 +63,7 @@ _CLAUSE = Pattern(
     r"stay(?:s|ed|ing)?|born|raised|stud(?:y|ies|ied|ying)|based|employed|enrolled|registered|met|see|saw|seen|asked|asks|went|goes|"
     r"year|month|week|day|weekend|morning|afternoon|evening|night|summer|winter|spring|autumn|time)s?\b|['’](?:m|ve|re|ll|d)\b|^(?:and|but|or|so)\b"
 )
-"""A word of a clause or a point in time: what it stands in is no job title, however close it follows a name."""
+"""A word of a clause or a point in time. No job title contains it."""
 _NAMED_JOB = Pattern(
     rf"(?i:\bas an?\s+)(?P<job>{_JOB_WORD}(?:\s{_JOB_WORD}){{0,4}}?)\s+(?:named|called)\s+(?=\p{{Lu}})"
     rf"|(?i:\b(?:work(?:s|ed|ing)?|employed) as an?\s+)(?P<job>{_JOB_WORD}(?:\s{_JOB_WORD}){{0,4}}?)\s+(?:at|for|with)\s+(?:the\s+)?(?=\p{{Lu}})"
@@ -75,36 +75,36 @@ _BEFORE = Pattern(rf"(?P<job>(?:{_JOB_WORD}\s){{0,3}}{_JOB_WORD})\s+(?:named\s+|
 
 
 class Personal:
-    """Finds what is private because of whom it belongs to. `people` are the private names found before."""
+    """Finds details that are private because they belong to a person of the question."""
 
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
 
     def find(self, passage: Passage, private: Sequence[Span]) -> tuple[list[Span], list[Kept]]:
-        """Return the private details, and the seen ones that stay. `private` are the spans found before."""
+        """Return the private details, and those that stay. `private` are the spans found before."""
         text = passage.text
         personal = [part for part in passage.segments if any(part[0] <= span.start < part[1] for span in private)]
         if self._strict or (passage.is_open and personal):
             personal = [(0, len(text))]
         mine = [part for part in passage.segments if FIRST_PERSON.search(text, *part)]
-        found = [
+        details = [
             *_born(text),
             *_jobs(text, private, [*personal, *(mine if passage.is_open else ())]),
             *_places(passage, private, personal, mine),
             *_work(passage, private, personal, mine),
         ]
-        public: list[Kept] = []
+        kept: list[Kept] = []
         for span in (*_dates(text, has_years=self._strict), *_ages(text)):
             if (
                 self._strict
                 or any(low <= span.start < high for low, high in personal)
                 or (passage.is_open and self._is_own(span, mine))
             ):
-                found.append(span)
+                details.append(span)
             else:
-                why = "no name, contact or place is told with it"
-                public.append(Kept("", span.start, span.end, span.type, span.detector, why))
-        return found, public
+                why = "no name, contact or place belongs to it"
+                kept.append(Kept("", span.start, span.end, span.type, span.detector, why))
+        return details, kept
 
     @staticmethod
     def _is_own(span: Span, mine: Sequence[tuple[int, int]]) -> bool:
@@ -157,7 +157,7 @@ def _places(
 
 
 def _begins(text: str) -> bool:
-    """Whether a text begins as a sentence does."""
+    """Whether a text starts with a word that begins sentences."""
     return folded(regex.split(r"[\s,]", text)[0]) in words()
 
 
@@ -224,7 +224,7 @@ def _jobs(text: str, private: Sequence[Span], personal: Sequence[tuple[int, int]
 
 
 def _job(start: int, text: str) -> Iterator[Span]:
-    """Return the job that a text begins with, up to its last word that names one."""
+    """Yield the job at the beginning of a text, up to its last job word."""
     end = 0
     for match in regex.finditer(_JOB_WORD, text):
         if (
@@ -244,13 +244,10 @@ def _names_a_job(word: str) -> bool:
 
 
 def _job_before(start: int, text: str) -> Iterator[Span]:
-    found = list(regex.finditer(_JOB_WORD, text))
-    if found and _names_a_job(found[-1].group()):
-        first = len(found) - 1
-        while (
-            first
-            and found[first - 1].group()[0].isupper()
-            and found[first - 1].group().casefold() not in {"as", "a", "an", "the"}
-        ):
+    """Yield the job at the end of a text, with the capitalised words before it."""
+    matches = list(regex.finditer(_JOB_WORD, text))
+    if matches and _names_a_job(matches[-1].group()):
+        first = len(matches) - 1
+        while first and matches[first - 1].group()[0].isupper() and matches[first - 1].group() not in {"As", "A", "An", "The"}:
             first -= 1
-        yield Span(start + found[first].start(), start + found[-1].end(), "JOB", "job")
+        yield Span(start + matches[first].start(), start + matches[-1].end(), "JOB", "job")

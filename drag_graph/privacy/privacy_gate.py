@@ -1,7 +1,7 @@
-"""Layer 1 of the gate: a question is rewritten, once, where it enters a run.
+"""Rewrite a question once, when it enters a run.
 
-From here on the whole system knows only the asked text: ids are hashes of it. A question that cannot be rewritten for certain
-is withheld: nothing of it is kept, and nothing is asked.
+After that the rest of the system only knows the rewritten text: ids are hashes of it. A question that cannot be rewritten with
+certainty is withheld: nothing of it is stored or sent.
 """
 
 import json
@@ -23,12 +23,12 @@ from drag_graph.privacy.model_rewriter import Reworder
 from drag_graph.privacy.outgoing import Outgoing, words_of
 from drag_graph.privacy.vault import Original, Vault
 
-_NOT_LATIN = "the text is not in Latin letters: the detectors read English only; --privacy off sends it as it is"
+_NOT_LATIN = "the text is not in Latin letters, and the detectors only read English; --privacy off sends it unchanged"
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A question on its way through the gate: what was found, and what may be asked, or why it is withheld."""
+    """A question, its findings, and the query that may be sent; or `why` it is withheld."""
 
     given: Query
     asked: Query | None
@@ -36,13 +36,13 @@ class Admission:
     kept: tuple[Kept, ...] = ()
     why: str = ""
     call: str = ""
-    """What the vault keeps the call of a `Reworder` under."""
+    """Mark of the rewriter's call in the vault."""
 
 
 class PrivacyGate:
-    """Lets questions in, and bytes out (`outgoing`). Thread-safe where its detectors are.
+    """Rewrites incoming questions and checks outgoing texts (`outgoing`). Thread-safe if its detectors are.
 
-    The originals of what it generalises go into the `vault`.
+    Originals go into the `vault`; without `keeps` it is only read.
     """
 
     def __init__(
@@ -59,116 +59,28 @@ class PrivacyGate:
         self._keeps = keeps and vault is not None
         self._level = level
         self._vault = vault
-        self._seen = 0
-        """The last entry of the vault that `let_out` looks for."""
+        self._last_entry = 0
+        """Number of the last vault entry whose details `check_outgoing` looks for."""
         self.outgoing = Outgoing(detectors)
 
     @property
     def fingerprint(self) -> str:
-        """The level, the detectors with their versions, and the model that words questions anew, if there is one."""
+        """The level, the detectors with their versions, and the rewriter if there is one."""
         return self._detectors.version + (f"; reworded by {self._reworder.version}" if self._reworder else "")
 
-    def disguise(self, asked: Query, given: Query | None = None) -> Disguise | None:
-        """Return what was generalised for this question, as it was given now or first; None where nothing was."""
-        originals = self._vault.originals(asked.id) if self._vault is not None else []
-        wanted = None if given is None else texts_by_field(given.text, given.options)
-        found = [original for original in originals if original.findings and wanted in (None, original.texts)]
-        if not found:
-            return None
-        return Reidentification(asked.id, found[0].question, found[0].options, found[0].findings, self.generalised)
-
-    def facts(self, disguise: Disguise | None) -> dict[str, Any]:
-        """Return what an audit says of the gate: the level, the detectors, and how much was generalised by which."""
-        counts = Counter((item["type"], item["detector"]) for item in (disguise.generalised() if disguise else ()))
-        rows = [{"type": type_, "detector": detector, "number": number} for (type_, detector), number in sorted(counts.items())]
-        return {"filter": self._level, "detectors": self.fingerprint, "generalised": rows}
-
-    def generalised_passage(self, text: str) -> str:
-        """Return a text of a document as it may leave: persons go, what is about the world stays. Raises Withheld."""
-        found = self._rewrite(text, ("-",)).question  # with options, as what has none is a person's own question
-        self.let_out([found])
-        return found
-
-    def is_unfiltered(self, query: Query) -> bool:
-        """Whether a stored question did not come through the gate and would be changed by it. Raises Withheld."""
-        if self._vault is not None and any(original.findings for original in self._vault.originals(query.id)):
-            return False
-        return not is_latin(query.text) or bool(self._rewrite(query.text, query.options).findings)
-
-    def generalised(self, text: str) -> str:
-        """Return words of the user as they may leave, without keeping them. Raises Withheld."""
-        found = self._rewrite(text, ()).question
-        self.outgoing.check([found])
-        return found
-
-    def found_in(self, texts: Sequence[str], *, from_user: bool) -> list[list[Finding]]:
-        """Return what is private in texts; in those that are not from the user, only what has a telling form."""
-        return self._detectors.private(texts) if from_user else self._detectors.structured(texts)
-
-    def types_in(self, texts: Sequence[str]) -> list[str]:
-        """Return for each text of the user the type of something private in it, or ''. Raises Withheld."""
-        return [found[0].type if found else "" for found in self.found_in(texts, from_user=True)]
-
-    def mark(self, text: str) -> str:
-        """Return what a text is known by again, without telling it."""
-        return f"withheld {self._vault.mark(text)[:16]}" if self._vault is not None and text else text
-
     def close(self) -> None:
-        """Release the vault."""
+        """Close the vault."""
         if self._vault is not None:
             self._vault.close()
 
-    def let_out(self, texts: Iterable[str]) -> None:
-        """Look at texts that are about to leave, for all that is in the vault now, whoever put it there. Raises Withheld."""
-        if self._vault is not None:
-            for number, original in self._vault.after(self._seen):
-                self.outgoing.watch(original.texts, original.findings, original.kept)
-                self._seen = number
-        self.outgoing.check(texts)
+    # ---- questions
 
-    def pass_through(self, query: Query) -> Admission:
-        """Rewrite a question, and look at what came out as at what leaves."""
-        try:
-            found, call = self._reworded(query.text, self._rewrite(query.text, query.options))
-        except Withheld as error:
-            return Admission(query, None, why=str(error))
-        told = Admission(query, None, found.findings, found.kept, call=call)
-        try:
-            asked = _asked(query, found)
-            self._check(query, found)
-        except Withheld as error:
-            return replace(told, why=str(error))
-        return replace(told, asked=asked)
-
-    def _rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
-        """Return what may be asked. Raises Withheld, also where the detectors cannot read the question."""
-        if not is_latin(question):
-            raise Withheld(_NOT_LATIN)
-        return self._detectors.rewrite(question, options)
-
-    def _reworded(self, question: str, found: Rewritten) -> tuple[Rewritten, str]:
-        """Return the rewriting in the words of a model where these may be used, and what its call is kept under."""
-        if self._reworder is None:
-            return found, ""
-        call, mark, made = self._reworder.call(found.question), "", None
-        if self._vault is not None and self._keeps:
-            mark, made = self._vault.recorded(call)
-        if made is None:
-            made = self._reworder.ask(call, found.question)
-            if made is not None and mark and self._vault is not None:
-                self._vault.record(mark, made)
-        better = self._reworder.used(question, found, made["reply"]) if made else None
-        if better is None or self._detectors.rewrite(better.question, better.options).findings:
-            return found, mark
-        return better, mark
-
-    def asked(self, query: Query) -> Query:
-        """Return the question as it may be asked, and keep the original. Raises Withheld, and StoreUnfit for the vault."""
-        before = self._vault.originals(query.id) if self._vault is not None else []
-        if any(original.findings for original in before):  # it came out of the gate before
-            for original in before:
-                self.outgoing.watch(original.texts, original.findings, original.kept)
-            admission = Admission(query, _asked(query, Rewritten(query.text, query.options, (), ())))
+    def rewrite_query(self, query: Query) -> Query:
+        """Return the query that may be sent, and store its original. Raises Withheld, and StoreUnfit for the vault."""
+        earlier = self._vault.originals(query.id) if self._vault is not None else []
+        if any(original.findings for original in earlier):  # this gate rewrote it before
+            self._watch(earlier)
+            admission = Admission(query, _query_of(query, Rewritten(query.text, query.options, (), ())))
         else:
             admission = self.pass_through(query)
         if admission.asked is None:
@@ -182,58 +94,155 @@ class PrivacyGate:
             metadata=json.dumps(query.metadata, ensure_ascii=False),
             call=admission.call,
         )
-        if (
-            self._vault is not None
-            and self._keeps
-            and (admission.findings or admission.kept or query.input_id or query.metadata or admission.call)
-        ):
+        has_more = admission.findings or admission.kept or query.input_id or query.metadata or admission.call
+        if self._vault is not None and self._keeps and has_more:
             self._vault.keep(admission.asked.id, query.namespace, original, self._level)
         return admission.asked
 
+    def pass_through(self, query: Query) -> Admission:
+        """Rewrite a question, and check the result like any outgoing text. Stores nothing but the rewriter's call."""
+        try:
+            rewritten, call = self._reworded(query.text, self._rewrite(query.text, query.options))
+        except Withheld as error:
+            return Admission(query, None, why=str(error))
+        admission = Admission(query, None, rewritten.findings, rewritten.kept, call=call)
+        try:
+            self._check(query, rewritten)
+            return replace(admission, asked=_query_of(query, rewritten))
+        except Withheld as error:
+            return replace(admission, why=str(error))
+
     def admit(self, lines: Iterable[InputLine]) -> Iterator[InputLine]:
-        """Yield the lines with their questions as they may be asked; where one may not, with `withheld` and nothing of it."""
+        """Yield the lines with rewritten questions. A blocked line has `withheld` and nothing of its text."""
         for line in lines:
             yield line if line.query is None else self._admitted(line, line.query)
 
     def _admitted(self, line: InputLine, query: Query) -> InputLine:
         try:
-            asked = self.asked(query) if not line.edition else self._asked_again(query)
+            rewritten = self._refreshed(query) if line.edition else self.rewrite_query(query)
         except Withheld as error:
             nothing = Query(id=uuid.uuid4().hex, namespace=query.namespace, text=WITHHELD, domain=query.domain)
             return replace(line, query=nothing, withheld=str(error), own_id=query.input_id)
-        return replace(line, query=asked, own_id=query.input_id)
+        return replace(line, query=rewritten, own_id=query.input_id)
 
-    def _asked_again(self, query: Query) -> Query:
-        """Return a stored question. Raises Withheld where it did not come through the gate and would be changed by it."""
-        asked = self.asked(query)
-        if asked.id != query.id:
-            raise Withheld("it is stored as it was given; erase it, and distill it anew")
-        return asked
+    def _refreshed(self, query: Query) -> Query:
+        """Return a stored question. Raises Withheld if it has not passed the gate and would be changed by it."""
+        rewritten = self.rewrite_query(query)
+        if rewritten.id != query.id:
+            raise Withheld("the question is stored unchanged, and the gate would change it; erase it and distill it again")
+        return rewritten
 
-    def _check(self, query: Query, found: Rewritten) -> None:
-        """Raise Withheld where the rewritten texts still hold what was found, or what is found in them now."""
-        before, after = texts_by_field(query.text, query.options), found.texts.values()
-        self.outgoing.watch(before, found.findings, found.kept)
+    def is_unfiltered(self, query: Query) -> bool:
+        """Whether a stored question has not passed the gate and would be changed by it. Raises Withheld."""
+        if self._vault is not None and any(original.findings for original in self._vault.originals(query.id)):
+            return False
+        return not is_latin(query.text) or bool(self._rewrite(query.text, query.options).findings)
+
+    # ---- other texts
+
+    def generalised(self, text: str) -> str:
+        """Return a text of the user as it may be sent; nothing is stored. Raises Withheld."""
+        rewritten = self._rewrite(text, ()).question
+        self.outgoing.check([rewritten])
+        return rewritten
+
+    def generalised_passage(self, text: str) -> str:
+        """Return a passage of a document as it may be sent: persons are replaced, general knowledge stays. Raises Withheld."""
+        rewritten = self._rewrite(text, ("-",)).question  # a question without options would count as a person's own
+        self.check_outgoing([rewritten])
+        return rewritten
+
+    def found_in(self, texts: Sequence[str], *, from_user: bool) -> list[list[Finding]]:
+        """Return the private details in texts; in texts not written by the user, only those with a telling format."""
+        return self._detectors.private(texts) if from_user else self._detectors.structured(texts)
+
+    def types_in(self, texts: Sequence[str]) -> list[str]:
+        """Return for each text of the user the type of a private detail in it, or ''. Raises Withheld."""
+        return [findings[0].type if findings else "" for findings in self.found_in(texts, from_user=True)]
+
+    def check_outgoing(self, texts: Iterable[str]) -> None:
+        """Check texts that are about to be sent for all details in the vault, also those of other processes. Raises Withheld."""
+        if self._vault is not None:
+            entries = self._vault.after(self._last_entry)
+            self._watch([original for _, original in entries])
+            self._last_entry = max([self._last_entry, *(number for number, _ in entries)])
+        self.outgoing.check(texts)
+
+    def mark(self, text: str) -> str:
+        """Return a keyed hash by which a text is recognised without being revealed."""
+        return f"withheld {self._vault.mark(text)[:16]}" if self._vault is not None and text else text
+
+    # ---- reports
+
+    def disguise(self, asked: Query, given: Query | None = None) -> Disguise | None:
+        """Return original and replacements of a rewritten question, None if nothing was replaced.
+
+        If several originals became this question, `given` chooses; without it, the first one counts.
+        """
+        originals = self._vault.originals(asked.id) if self._vault is not None else []
+        texts = None if given is None else texts_by_field(given.text, given.options)
+        for original in originals:
+            if original.findings and texts in (None, original.texts):
+                return Reidentification(asked.id, original.question, original.options, original.findings, self.generalised)
+        return None
+
+    def facts(self, disguise: Disguise | None) -> dict[str, Any]:
+        """Return the gate's entry of an audit: level, detectors, and the number of replacements by type and detector."""
+        counts = Counter((item["type"], item["detector"]) for item in (disguise.generalised() if disguise else ()))
+        rows = [{"type": type_, "detector": detector, "number": number} for (type_, detector), number in sorted(counts.items())]
+        return {"filter": self._level, "detectors": self.fingerprint, "generalised": rows}
+
+    # ---- inside
+
+    def _watch(self, originals: Iterable[Original]) -> None:
+        for original in originals:
+            self.outgoing.watch(original.texts, original.findings, original.kept)
+
+    def _rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
+        if not is_latin(question):
+            raise Withheld(_NOT_LATIN)
+        return self._detectors.rewrite(question, options)
+
+    def _reworded(self, question: str, rewritten: Rewritten) -> tuple[Rewritten, str]:
+        """Return the rewriter's version if it passes all checks, else the detectors', and the mark of its call."""
+        if self._reworder is None:
+            return rewritten, ""
+        call, mark, recorded = self._reworder.call(rewritten.question), "", None
+        if self._vault is not None and self._keeps:
+            mark, recorded = self._vault.recorded(call)
+        if recorded is None:
+            recorded = self._reworder.ask(call, rewritten.question)
+            if recorded is not None and mark and self._vault is not None:
+                self._vault.record(mark, recorded)
+        better = self._reworder.checked(question, rewritten, recorded["reply"]) if recorded else None
+        if better is None or self._detectors.rewrite(better.question, better.options).findings:
+            return rewritten, mark
+        return better, mark
+
+    def _check(self, query: Query, rewritten: Rewritten) -> None:
+        """Raise Withheld if the rewritten texts still contain a finding, or a new one."""
+        before, after = texts_by_field(query.text, query.options), rewritten.texts.values()
+        self.outgoing.watch(before, rewritten.findings, rewritten.kept)
         self.outgoing.check(after)
-        stays = {words_of(before[item.field][item.start : item.end]) for item in found.kept}
-        replaced = [words_of(item.replacement) for item in found.findings]
-        whole = "\n".join(after)
-        for item in self._detectors.private([whole])[0]:
-            seen = words_of(whole[item.start : item.end])
-            if seen not in stays and not any(_within(seen, words) for words in replaced):
-                raise Withheld(f"the rewritten question still holds something of type {item.type}")
+        kept_words = {words_of(before[item.field][item.start : item.end]) for item in rewritten.kept}
+        replacements = [words_of(item.replacement) for item in rewritten.findings]
+        text = "\n".join(after)
+        for item in self._detectors.private([text])[0]:
+            words = words_of(text[item.start : item.end])
+            if words not in kept_words and not any(_contains(replacement, words) for replacement in replacements):
+                raise Withheld(f"the rewritten question still contains a detail of type {item.type}")
 
 
-def _asked(query: Query, found: Rewritten) -> Query:
-    """Return the query of the rewritten texts. What else the line says stays behind, a right answer in words, too."""
+def _query_of(query: Query, rewritten: Rewritten) -> Query:
+    """Return the query of the rewritten texts, without the rest of its line; a gold answer stays only as an option's index."""
     try:
-        options = list(found.options) or None
-        asked = make_query(found.question, options, namespace=query.namespace, domain=query.domain)
+        options = list(rewritten.options) or None
+        asked = make_query(rewritten.question, options, namespace=query.namespace, domain=query.domain)
     except QueryInvalid:
-        raise Withheld("the rewritten question is none") from None
+        raise Withheld("the rewritten question is unusable") from None
     gold = query.gold if isinstance(query.gold, int) else None
     return asked.model_copy(update={"gold": gold, "complexity": query.complexity})
 
 
-def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
-    return any(whole[place : place + len(part)] == part for place in range(len(whole) - len(part) + 1))
+def _contains(words: tuple[str, ...], part: tuple[str, ...]) -> bool:
+    return any(words[place : place + len(part)] == part for place in range(len(words) - len(part) + 1))

@@ -1,4 +1,4 @@
-"""What is known to the public, from the lists in `data`."""
+"""Public names and ordinary words, from the lists in `data`."""
 
 import unicodedata
 from functools import cache
@@ -21,11 +21,11 @@ EPONYM = Pattern(
     r"group|ring|field|space|matrix|series|sequence|set|code|test|condition|oscillator|potential|radius|length|limit)\b",
     flags=regex.IGNORECASE,
 )
-"""What makes the surname before it the name of a thing, as in "Parkinson's disease"."""
+"""Words that make the surname before them the name of a thing, as in "Parkinson's disease"."""
 THING = Pattern(
     r"(?i)(?:['’]s?)?\s(?:disease|syndrome|sign|law|theorem|equation|effect|belts?|model|theory|paradox|principle|hypothesis|concept)\b"
 )
-"""What makes even a full name the name of a thing."""
+"""Words that do the same after a full name."""
 NOT_A_NAME = Pattern(
     r"(?i)\b\p{L}{3,}(?:tion|sion|ness|ase|ases|itis|osis|oses|emia|aemia|oma|omas|pathy|plasia|trophy|mycin|cillin|azole|idine|"
     r"olol|pril|statin|phylline|coccus|cocci|bacter|bacteria|viridae|virus|idae|aceae|phyta|mycetes|ism|istic|ology|graphy|metry|"
@@ -39,7 +39,7 @@ _INITIAL = Pattern(r"\p{Lu}\.?$")
 
 
 def folded(text: str) -> str:
-    """Return a text in small letters, without accents, with single spaces."""
+    """Return a text in lower case, without accents and full stops, with single spaces."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
     return " ".join(plain.replace("’", "'").replace(".", " ").split())
 
@@ -78,24 +78,24 @@ def _people() -> tuple[frozenset[str], dict[str, frozenset[str]]]:
 
 @cache
 def common_names() -> frozenset[str]:
-    """Return surnames that many people bear, so that alone they name no one of the public."""
+    """Return surnames so common that alone they do not mean a public person."""
     return frozenset(folded((DATA / "names.txt").read_text(encoding="utf-8")).split())
 
 
 @cache
 def words() -> frozenset[str]:
-    """Return words that are no one's name, folded."""
+    """Return words that are not names, folded."""
     return frozenset(folded(word) for row in _lines("words.txt").values() for word in row)
 
 
 @cache
 def jobs() -> frozenset[str]:
-    """Return the last words of titles of jobs."""
+    """Return the last words of job titles."""
     return frozenset((DATA / "jobs.txt").read_text(encoding="utf-8").casefold().split())
 
 
 def is_known_person(name: str) -> bool:
-    """Whether a name is one of the public: as listed, by surname alone, or with initials for the given names."""
+    """Whether a name is that of a listed public person: in full, by surname alone, or with initials."""
     full, given = _people()
     plain = folded(name)
     if plain in full:
@@ -108,18 +108,18 @@ def is_known_person(name: str) -> bool:
 
 
 def names_a_thing(text: str, start: int, end: int) -> bool:
-    """Whether the name in that place is part of the name of a thing."""
+    """Whether the name in this place is part of the name of a thing."""
     return bool((THING if " " in text[start:end] else EPONYM).match(text, end))
 
 
 def is_place(name: str) -> bool:
-    """Whether a name is one of a listed country or city."""
+    """Whether a name is a listed country or city."""
     plain = folded(name).removeprefix("the ")
     return plain in countries() or plain in cities()
 
 
 def may_be_a_name(text: str) -> bool:
-    """Whether a text looks like the name of a person: words that begin with a capital and are no common words."""
+    """Whether a text looks like a person's name: capitalised words that are not ordinary words."""
     parts = text.replace("’", "'").split()
     if not parts or len(text) > LONGEST_NAME or any(c.isdigit() or c in "|=+*/<>&;:()[]{}\\_" for c in text):
         return False

@@ -1,4 +1,4 @@
-"""A question and its options as one text, cut into the pieces in which one thing is said."""
+"""A question and its options as one text, divided into sentences and clauses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ Item = TypeVar("Item", Finding, Kept)
 
 @dataclass(frozen=True)
 class Passage:
-    """A text, the entities that the language model sees in it, and where its fields lie."""
+    """A text, its entities according to the language model, and the places of its fields."""
 
     text: str
     fields: tuple[tuple[str, int, int], ...]
@@ -26,11 +26,11 @@ class Passage:
     entities: tuple[Span, ...]
 
     is_open: bool
-    """Whether it has no options: more a person's own question than an exam's."""
+    """Whether there are no options: such a question is rather a person's own than an exam's."""
 
     @cached_property
     def segments(self) -> list[tuple[int, int]]:
-        """Return start and end of the sentences and their parts."""
+        """Start and end of each sentence or clause."""
         borders = [match.end() for match in _BORDER.finditer(self.text)]
         return list(zip([0, *borders], [*borders, len(self.text)], strict=True))
 
@@ -38,7 +38,7 @@ class Passage:
         return next(part for part in reversed(self.segments) if part[0] <= at)
 
     def by_field(self, items: Sequence[Item]) -> tuple[Item, ...]:
-        """Return what was found in the text, as of its fields."""
+        """Return spans of the whole text as spans of its fields."""
         return tuple(
             replace(item, field=field, start=item.start - low, end=item.end - low)
             for field, low, high in self.fields
@@ -48,7 +48,7 @@ class Passage:
 
 
 def joined(question: str, options: Sequence[str]) -> tuple[str, tuple[tuple[str, int, int], ...]]:
-    """Return question and options as one text, and where in it each lies."""
+    """Return question and options as one text, and name, start and end of each."""
     fields, start = [], 0
     for name, text in texts_by_field(question, options).items():
         fields.append((name, start, start + len(text)))

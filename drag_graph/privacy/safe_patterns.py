@@ -1,15 +1,15 @@
-"""The patterns of our own rules: those of the package `regex`, which lets others work while it looks, and here gives up in time."""
+"""Patterns of the package `regex`, which releases the interpreter lock while it matches, with a timeout."""
 
 from functools import partial
 
 import regex
 
 LIMIT = 30.0
-"""Seconds that one pattern may take for one text. So long a thread may go on that was given up (`guarded.DEADLINE`)."""
+"""Seconds that a pattern may take for a text. A thread that exceeds its deadline ends after this time at the latest."""
 
 
 class Pattern:
-    """A compiled pattern; its methods are those of `regex`. They raise TimeoutError after `limit` seconds."""
+    """A compiled pattern with the methods of `regex`, which raise TimeoutError after `limit` seconds."""
 
     def __init__(self, pattern: str, flags: int = 0, *, limit: float = LIMIT) -> None:
         compiled = regex.compile(pattern, flags=flags)

@@ -1,4 +1,4 @@
-"""What detectors hand on: spans of one text, and how overlapping ones are settled."""
+"""Spans of a text that detectors return, and how overlapping ones are merged."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Span:
 
 
 class Generalised:
-    """A text with its private spans replaced, and how places in it and in the original correspond."""
+    """A text with its findings replaced, and the mapping of places between it and the original."""
 
     def __init__(self, text: str, findings: Sequence[Finding]) -> None:
         self.text, at = "", 0
@@ -32,36 +32,36 @@ class Generalised:
         self.text += text[at:]
 
     def place(self, original: int) -> int:
-        """Return where a place of the original, outside of its private spans, is in this text."""
+        """Return the place in this text of a place of the original that is not inside a finding."""
         before, after = max(move for move in self._moves if move[0] <= original)
         return original - before + after
 
     def original(self, place: int) -> int:
-        """Return where in the original a place of this text is, which lies outside of replacements."""
+        """Return the place in the original of a place of this text that is not inside a replacement."""
         before, after = max(move for move in self._moves if move[1] <= place)
         return place - after + before
 
 
 def settled(spans: Iterable[Span]) -> list[Span]:
-    """Return spans that do not overlap, in the order of the text.
+    """Return spans without overlaps, in the order of the text.
 
-    Overlapping ones of a type are one. Of different types the earlier given wins, and of the later the parts outside stay.
+    Overlapping spans of one type are merged. Of different types the first in `spans` wins; the others keep their remaining parts.
     """
-    kept: list[Span] = []
+    result: list[Span] = []
     for span in spans:
-        same = [other for other in kept if other.type == span.type and other.overlaps(span.start, span.end)]
+        same = [other for other in result if other.type == span.type and other.overlaps(span.start, span.end)]
         low, high = min([span.start, *(other.start for other in same)]), max([span.end, *(other.end for other in same)])
         detector = same[0].detector if same else span.detector
-        kept = [other for other in kept if other not in same]
-        rest = [(low, high)]
-        for other in kept:
-            rest = [part for piece in rest for part in _without(piece, (other.start, other.end))]
-        kept.extend(Span(start, end, span.type, detector) for start, end in rest if end - start > 1 or len(rest) == 1)
-    return sorted(kept, key=lambda span: span.start)
+        result = [other for other in result if other not in same]
+        parts = [(low, high)]
+        for other in result:
+            parts = [part for piece in parts for part in _without(piece, (other.start, other.end))]
+        result.extend(Span(start, end, span.type, detector) for start, end in parts if end - start > 1 or len(parts) == 1)
+    return sorted(result, key=lambda span: span.start)
 
 
 def _without(piece: tuple[int, int], other: tuple[int, int]) -> list[tuple[int, int]]:
-    """Return what is left of a piece outside another one."""
+    """Return the parts of a piece outside another one."""
     if other[1] <= piece[0] or piece[1] <= other[0]:
         return [piece]
     parts = [(piece[0], min(piece[1], other[0])), (max(piece[0], other[1]), piece[1])]

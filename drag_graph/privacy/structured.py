@@ -1,4 +1,4 @@
-"""Details of a telling format or checksum, found without a language model: Presidio's recognisers and patterns of our own."""
+"""Find details by format or checksum, without a language model: with Presidio's recognisers, phonenumbers and patterns."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -35,13 +35,13 @@ _AT, _DOT = r"\s?[\[({]\s?at\s?[\])}]\s?", r"\s?[\[({]\s?dot\s?[\])}]\s?"
 _SITE = r"[\w-]{1,63}(?: dot [\w-]{1,63}){0,3} dot (?:com|org|net|edu|gov|info|io|co|de|fr|nl|uk|example)\b"
 _SAYING = r"(?: (?:dot|underscore|dash|hyphen) [\w.+-]{1,64})"
 _ODD_WORD = r"\p{L}[\w-]{0,63}(?:\d|[._+](?=\w))[\w.+-]{0,63}"
-"""A word that is no word: of "worked at pets dot com" nothing is an address."""
+"""Not an ordinary word: "worked at pets dot com" contains no address."""
 _MAIL_TO = r"(?<=\b(?:e-?mail|mail|write|contact|reach|address)(?: (?:me|us|address|is|to|at|on)){0,3}:? )"
 SPELT_EMAIL = _compile(
     rf"(?<![\w.+-])[\w.+-]{{1,64}}{_AT}[\w-]{{1,63}}(?:(?:{_DOT}|\.)[\w-]{{1,63}}){{1,4}}"
     rf"|(?<![\w.+-])(?:{_ODD_WORD}{_SAYING}{{0,3}}|[\w+-]{{1,64}}{_SAYING}{{1,3}}|{_MAIL_TO}[\w+-]{{1,64}}) at {_SITE}"
 )
-"""As people write it against machines: jane (at) example (dot) org, jane dot doe at example dot org."""
+"""Addresses spelt out against harvesters: jane (at) example (dot) org, jane dot doe at example dot org."""
 PHONE = Pattern(
     r"(?<![\w.+/-])(?<!\d,)(?:"
     r"\+\d{1,3}(?:[\s./-]?\(?\d{1,6}\)?){2,7}"  # +45 12 34 56 78
@@ -86,7 +86,7 @@ _MANY_DIGITS = Pattern(r"\d(?:[\s.-]?[\dA-Z]){7,}|\b[13][1-9A-HJ-NP-Za-km-z]{25,
 
 
 class StructuredDetector:
-    """Finds what a format or a checksum tells."""
+    """Finds details by format or checksum."""
 
     def __init__(self) -> None:
         kinds: dict[str, list[Any]] = {
@@ -98,10 +98,10 @@ class StructuredDetector:
                 ItFiscalCodeRecognizer(), KrRrnRecognizer(), NhsRecognizer(), PlPeselRecognizer(), SgFinRecognizer(),
             ],
         }  # fmt: skip
-        self._recognizers = [(kind, recognizer) for kind, some in kinds.items() for recognizer in some]
+        self._recognizers = [(kind, recognizer) for kind, recognizers in kinds.items() for recognizer in recognizers]
 
     def find(self, text: str) -> list[Span]:
-        """Return the spans found; they may overlap, the surer ones first."""
+        """Return the spans, the more certain ones first; they may overlap."""
         return [*self._formats(text), *self._checksums(text), *phones(text)]
 
     def _formats(self, text: str) -> Iterator[Span]:
@@ -123,7 +123,7 @@ class StructuredDetector:
 
 
 def loose_phones(text: str) -> Iterator[Span]:
-    """Return groups of digits that may be a telephone number, and no date or years."""
+    """Yield groups of digits that can be a telephone number, but not a date or years."""
     for match in LOOSE_PHONE.finditer(text):
         if _digits(match.group()) in DIGITS_OF_A_PHONE and not NO_PHONE.fullmatch(match.group()):
             yield Span(match.start(), match.end(), "PHONE", "groups of digits")
@@ -136,7 +136,7 @@ def _is_part(text: str, start: int, end: int) -> bool:
 
 
 def phones(text: str) -> Iterator[Span]:
-    """Yield what is written as a telephone number is, in use or not, and valid numbers of the USA and Britain in any form."""
+    """Yield numbers in the usual formats, valid or not, and valid American and British ones in any format."""
     for match in PHONE.finditer(text):
         if _digits(match.group()) in DIGITS_OF_A_PHONE:
             yield Span(match.start(), match.end(), "PHONE", "format")
@@ -150,7 +150,7 @@ def _digits(text: str) -> int:
 
 
 def _is_global(text: str) -> bool:
-    """Whether an address is one of the internet; those of examples, networks at home and this machine tell nothing."""
+    """Whether an address is public; examples, private networks and this machine reveal nothing."""
     try:
         return ipaddress.ip_address(text).is_global
     except ValueError:

@@ -130,11 +130,11 @@ def test_a_real_rewriter_keeps_to_the_schema_and_makes_nothing_worse(tmp_path):
     assert "12.5" in reply["question"]
     gate = PrivacyGate(GuardedRewriter(told), vault=Vault(tmp_path / "x.vault"), reworder=reworder)
     query = make_query(asked.replace("Person A", "Zorblax Quenneville"))
-    first = gate.asked(query)
+    first = gate.rewrite_query(query)
     assert "Quenneville" not in first.text
     assert "12.5" in first.text
     reworder.ask = lambda *_: pytest.fail("asked again")
-    assert gate.asked(query) == first
+    assert gate.rewrite_query(query) == first
 
 
 def test_a_file_teaches_and_another_answers(cli, tmp_path):

@@ -41,7 +41,7 @@ def the_query(**fields):
 
 
 def test_what_is_asked_is_the_rewritten_text_under_an_id_of_its_own():
-    asked = gate_of().asked(the_query(answer=1))
+    asked = gate_of().rewrite_query(the_query(answer=1))
     assert asked.text == "A nurse from a town in England named Person A has a fever; whom should she ask?"
     assert asked.options == ("a doctor", "the aunt of Person A")
     assert asked.id == make_query(asked.text, list(asked.options)).id != the_query().id
@@ -51,9 +51,9 @@ def test_what_is_asked_is_the_rewritten_text_under_an_id_of_its_own():
 def test_of_a_line_that_says_the_asked_text_the_rest_stays_behind_too(tmp_path):
     vault = Vault(tmp_path / "of.vault")
     gate = PrivacyGate(GuardedRewriter(ToldRewriter(TOLD)), vault=vault)
-    asked = gate.asked(the_query())
+    asked = gate.rewrite_query(the_query())
     again = make_query(asked.text, list(asked.options), input_id=f"{NAME}-2", metadata={"note": NAME}, answer=1)
-    assert gate.asked(again) == asked.model_copy(update={"gold": 1})
+    assert gate.rewrite_query(again) == asked.model_copy(update={"gold": 1})
     assert vault.ids("default", f"{NAME}-2") == {asked.id}
 
 
@@ -77,21 +77,21 @@ def test_a_question_with_other_letters_and_signs_in_it_is_asked(question):
 
 def test_an_original_written_as_html_is_known_again():
     gate = gate_of(ToldRewriter({"Zorblax&nbsp;Quenneville": ("PERSON", "Person A")}))
-    gate.asked(make_query("Is Zorblax&nbsp;Quenneville ill?"))
+    gate.rewrite_query(make_query("Is Zorblax&nbsp;Quenneville ill?"))
     with pytest.raises(Withheld):
-        gate.let_out([f"{NAME} is ill."])
+        gate.check_outgoing([f"{NAME} is ill."])
 
 
 def test_a_stored_question_is_unfiltered_where_the_gate_would_change_it_now(tmp_path):
     gate = PrivacyGate(GuardedRewriter(ToldRewriter(TOLD)), vault=Vault(tmp_path / "of.vault"))
-    asked = gate.asked(the_query())
+    asked = gate.rewrite_query(the_query())
     assert gate.is_unfiltered(the_query())
     assert not gate.is_unfiltered(asked)
     assert not gate.is_unfiltered(make_query("What is rust?"))
 
 
 def test_a_right_answer_in_words_stays_behind():
-    assert gate_of().asked(make_query("Who is it?", answer=[NAME, "nobody"])).gold is None
+    assert gate_of().rewrite_query(make_query("Who is it?", answer=[NAME, "nobody"])).gold is None
 
 
 def test_a_line_that_is_withheld_keeps_nothing_of_its_text():
@@ -156,7 +156,7 @@ def test_nothing_passes_where_the_rewriter_is_broken(broken):
     gate = gate_of(rewriter, deadline=0.2)
     rewriter.rewrite = broken
     with pytest.raises(Withheld) as stopped:
-        gate.asked(the_query())
+        gate.rewrite_query(the_query())
     assert "Quenneville" not in f"{stopped.value!r}{stopped.value.__cause__!r}{stopped.value.hint}"
 
 
@@ -178,7 +178,7 @@ def test_nothing_passes_where_a_detector_is_broken(name, broken):
     gate = gate_of(rewriter, deadline=0.2)
     setattr(rewriter, name, broken)
     with pytest.raises(Withheld, match="privacy: a detector") as stopped:
-        gate.asked(make_query("Why is the sky blue?"))
+        gate.rewrite_query(make_query("Why is the sky blue?"))
     assert "Quenneville" not in str(stopped.value)
     if name == "structured":
         with pytest.raises(Withheld):
@@ -190,7 +190,7 @@ def test_nothing_passes_where_a_detector_is_broken(name, broken):
 def test_a_gate_that_sees_nothing_is_not_opened(name, broken):
     rewriter = ToldRewriter(TOLD)
     setattr(rewriter, name, broken)
-    with pytest.raises(ConfigurationError, match="the privacy gate does not work"):
+    with pytest.raises(ConfigurationError, match="The privacy gate does not work"):
         gate_of(rewriter)
 
 
@@ -224,10 +224,10 @@ def test_a_pattern_that_never_ends_holds_nobody_up_and_gives_up_itself():
 
     rewriter.rewrite = endless
     with pytest.raises(Withheld, match="in time"):
-        gate.asked(the_query())
+        gate.rewrite_query(the_query())
     assert not ended.is_set()
     rewriter.rewrite = sound
-    assert gate.asked(the_query()).options[1] == "the aunt of Person A", "others are held up"
+    assert gate.rewrite_query(the_query()).options[1] == "the aunt of Person A", "others are held up"
     assert ended.wait(10)
 
 
@@ -272,7 +272,7 @@ ENCODINGS = {
 @pytest.mark.parametrize("name", [NAME, "Žofie Nováková", "王小明"])
 def test_an_original_does_not_leave_in_any_form(name):
     gate = gate_of(ToldRewriter({name: ("PERSON", "Person A")}))
-    gate.asked(make_query(f"What ails {name} today?"))
+    gate.rewrite_query(make_query(f"What ails {name} today?"))
     gate.outgoing({"messages": [{"role": "user", "content": "What ails Person A today?"}]})
     for encode in ENCODINGS.values():
         _stops(gate, encode, name)
@@ -292,7 +292,7 @@ def _stops(gate, encode, name):
 
 def test_a_town_stops_only_what_says_it_as_the_question_did():
     gate = gate_of()
-    gate.asked(the_query())
+    gate.rewrite_query(the_query())
     gate.outgoing({"input": [f"{TOWN} is a village in Lincolnshire."]})
     with pytest.raises(Withheld, match="original"):
         gate.outgoing({"input": [f"A nurse from {TOWN} named Zorblax."]})
@@ -300,7 +300,7 @@ def test_a_town_stops_only_what_says_it_as_the_question_did():
 
 def test_an_age_in_one_question_does_not_stop_another_of_that_age():
     gate = gate_of(ToldRewriter({"54": ("AGE", "50 to 59"), NAME: ("PERSON", "Person A")}))
-    gate.asked(make_query(f"A 54-year-old man named {NAME} coughs; why does the 54-year-old man cough?"))
+    gate.rewrite_query(make_query(f"A 54-year-old man named {NAME} coughs; why does the 54-year-old man cough?"))
     gate.outgoing({"input": ["A 54-year-old woman sneezes. Why? So does a 54-year-old dog."]})
     with pytest.raises(Withheld, match="original"):
         gate.outgoing({"input": ["tell me why does the 54-year-old man cough"]})
@@ -318,7 +318,7 @@ def test_kinds_of_a_telling_form_do_not_leave_whoever_wrote_them_but_for_what_wa
     gate = gate_of(Keeping(TOLD))
     with pytest.raises(Withheld, match="EMAIL"):
         gate.outgoing({"input": ["write to info@example.com"]})
-    assert gate.asked(make_query("Is info@example.com an address?")).text == "Is info@example.com an address?"
+    assert gate.rewrite_query(make_query("Is info@example.com an address?")).text == "Is info@example.com an address?"
     gate.outgoing({"input": ["write to info@example.com"]})
     with pytest.raises(Withheld, match="EMAIL") as stopped:
         gate.outgoing({"input": ["write to jane.roe@example.com"]})
@@ -335,7 +335,7 @@ def test_threads_share_a_gate():
     gate, wrong = gate_of(), []
 
     def work(number):
-        text = gate.asked(make_query(f"{number}: {QUESTION}")).text
+        text = gate.rewrite_query(make_query(f"{number}: {QUESTION}")).text
         if "Quenneville" in text or not text.startswith(f"{number}: "):
             wrong.append(number)
 
@@ -354,7 +354,7 @@ def test_what_is_looked_at_before_says_all_of_each_question():
     )
     first, second = found
     assert (first["line"], first["original"], first["options"]) == (1, QUESTION, list(OPTIONS))
-    assert first["id"] == gate.asked(the_query()).id
+    assert first["id"] == gate.rewrite_query(the_query()).id
     for item in first["findings"]:
         text = QUESTION if item["field"] == "question" else OPTIONS[int(item["field"].partition(":")[2])]
         assert TOLD[text[item["start"] : item["end"]]] == (item["type"], item["replacement"])

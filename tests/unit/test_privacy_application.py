@@ -109,3 +109,17 @@ def test_a_tape_is_exported_and_imported(graph, tmp_path):
     assert graph.tape.import_(tape).to_dict() == {"new": 0, "ledger": str(tmp_path / "graph.lbug.ledger")}
     assert [json.loads(line)["version"] for line in graph.tape.export()] == [2]
     assert list(graph.tape.quarantined()) == []
+
+
+def test_the_configuration_and_an_estimate_name_the_model_that_guards(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values = json.loads(CliRunner().invoke(app, ["config", "--json"]).stdout)
+    assert values["name_model"]["value"].startswith("en_core_web_sm")
+    command = ["distill", "-q", "Why?", "--teacher", "gpt-4o-mini", "--embedder", "lexical", "--dry-run", "--json"]
+    estimate = json.loads(CliRunner().invoke(app, command).stdout)
+    assert estimate["privacy"].startswith("standard; ")
+    assert values["name_model"]["value"] in estimate["privacy"]
+    monkeypatch.setattr(spacy_model, "MODELS", ("no_such_model",))
+    values = json.loads(CliRunner().invoke(app, ["config", "--json"]).stdout)
+    assert values["name_model"]["value"].startswith("none: No English spaCy model")
+    assert json.loads(CliRunner().invoke(app, command).stdout)["privacy"] == "no working gate"

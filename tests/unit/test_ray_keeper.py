@@ -65,11 +65,11 @@ def test_what_leaves_a_worker_is_looked_at_for_what_the_driver_has_put_into_the_
     keeper = Keeper(Custody(tmp_path / "x.ledger", "job", None, "standard", tmp_path / "x.vault"), level)
     driver = opening.open_gate("standard", tmp_path / "x.vault")
     try:
-        assert keeper.let_out(["Why does Zorblax Quenneville cough?"]) is None
-        driver.asked(make_query("Why does Zorblax Quenneville cough?"))
-        assert isinstance(keeper.let_out(["It is Zorblax Quenneville who coughs."]), Withheld)
-        assert isinstance(keeper.let_out(["Write to zq@ooze.example."]), Withheld)
-        assert keeper.let_out(["Why does Person A cough?"]) is None
+        assert keeper.check_outgoing(["Why does Zorblax Quenneville cough?"]) is None
+        driver.rewrite_query(make_query("Why does Zorblax Quenneville cough?"))
+        assert isinstance(keeper.check_outgoing(["It is Zorblax Quenneville who coughs."]), Withheld)
+        assert isinstance(keeper.check_outgoing(["Write to zq@ooze.example."]), Withheld)
+        assert keeper.check_outgoing(["Why does Person A cough?"]) is None
     finally:
         driver.close()
         keeper._gate.close()

@@ -58,7 +58,7 @@ def gate(settings, tmp_path):
 def test_what_the_detectors_missed_is_taken_out_in_the_model_s_words(gate, server, tmp_path):
     server.script("rewrite", said())
     query = make_query(QUESTION, list(OPTIONS), input_id="q-1")
-    asked = gate.asked(query)
+    asked = gate.rewrite_query(query)
     assert asked.text == BETTER
     (request,) = server.of("rewrite")
     assert ASKED in request.prompt
@@ -70,7 +70,7 @@ def test_what_the_detectors_missed_is_taken_out_in_the_model_s_words(gate, serve
         "Zorblax Quenneville": "Person A", "Mistlethorpe": "a village",
     }  # fmt: skip
     assert gate.facts(known)["generalised"][0] == {"type": "DETAIL", "detector": "model", "number": 1}
-    assert gate.asked(query) == asked
+    assert gate.rewrite_query(query) == asked
     assert server.count("rewrite") == 1, "the same question is asked in the same words, whatever the model says today"
 
     vault = Vault(tmp_path / "x.vault")
@@ -110,7 +110,7 @@ NOT_USED = {
 @pytest.mark.parametrize("reply", NOT_USED.values(), ids=NOT_USED)
 def test_else_the_question_is_asked_as_the_detectors_left_it(gate, server, reply):
     server.script("rewrite", *[reply] * 3)
-    assert gate.asked(make_query(QUESTION, list(OPTIONS))).text == ASKED
+    assert gate.rewrite_query(make_query(QUESTION, list(OPTIONS))).text == ASKED
     assert server.count("rewrite") >= 1
 
 
@@ -119,8 +119,8 @@ def test_what_is_public_stays_whatever_the_model_says():
     kept = Kept("question", 16, 21, "PERSON", "told", "known to the public")
     reworder = Reworder("x", lambda: None, LexicalEmbedder())
     reply = said("Which metal did Person A use in Pavia?", "Volta", "Person A").text
-    assert reworder.used(question, Rewritten(question, (), (), (kept,)), json.dumps(reply)) is None
-    found = reworder.used(question, Rewritten(question, (), (), ()), json.dumps(reply))
+    assert reworder.checked(question, Rewritten(question, (), (), (kept,)), json.dumps(reply)) is None
+    found = reworder.checked(question, Rewritten(question, (), (), ()), json.dumps(reply))
     assert found.findings == (Finding("question", 16, 21, "DETAIL", "model", "Person A"),)
 
 
@@ -129,7 +129,7 @@ def test_a_model_that_cannot_be_used_ends_the_run(settings, tmp_path):
     reworder = make_reworder(away)
     gate = PrivacyGate(GuardedRewriter(ToldRewriter(TOLD)), reworder=reworder)
     with pytest.raises(ModelUnavailable):
-        gate.asked(make_query(QUESTION))
+        gate.rewrite_query(make_query(QUESTION))
 
 
 @pytest.mark.parametrize("address", ["", "https://api.example.org/v1"])

@@ -97,11 +97,11 @@ class Keeper:
         self._interrupted.set()
 
     @returns_errors
-    def let_out(self, texts: Sequence[str]) -> None:
+    def check_outgoing(self, texts: Sequence[str]) -> None:
         """Look at what is about to leave a worker, whose node must not have the originals. Raises Withheld."""
         self._check()
         if self._gate is not None:
-            self._gate.let_out(texts)
+            self._gate.check_outgoing(texts)
 
     @returns_errors
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:

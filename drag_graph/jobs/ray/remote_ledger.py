@@ -22,7 +22,7 @@ class RemoteGate:
 
     def __call__(self, call: Mapping[str, Any]) -> None:
         """See `Outgoing`."""
-        answer(self._keeper.let_out.remote(list(texts_of(call))))
+        answer(self._keeper.check_outgoing.remote(list(texts_of(call))))
 
 
 class RemoteTape:
