@@ -268,7 +268,7 @@ def test_a_refresh_goes_through_the_gate_again(work, server, away, rewriter, mon
     unfiltered = ["--store", "other.lbug", "--teacher-base-url", server.url, "--teacher", "scripted"]
     drag_graph("distill", f"../{FILE}.jsonl", *unfiltered)
     before = len(server.requests)
-    monkeypatch.setattr("drag_graph.jobs.stale_queries.due", lambda store, *_: _all_due(store))
+    monkeypatch.setattr("drag_graph.app.distilling.due", lambda store, *_: _all_due(store))
     document = json.loads(drag_graph("refresh", "--expired", *teacher))
     assert [entry["status"] for entry in document["queries"]] == ["complete", "complete"]
     document = json.loads(drag_graph("refresh", "--expired", "--store", "other.lbug", *teacher, code=1))
