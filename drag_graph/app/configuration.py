@@ -14,7 +14,9 @@ _USER = re.compile(r"(?<=://)[^/@\s]+@")
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Every setting by name, and `name_model`, with which the privacy gate finds names. Secrets, and users and passwords inside addresses, are masked.
+    """Every setting by name, and `name_model`, with which the privacy gate finds names.
+
+    Secrets, and users and passwords inside addresses, are masked.
 
     An origin is `flag` (also an argument in Python), the name of a variable, `drag-graph.toml`, the plan that implies the
     value, or `default`.
