@@ -31,7 +31,6 @@ def aggregate(
     No model is called and no triple changes. A sentence that a teacher merged stays if its edge rests on the same triples
     again.
 
-    \b
     Examples:
       drag-graph aggregate --threshold 0.5
       drag-graph aggregate --strategy predicate --merge noisy-or --query-id 9b1c --json

@@ -52,7 +52,6 @@ def ask(
     whole graph; `--explain` shows their scores. If nothing relevant is stored, the student answers from its own knowledge, and
     the answer says so.
 
-    \b
     Examples:
       drag-graph ask "Why is the sky blue?" --option Scattering --option Reflection
       drag-graph ask --file questions.jsonl --mode graph --json
@@ -120,7 +119,6 @@ def answers(
 ) -> None:
     """List stored answers, newest first.
 
-    \b
     Examples:
       drag-graph answers
       drag-graph answers --query-id 9b1c --limit 5
@@ -143,7 +141,6 @@ def audit(
 
     If other sites of a cloud have released lines, each is asked through the cloud what is behind them.
 
-    \b
     Examples:
       drag-graph audit 3f2a
       drag-graph audit 3f2a --format html -o audit.html
@@ -166,7 +163,6 @@ def show(
 ) -> int:
     """Show the subgraph of a query or document; without an id, list what is stored.
 
-    \b
     Examples:
       drag-graph show
       drag-graph show 9b1c --format html -o graph.html

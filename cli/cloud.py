@@ -35,7 +35,6 @@ def serve(
     The cloud stores summaries of what the sites know. It passes a question on to the sites that are likely to help, and the
     student answers from what they release. Sites open all connections.
 
-    \b
     Examples:
       drag-graph cloud serve --store cloud.lbug --student ollama/llama3.1
       drag-graph cloud serve --host 0.0.0.0 --tls-cert cloud.pem --tls-key cloud.key
@@ -60,7 +59,6 @@ def edges(graph: "DragGraph", context: typer.Context, json: options.Json = False
 
     `refused` counts the unusable replies of a site.
 
-    \b
     Examples:
       drag-graph cloud edges
       drag-graph cloud edges add ward-7
@@ -81,7 +79,6 @@ def edges(graph: "DragGraph", context: typer.Context, json: options.Json = False
 def add(graph: "DragGraph", name: SiteName, json: options.Json = False) -> None:
     """Register a site and print its token. The token is shown only once, because the cloud stores only its hash.
 
-    \b
     Example:
       drag-graph cloud edges add ward-7
     """
@@ -100,7 +97,6 @@ def add(graph: "DragGraph", name: SiteName, json: options.Json = False) -> None:
 def remove(graph: "DragGraph", name: SiteName, json: options.Json = False) -> None:
     """Remove a site with its token and its summaries, also from an embedded store's file.
 
-    \b
     Example:
       drag-graph cloud edges remove ward-7
     """

@@ -99,9 +99,10 @@ def _renamed(argument: str, flags: set[str]) -> str:
 
 def _unwrap_help(command: Any) -> None:
     """Join the lines of each paragraph of the help, so that the terminal wraps them. Examples keep their lines."""
-    paragraphs = cleandoc(command.help or "").replace("\b\n", "").split("\n\n")
-    # The line break in front keeps typer from removing the indentation of examples.
-    joined = (f"\n{text}" if text.startswith("Example") else " ".join(text.split()) for text in paragraphs)
+    paragraphs = cleandoc(command.help or "").split("\n\n")
+    joined = [text if text.startswith("Example") else " ".join(text.split()) for text in paragraphs]
+    if joined[1:] and joined[1].startswith("Example"):
+        joined[1] = f"\n{joined[1]}"  # else typer removes the indentation
     command.help = "\n\n".join(joined)
     for subcommand in getattr(command, "commands", {}).values():
         _unwrap_help(subcommand)

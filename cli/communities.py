@@ -35,7 +35,6 @@ def communities(
     unchanged communities keep their id and summary. Rules write the summaries, or a model that sees the strongest edges. The
     same command resumes an interrupted run.
 
-    \b
     Examples:
       drag-graph communities
       drag-graph communities --summariser ollama/llama3.2 --budget-usd 1

@@ -42,7 +42,6 @@ def up(
     The password is NEO4J_PASSWORD. Without one, a password is generated, printed and kept in the server's folder. Then use
     --store bolt://127.0.0.1:7687 with every command.
 
-    \b
     Examples:
       NEO4J_PASSWORD=… drag-graph db up
       drag-graph db up --heap 4g --page-cache 8g

@@ -40,7 +40,6 @@ def distill(
     The keys of a JSON line, and the columns of a CSV file, are id, question, options, answer and domain. CSV options are a JSON
     list, separated by |, or in columns A, B, ... An answer is an index (the first is 0), a letter, or a text.
 
-    \b
     Examples:
       drag-graph distill questions.jsonl --teacher gpt-4o-mini --budget-usd 5
       drag-graph distill questions.jsonl --teacher gpt-4o-mini --batch --no-wait

@@ -40,7 +40,6 @@ def init(graph: "DragGraph", flags: "Mapping[str, Any]", never_leave: NeverLeave
     The settings go to `drag-graph.toml`, and the token to a file that only you can read. The command asks for the token that
     `drag-graph cloud edges add NAME` printed; it also reads it from stdin or from DRAG_GRAPH_CLOUD_TOKEN.
 
-    \b
     Examples:
       drag-graph edge init --cloud https://cloud.example.org:8470 --name ward-7 --release passages
       drag-graph edge init --cloud http://127.0.0.1:8470 --name ward-7 --never-leave "staff-*.pdf" < token.txt
@@ -67,7 +66,6 @@ def serve(graph: "DragGraph") -> None:
     `--release` sets what leaves in addition to summaries. Everything that leaves passes the privacy gate (`--privacy`, by
     default `standard`). If the cloud is not available, the site tries again with growing pauses.
 
-    \b
     Examples:
       drag-graph edge serve
       drag-graph edge serve --release nothing
@@ -84,7 +82,6 @@ def serve(graph: "DragGraph") -> None:
 def status(graph: "DragGraph", json: options.Json = False) -> None:
     """Check if the cloud answers and knows this site, and show what the site releases.
 
-    \b
     Example:
       drag-graph edge status
     """
@@ -100,7 +97,6 @@ def traffic(graph: "DragGraph", json: options.Json = False) -> None:
 
     `texts` counts what left this site: summaries, released passages, and questions with their options.
 
-    \b
     Example:
       drag-graph edge traffic --json
     """
@@ -135,7 +131,6 @@ def calibrate(
     Each question is answered several times (`--candidates`) with different lines of the store. No answer is stored. The command
     prints the setting for `drag-graph.toml`.
 
-    \b
     Examples:
       drag-graph edge calibrate questions.jsonl --wrong-rate 0.1 --picture curve.svg
       drag-graph edge calibrate questions.jsonl --cloud-rate 0.3 --student gguf:qwen.gguf

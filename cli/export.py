@@ -28,7 +28,6 @@ def export(
     with equal content give equal bytes on every engine. A subgraph line has everything of its source, with times, costs and
     vectors, but no answers and no concepts (see docs/import.md).
 
-    \b
     Examples:
       drag-graph export --format jsonl -o graph.jsonl
       drag-graph export --format subgraphs -o graph.subgraphs.gz

@@ -32,7 +32,6 @@ def import_(
 
     Answers and concepts are not in the file: run `drag-graph link` afterwards.
 
-    \b
     Examples:
       drag-graph import graph.subgraphs.gz
       drag-graph export --format subgraphs | drag-graph import - --store bolt://127.0.0.1:7687

@@ -38,7 +38,6 @@ def ingest(
     PDF, Word, HTML, Markdown, text and e-mail are supported. Unchanged files are skipped, and changed files replace what was
     stored. A file that cannot be read is reported, and the others are read. The same command resumes an interrupted run.
 
-    \b
     Examples:
       drag-graph ingest papers/ notes.md
       drag-graph ingest papers/ --sync --dry-run

@@ -28,7 +28,6 @@ def link(
     is new, also while other processes distill or erase. Merges that were undone are not made again. The same command resumes
     an interrupted run.
 
-    \b
     Examples:
       drag-graph link
       drag-graph link --show infarction

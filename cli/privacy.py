@@ -29,7 +29,6 @@ def check(
 
     Nothing is sent or stored. The output contains the original questions.
 
-    \b
     Examples:
       drag-graph privacy check questions.jsonl
       drag-graph privacy check questions.jsonl --privacy strict --why --page -o check.html
@@ -55,7 +54,6 @@ def reveal(
 ) -> None:
     """Show a stored answer with the names that the gate replaced, and list all replacements.
 
-    \b
     Example:
       drag-graph privacy reveal 3f2a
     """
@@ -80,7 +78,6 @@ def scan(graph: "DragGraph", files: Files = None, json: options.Json = False) ->
 
     Prints places and types, not the texts.
 
-    \b
     Example:
       drag-graph privacy scan graph.jsonl
     """

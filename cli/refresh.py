@@ -26,7 +26,6 @@ def refresh(
     The teacher is asked again under the current settings. Each subgraph is replaced in one transaction; answers that rest on
     the old one keep their audit. The same command resumes an interrupted run.
 
-    \b
     Examples:
       drag-graph refresh --expired --dry-run
       drag-graph refresh --expired --failed --teacher gpt-4o-mini --budget-usd 5

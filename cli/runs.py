@@ -28,7 +28,6 @@ def runs(
 ) -> None:
     """List the last runs, or show one: complete, pending, quarantined.
 
-    \b
     Examples:
       drag-graph runs
       drag-graph runs show 3f2a
@@ -53,7 +52,6 @@ def show(
 ) -> None:
     """Show what became of each query of a run, and why.
 
-    \b
     Examples:
       drag-graph runs show 3f2a --status quarantined
       drag-graph distill questions.jsonl --retry-quarantined

@@ -74,7 +74,7 @@ def test_paragraphs_of_a_help_text_are_one_line_and_examples_keep_theirs(name):
     for each in (command, *getattr(command, "commands", {}).values()):
         for paragraph in each.help.split("\n\n"):
             assert "\b" not in paragraph
-            assert "\n" not in paragraph or paragraph.startswith("\nExample"), (each.name, paragraph)
+            assert "\n" not in paragraph or paragraph.lstrip().startswith("Example"), (each.name, paragraph)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])
