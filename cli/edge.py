@@ -138,14 +138,15 @@ def calibrate(
     if picture is not None:
         require_picture(picture, settings, force=force)
     with progress.progress(quiet=json, priced=False) as meter:
-        found = graph.sites.calibrate(questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=meter.count).result()
+        run = graph.sites.calibrate(questions, cloud_rate=cloud_rate, wrong_rate=wrong_rate, on_progress=meter.count)
+    calibration = run.result()
     if picture is not None:
-        found.draw(picture)
+        calibration.draw(picture)
     if json:
-        render.document(found.to_dict())
+        render.document(calibration.to_dict())
     else:
-        render.write(_table(found))
-    raise typer.Exit(found.exit_code)
+        render.write(_table(calibration))
+    raise typer.Exit(calibration.exit_code)
 
 
 def _table(calibration: "Calibration") -> str:

@@ -111,7 +111,7 @@ class Calibration:
 
 
 class SitesGroup(ResourceUser):
-    """Set up and serve this machine as a site of a cloud. What a site answers itself, `ask` decides."""
+    """Set up and serve this machine as a site of a cloud. At a site, `ask` answers locally if it is sure."""
 
     def init(self, token: str = "", **settings: Any) -> SiteSetup:
         """Set up the working folder as a site: write these settings to `drag-graph.toml`, and the token to its own file.
@@ -129,10 +129,10 @@ class SitesGroup(ResourceUser):
         if not token:
             hint = "Pass it on stdin, or set DRAG_GRAPH_CLOUD_TOKEN. `drag-graph cloud edges add NAME` prints it."
             raise ConfigurationError("The token of the site is missing.", hint=hint)
-        written = {name: getattr(applied, name) for name, value in settings.items() if value is not None}
+        values = {name: getattr(applied, name) for name, value in settings.items() if value is not None}
         problem = ""
         try:
-            set_up_site(applied, written, token)
+            set_up_site(applied, values, token)
         except CloudUnavailable as error:
             problem = str(error)
         return SiteSetup(applied.cloud, applied.edge_name, applied.release, applied.never_leave, problem)

@@ -21,7 +21,7 @@ CONNECTING = 10.0
 MODEL_TIME = 300.0
 """Seconds for a reply that includes work of the cloud's models or of other sites."""
 Check = Callable[[Sequence[str]], None]
-"""Raises Withheld if one of these texts must not leave this machine."""
+"""Raises Withheld if a text must not leave this machine."""
 Reply = TypeVar("Reply", bound=BaseModel)
 CHECK_ADDRESS = "Check the address and that the cloud is running. `drag-graph edge status` tests the connection."
 REGISTER = "On the cloud, run `drag-graph cloud edges add NAME`; then `drag-graph edge init` here with the new token."
@@ -84,8 +84,8 @@ class CloudClient:
         wanted = [key for key in reply.send if key in texts]
         for keys in pages(wanted, wire.MOST_UPLOADED):
             summaries = tuple(wire.SummaryText(key=key, text=texts[key]) for key in keys)
-            sent = [item.text for item in summaries]
-            self._send("summaries", "POST", "/v1/summaries", wire.Summaries(summaries=summaries), sent, timeout=MODEL_TIME)
+            uploaded = [item.text for item in summaries]
+            self._send("summaries", "POST", "/v1/summaries", wire.Summaries(summaries=summaries), uploaded, timeout=MODEL_TIME)
         return len(wanted), reply.dropped
 
     def withdraw(self) -> None:

@@ -17,16 +17,7 @@ from drag_graph.graph.paging import pages, source_ids
 from drag_graph.model import Evidence, LineKind, Subgraph
 from drag_graph.ports.community_store import Community
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.sites.wire import (
-    LONGEST_PASSAGE,
-    LONGEST_SUMMARY,
-    MOST_PASSAGES,
-    MOST_SUMMARIES,
-    DocumentSpan,
-    LineRef,
-    ReleasedPassage,
-    SiteReply,
-)
+from drag_graph.sites import wire
 
 NO_PASSAGES = "the site does not release passages"
 KEPT = "the site does not release what is behind the line"
@@ -39,7 +30,7 @@ Generalise = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class SummariesToShare:
-    """The summaries that leave, by key, and the number of those that do not."""
+    """The summaries that leave, by key, and the number of withheld summaries."""
 
     texts: dict[str, str]
     withheld: int = 0
@@ -72,7 +63,7 @@ class Release:
             if not community.summary:
                 continue
             text = self._summary(community) if staying_entities.isdisjoint(community.entities) else None
-            if text is None or len(texts) >= MOST_SUMMARIES:
+            if text is None or len(texts) >= wire.MOST_SUMMARIES:
                 withheld += 1
             else:
                 texts[community.id] = text
@@ -80,7 +71,7 @@ class Release:
         return SummariesToShare(texts, withheld)
 
     def _summary(self, community: Community) -> str | None:
-        text = f"{community.name}\n{community.summary}".strip()[:LONGEST_SUMMARY]
+        text = f"{community.name}\n{community.summary}".strip()[: wire.LONGEST_SUMMARY]
         if text not in self._generalised:
             self._generalised[text] = self._released_text(text)
         return self._generalised[text]
@@ -101,7 +92,7 @@ class Release:
         """
         return text if self._generalise is None else self._generalise(text)
 
-    def reply(self, found: Found) -> SiteReply:
+    def reply(self, found: Found) -> wire.SiteReply:
         """Return what may leave of the lines found for a question, best first.
 
         Sources that never leave are not counted as withheld: the count would reveal if they contain a word of the question.
@@ -111,30 +102,30 @@ class Release:
         candidates = [item for item in found.candidates if item.source_id not in staying]
         ranked = sorted(candidates, key=lambda item: (-(item.score or 0.0), item.rank))
         passages = tuple(self._passages(ranked, sources))
-        return SiteReply(passages=passages[:MOST_PASSAGES], withheld=len(ranked) - len(passages))
+        return wire.SiteReply(passages=passages[: wire.MOST_PASSAGES], withheld=len(ranked) - len(passages))
 
-    def origin(self, line: LineRef, source: Subgraph | None) -> SiteReply:
+    def origin(self, line: wire.LineRef, source: Subgraph | None) -> wire.SiteReply:
         """Return what may leave of the evidence behind a line, best first. `source` is the stored source of the line."""
         if not self.has_passages:
-            return SiteReply(problem=NO_PASSAGES)
+            return wire.SiteReply(problem=NO_PASSAGES)
         evidence = _evidence_behind(line.kind, line.ref, source) if source else []
         if source is None or not evidence:
-            return SiteReply(problem=GONE)
+            return wire.SiteReply(problem=GONE)
         items = [Candidate("evidence", it.id, source.source_id, it.text, it.text, n) for n, it in enumerate(evidence)]
         passages = tuple(self._passages(items, {source.source_id: source}))
-        return SiteReply(passages=passages, withheld=len(items) - len(passages), problem="" if passages else KEPT)
+        return wire.SiteReply(passages=passages, withheld=len(items) - len(passages), problem="" if passages else KEPT)
 
-    def _passages(self, candidates: Sequence[Candidate], sources: dict[str, Subgraph]) -> Iterator[ReleasedPassage]:
-        for item in candidates[:MOST_PASSAGES]:
+    def _passages(self, candidates: Sequence[Candidate], sources: dict[str, Subgraph]) -> Iterator[wire.ReleasedPassage]:
+        for item in candidates[: wire.MOST_PASSAGES]:
             source = sources.get(item.source_id)
-            if source is None or self.never_leaves(source) or len(item.text) > LONGEST_PASSAGE:
+            if source is None or self.never_leaves(source) or len(item.text) > wire.LONGEST_PASSAGE:
                 continue
             text, document = self._released_text(item.text), _span(item, source)
             name = self._released_text(document.name) if document else ""
             if text is None or name is None:
                 continue
             with suppress(ValidationError):  # a passage that the protocol does not allow stays here
-                yield ReleasedPassage(
+                yield wire.ReleasedPassage(
                     source_id=source.source_id,
                     kind=item.kind,
                     ref=item.ref,
@@ -148,19 +139,19 @@ class Release:
         if self._generalise is None:
             return text
         try:
-            return self._generalise(text)[:LONGEST_PASSAGE]
+            return self._generalise(text)[: wire.LONGEST_PASSAGE]
         except Withheld:
             return None
 
 
-def _span(item: Candidate, source: Subgraph) -> DocumentSpan | None:
+def _span(item: Candidate, source: Subgraph) -> wire.DocumentSpan | None:
     """Return the place of a line in its document; for an edge, the place of the first evidence behind it."""
     document = source.document
     if document is None:
         return None
     evidence = _evidence_behind(item.kind, item.ref, source)[:1]
     start, end = (evidence[0].start, evidence[0].end) if evidence else (0, 0)
-    return DocumentSpan(id=document.id, name=document.name[-200:], start=start, end=end)
+    return wire.DocumentSpan(id=document.id, name=document.name[-200:], start=start, end=end)
 
 
 def _evidence_behind(kind: LineKind, ref: str, source: Subgraph) -> list[Evidence]:

@@ -87,14 +87,9 @@ def ask_sites(audit: dict[str, Any], client: CloudClient) -> None:
     If the cloud or the site does not answer, `origin` has the reason.
     """
     lines = lines_of_sites(audit)
+    names = ("source_id", "kind", "ref")
     given = [
-        GivenLine(
-            site=line["elsewhere"]["site"],
-            receipt=line["elsewhere"]["receipt"],
-            source_id=line["source_id"],
-            kind=line["kind"],
-            ref=line["ref"],
-        )
+        GivenLine(**{name: line[name] for name in names}, site=line["elsewhere"]["site"], receipt=line["elsewhere"]["receipt"])
         for line in lines
     ]
     try:
@@ -127,14 +122,12 @@ def _cloud_result(local: AskResult, reply: CloudAnswer, query: Query, facts: dic
     answer = local.answer.model_copy(
         update={
             "id": content_id(local.answer.namespace, "answer", local.answer.id, reply.student, reply.answer, *contents),
+            **reply.model_dump(include={"label", "confidence", "prompt_tokens"}),
             "text": reply.answer,
-            "label": reply.label,
-            "confidence": reply.confidence,
             "mode": "combined",
             "student": f"{reply.student} at the cloud",
             "lines": lines,
             "source_ids": (),
-            "prompt_tokens": reply.prompt_tokens,
             "latency_ms": round(1000 * reply.seconds),
             "correct": is_correct(query, reply.answer, reply.label),
             "snapshot": _snapshot(local.answer, reply, facts),

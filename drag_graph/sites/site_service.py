@@ -114,17 +114,17 @@ class SiteService:
         began = time.monotonic()
         reply = self._reply_to(work)
         try:
-            taken = self._client.reply(work.id, reply)
+            is_accepted = self._client.reply(work.id, reply)
         except Withheld:
             reply = _without_texts(reply)
-            taken = self._client.reply(work.id, reply)
+            is_accepted = self._client.reply(work.id, reply)
         except CloudRefused as error:
             log.event("reply refused", level=logging.WARNING, reason=str(error))
             return
         duration = round(1000 * (time.monotonic() - began))
         replies = reply.lines if isinstance(reply, SiteOrigins) else [reply]
         facts = {"passages": sum(len(one.passages) for one in replies), "withheld": sum(one.withheld for one in replies)}
-        log.event("audited" if work.lines else "answered", **facts, taken=taken, duration_ms=duration)
+        log.event("audited" if work.lines else "answered", **facts, accepted=is_accepted, duration_ms=duration)
 
     def _reply_to(self, work: SiteWork) -> SiteReply | SiteOrigins:
         try:
@@ -146,8 +146,8 @@ class SiteService:
             return SiteReply(problem=REFUSED)
         query = make_query(question, options or None, namespace=settings.namespace)
         staying = self._release.staying
-        found = self._knowledge.read(lambda store: Finder(settings, store, embedder).search(query, without=staying))
-        return self._release.reply(found)
+        matches = self._knowledge.read(lambda store: Finder(settings, store, embedder).search(query, without=staying))
+        return self._release.reply(matches)
 
     def _origins(self, work: SiteWork) -> SiteOrigins:
         ids = list(dict.fromkeys(line.source_id for line in work.lines))

@@ -1,6 +1,6 @@
 """The bodies that a site and its cloud exchange, with their limits, and how each proves itself to the other.
 
-Both sides refuse any other body. A site is identified by its token, of which the cloud keeps only the hash. Before a site sends
+Both sides refuse any other body. A site is identified by its token; the cloud stores only its hash. Before a site sends
 its token, the cloud proves that it knows that hash (`proof_of`), so a wrong address learns nothing.
 """
 
@@ -155,7 +155,7 @@ class ReleasedPassage(LineRef):
 
 
 class SiteReply(Body):
-    """What a site releases for a question, or of the evidence behind one line.
+    """The passages that a site releases for a question, or as the evidence behind one line.
 
     `withheld` counts the lines that it does not release; `problem` is the reason if there is nothing.
     """

@@ -40,7 +40,7 @@ Form = TypeVar("Form", bound=BaseModel)
 
 
 class Cloud:
-    """What both services share: the store, the open work, and when each site was last seen."""
+    """The state of both services: the store, the open work, and when each site was last seen."""
 
     def __init__(self, store: GraphStore, embedder: Embedder, asker: CloudAsker, board: WorkBoard) -> None:
         self.store = store
@@ -136,8 +136,8 @@ def _add_summaries(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
     @app.post("/v1/summaries/sync")
     async def sync(request: Request, site: Annotated[RegisteredSite, Depends(caller)]) -> wire.Wanted:
         body = await _body(request, wire.Hashes, "sync")
-        send, dropped = await asyncio.to_thread(cloud.store.registry.sync, site.id, body.hashes)
-        return wire.Wanted(send=tuple(send), dropped=dropped)
+        send, erased = await asyncio.to_thread(cloud.store.registry.sync, site.id, body.hashes)
+        return wire.Wanted(send=tuple(send), dropped=erased)
 
     @app.post("/v1/summaries")
     async def upload(request: Request, site: Annotated[RegisteredSite, Depends(caller)]) -> wire.Taken:
@@ -161,11 +161,11 @@ def _add_work(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
         site: Annotated[RegisteredSite, Depends(caller)],
         wait: Annotated[float, Query(ge=0, le=wire.LONGEST_POLL, allow_inf_nan=False)] = wire.LONGEST_POLL,
     ) -> Any:
-        gone = asyncio.ensure_future(_disconnected(request))
+        disconnection = asyncio.ensure_future(_disconnected(request))
         try:
-            task = await cloud.board.next(site.id, wait, gone)
+            task = await cloud.board.next(site.id, wait, disconnection)
         finally:
-            gone.cancel()
+            disconnection.cancel()
         return Response(status_code=204) if task is None else task
 
     @app.post("/v1/work/{work_id}")

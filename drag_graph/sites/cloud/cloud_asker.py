@@ -19,20 +19,8 @@ from drag_graph.graph.edge_text import one_line, plain_words
 from drag_graph.ports.model_roles import Embedder, Prompt, Student, StudentReply
 from drag_graph.ports.site_registry import RegisteredSite, SiteRegistry, site_id
 from drag_graph.settings import Settings
+from drag_graph.sites import wire
 from drag_graph.sites.cloud.work_board import WITHDRAWN, WorkBoard
-from drag_graph.sites.wire import (
-    AskedSite,
-    CloudAnswer,
-    CloudLine,
-    CloudQuestion,
-    GivenLine,
-    LineRef,
-    MissingSite,
-    ReleasedPassage,
-    SiteOrigins,
-    SiteReply,
-    receipt_of,
-)
 
 IMPOSSIBLE = "{} of its passages do not fit their place in the document"
 REPEATED = "{} of its passages were sent twice"
@@ -47,30 +35,30 @@ class _Contribution:
 
     site: RegisteredSite
     summaries: int = 0
-    passages: tuple[ReleasedPassage, ...] = ()
+    passages: tuple[wire.ReleasedPassage, ...] = ()
     withheld: int = 0
     seconds: float = 0.0
     problems: list[str] = field(default_factory=list)
 
-    def take(self, passages: Sequence[ReleasedPassage]) -> None:
+    def take(self, passages: Sequence[wire.ReleasedPassage]) -> None:
         """Keep the possible passages, without repetitions, and note the others as problems."""
         possible = [item for item in passages if item.is_possible]
-        unique: dict[tuple[str, str], ReleasedPassage] = {}
+        unique: dict[tuple[str, str], wire.ReleasedPassage] = {}
         for item in possible:
             unique.setdefault((item.kind, item.ref), item)
         self.passages = tuple(unique.values())
-        if dropped := len(passages) - len(possible):
-            self.problems.append(IMPOSSIBLE.format(dropped))
+        if impossible := len(passages) - len(possible):
+            self.problems.append(IMPOSSIBLE.format(impossible))
         if repeated := len(possible) - len(self.passages):
             self.problems.append(REPEATED.format(repeated))
 
-    def ref(self, item: ReleasedPassage) -> str:
+    def ref(self, item: wire.ReleasedPassage) -> str:
         """Return an id of a line that is unique among all sites."""
         return f"{self.site.id}:{item.kind}:{item.ref}"
 
-    def summary(self, lines: int) -> AskedSite:
+    def summary(self, lines: int) -> wire.AskedSite:
         """Return the facts for the answer; `lines` of its passages are in the prompt."""
-        return AskedSite(
+        return wire.AskedSite(
             site=self.site.name,
             summaries=self.summaries,
             passages=len(self.passages),
@@ -80,7 +68,7 @@ class _Contribution:
         )
 
 
-Origins = Mapping[str, tuple[_Contribution, ReleasedPassage]]
+Origins = Mapping[str, tuple[_Contribution, wire.ReleasedPassage]]
 
 
 class CloudAsker:
@@ -101,7 +89,7 @@ class CloudAsker:
         """Accept no further questions."""
         self._models.shutdown(wait=False, cancel_futures=True)
 
-    async def ask(self, question: CloudQuestion, asker: RegisteredSite) -> CloudAnswer:
+    async def ask(self, question: wire.CloudQuestion, asker: RegisteredSite) -> wire.CloudAnswer:
         """Answer a site's question, within the deadline of the sites and the time of the cloud's model. Raises StoreError."""
         began = time.monotonic()
         contributions = await asyncio.to_thread(self._choose_sites, question.question, asker)
@@ -113,23 +101,23 @@ class CloudAsker:
         log.event("question", **facts, duration_ms=1000 * seconds)
         return answer.model_copy(update={"seconds": seconds})
 
-    async def origins(self, lines: Sequence[GivenLine], asker: RegisteredSite) -> SiteOrigins:
+    async def origins(self, lines: Sequence[wire.GivenLine], asker: RegisteredSite) -> wire.SiteOrigins:
         """Return what the sites release of the evidence behind these lines, within their deadline. Raises StoreError.
 
         A line that the asker was not given is refused without a request to its site. Nothing is stored.
         """
         ids = {site_id(self._settings.namespace, line.site) for line in lines}
         sites = {site.name: site for site in await asyncio.to_thread(self._registry.sites, ids)}
-        replies = {line: SiteReply(problem=problem) for line in lines if (problem := _refusal(sites, asker, line))}
-        by_site: dict[str, list[GivenLine]] = {}
+        replies = {line: wire.SiteReply(problem=problem) for line in lines if (problem := _refusal(sites, asker, line))}
+        by_site: dict[str, list[wire.GivenLine]] = {}
         for line in dict.fromkeys(lines):
             if line not in replies:
                 by_site.setdefault(line.site, []).append(line)
-        collected = await asyncio.gather(*(self._audit(sites[name].id, given) for name, given in by_site.items()))
-        for given, site_replies in zip(by_site.values(), collected, strict=True):
-            replies |= zip(given, site_replies, strict=True)
+        collected = await asyncio.gather(*(self._audit(sites[name].id, requested) for name, requested in by_site.items()))
+        for requested, site_replies in zip(by_site.values(), collected, strict=True):
+            replies |= zip(requested, site_replies, strict=True)
         log.event("audit", sites=len(by_site), lines=len(lines), refused=len(lines) - sum(map(len, by_site.values())))
-        return SiteOrigins(lines=tuple(replies[line] for line in lines))
+        return wire.SiteOrigins(lines=tuple(replies[line] for line in lines))
 
     def _choose_sites(self, text: str, asker: RegisteredSite) -> list[_Contribution]:
         """Return the other sites with the nearest summaries, nearest first."""
@@ -139,13 +127,13 @@ class CloudAsker:
         sites = {site.id: site for site in self._registry.sites(ids)}
         return [_Contribution(sites[id_], sum(hit.site_id == id_ for hit in hits)) for id_ in ids if id_ in sites]
 
-    async def _collect(self, contribution: _Contribution, question: CloudQuestion) -> None:
+    async def _collect(self, contribution: _Contribution, question: wire.CloudQuestion) -> None:
         """Ask a site, and wait for its reply until the deadline."""
         began = time.monotonic()
         seconds = self._settings.asked_seconds
         outcome = await self._board.ask(contribution.site.id, seconds, question.question, question.options)
         contribution.seconds = round(time.monotonic() - began, 3)
-        if not isinstance(outcome, SiteReply):
+        if not isinstance(outcome, wire.SiteReply):
             contribution.problems.append(str(outcome))
             return
         contribution.withheld = outcome.withheld
@@ -153,17 +141,19 @@ class CloudAsker:
             contribution.problems.append(one_line(outcome.problem))
         contribution.take(outcome.passages)
 
-    async def _audit(self, id_: str, lines: Sequence[GivenLine]) -> Sequence[SiteReply]:
+    async def _audit(self, id_: str, lines: Sequence[wire.GivenLine]) -> Sequence[wire.SiteReply]:
         """Ask a site what is behind lines that it released."""
-        refs = [LineRef(source_id=line.source_id, kind=line.kind, ref=line.ref) for line in lines]
+        refs = [wire.LineRef(source_id=line.source_id, kind=line.kind, ref=line.ref) for line in lines]
         outcome = await self._board.ask(id_, self._settings.asked_seconds, lines=refs)
-        if not isinstance(outcome, SiteOrigins):
-            return [SiteReply(problem=str(outcome))] * len(lines)
+        if not isinstance(outcome, wire.SiteOrigins):
+            return [wire.SiteReply(problem=str(outcome))] * len(lines)
         if len(outcome.lines) != len(lines):
-            return [SiteReply(problem=MISCOUNTED)] * len(lines)
+            return [wire.SiteReply(problem=MISCOUNTED)] * len(lines)
         return [_checked_origin(reply) for reply in outcome.lines]
 
-    def _answer(self, question: CloudQuestion, contributions: Sequence[_Contribution], asker: RegisteredSite) -> CloudAnswer:
+    def _answer(
+        self, question: wire.CloudQuestion, contributions: Sequence[_Contribution], asker: RegisteredSite
+    ) -> wire.CloudAnswer:
         """Let the cloud's model answer from the released passages."""
         problem, prompt, reply = "", None, StudentReply("", None, 0.0)
         origins = {one.ref(item): (one, item) for one in contributions for item in one.passages}
@@ -174,27 +164,29 @@ class CloudAsker:
             problem = f"the cloud's model failed: {error}" if isinstance(error, ModelError) else str(error)
         lines = [] if prompt is None else [(line, *origins[line.ref]) for line in prompt.lines]
         used = [one.site.id for _, one, _ in lines]
-        return CloudAnswer(
+        return wire.CloudAnswer(
             answer=reply.text,
             label=reply.label,
             confidence=reply.confidence,
             student=self._student.name,
             lines=tuple(
-                CloudLine(
+                wire.CloudLine(
                     n=line.n,
                     site=one.site.name,
-                    receipt=receipt_of(one.site.token_sha256, asker.name, item),
+                    receipt=wire.receipt_of(one.site.token_sha256, asker.name, item),
                     **{**item.model_dump(), "text": line.text},
                 )
                 for line, one, item in lines
             ),
             asked=tuple(one.summary(used.count(one.site.id)) for one in contributions),
-            missing=tuple(MissingSite(site=one.site.name, reason=reason) for one in contributions for reason in one.problems),
+            missing=tuple(
+                wire.MissingSite(site=one.site.name, reason=reason) for one in contributions for reason in one.problems
+            ),
             problem=problem,
             prompt_tokens=0 if prompt is None else prompt.tokens,
         )
 
-    def _prompt(self, question: CloudQuestion, origins: Origins) -> Prompt:
+    def _prompt(self, question: wire.CloudQuestion, origins: Origins) -> Prompt:
         """Return the prompt with the lines that are closest to the question, from any site."""
         plain = {ref: plain_words(item.text) for ref, (_, item) in origins.items()}
         vectors = self._embedder.embed([question.question, *plain.values()])
@@ -222,15 +214,15 @@ def _candidates(origins: Origins, plain: Mapping[str, str], scores: Iterable[flo
         yield Candidate(item.kind, ref, one.site.id, one_line(item.text), plain[ref], rank, score)
 
 
-def _refusal(sites: Mapping[str, RegisteredSite], asker: RegisteredSite, line: GivenLine) -> str:
+def _refusal(sites: Mapping[str, RegisteredSite], asker: RegisteredSite, line: wire.GivenLine) -> str:
     """Return why the site of a line is not asked about it, or ''."""
     if line.site not in sites:
         return WITHDRAWN
-    receipt = receipt_of(sites[line.site].token_sha256, asker.name, line)
+    receipt = wire.receipt_of(sites[line.site].token_sha256, asker.name, line)
     return "" if hmac.compare_digest(line.receipt, receipt) else NOT_GIVEN
 
 
-def _checked_origin(reply: SiteReply) -> SiteReply:
+def _checked_origin(reply: wire.SiteReply) -> wire.SiteReply:
     if not all(item.is_possible for item in reply.passages):
-        return SiteReply(withheld=reply.withheld, problem=IMPOSSIBLE_ORIGIN)
+        return wire.SiteReply(withheld=reply.withheld, problem=IMPOSSIBLE_ORIGIN)
     return reply.model_copy(update={"problem": one_line(reply.problem)})

@@ -92,18 +92,9 @@ def _server(app: Any, place: ServiceAddress | None) -> Any:
     tls: dict[str, Any] = {}
     if place is not None and place.certificate is not None:
         tls = {"ssl_certfile": str(place.certificate), "ssl_keyfile": str(place.key)}
-    config = uvicorn.Config(
-        app,
-        lifespan="off",
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
-        **tls,
-    )
+    quiet: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False}
+    plain: dict[str, Any] = {"lifespan": "off", "server_header": False, "proxy_headers": False}
+    config = uvicorn.Config(app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, **quiet, **plain, **tls)
     try:
         config.load()
     except OSError as error:  # includes SSLError

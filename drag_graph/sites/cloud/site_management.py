@@ -100,5 +100,5 @@ def running_cloud(file: Path) -> ServedSites | None:
         served = ServedSites(content["address"], content["token"])
         served.sites()
     except (OSError, ValueError, KeyError, CloudError):
-        return None  # no file, or one that a killed cloud has left
+        return None  # there is no file, or a killed cloud has left it
     return served

@@ -78,25 +78,25 @@ class WorkBoard:
         finally:
             self.finish(task, LATE)
 
-    async def next(self, site_id: str, seconds: float, gone: "asyncio.Future[Any]") -> SiteWork | None:
-        """Return the site's oldest open work, or None after `seconds` or once `gone` is done, because the site disconnected."""
+    async def next(self, site_id: str, seconds: float, disconnection: "asyncio.Future[Any]") -> SiteWork | None:
+        """Return the site's oldest open work, or None after `seconds` or once `disconnection` is done, because the site disconnected."""
         desk = self._desks.setdefault(site_id, _Desk())
         desk.polls += 1
         try:
             until = time.monotonic() + seconds
-            while not (gone.done() or self._is_closed) and self._desks.get(site_id) is desk:
+            while not (disconnection.done() or self._is_closed) and self._desks.get(site_id) is desk:
                 desk.news.clear()
                 if task := next(iter(desk.tasks.values()), None):
                     return task.work.model_copy(update={"seconds": round(max(0.0, task.until - time.monotonic()), 3)})
-                if (left := until - time.monotonic()) <= 0:
+                if (remaining := until - time.monotonic()) <= 0:
                     break
                 news: asyncio.Future[Any] = asyncio.ensure_future(desk.news.wait())
-                await asyncio.wait([news, gone], timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait([news, disconnection], timeout=remaining, return_when=asyncio.FIRST_COMPLETED)
                 news.cancel()
             return None
         finally:
             desk.polls -= 1
-            desk.polled_at = -BETWEEN_POLLS if gone.done() else time.monotonic()
+            desk.polled_at = -BETWEEN_POLLS if disconnection.done() else time.monotonic()
 
     def open_task(self, site_id: str, work_id: str) -> SiteTask | None:
         """Return the site's own open work with this id, or None."""

@@ -90,11 +90,11 @@ class SharedRegistry(ABC):
         # MERGE would scan all summaries on the embedded engine.
         ids = [row["id"] for row in rows]
         stored = {row["id"] for row in session.run("known_summaries", namespace=self._namespace, ids=ids)}
-        fresh, known = [row for row in rows if row["id"] not in stored], [row for row in rows if row["id"] in stored]
-        if fresh:
-            session.run("save_summaries", namespace=self._namespace, site_id=site_id, rows=fresh)
-        if known:
-            session.run("replace_summaries", namespace=self._namespace, rows=known)
+        new, old = [row for row in rows if row["id"] not in stored], [row for row in rows if row["id"] in stored]
+        if new:
+            session.run("save_summaries", namespace=self._namespace, site_id=site_id, rows=new)
+        if old:
+            session.run("replace_summaries", namespace=self._namespace, rows=old)
 
     def _row(self, site_id: str, item: SharedSummary) -> Row:
         return {
