@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from drag_graph.app.answer_results import (
     AnswerList,
@@ -24,7 +24,6 @@ from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.asker import UNKEPT, Asker
 from drag_graph.compose.model_factories import asked_as, check_teacher
 from drag_graph.compose.session import Session
-from drag_graph.compose.site_setup import make_cloud_client
 from drag_graph.compose.store_opening import recorded_requests
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable, StoreUnfit
@@ -40,7 +39,9 @@ from drag_graph.report.audit_document import (
     seen_by_teacher,
     self_contained,
 )
-from drag_graph.sites.site_asker import SiteAsker, ask_sites, lines_of_sites
+
+if TYPE_CHECKING:
+    from drag_graph.sites.site_asker import SiteAsker
 
 
 class Answering(ResourceUser):
@@ -155,9 +156,10 @@ class Answering(ResourceUser):
     def _completed(self, document: dict[str, Any], *, local: bool) -> Audit:
         """Add what other sites and the ledger know."""
         settings = self._resources.settings
-        if settings.cloud and not local and lines_of_sites(document):
-            with make_cloud_client(settings, None) as client:  # only ids leave this machine
-                ask_sites(document, client)
+        if settings.cloud and not local:
+            from drag_graph.compose.site_setup import complete_audit
+
+            complete_audit(document, settings)
         if not any(seen["messages"] for seen in document["privacy"].get("teacher_saw", ())):  # an answer file has them
             with recorded_requests(settings) as sent:
                 document["privacy"]["teacher_saw"] = seen_by_teacher(document["calls"], sent)
@@ -215,13 +217,14 @@ class _Asking:
             return asker.ask_all(lines, on_answer)
 
     @contextmanager
-    def _asker(self) -> Iterator[Asker | SiteAsker]:
+    def _asker(self) -> Iterator["Asker | SiteAsker"]:
         if not self._at_site:
             yield self.asker
             return
-        settings = self._session.settings
-        with make_cloud_client(settings, self._session.gate) as client:
-            yield SiteAsker(self.asker, self._session.embedder, client, settings.candidates, settings.agreement)
+        from drag_graph.compose.site_setup import open_site_asker
+
+        with open_site_asker(self._session, self.asker) as asker:
+            yield asker
 
     def _distill(self, lines: list[InputLine], source: str, place: Callable[[int], str]) -> None:
         """Distill the questions for which nothing relevant is stored. Raises what stops the run."""

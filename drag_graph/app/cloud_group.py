@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drag_graph.app.resource_user import ResourceUser
-from drag_graph.compose.site_setup import make_cloud, require_service_packages
 from drag_graph.errors import ConfigurationError, StoreError
-from drag_graph.sites.wire import check_name
 
 if TYPE_CHECKING:
     from drag_graph.sites.cloud.site_management import ServedSites, StoredSites
@@ -92,6 +90,8 @@ class CloudGroup(ResourceUser):
 
         Raises ConfigurationError if the cloud cannot listen there, or requests would cross a network unencrypted.
         """
+        from drag_graph.compose.site_setup import make_cloud, require_service_packages
+
         require_service_packages()
         from drag_graph.sites.cloud.cloud_server import ServiceAddress, served
 
@@ -112,8 +112,7 @@ class CloudGroup(ResourceUser):
 
     def add(self, name: str) -> AddedSite:
         """Register a site and return its token. Raises ConfigurationError if the name is taken."""
-        check_name(name)
-        with self._managed(create=True) as managed:
+        with self._managed(name, create=True) as managed:
             return AddedSite(name, managed.add(name))
 
     def remove(self, name: str) -> RemovedSite:
@@ -122,8 +121,7 @@ class CloudGroup(ResourceUser):
         Raises ConfigurationError if there is no such site, StoreError if the file cannot be rewritten; the same call then tries
         that again.
         """
-        check_name(name)
-        with self._managed() as managed:
+        with self._managed(name) as managed:
             try:
                 managed.remove(name)
             except ConfigurationError:
@@ -136,10 +134,15 @@ class CloudGroup(ResourceUser):
                 raise type(error)(message, hint=error.hint) from error
 
     @contextmanager
-    def _managed(self, *, read_only: bool = False, create: bool = False) -> "Iterator[ServedSites | StoredSites]":
-        """Lend the sites of the cloud that serves this store, or of the store itself if none does."""
+    def _managed(
+        self, name: str = "", *, read_only: bool = False, create: bool = False
+    ) -> "Iterator[ServedSites | StoredSites]":
+        """Lend the sites of the cloud that serves this store, or of the store itself if none does, after checking a name."""
         from drag_graph.sites.cloud.site_management import StoredSites, running_cloud
+        from drag_graph.sites.wire import check_name
 
+        if name:
+            check_name(name)
         if running := running_cloud(self._resources.settings.operator_path):
             yield running
         else:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from drag_graph.app.questions import Questions, question_lines
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.run_handle import RunHandle
-from drag_graph.compose.site_setup import make_cloud_client
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.errors import CloudError, CloudUnavailable, ConfigurationError, InputError
-from drag_graph.sites.traffic_log import Traffic, TrafficRow
 
 if TYPE_CHECKING:
     from drag_graph.sites.calibration import Point
+    from drag_graph.sites.traffic_log import TrafficRow
 
 COUNTS = ("requests", "texts", "bytes_out", "bytes_in")
 
@@ -73,7 +72,7 @@ class SiteStatus:
 class TrafficReport:
     """The traffic between a site and its cloud, by day and kind."""
 
-    rows: tuple[TrafficRow, ...]
+    rows: "tuple[TrafficRow, ...]"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `edge traffic --json` document."""
@@ -145,8 +144,10 @@ class SitesGroup(ResourceUser):
 
         Raises CloudRefused if the cloud does not know the site, and StoreError if the store is unusable.
         """
+        from drag_graph.compose.site_setup import make_cloud_client
         from drag_graph.sites.passage_release import Release
         from drag_graph.sites.site_service import Knowledge, SiteService
+        from drag_graph.sites.traffic_log import Traffic
 
         resources = self._resources.changed(settings)
         resources = resources.changed({"privacy": resources.settings.privacy or "standard"})
@@ -159,6 +160,9 @@ class SitesGroup(ResourceUser):
 
     def status(self) -> SiteStatus:
         """Check if the cloud answers and knows this site, and return when summaries were last sent and what is released."""
+        from drag_graph.compose.site_setup import make_cloud_client
+        from drag_graph.sites.traffic_log import Traffic
+
         settings = self._resources.settings
         problem = ""
         try:
@@ -172,6 +176,7 @@ class SitesGroup(ResourceUser):
     def traffic(self) -> TrafficReport:
         """Return the number of requests, texts and bytes between this site and its cloud, by day and kind."""
         from drag_graph.sites.site_folder import require_site
+        from drag_graph.sites.traffic_log import Traffic
 
         require_site(self._resources.settings)
         return TrafficReport(tuple(Traffic(self._resources.settings.traffic_path).rows()))

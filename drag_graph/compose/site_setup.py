@@ -1,12 +1,16 @@
 """Build a site's connection to its cloud, and a cloud, from settings."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from drag_graph.ask.asker import Asker
 from drag_graph.compose.session import Session
 from drag_graph.errors import MissingExtra
 from drag_graph.settings import Settings
 from drag_graph.sites.cloud_client import CloudClient
+from drag_graph.sites.site_asker import SiteAsker, ask_sites, lines_of_sites
 from drag_graph.sites.site_folder import read_token, require_site
 from drag_graph.sites.traffic_log import Traffic
 
@@ -30,6 +34,21 @@ def make_cloud_client(settings: Settings, gate: "PrivacyGate | None") -> CloudCl
         check=(lambda _texts: None) if gate is None else gate.check_outgoing,
         traffic=Traffic(settings.traffic_path),
     )
+
+
+@contextmanager
+def open_site_asker(session: Session, asker: Asker) -> Iterator[SiteAsker]:
+    """Lend the asking at a site, which answers locally with `asker` or asks the cloud."""
+    settings = session.settings
+    with make_cloud_client(settings, session.gate) as client:
+        yield SiteAsker(asker, session.embedder, client, settings.candidates, settings.agreement)
+
+
+def complete_audit(audit: dict[str, Any], settings: Settings) -> None:
+    """Ask the sites that released lines of an audit document what is behind them. Only ids leave this machine."""
+    if lines_of_sites(audit):
+        with make_cloud_client(settings, None) as client:
+            ask_sites(audit, client)
 
 
 def require_service_packages() -> None:

@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-
 from drag_graph.errors import CloudUnavailable, ConfigurationError
 from drag_graph.files import replacing
 from drag_graph.settings import CONFIG_FILE, Settings
@@ -46,6 +43,9 @@ def set_settings(path: Path, values: Mapping[str, Any]) -> None:
 
     Raises ConfigurationError, and changes nothing, if the file is not valid TOML.
     """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
     except TOMLKitError as error:

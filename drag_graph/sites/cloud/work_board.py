@@ -79,7 +79,7 @@ class WorkBoard:
             self.finish(task, LATE)
 
     async def next(self, site_id: str, seconds: float, disconnection: "asyncio.Future[Any]") -> SiteWork | None:
-        """Return the site's oldest open work, or None after `seconds` or once `disconnection` is done, because the site disconnected."""
+        """Return the site's oldest open work, or None after `seconds` or on its disconnection."""
         desk = self._desks.setdefault(site_id, _Desk())
         desk.polls += 1
         try:
