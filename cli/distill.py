@@ -48,8 +48,8 @@ def distill(
     """
     questions = _questions(file, query, option or [], graph.settings)
     if dry_run:
-        taken = graph.estimate_distill(questions, retry_quarantined=retry_quarantined, batch=batch)
-        render.estimate(taken.to_dict(), as_json=json)
+        expected = graph.estimate_distill(questions, retry_quarantined=retry_quarantined, batch=batch)
+        render.estimate(expected.to_dict(), as_json=json)
         return
     ways = {"retry_quarantined": retry_quarantined, "replace": replace, "add": add, "batch": batch, "leave": no_wait}
     with progress.progress(quiet=json) as meter:

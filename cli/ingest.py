@@ -79,10 +79,10 @@ def _print_estimate(document: dict[str, Any], *, as_json: bool) -> None:
     totals = document["totals"]
     sizes = ("added", "changed", "unchanged", "removed", "failed", "chunks", "evidence")
     calls = ("calls", "cached_calls", "tokens_in", "tokens_out", "price_usd") if totals["calls"] else ()
-    shown = {name: totals[name] for name in (*sizes, *calls)}
+    numbers = {name: totals[name] for name in (*sizes, *calls)}
     if calls and not totals["price_known"]:
-        shown["price_usd"] = "unknown"
-    render.fields({**shown, **({"caution": document["caution"]} if "caution" in document else {})}, as_json=False)
+        numbers["price_usd"] = "unknown"
+    render.fields({**numbers, **({"caution": document["caution"]} if "caution" in document else {})}, as_json=False)
 
 
 def _print(report: "IngestReport", *, as_json: bool) -> None:

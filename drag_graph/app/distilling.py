@@ -84,7 +84,7 @@ class Distilling(ResourceUser):
         _check_mode(resources.settings, batch=batch, leave=leave, replace=replace, add=add)
         check_teacher(resources.settings)
         source, total = source_of(questions), _number_of(questions)
-        asked = question_lines(questions, resources.settings)
+        question_stream = question_lines(questions, resources.settings)
 
         def run(interruption: Interruption) -> RunReport:
             meter = ProgressMeter(total, on_progress)
@@ -92,9 +92,9 @@ class Distilling(ResourceUser):
             with resources.writing() as session:
                 if batch:
                     rounds = session.batch_distiller(source, wait=not leave, **options)
-                    return _kept(session, rounds.run(asked, meter.count, meter.wait_for))
+                    return _kept(session, rounds.run(question_stream, meter.count, meter.wait_for))
                 distiller = session.distiller(source, replace="add" if add else "always" if replace else False, **options)
-                return _kept(session, distiller.run(asked, meter.count))
+                return _kept(session, distiller.run(question_stream, meter.count))
 
         return RunHandle(run, wait=wait)
 
@@ -200,7 +200,7 @@ def _due(store: GraphStore, reasons: Sequence[Staleness], limit: int | None) -> 
     return islice(due(store, reasons, datetime.now(UTC).isoformat(timespec="seconds")), limit)
 
 
-def _estimate(settings: Settings, asked: Iterable[Any], retry_quarantined: bool = False, batch: bool = False) -> Estimate:
+def _estimate(settings: Settings, questions: Iterable[Any], retry_quarantined: bool = False, batch: bool = False) -> Estimate:
     with known_to_estimate(settings, retry_quarantined=retry_quarantined) as (known, caution):
-        document = estimate(settings, asked, make_pricing(settings, batch=batch), known)
+        document = estimate(settings, questions, make_pricing(settings, batch=batch), known)
     return Estimate({**document, "caution": caution} if caution else document)

@@ -96,9 +96,9 @@ class ModelSummariser:
 
     def summarise(self, community: Community, edges: Sequence[LinkedEdge], usage: Usage) -> Summary:
         if self._look is not None:
-            shown = strongest(edges, MOST_EDGES)
-            private = self._look([edge.statement for edge in shown])
-            edges = [edge for edge, type_ in zip(shown, private, strict=True) if not type_]
+            best = strongest(edges, MOST_EDGES)
+            private = self._look([edge.statement for edge in best])
+            edges = [edge for edge, type_ in zip(best, private, strict=True) if not type_]
             if not edges:
                 raise Withheld("All statements contain private details.")
         try:
@@ -114,9 +114,9 @@ class ModelSummariser:
 
 def request(community: Community, edges: Sequence[LinkedEdge], namespace: str) -> TeacherRequest:
     """Return the request for the summary of a community with these edges."""
-    shown = strongest(edges, MOST_EDGES)
-    lines = numbered([cut(_as_data(edge.statement), LONGEST_STATEMENT) for edge in shown])
-    things = ", ".join(_as_data(name) for name in central(shown)[:_THINGS])
+    best = strongest(edges, MOST_EDGES)
+    lines = numbered([cut(_as_data(edge.statement), LONGEST_STATEMENT) for edge in best])
+    things = ", ".join(_as_data(name) for name in central(best)[:_THINGS])
     user = f"<graph>\nMain things: {cut(things, LONGEST_STATEMENT)}\n{lines}\n</graph>"
     return TeacherRequest(
         source=Query(id=community.id, namespace=namespace, text="a community"),
@@ -127,7 +127,7 @@ def request(community: Community, edges: Sequence[LinkedEdge], namespace: str) -
         simpler=chat(_SIMPLER_SYSTEM, user),
         parameters={"temperature": 0.0},
         count=1,
-        sources=tuple(sorted({edge.source_id for edge in shown})),
+        sources=tuple(sorted({edge.source_id for edge in best})),
     )
 
 

@@ -83,12 +83,12 @@ def with_opposition(triples: Iterable[Triple]) -> tuple[Triple, ...]:
     keys: dict[tuple[str, str], set[str]] = {}
     for item in items:
         keys.setdefault((item.subject_id, item.object_id), set()).add(item.predicate_key)
-    made = []
+    result = []
     for item in items:
-        others = keys[item.subject_id, item.object_id]
-        opposed = tuple(sorted(key for key in others if predicates_contradict(item.predicate_key, key)))
-        made.append(item.model_copy(update={"opposes": opposed}) if opposed != item.opposes else item)
-    return tuple(made)
+        parallel = keys[item.subject_id, item.object_id]
+        opposed = tuple(sorted(key for key in parallel if predicates_contradict(item.predicate_key, key)))
+        result.append(item.model_copy(update={"opposes": opposed}) if opposed != item.opposes else item)
+    return tuple(result)
 
 
 def resolve_references(raw: Sequence[RawTriple]) -> tuple[list[RawTriple], list[str]]:

@@ -126,10 +126,10 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
         bad = [line for line in window if line.query is None]
         totals["rejected"] += len(bad)
         rejected += [{"line": line.number, "reason": line.problem} for line in bad][: MOST_REJECTED - len(rejected)]
-        found = {line.query.id: line for line in window if line.query is not None and line.query.id not in seen}
-        seen |= found.keys()
-        stored = known.stored([id_ for id_, line in found.items() if not line.edition])
-        entries = [entry_of(line, line.query, distillation.settings_hash) for line in found.values() if line.query is not None]
+        fresh = {line.query.id: line for line in window if line.query is not None and line.query.id not in seen}
+        seen |= fresh.keys()
+        stored = known.stored([id_ for id_, line in fresh.items() if not line.edition])
+        entries = [entry_of(line, line.query, distillation.settings_hash) for line in fresh.values() if line.query is not None]
         quarantined = known.quarantined(entries)
         for entry in entries:
             counting.note(entry.query)
@@ -274,9 +274,9 @@ class _Counting:
         counted = "the first prompt of each query is counted"
         if not self._lengths:
             return f"{counted}, the length of replies is assumed (drag_graph/distill/cost_estimate.py)"
-        known = ", ".join(f"{stage} from {len(pairs)} recorded calls" for stage, pairs in self._lengths.items())
-        others = "" if self._lengths.keys() == self._stages else ", other lengths assumed"
-        return f"{counted}; lengths: {known}{others}"
+        recorded = ", ".join(f"{stage} from {len(pairs)} recorded calls" for stage, pairs in self._lengths.items())
+        assumed = "" if self._lengths.keys() == self._stages else ", other lengths assumed"
+        return f"{counted}; lengths: {recorded}{assumed}"
 
 
 def _range_of(numbers: Sequence[int]) -> int | dict[str, int]:

@@ -129,15 +129,15 @@ class Distiller:
         repeated = self._journal.enter(self._run.id, [entry for _, entry in pairs])
         self.report.own_ids.update((line.number, line.own_id) for line in window if line.own_id)
         fresh = [entry for line, entry in pairs if entry.line not in repeated and not line.withheld]
-        known = self._known(fresh)
-        results = [_placed(known[entry.query.id], entry) for entry in fresh if entry.query.id in known]
+        earlier = self._earlier(fresh)
+        results = [_placed(earlier[entry.query.id], entry) for entry in fresh if entry.query.id in earlier]
         for line, entry in pairs:
             if entry.line in repeated:
                 results.append(_result(entry, "skipped", error=f"Same question as {repeated[entry.line]}."))
             elif line.withheld:
                 log.event("quarantined", query=entry.query.id, reason="privacy")
                 results.append(_result(entry, "quarantined", error=line.withheld))
-        return results, [entry for entry in fresh if entry.query.id not in known]
+        return results, [entry for entry in fresh if entry.query.id not in earlier]
 
     def step(self, entry: Entry) -> QueryResult:
         """Distill one query and save it."""
@@ -178,15 +178,15 @@ class Distiller:
             else:
                 yield line
 
-    def _known(self, entries: list[Entry]) -> dict[str, QueryResult]:
+    def _earlier(self, entries: list[Entry]) -> dict[str, QueryResult]:
         """Return, by query id, the results of queries that are stored or quarantined under the same settings."""
         if self.runner.is_stopping or not entries:
             return {}
         try:
             hashes = settings_hashes(self._store, [entry.query.id for entry in entries])
             same = {entry.query.id for entry in entries if is_made_under(hashes.get(entry.query.id, ""), entry.settings_hash)}
-            stored = same if self._replace != "always" else set[str]()
-            graphs = {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(stored))} if stored else {}
+            settled = same if self._replace != "always" else set[str]()
+            graphs = {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(settled))} if settled else {}
             notes = self._reaggregate(entries, graphs)
             graphs |= {subgraph.query.id: subgraph for subgraph in self._store.read(sorted(notes))} if notes else {}
         except StoreError as error:
@@ -232,8 +232,8 @@ def _note_of_change(before: Aggregation | None, now: Aggregation) -> str:
 
 
 def _result(entry: Entry, status: Status, usage: Usage | None = None, *, error: str | None = None) -> QueryResult:
-    taken: dict[str, Any] = asdict(usage or Usage())
-    return _placed(QueryResult(entry.query.id, entry.query.input_id, status, error=error, **taken), entry)
+    spent: dict[str, Any] = asdict(usage or Usage())
+    return _placed(QueryResult(entry.query.id, entry.query.input_id, status, error=error, **spent), entry)
 
 
 def _placed(result: QueryResult, entry: Entry) -> QueryResult:

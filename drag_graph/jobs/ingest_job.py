@@ -257,8 +257,8 @@ def document_of(file: SourceFile, id_: str, namespace: str, loaded: LoadedFile) 
 
 def missing_documents(store: GraphStore, ids: Collection[str], roots: Sequence[Path]) -> list[Document]:
     """Return the stored documents below `roots` whose ids are not among `ids`."""
-    others = (item.id for item in iter_sources(store) if item.is_document and item.id not in ids)
-    documents = (graph.document for page in pages(others, READ_AT_ONCE) for graph in store.read(page))
+    candidates = (item.id for item in iter_sources(store) if item.is_document and item.id not in ids)
+    documents = (graph.document for page in pages(candidates, READ_AT_ONCE) for graph in store.read(page))
     return [document for document in documents if document is not None and lies_in(document.uri, roots)]
 
 

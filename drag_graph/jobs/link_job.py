@@ -34,7 +34,7 @@ OnProgress = Callable[[Step, int], None]
 
 @dataclass
 class LinkReport:
-    """What one run did. `merged` counts merges by method; `left_open` counts concepts left to the next run.
+    """The result of a run. `merged` counts merges by method; `left_open` counts concepts left to the next run.
 
     Concepts stay open if other processes change them too often during the run.
     """
@@ -186,26 +186,26 @@ class Linker:
             self._advance("embedded", report.concept_vectors)
 
     def _judge_block(self, block: Sequence[str], names: Names, report: LinkReport) -> None:
-        made, withdrawn = self._judgements(block, names)
-        if made or withdrawn:
-            self._store.write(Changes(made=made, withdrawn=withdrawn))
-        ends = {end for item in (*made, *withdrawn) for end in (item.left, item.right)}
+        merges, withdrawn = self._judgements(block, names)
+        if merges or withdrawn:
+            self._store.write(Changes(made=merges, withdrawn=withdrawn))
+        ends = {end for item in (*merges, *withdrawn) for end in (item.left, item.right)}
         for page in pages(self._clusters({*block, *ends}, names.concepts, judged=block), LINKS_AT_ONCE):
             self._store.write(Changes(clusters=page))
             names.concepts.update((item.id, replace(item, cluster=cluster)) for item, cluster in page)
-        for item in made:
+        for item in merges:
             report.merged[item.method] = report.merged.get(item.method, 0) + 1
         report.withdrawn += len(withdrawn)
 
     def _judgements(self, block: Sequence[str], names: Names) -> tuple[list[SameAs], list[SameAs]]:
-        """Return the merges of these concepts to write, and those to withdraw because nothing supports them any more."""
+        """Return the merges to write for a block of concepts, and those to withdraw because nothing supports them."""
         stored = {(item.left, item.right): item for item in self._store.same_as([*block, *names.aliases(block)])}
         vectors = {item.id: item.vector for item in self._store.read(block)}
         pairs = {*stored, *names.pairs(block), *self._near(vectors)}
         pairs = {ends for ends in pairs if all(end in names.concepts for end in ends)}
         others = sorted({end for ends in pairs for end in ends} - vectors.keys())
         vectors |= {item.id: item.vector for item in self._store.read(others)}
-        made, withdrawn, now = [], [], self._now()
+        merges, withdrawn, now = [], [], self._now()
         for left, right in sorted(pairs):
             item = stored.get((left, right))
             if item is not None and item.undone_at:
@@ -216,13 +216,13 @@ class Linker:
             if judgement is None:
                 withdrawn += [item] if item else []
             elif item is None:
-                made.append(SameAs(same_as_id(self._namespace, left, right), left, right, *judgement, now))
+                merges.append(SameAs(same_as_id(self._namespace, left, right), left, right, *judgement, now))
             elif (item.method, item.score) != judgement:
-                made.append(replace(item, method=judgement[0], score=judgement[1]))
-        return made, withdrawn
+                merges.append(replace(item, method=judgement[0], score=judgement[1]))
+        return merges, withdrawn
 
     def _near(self, vectors: Mapping[str, Sequence[float] | None]) -> Iterator[tuple[str, str]]:
-        """Yield pairs of these concepts and their nearest neighbours above the embedder's minimum similarity."""
+        """Yield pairs of a concept and a nearest neighbour above the embedder's minimum similarity."""
         # An embedded store keeps no vector that is all zeros.
         ids = sorted(id_ for id_, vector in vectors.items() if vector is not None and any(vector))
         if not ids or self._point.cosine > 1.0:

@@ -98,9 +98,9 @@ def _check_header(line: bytes, place: str) -> None:
 
 
 class TapeTeacher:
-    """`tape:FILE`: replays exported replies, offline. Its name is that of the recorded model, so that a replay is the same run.
+    """`tape:FILE`: replays exported replies, offline. It has the name of the recorded model, so a replay is the same run.
 
-    On a tape of several models, `model` chooses one; without it each is tried, in order of their names.
+    If the tape has several models, `model` chooses one; without it, each is tried in alphabetical order.
     """
 
     def __init__(self, path: Path, *, model: str = "") -> None:
@@ -109,10 +109,10 @@ class TapeTeacher:
             with path.open("rb") as lines:
                 imported(self._database, lines, str(path))
         except OSError as error:
-            raise InputError(f"the teacher tape {path} cannot be read: {error.strerror}") from error
+            raise InputError(f"Cannot read the tape {path}: {error.strerror}.") from error
         self._tape = Tape(self._database)
         if not self._tape.models:
-            raise InputError(f"the teacher tape {path} holds no reply")
+            raise InputError(f"The tape {path} contains no reply.")
         self._models = (model,) if model else self._tape.models
 
     @property
@@ -134,8 +134,9 @@ class TapeTeacher:
             if reply is not None:
                 return reply
         raise ReplyError(
-            f"the teacher tape {self._path} has no reply for the stage {request.stage!r} of query {request.source.id}",
-            hint="It was recorded with other questions or settings: replay it with the same, or give a model as teacher.",
+            f"The tape {self._path} has no reply for the stage {request.stage!r} of query {request.source.id}: it was recorded "
+            "with other questions or settings.",
+            hint="Use the settings of the recorded run, or a model as teacher.",
         )
 
     def close(self) -> None:

@@ -191,3 +191,17 @@ def test_reading_a_ledger_needs_no_right_to_write(cli, distill, tmp_path):
     assert [len(json.loads(documents[0])) for documents in (warm, killed)] == [1, 2]
     assert json.loads(warm[1])["counts"]["quarantined"] == 1
     assert all(warm)
+
+
+def test_notes_and_long_questions_are_shown_later(cli, tmp_path):
+    question = "What is it that pulls the water of all the seas up and down twice a day?"
+    line = {"question": question, "evidence": ["The Moon causes tides.", "The Moon causes tides!"]}
+    (tmp_path / "facts.jsonl").write_text(json.dumps(line) + "\n")
+    done = cli("distill", "-q", question, "--teacher", f"curated:{tmp_path / 'facts.jsonl'}")
+    assert done.code == 0
+    assert "What became of each query (1 with notes): drag-graph runs show " in done.out
+    run_id = done.out.split("runs show ")[1].split()[0]
+    shown = cli("runs", "show", run_id)
+    assert 'line 1: left out, with triples that rest only on it: "The Moon causes tides!"' in " ".join(shown.out.split())
+    assert "What is it that pulls the water…" in shown.out
+    assert "left out" in cli("runs", "show", run_id, "--json").json["queries"][0]["notes"][0]

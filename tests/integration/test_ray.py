@@ -407,7 +407,7 @@ def test_a_cluster_that_is_not_there_is_said_in_words(tmp_path):
         out, err = command(tmp_path, server, "--engine", "ray", "--address", address).communicate(timeout=200)
     assert json.loads(out)["exit_code"] == 4
     first, second = err.splitlines()
-    assert first.startswith(f"Error: there is no Ray cluster at {address}: ")
+    assert first.startswith(f"Error: There is no Ray cluster at {address}: ")
     assert second.startswith("Hint: ")
 
 
@@ -429,8 +429,8 @@ def test_what_is_no_cluster_is_given_up(tmp_path, monkeypatch):
     [
         ({"ray_address": "ray://127.0.0.1:10001"}, ConfigurationError, "Ray client"),
         ({"ray_address": "somewhere"}, ConfigurationError, "'somewhere' is not the address"),
-        ({"teacher": "curated:some.jsonl"}, ConfigurationError, "needs a model as teacher"),
-        ({"teacher": "tape:some.tape"}, ConfigurationError, "needs a model as teacher"),
+        ({"teacher": "curated:some.jsonl"}, ConfigurationError, "requires a model as teacher"),
+        ({"teacher": "tape:some.tape"}, ConfigurationError, "requires a model as teacher"),
     ],
 )
 def test_what_cannot_be_done_on_a_cluster_is_refused_in_words(tmp_path, flags, kind, words):

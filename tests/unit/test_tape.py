@@ -422,8 +422,8 @@ class TestFile:
         assert TapeTeacher(file, model="second").ask(request_for()).payload.evidence[0].text == "of the second"
 
     def test_missing_and_empty_tapes_are_said(self, exported, tmp_path):
-        with pytest.raises(InputError, match="cannot be read"):
+        with pytest.raises(InputError, match="Cannot read the tape"):
             TapeTeacher(tmp_path / "none.tape")
         assert not (tmp_path / "none.tape").exists()
-        with pytest.raises(InputError, match="holds no reply"):
+        with pytest.raises(InputError, match="contains no reply"):
             TapeTeacher(exported())

@@ -1,4 +1,4 @@
-"""Parentheses beside a name."""
+"""Parentheses after a name."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class Aside:
         return tokens[start : self.place]
 
     def triple(self, tokens: list[Token]) -> Reading:
-        """Return what the parenthesis says of the noun phrase before it, if anything."""
+        """Return the statement of the parenthesis about the noun phrase before it, if any."""
         return self._name(tokens), [Token("noted", "noted", tag="n"), Token("with", "with", tag="n")], self.inner
 
 

@@ -19,12 +19,12 @@ _TIMES = frozenset({"today", "tomorrow", "yesterday", "nowadays", "besides"})
 
 
 def negative(subject: list[Token], group: list[Token]) -> bool:
-    """Tell whether a clause denies: by "not" and the like, or by a subject such as "no mammal"."""
+    """Whether a clause is negated, by a word such as "not" or by a subject such as "no mammal"."""
     denied = any(t.tag == "N" or t.low in w.NEGATED_AUXILIARIES or t.low in _HARDLY for t in group)
     return denied or (bool(subject) and subject[0].low in {"no", "none", "neither", "few", "nothing"})
 
 
-# What goes on beside the clause, not inside its object.
+# Parallel to the clause, not part of its object.
 FREE = frozenset({"verb", "bare", "clause"})
 _HARDLY = frozenset({"hardly", "rarely", "seldom", "neither", "nor"})
 
@@ -43,14 +43,14 @@ def of_copula(tokens: list[Token]) -> bool:
 
 
 def expletive(group: list[Token], rest: list[Token]) -> bool:
-    """Tell whether "it" stands for what follows: "it is hard to fly"; no subject can be named."""
+    """Whether "it" anticipates what follows, as in "it is hard to fly"; such a clause has no subject to name."""
     head = next((token for token in rest if token.tag != "A"), None)
     later = any(token.tag == "T" or token.low == "that" for token in rest)
     return copula(group) and head is not None and head.tag == "J" and later
 
 
 def unmarked(tokens: list[Token]) -> list[Token]:
-    """Return a predicate without commas and the like."""
+    """Return a predicate without punctuation."""
     kept = [token for token in tokens if token.tag not in {",", ";", ":"}]
     return lowered(kept)
 
@@ -83,7 +83,7 @@ def helpers(group: list[Token], mark: str) -> list[Token]:
 
 
 def strip_discourse(tokens: list[Token]) -> list[Token]:
-    """Return a clause without "however,", "for example,", "and" and the like in front."""
+    """Return a clause without an introduction such as "however,", "for example," or "and"."""
     start = 0
     while start < len(tokens):
         token = tokens[start]

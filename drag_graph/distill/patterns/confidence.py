@@ -1,4 +1,4 @@
-"""How much a triple of each rule is worth, in [0, 1].
+"""The confidence of triples by rule, 0 to 1.
 
 Each figure is (right + 1) / (judged + 2) of a sample of the rule's triples that a reader judged on
 real sentences: `python bench/extraction.py --data FOLDER --judgements` prints them, and

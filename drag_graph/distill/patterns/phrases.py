@@ -197,7 +197,7 @@ def singular(verb: Token) -> bool:
 
 
 def _until(tokens: list[Token], start: int) -> int:
-    """Return the next comma or semicolon after which the sentence goes on, or the end."""
+    """Return the position of the next comma or semicolon inside the sentence, or the end."""
     for index in range(start + 1, len(tokens)):
         if tokens[index].tag in {",", ";"}:
             return index
@@ -288,7 +288,7 @@ class Segmenter:
         return index + 1 if token is not None and token.low in w.PARTICLES else index
 
     def _joint(self, index: int) -> int:  # noqa: PLR0911  one return a way to go on
-        """Pass a comma or conjunction: a list goes on, or a verb, clause, relative or participle."""
+        """Skip a comma or conjunction before another list item, verb, clause, relative or participle."""
         tokens = self.tokens
         start = index + 1
         remainder = tokens[start:]

@@ -89,12 +89,12 @@ def _object(group: list[Token], body: list[Token], *, following: str | None, rul
 
 
 def _marker(parts: list[Segment]) -> str | None:
-    """Return the first word of the second segment; None where there is none."""
+    """Return the first word of the second segment, or None."""
     return parts[1].marker[0].low if len(parts) > 1 and parts[1].marker else None
 
 
 def pieces(group: list[Token], parts: list[Segment]) -> list[Piece]:  # noqa: C901  one loop over the segments
-    """Return what a verb group says by its object, prepositional phrases, infinitives and gerunds.
+    """Return the pieces of a verb group: its object, prepositional phrases, infinitives and gerunds.
 
     Args:
         group: the verb group.

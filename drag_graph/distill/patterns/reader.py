@@ -1,4 +1,4 @@
-"""Sentences to triples: the main clause first, then what hangs on it."""
+"""Extract triples from sentences: the main clause first, then its dependents."""
 
 from dataclasses import dataclass, field
 
@@ -45,12 +45,12 @@ MAX_SHARED = 15
 MAX_CONDITIONED = 7
 MAX_CARRIED = 5
 MAX_TRIPLES = 24
-"""At most this many triples are read from one sentence."""
+"""Maximum number of triples per sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedTriple:
-    """One triple read by a rule.
+    """One triple extracted by a rule.
 
     Attributes:
         subject: words of the sentence, leading articles off, pronouns resolved where simple.
@@ -80,7 +80,7 @@ class SentenceReader:
     seen: set[tuple[str, str, str]] = field(default_factory=set)
 
     def read(self, tokens: list[Token]) -> list[ExtractedTriple]:
-        """Return the triples of one sentence; a question asserts nothing and gives none."""
+        """Return the triples of one sentence; a question has none."""
         if not tokens or tokens[-1].low == "?":
             return []
         tokens, asides = take_asides(tokens)
@@ -148,7 +148,7 @@ class SentenceReader:
         depth: int,
         rule: str = "",
     ) -> None:
-        """Read what a verb group and its rest say of the subjects."""
+        """Read the statements of a verb group about the subjects."""
         parts = segments(rest)
         hidden = False
         if copula(group) and any(negative(subject, group) for subject in subjects):
@@ -225,7 +225,7 @@ class SentenceReader:
                 self.clause(body, None, depth + 1)
 
     def _relative(self, body: list[Token], antecedent: list[Token], depth: int) -> None:
-        """Read a relative clause: the antecedent takes the place of its pronoun."""
+        """Read a relative clause; the antecedent replaces its pronoun."""
         preposition = [body[0]] if body[0].tag == "P" else []
         pronoun, inner = body[len(preposition)], body[len(preposition) + 1 :]
         if not inner:
@@ -244,7 +244,7 @@ class SentenceReader:
             self.clause(inner, antecedent, depth + 1, "relative")
 
     def _subjects(self, own: list[Token], default: list[Token] | None, depth: int, *, one: bool) -> list[list[Token]]:
-        """Return the subject phrases of a clause; what stands between commas is read on the way."""
+        """Return the subject phrases of a clause, and read the insertions between commas."""
         own = own if own[:1] and own[0].low == "the" else trim(own)
         if not own:
             return [default] if default else []
@@ -279,7 +279,7 @@ class SentenceReader:
         return [head]
 
     def _conditional(self, tokens: list[Token], depth: int) -> None:
-        """Read a sentence that opens with "if", "when", "because" ...: its second clause, conditioned."""
+        """Read a sentence that begins with "if", "when" or "because": its second clause with the condition."""
         marker = tokens[:1]
         cut = main_clause(tokens)
         if cut < 0:
@@ -310,7 +310,7 @@ class SentenceReader:
             self.emit(subject, group + kept + leading[:size], leading[size:], "leading_phrase")
 
     def _verbless(self, tokens: list[Token], depth: int) -> None:
-        """No main verb: a noun with a relative clause still says something."""
+        """Read a noun with a relative clause in a sentence without a main verb."""
         place = next((i for i, token in enumerate(tokens) if token.tag == "R" and i), -1)
         if place > 0 and any(token.tag in NOMINAL for token in tokens[:place]):
             self._relative(tokens[place:], trim(tokens[:place]), depth)

@@ -21,7 +21,7 @@ MARKS = frozenset({",", ";", ":", "(", ")", "[", "]", "?", "-", "–", "—"})  
 
 
 def _closed(tokens: list[Token], index: int) -> str:
-    """Return the tag of a closed-class word, number or mark; empty where the word is open-class."""
+    """Return the tag of a closed-class word, number or mark, or "" for an open-class word."""
     token = tokens[index]
     low = token.low
     following = tokens[index + 1].low if index + 1 < len(tokens) else ""

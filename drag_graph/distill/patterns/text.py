@@ -1,6 +1,6 @@
-"""Text to sentences of tokens: linear in the length of the text, and silent about garbage."""
+"""Split text into sentences of tokens, in linear time; unreadable input yields no error."""
 
-# Typographic apostrophes and hyphens are what is looked for.
+# The patterns contain typographic apostrophes and hyphens on purpose.
 # ruff: noqa: RUF001
 
 import re
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from drag_graph.distill.patterns.words import ABBREVIATIONS, FUNCTION_WORDS, MONTHS
 
 MAX_CHARACTERS = 100_000
-"""What is read of one passage; the rest of a longer one is not looked at."""
+"""Number of characters of a passage that are read."""
 MAX_TOKENS = 80
-"""A longer sentence is read in pieces of at most this many tokens."""
+"""Maximum number of tokens of a sentence; longer ones are read in pieces."""
 MAX_QUOTED = 12
 THREE_WORDS = 3
 
@@ -129,7 +129,7 @@ def _merge_quotes(tokens: list[Token]) -> list[Token]:
 
 
 def _pieces(tokens: list[Token]) -> list[list[Token]]:
-    """Return a sentence in pieces of at most MAX_TOKENS, cut after a comma where there is one."""
+    """Return a sentence in pieces of up to MAX_TOKENS, cut after a comma if possible."""
     pieces = []
     while len(tokens) > MAX_TOKENS:
         half = MAX_TOKENS // 2

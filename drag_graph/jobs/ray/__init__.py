@@ -1,10 +1,10 @@
-"""`--engine ray`: queries are distilled by processes that Ray places on the nodes of a cluster (docs/adr/0012, docs/ray.md).
+"""`--engine ray`: processes on the nodes of a Ray cluster distil the queries (docs/adr/0012, docs/ray.md).
 
     driver (the command)           keeper (its machine)         workers (any node)
     threads, journal, store  --->  tape, budget, quarantine <--  Distillation, teacher's calls
 
-Ray starts, places and restarts the processes and repeats what a lost one was doing. What is true is on the driver's machine:
-the store and the journal in the driver's process, the tape and the money in the keeper's.
+Ray starts, places and restarts the processes, and repeats the work of lost ones. All state is on the driver's machine: the
+driver's process has the store and the journal, the keeper's process the tape and the budget.
 """
 
 from drag_graph.jobs.ray.ray_distillation import RayDistillation

@@ -1,4 +1,4 @@
-"""The cluster that a run works on: one that runs already, or one of this machine alone for this run."""
+"""The Ray cluster of a run: an existing one, or one on this machine that lasts as long as the run."""
 
 import contextlib
 import logging
@@ -12,40 +12,40 @@ from drag_graph.errors import ConfigurationError, DragGraphError, MissingExtra, 
 from drag_graph.settings import prepare_ray
 
 CONNECT_SECONDS = 60.0
-"""How long connecting to a running cluster may take."""
+"""Timeout for connecting to a running cluster, in seconds."""
 KNOCK_SECONDS = 5.0
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
-"""Shared memory of a cluster of our own: Ray's default is a third of the machine's, and what travels is small."""
-_HINT = "Start one with `ray start --head`, name another with --address, or leave it out to use this machine alone."
+"""Shared memory of our own cluster. Ray's default is a third of the machine's memory, but our messages are small."""
+_HINT = "Start a cluster with `ray start --head`, or leave out --address to use only this machine."
 
 
 class Cluster:
     """A connection to a Ray cluster; a context manager.
 
-    `address` is as Ray names it (`auto`, `HOST:PORT`); '' is the one that RAY_ADDRESS names, else one of this machine, which is
-    started for this connection and stopped with it. Where this process is connected to Ray already, that is used and left.
+    `address` is `auto` or `HOST:PORT`. Without it, RAY_ADDRESS counts. Otherwise a cluster is started on this machine, and
+    stopped when the connection closes. An existing connection of this process is used and left open.
 
-    Raises MissingExtra, ConfigurationError for an address that cannot be used, ModelUnavailable when nobody answers there.
+    Raises MissingExtra, ConfigurationError for an unusable address, and ModelUnavailable if the cluster does not answer.
     """
 
     def __init__(self, address: str = "") -> None:
         address = prepare_ray(address)
         if "://" in address:
             raise ConfigurationError(
-                "a Ray client (ray://…) cannot distill: the tape and the store are on this machine, which has to be a node",
-                hint="Run `ray start --address=HOST:6379` here, and then --address auto.",
+                "A Ray client (ray://...) cannot distill: this machine has the tape and the store, so it must be a node.",
+                hint="Run `ray start --address=HOST:6379` on this machine, then use --address auto.",
             )
         self._ours = False
         ray = _ray()
         if ray.is_initialized():
             return
-        logging.getLogger("ray").setLevel(logging.CRITICAL)  # what matters of it is raised
+        logging.getLogger("ray").setLevel(logging.CRITICAL)  # problems that matter raise an error
         if address:
             _connect(ray, address)
         else:
             _start(ray)
         self._ours = True
-        # Ray prints what happened to nodes and workers to stdout, where our documents go; there is no public switch for it.
+        # Ray prints messages about nodes and workers to stdout, where our documents go. There is no public switch.
         import ray._private.worker as printer
 
         printer._worker_logs_enabled = False  # noqa: SLF001
@@ -57,17 +57,17 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """Disconnect, and stop the cluster where it was started here; a second call does nothing."""
+        """Disconnect, and stop the cluster if it was started here. Further calls do nothing."""
         if self._ours:
             _ray().shutdown()
         self._ours = False
 
     def here(self) -> str:
-        """Return Ray's id of the node that this process is on."""
+        """Return Ray's id of this process's node."""
         return str(_ray().get_runtime_context().get_node_id())
 
     def processors(self) -> int:
-        """Return how many processors the cluster has, at least 1."""
+        """Return the number of processors of the cluster, at least 1."""
         return max(int(_ray().cluster_resources().get("CPU", 1)), 1)
 
 
@@ -80,7 +80,7 @@ def _ray() -> Any:
 
 
 def _start(ray: Any) -> None:
-    """Start a cluster of this machine. Ray would also take over SIGTERM and, on some systems, leave the process group."""
+    """Start a cluster on this machine, and undo Ray's changes to SIGTERM and the process group."""
     handler, group = signal.getsignal(signal.SIGTERM), os.getpgrp()
     try:
         ray.init(
@@ -92,7 +92,7 @@ def _start(ray: Any) -> None:
         )
     except (RuntimeError, OSError, ValueError) as error:
         raise ModelUnavailable(
-            f"Ray cannot be started on this machine: {_line(error)}", hint="See /tmp/ray for its logs."
+            f"Cannot start Ray on this machine: {_line(error)}", hint="Ray's logs are in /tmp/ray."
         ) from error
     finally:
         if threading.current_thread() is threading.main_thread():
@@ -103,7 +103,7 @@ def _start(ray: Any) -> None:
 
 
 def _connect(ray: Any, address: str) -> None:
-    """Connect to a running cluster, in a thread: where the other side is no Ray, Ray tries for ever."""
+    """Connect to a running cluster, in a thread, because Ray retries forever if the other side is not Ray."""
     if address != "auto":
         _knock(address)
     outcome: list[DragGraphError | None] = []
@@ -112,7 +112,7 @@ def _connect(ray: Any, address: str) -> None:
         try:
             ray.init(address=address, configure_logging=False, log_to_driver=False)
         except (RuntimeError, OSError, ValueError, AssertionError) as error:
-            outcome.append(ModelUnavailable(f"the Ray cluster at {address} cannot be used: {_line(error)}", hint=_HINT))
+            outcome.append(ModelUnavailable(f"Cannot use the Ray cluster at {address}: {_line(error)}", hint=_HINT))
         else:
             outcome.append(None)
 
@@ -120,7 +120,7 @@ def _connect(ray: Any, address: str) -> None:
     thread.start()
     thread.join(CONNECT_SECONDS)
     if not outcome:
-        raise ModelUnavailable(f"the Ray cluster at {address} did not answer within {CONNECT_SECONDS:.0f} s", hint=_HINT)
+        raise ModelUnavailable(f"The Ray cluster at {address} did not answer within {CONNECT_SECONDS:.0f} s.", hint=_HINT)
     if outcome[0] is not None:
         raise outcome[0]
 
@@ -128,11 +128,11 @@ def _connect(ray: Any, address: str) -> None:
 def _knock(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
-        raise ConfigurationError(f"{address!r} is not the address of a Ray cluster", hint="Write auto or HOST:PORT.")
+        raise ConfigurationError(f"{address!r} is not the address of a Ray cluster.", hint="Use auto or HOST:PORT.")
     try:
         socket.create_connection((host.strip("[]"), int(port)), KNOCK_SECONDS).close()
     except (OSError, OverflowError) as error:
-        raise ModelUnavailable(f"there is no Ray cluster at {address}: {_line(error)}", hint=_HINT) from error
+        raise ModelUnavailable(f"There is no Ray cluster at {address}: {_line(error)}", hint=_HINT) from error
 
 
 def _line(error: BaseException) -> str:

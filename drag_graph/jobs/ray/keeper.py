@@ -1,7 +1,7 @@
-"""The keeper: the one process of a cluster run, on the driver's machine, that has the ledger open: the tape and the budget.
+"""The keeper: the only process of a cluster run that opens the ledger. It is on the driver's machine.
 
-A restarted keeper finds both as they were: replies are on the disk before a worker has them, and reservations are rows
-on disk before a call is sent (docs/adr/0012).
+Replies are on disk before a worker receives them, and reservations before a call is sent, so a restarted keeper finds both
+unchanged (docs/adr/0012).
 """
 
 import threading
@@ -26,7 +26,7 @@ from drag_graph.privacy.gate_opening import open_gate
 
 @dataclass(frozen=True, slots=True)
 class Custody:
-    """What the keeper keeps: the ledger, with the spending of `job`, which may be up to `limit_usd`; the gate and its vault."""
+    """The files of the keeper: the ledger with the budget of `job` (up to `limit_usd`), and the vault of the privacy gate."""
 
     ledger: Path
     job: str
@@ -37,7 +37,7 @@ class Custody:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A reservation that is not settled, and whose it is."""
+    """An open reservation and its worker."""
 
     reservation: Reservation
     worker: int
@@ -45,9 +45,9 @@ class _Open:
 
 
 class Keeper:
-    """An actor; its methods return the errors that are meant for the caller (`returns_errors`).
+    """An actor. Its methods return errors instead of raising them (`returns_errors`).
 
-    A worker is known by its number and its `life`, which is another one after Ray has restarted it.
+    A worker is identified by its number and its `life`, which changes when Ray restarts it.
     """
 
     def __init__(self, custody: Custody, log_level: int) -> None:
@@ -62,23 +62,23 @@ class Keeper:
             self._account = self._ledger.account(custody.job)
             self._budget = Budget(custody.limit_usd, self._account)
             self._gate = open_gate(custody.privacy, custody.vault)
-        except DragGraphError as error:  # to be told by `check`, and not to end the process
+        except DragGraphError as error:  # raised by `check` instead of ending the process
             self._problem = error
 
     @returns_errors
     def check(self) -> None:
-        """Raise what is wrong with the ledger."""
+        """Raise the error that occurred when the ledger was opened, if any."""
         self._check()
 
     def events(self) -> list[Event]:
-        """Return what was logged since the last time."""
+        """Return the events logged since the last call."""
         return self._events.take()
 
     @returns_errors
     def announce(self, worker: int, life: str) -> bool:
-        """Take note of a worker's (new) life, and return whether the run is to end.
+        """Register a worker's new life, and return whether the run must end.
 
-        What the last life had reserved counts as spent, as nobody can know any more.
+        Reservations of its previous life count as spent, because the outcome of those calls is unknown.
         """
         self._check()
         with self._lock:
@@ -93,12 +93,12 @@ class Keeper:
         return self._interrupted.is_set()
 
     def interrupt(self) -> None:
-        """Let no further call be made, by workers that Ray starts from now on neither."""
+        """Allow no further calls, including those of workers that Ray restarts."""
         self._interrupted.set()
 
     @returns_errors
     def check_outgoing(self, texts: Sequence[str]) -> None:
-        """Look at what is about to leave a worker, whose node must not have the originals. Raises Withheld."""
+        """Check texts that a worker is about to send; its node must not have the originals. Raises Withheld."""
         self._check()
         if self._gate is not None:
             self._gate.check_outgoing(texts)
@@ -123,10 +123,7 @@ class Keeper:
 
     @returns_errors
     def reserve(self, worker: int, life: str, estimate_usd: float) -> RemoteReservation:
-        """See `Budget.reserve`. It may wait for other calls, so it is called in a group of threads of its own.
-
-        Raises Interrupted, too.
-        """
+        """See `Budget.reserve`; can also raise Interrupted. It waits for other calls, so it has its own concurrency group."""
         self._check()
         if self._interrupted.is_set():
             raise interrupted()
@@ -137,21 +134,21 @@ class Keeper:
             wanted = current and not self._interrupted.is_set()
             if wanted:
                 self._open[token.name] = _Open(reservation, worker, life)
-        if not wanted:  # the worker was lost, or the run interrupted, while this waited: the call will not be made
+        if not wanted:  # the worker was lost, or the run interrupted, in the meantime: the call will not be made
             self._budget.settle(reservation)
             if current:
                 raise interrupted()
-            raise ModelUnavailable("this worker process was taken for lost and another has its place")
+            raise ModelUnavailable("This worker process was replaced because it seemed lost.")
         return token
 
     @returns_errors
     def settle(self, token: RemoteReservation, actual_usd: float) -> None:
-        """See `Budget.settle`; also for what an earlier keeper has reserved."""
+        """See `Budget.settle`; also works for reservations of an earlier keeper."""
         self._check()
         with self._lock:
-            found = self._open.pop(token.name, None)
-        if found is not None:
-            self._budget.settle(found.reservation, actual_usd)
+            reserved = self._open.pop(token.name, None)
+        if reserved is not None:
+            self._budget.settle(reserved.reservation, actual_usd)
         elif token.key is None:
             self._budget.settle(self._budget.reserve(0.0), actual_usd)
         else:

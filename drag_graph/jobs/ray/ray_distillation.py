@@ -1,4 +1,4 @@
-"""The driver's side: hands queries to the workers and waits for what becomes of them."""
+"""The driver's side: sends queries to the workers and waits for the outcomes."""
 
 import threading
 import time
@@ -33,13 +33,13 @@ from drag_graph.settings import Settings
 from drag_graph.version import __version__
 
 START_SECONDS = 180.0
-"""How long the processes on the cluster may take until they are ready."""
+"""Timeout for starting the processes on the cluster, in seconds."""
 CLOSE_SECONDS = 5.0
 FILE_THREADS = 16
-"""Calls that the keeper answers at once, besides the reservations that wait."""
+"""Number of concurrent calls to the keeper, in addition to waiting reservations."""
 _A_BYTE = 1
-"""What a worker asks of its node. No processor, so that after the loss of a node there is always room on another; but not
-nothing either: what asks for nothing Ray puts on any node instead of spreading it."""
+"""Memory that a worker requests. It requests no processor, so another node always has room after the loss of one. Ray spreads
+only actors that request something."""
 _RESTARTED = {"max_restarts": -1, "max_task_retries": -1}
 
 
@@ -50,10 +50,10 @@ def make_teacher(settings: Settings, tape: Tape, budget: Budget, interruption: I
 
 
 class RayDistillation:
-    """`Distills` over a Ray cluster: the queries of `run` are worked on by `settings.ray_processes` processes. Thread-safe.
+    """`Distills` on a Ray cluster, with `settings.ray_processes` processes. Thread-safe. Close it after use.
 
-    Close it after use. Raises what `Cluster` raises, the ledger's StoreUnfit, ConfigurationError for a teacher
-    that is a file and where a node has another drag-graph, and ModelUnavailable when the workers do not start.
+    Raises the errors of `Cluster`, StoreUnfit for the ledger, ConfigurationError if the teacher is a file or a node has another
+    version of drag-graph, and ModelUnavailable if the workers do not start.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class RayDistillation:
         privacy: str = "off",
         interruption: Interruption | None = None,
     ) -> None:
-        """`privacy` is the level and detectors of the gate that questions come through."""
+        """`privacy` is the level and detectors of the gate that the questions passed."""
         if settings.teacher.startswith(("curated:", "tape:")):
             raise ConfigurationError(
-                "--engine ray needs a model as teacher: curated and tape files are replayed on this machine",
+                "--engine ray requires a model as teacher; curated and tape files are replayed on this machine.",
                 hint="Leave --engine ray out.",
             )
-        # For the settings hash alone: this one is never asked.
+        # Only computes settings hashes; its teacher is never called.
         self._local = Distillation(settings, embedder, ServedTeacher(Server(settings.teacher)), privacy)
         self._privacy = privacy
         self._lock = threading.Lock()
@@ -96,7 +96,7 @@ class RayDistillation:
         return self._local.aggregation(query)
 
     def distill(self, query: Query, usage: Usage, edition: str = "") -> tuple[Subgraph, Aggregation]:
-        """See `Distillation.distill`. Raises ModelUnavailable, too, when the cluster is gone."""
+        """See `Distillation.distill`. Also raises ModelUnavailable if the cluster is lost."""
         with self._lock:
             number = min(range(len(self._workers)), key=self._in_flight.__getitem__)
             self._in_flight[number] += 1
@@ -114,13 +114,13 @@ class RayDistillation:
         return outcome.result
 
     def places(self) -> list[Place]:
-        """Return where each worker is now."""
+        """Return the current place of each worker."""
         return [_waited(worker.place.remote()) for worker in self._workers]
 
     def close(self) -> None:
-        """End the workers and leave the cluster, or stop it where it is ours; a second call does nothing.
+        """End the workers, and disconnect from the cluster or stop it if it is ours. Further calls do nothing.
 
-        Calls that are still waited for end with ModelUnavailable.
+        Pending calls end with ModelUnavailable.
         """
         import ray
 
@@ -141,7 +141,7 @@ class RayDistillation:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        remote: Any = ray.remote  # its types do not know the groups
+        remote: Any = ray.remote  # its types lack concurrency groups
         number = settings.ray_processes or min(settings.workers, self._cluster.processors())
         self._in_flight = [0] * number
         level = log.LOGGER.getEffectiveLevel()
@@ -149,7 +149,7 @@ class RayDistillation:
         custody = Custody(ledger, run.job, settings.budget_usd, settings.privacy or "off", vault)
         name = f"drag-graph keeper {run.id}"
         self._keeper = (
-            # One query makes one call at a time: no more of them wait here than there are, and as many again of lost workers.
+            # A query makes one call at a time, so no more calls wait than there are queries, twice if workers are lost.
             remote(concurrency_groups={"reserving": 2 * settings.workers + FILE_THREADS})(Keeper)
             .options(
                 name=name,
@@ -179,45 +179,45 @@ class RayDistillation:
 
     def _interrupt(self) -> None:
         if self._keeper is not None:
-            self._keeper.interrupt.remote()  # before the workers, which ask it when Ray has started them again
+            self._keeper.interrupt.remote()  # before the workers, because restarted workers ask the keeper
         for worker in self._workers:
             worker.interrupt.remote()
 
 
 def _waited(reference: Any, timeout: float | None = None) -> Any:
-    """Wait for an actor, whatever happens to its process; raise ModelUnavailable when Ray gives it up, or after `timeout`."""
+    """Wait for an actor across restarts. Raises ModelUnavailable if Ray gives it up, or after `timeout` seconds."""
     import ray
 
     try:
         return answer(reference, timeout)
     except ray.exceptions.RayTaskError:
-        raise  # a fault of ours
+        raise  # a bug of drag-graph
     except ray.exceptions.GetTimeoutError as error:
-        _gone(f"drag-graph's processes did not start within {START_SECONDS:.0f} s", error)
+        _gone(f"the processes did not start within {START_SECONDS:.0f} s", error)
     except ray.exceptions.RayError as error:
         _gone(type(error).__name__, error)
 
 
 def _gone(what: str, error: BaseException) -> NoReturn:
-    hint = "Look at `ray status`, and whether drag-graph is installed on every node; the same command goes on from there."
-    raise ModelUnavailable(f"the Ray cluster cannot do the work: {what}", hint=hint) from error
+    hint = "Check `ray status`, and that drag-graph is installed on every node. The same command resumes the run."
+    raise ModelUnavailable(f"The Ray cluster failed: {what}.", hint=hint) from error
 
 
 def _needed(settings: Settings) -> Settings:
-    """Return the settings without the secrets that a worker has no use for."""
+    """Return the settings without secrets that workers do not need."""
     unused = {"neo4j_password": SecretStr(""), "student_api_key": SecretStr("")}
     return settings.model_copy(update=unused)
 
 
 def _secrets(settings: Settings, embedder: Embedder) -> dict[str, SecretStr]:
-    """Return the variables by which the models' providers know this user: workers have an environment of their own.
+    """Return the variables with the credentials of the models' providers, because workers have their own environment.
 
-    A server at an address of the user's own gets none.
+    Servers at an address of the user get none.
     """
     models = [] if settings.teacher_base_url else [settings.teacher]
     if isinstance(embedder, ServedEmbedder) and not settings.embedder_base_url:
         models.append(embedder.name)
-    found = {}
+    variables = {}
     for model in models:
-        found.update(provider_variables(provider_of(litellm_name(model))))
-    return found
+        variables.update(provider_variables(provider_of(litellm_name(model))))
+    return variables

@@ -1,4 +1,4 @@
-"""What travels between the processes: errors as values, log events, and what became of a query."""
+"""Messages between the processes: errors as values, log events, and outcomes of queries."""
 
 import logging
 from collections import deque
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class RemoteReservation(NamedTuple):
-    """A reservation as a worker holds it: its own `name`, the ledger's `key` if it has one, and the amount in nano-dollars."""
+    """A worker's reservation: its `name`, the ledger's `key` if there is one, and the amount in nano-dollars."""
 
     name: str
     key: int | None
@@ -25,7 +25,7 @@ class RemoteReservation(NamedTuple):
 
 
 class Event(NamedTuple):
-    """One log event on its way to the driver's log."""
+    """A log event for the driver's log."""
 
     level: int
     name: str
@@ -34,7 +34,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a query in a worker: a subgraph and how to aggregate it, or the error that the driver is to raise."""
+    """The outcome of a query in a worker: a subgraph and how to aggregate it, or the error that the driver must raise."""
 
     result: tuple[Subgraph, Aggregation] | None
     error: DragGraphError | None
@@ -43,9 +43,9 @@ class Outcome:
 
 
 def returns_errors(method: Callable[P, T]) -> Callable[P, T | DragGraphError | OSError]:
-    """Make a method of an actor return the errors that are meant for the caller.
+    """Make a method of an actor return errors instead of raising them.
 
-    Ray would wrap a raised error in one of its own, and write it into its log with the values that were at hand.
+    Ray would wrap a raised error in its own, and log it together with local values.
     """
 
     @wraps(method)
@@ -59,7 +59,7 @@ def returns_errors(method: Callable[P, T]) -> Callable[P, T | DragGraphError | O
 
 
 def answer(reference: Any, timeout: float | None = None) -> Any:
-    """Wait for what an actor returns, at most `timeout` seconds, and raise it where it is an error (see `returns_errors`)."""
+    """Wait up to `timeout` seconds for the result of an actor, and raise it if it is an error (see `returns_errors`)."""
     import ray
 
     value = ray.get(reference, timeout=timeout)
@@ -69,30 +69,30 @@ def answer(reference: Any, timeout: float | None = None) -> Any:
 
 
 class Events(logging.Handler):
-    """Keeps this process's log events until they are taken to the driver; they are written nowhere else."""
+    """Collects the log events of this process for the driver. They are written nowhere else."""
 
     MOST = 1000
 
     def __init__(self, level: int) -> None:
         super().__init__()
-        self._kept: deque[Event] = deque(maxlen=self.MOST)
+        self._pending: deque[Event] = deque(maxlen=self.MOST)
         log.LOGGER.handlers[:] = [self]
         log.LOGGER.setLevel(level)
         log.LOGGER.propagate = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the event."""
-        self._kept.append(Event(record.levelno, record.getMessage(), log.fields_of(record)))
+        """Store the event."""
+        self._pending.append(Event(record.levelno, record.getMessage(), log.fields_of(record)))
 
     def take(self) -> list[Event]:
-        """Return what was kept since the last time."""
-        taken = []
-        while self._kept:
-            taken.append(self._kept.popleft())
-        return taken
+        """Return the events since the last call."""
+        events = []
+        while self._pending:
+            events.append(self._pending.popleft())
+        return events
 
 
 def repeat(events: Iterable[Event], **more: Any) -> None:
-    """Log the events of another process in this one."""
+    """Log the events of another process."""
     for event in events:
         log.event(event.name, level=event.level, **event.fields, **more)

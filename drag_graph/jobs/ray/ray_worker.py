@@ -1,4 +1,4 @@
-"""A worker: a process that Ray has placed on some node, with everything that distilling a query needs but the ledger's file."""
+"""A worker: a process on a node of the cluster that distils queries. The ledger stays with the keeper."""
 
 import os
 import threading
@@ -29,7 +29,7 @@ MakeTeacher = Callable[[Settings, Tape, Budget, Interruption, Check], Teacher]
 
 
 class Place(NamedTuple):
-    """Where a worker is: Ray's id of the node, and the process number there."""
+    """The place of a worker: Ray's id of the node, and the process id."""
 
     node: str
     pid: int
@@ -37,9 +37,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a worker is made with: the keeper's name, the settings and how to make the teacher, what the driver has and logs.
+    """The arguments of a worker: the keeper's name, the settings, the teacher's factory, and facts about the driver.
 
-    `variables` are those of the driver's environment that the model's provider reads.
+    `variables` are the environment variables of the driver that the model's provider reads.
     """
 
     keeper: str
@@ -50,11 +50,11 @@ class Task:
     log_level: int
     variables: Mapping[str, SecretStr] = field(repr=False)
     privacy: str = "off"
-    """The level and detectors of the gate that questions came through."""
+    """The level and detectors of the gate that the questions passed."""
 
 
 class Worker:
-    """An actor. What it needs is made when it is first asked for something, so that a problem can be told in words."""
+    """An actor. It loads its models on the first call, so that errors reach the caller."""
 
     def __init__(self, number: int, task: Task) -> None:
         import ray
@@ -63,13 +63,13 @@ class Worker:
         self._task = task
         self._interruption = Interruption()
         self._making = threading.Lock()
-        ExitStack().enter_context(long_turns())  # as a run has it, for as long as this process lives
+        ExitStack().enter_context(long_turns())  # for the lifetime of this process
         self._made: Distillation | None = None
         adopt_variables({name: value.get_secret_value() for name, value in task.variables.items()})
         life = uuid.uuid4().hex
-        # By its name: with a handle among them, Ray keeps the arguments where a restart may not find them any more.
+        # By name: Ray stores arguments with a handle where a restart may not find them.
         keeper: Any = ray.get_actor(task.keeper)
-        if answer(keeper.announce.remote(number, life)):  # a restart after Ctrl-C: nobody else would tell this process
+        if answer(keeper.announce.remote(number, life)):  # restarted after Ctrl-C
             self._interruption.interrupt()
         self._privacy: Check = unchecked if task.privacy == "off" else RemoteGate(keeper)
         self._tape = RemoteTape(keeper)
@@ -77,14 +77,14 @@ class Worker:
 
     @returns_errors
     def place(self) -> Place:
-        """Return where this is. Raises ConfigurationError where this node cannot do the work of the driver."""
+        """Return the place of this worker. Raises ConfigurationError if this node differs from the driver."""
         import ray
 
         self._distillation()
         return Place(ray.get_runtime_context().get_node_id(), os.getpid())
 
     def interrupt(self) -> None:
-        """Make no further call."""
+        """Make no further calls."""
         self._interruption.interrupt()
 
     def distill(self, query: Query, edition: str) -> Outcome:
@@ -107,11 +107,11 @@ class Worker:
         embedder = make_embedder(task.settings, self._privacy)
         if (__version__, embedder.name) != (task.version, task.embedder):
             raise ConfigurationError(
-                f"a node of the Ray cluster has drag-graph {__version__} with the embedder {embedder.name!r}, the driver "
-                f"{task.version} with {task.embedder!r}",
+                f"A node of the Ray cluster has drag-graph {__version__} with the embedder {embedder.name!r}, the driver "
+                f"{task.version} with {task.embedder!r}.",
                 hint="Install the same version with the same extras on every node, or name the embedder with --embedder.",
             )
-        # The teacher uses of the tape and the budget only what the stand-ins have.
+        # The stand-ins have every method that the teacher calls.
         tape, budget = cast("Tape", self._tape), cast("Budget", self._budget)
         teacher = task.make_teacher(task.settings, tape, budget, self._interruption, self._privacy)
         return Distillation(task.settings, embedder, InterruptibleTeacher(teacher, self._interruption), task.privacy)

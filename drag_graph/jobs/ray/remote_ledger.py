@@ -1,4 +1,4 @@
-"""What a worker has in place of the gate, the tape and the budget: the same methods, answered by the keeper."""
+"""Stand-ins for the gate, the tape and the budget in a worker; the keeper answers their calls."""
 
 import math
 import uuid
@@ -15,7 +15,7 @@ from drag_graph.privacy.outgoing import texts_of
 
 
 class RemoteGate:
-    """Looks at what leaves a worker, on the driver's machine: there the originals are."""
+    """Checks what leaves a worker. The check runs on the driver's machine, which has the originals."""
 
     def __init__(self, keeper: Any) -> None:
         self._keeper = keeper
@@ -26,7 +26,7 @@ class RemoteGate:
 
 
 class RemoteTape:
-    """The part of `Tape` that a teacher uses."""
+    """The methods of `Tape` that a teacher calls."""
 
     def __init__(self, keeper: Any) -> None:
         self._keeper = keeper
@@ -36,7 +36,7 @@ class RemoteTape:
         return cast("TeacherReply | None", answer(self._keeper.find.remote(model, request)))
 
     def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
-        """See `Tape.record`: on the disk of the driver's machine when this returns."""
+        """See `Tape.record`. When it returns, the reply is on the disk of the driver's machine."""
         return cast("TeacherReply", answer(self._keeper.record.remote(model, request, payload, attempts)))
 
     def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
@@ -45,7 +45,7 @@ class RemoteTape:
 
 
 class RemoteBudget:
-    """The part of `Budget` that a teacher uses. Without a limit nothing is reserved, so nobody is asked before a call."""
+    """The methods of `Budget` that a teacher calls. Without a limit nothing is reserved, so the keeper is not called first."""
 
     def __init__(self, keeper: Any, worker: int, life: str, limit_usd: float | None) -> None:
         self._keeper = keeper
@@ -55,7 +55,7 @@ class RemoteBudget:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit at all."""
+        """Whether there is a limit."""
         return self._limited
 
     def reserve(self, estimate_usd: float) -> RemoteReservation:
