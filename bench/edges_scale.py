@@ -20,7 +20,7 @@ from drag_graph.compose.session import open_store
 from drag_graph.graph.paging import pages
 from drag_graph.manage.erasing import compact
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.site_registry import SharedSummary, site_id
+from drag_graph.ports.site_registry import SharedSummary, SiteChanges, site_id
 from drag_graph.settings import Settings, load_settings
 from drag_graph.sites.cloud.site_management import StoredSites
 from drag_graph.sites.wire import token_hash
@@ -51,8 +51,10 @@ def summaries(edge: int, number: int, edition: str) -> list[SharedSummary]:
 def tell(store: GraphStore, edge: int, shared: Sequence[SharedSummary]) -> None:
     """Do what the cloud does when an edge tells its summaries: compare hashes, write those that differ."""
     id_ = site_id(store.namespace, f"edge-{edge}")
-    wanted, _ = store.registry.sync(id_, {item.key: item.hash for item in shared})
-    assert store.registry.upload(id_, [item for item in shared if item.key in set(wanted)])
+    stored = store.registry.hashes(id_)
+    dropped = stored.keys() - {item.key for item in shared}
+    changed = [item for item in shared if stored.get(item.key) != item.hash]
+    assert store.registry.write(SiteChanges(id_, dropped=dropped, summaries=changed))
 
 
 def rate(what: str, items: Iterable[Any], work: Callable[[Any], object], clients: int) -> None:
@@ -141,7 +143,7 @@ def measure(settings: Settings, args: argparse.Namespace) -> None:
         )
         rate(f"update of {CHANGED} of {args.summaries} summaries", changed, lambda one: tell(store, *one), many)
         ids = [site_id(store.namespace, f"edge-{edge}") for edge in range(some)]
-        rate("heartbeat", ids, lambda id_: store.registry.touch(id_, "2026-11-23"), many)
+        rate("heartbeat", ids, lambda id_: store.registry.write(SiteChanges(id_, seen_at="2026-11-23")), many)
         began = time.perf_counter()
         store.registry.nearest(vectors(0, 1)[0].tolist(), ASKED)
         print(f"\nthe first search: {1000 * (time.perf_counter() - began):.0f} ms")

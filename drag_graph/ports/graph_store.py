@@ -218,7 +218,8 @@ class GraphStore(Protocol):
         """Erase what has these ids, and parts of other sources, in one transaction. Unknown ids are left out.
 
         A source goes with its subgraph, all answers that rest on it, and concepts (with their judgements) that no entity refers
-        to any more. An entity, evidence, call or answer is erased only if its source is not stored.
+        to any more. A site goes with its summaries. An entity, evidence, call or answer is erased only if its source is not
+        stored.
 
         A reduction replaces `before` by `after`, unless something else is stored by now. What is left keeps its vectors and
         concepts. Of reductions only answers, concepts, and communities that lose their summaries are counted.

@@ -1,6 +1,6 @@
 """What a cloud stores about its sites: who they are, and summaries of what they know, with vectors (docs/edges.md)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,29 +43,40 @@ class SummaryHit:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class SiteChanges:
+    """Changes to one site that one transaction writes, in this order."""
+
+    site_id: str
+    registered: RegisteredSite | None = None
+    """Created if missing."""
+    seen_at: str = ""
+    """When the site was last seen; "" changes nothing."""
+    refused: int = 0
+    """Number of refused replies to add, if `seen_at` is set."""
+    dropped: Collection[str] = ()
+    """Keys of summaries to erase."""
+    summaries: Sequence[SharedSummary] = ()
+    """Summaries to store; those with the same keys are replaced."""
+
+
 class SiteRegistry(Protocol):
-    """The sites of a namespace and their summaries. Methods are thread-safe, run in one transaction and raise StoreError."""
+    """The sites of a namespace and their summaries. Methods are thread-safe, run in one transaction and raise StoreError.
+
+    `GraphStore.erase` erases a site with its summaries.
+    """
 
     def sites(self, site_ids: Collection[str] | None = None) -> list[RegisteredSite]:
         """Return all sites, or those with these ids, sorted by name."""
 
-    def register(self, site: RegisteredSite) -> bool:
-        """Store a new site. Return False if its id exists."""
+    def hashes(self, site_id: str) -> dict[str, str]:
+        """Return the hashes of a site's summaries by key."""
 
-    def touch(self, site_id: str, seen_at: str, *, refused: int = 0) -> None:
-        """Record when a site was last seen, and add to its count of refused replies."""
+    def write(self, changes: SiteChanges) -> bool:
+        """Write changes to a site.
 
-    def withdraw(self, site_id: str) -> bool:
-        """Erase a site and its summaries. Return False if there is none."""
-
-    def sync(self, site_id: str, hashes: Mapping[str, str]) -> tuple[list[str], int]:
-        """Erase the summaries of a site whose keys are not in `hashes`.
-
-        Return the sorted keys whose summaries are missing or have another hash, and the number of erased summaries.
+        Return False if the site is not registered, or if another token is registered under its id.
         """
-
-    def upload(self, site_id: str, summaries: Sequence[SharedSummary]) -> bool:
-        """Store summaries of a site, replacing those with the same keys. Return False if the site is not registered."""
 
     def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:
         """Return up to `k` summaries, nearest first, ties by id. The site with the id `without` is left out."""

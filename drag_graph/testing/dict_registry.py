@@ -1,13 +1,13 @@
 """Sites and their summaries in the store in memory."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
-from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SummaryHit, summary_id
+from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, SummaryHit, summary_id
 
 
 @dataclass
@@ -38,37 +38,25 @@ class DictRegistry:
             ]
         return sorted(counted, key=lambda site: site.name)
 
-    def register(self, site: RegisteredSite) -> bool:
+    def hashes(self, site_id: str) -> dict[str, str]:
         with self._content() as content:
-            if site.id in content.sites.known:
-                return False
-            content.sites.known[site.id], content.sites.summaries[site.id] = site, {}
-            return True
+            return {key: item.hash for key, item in content.sites.summaries.get(site_id, {}).items()}
 
-    def touch(self, site_id: str, seen_at: str, *, refused: int = 0) -> None:
+    def write(self, changes: SiteChanges) -> bool:
         with self._content() as content:
-            if site := content.sites.known.get(site_id):
-                content.sites.known[site_id] = replace(site, seen_at=seen_at, refused=site.refused + refused)
-
-    def withdraw(self, site_id: str) -> bool:
-        with self._content() as content:
-            content.sites.summaries.pop(site_id, None)
-            return content.sites.known.pop(site_id, None) is not None
-
-    def sync(self, site_id: str, hashes: Mapping[str, str]) -> tuple[list[str], int]:
-        with self._content() as content:
-            stored = content.sites.summaries.get(site_id, {})
-            surplus = stored.keys() - hashes.keys()
-            for key in surplus:
-                del stored[key]
-            missing = sorted(key for key, hash_ in hashes.items() if key not in stored or stored[key].hash != hash_)
-            return missing, len(surplus)
-
-    def upload(self, site_id: str, summaries: Sequence[SharedSummary]) -> bool:
-        with self._content() as content:
-            if site_id not in content.sites.known:
-                return False
-            content.sites.summaries[site_id] |= {item.key: item for item in summaries}
+            known, id_ = content.sites.known, changes.site_id
+            if new := changes.registered:
+                if known.setdefault(id_, new).token_sha256 != new.token_sha256:
+                    return False
+                content.sites.summaries.setdefault(id_, {})
+            if id_ not in known:
+                return not (changes.dropped or changes.summaries)
+            if changes.seen_at:
+                refused = known[id_].refused + changes.refused
+                known[id_] = replace(known[id_], seen_at=changes.seen_at, refused=refused)
+            for key in changes.dropped:
+                content.sites.summaries[id_].pop(key, None)
+            content.sites.summaries[id_] |= {item.key: item for item in changes.summaries}
             return True
 
     def nearest(self, vector: Sequence[float], k: int, *, without: str = "") -> list[SummaryHit]:

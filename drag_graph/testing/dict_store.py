@@ -213,9 +213,12 @@ class DictStore:
             loose = {id_ for id_ in set(ids) - content.subgraphs.keys() if self._is_loose(id_, content)}
             for id_ in loose:
                 del content.answers[id_]
+            sites = [content.sites.known.pop(id_) for id_ in set(ids) & content.sites.known.keys()]
+            for site in sites:
+                del content.sites.summaries[site.id]
             return Erased.sum_of(
                 [
-                    Erased(answer_ids=frozenset(loose)),
+                    Erased({"Edge": len(sites)} if sites else {}, frozenset(loose)),
                     self._erase_sources(ids, content),
                     *(self._reduce(item, content) for item in reductions),
                 ]

@@ -86,7 +86,7 @@ def address(cloud, operator_file):
 def store(cloud):
     yield cloud.store
     for edge in cloud.store.registry.sites():
-        cloud.store.registry.withdraw(edge.id)
+        cloud.store.erase([edge.id])
         cloud.board.forget(edge.id)
 
 

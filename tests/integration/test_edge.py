@@ -128,7 +128,7 @@ def folder(cloud, address, tmp_path):
     for one in made:
         one.client.close()
     for site in cloud.store.registry.sites():
-        cloud.store.registry.withdraw(site.id)
+        cloud.store.erase([site.id])
         cloud.board.forget(site.id)
 
 

@@ -13,7 +13,7 @@ ENGINES_OWN = {
     "neo4j": {
         "await_indexes",
         "link_lease",
-        "lock_edge",
+        "lock_site",
         "lock_migrations",
         "lock_migrations_schema",
         "lock_sources",
@@ -31,7 +31,7 @@ ENGINES_OWN = {
         "compact_relationships",
         "mark_graphs",
         "read_summaries",
-        "read_summary_vectors",
+        "search_candidates_vectors_summaries",
         "save_edges",
         "show_tables",
         "summary_vectors",

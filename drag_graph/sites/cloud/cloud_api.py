@@ -9,7 +9,7 @@ import hmac
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
@@ -22,7 +22,7 @@ from drag_graph import log
 from drag_graph.errors import ConfigurationError, DragGraphError
 from drag_graph.ports.graph_store import GraphStore
 from drag_graph.ports.model_roles import Embedder
-from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, site_id
+from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, site_id
 from drag_graph.sites import wire
 from drag_graph.sites.cloud.cloud_asker import CloudAsker
 from drag_graph.sites.cloud.site_management import StoredSites
@@ -83,7 +83,9 @@ class Cloud:
     def touch(self, site: RegisteredSite, *, refused: int = 0) -> None:
         """Record that a site was seen, and how many more of its replies were refused."""
         self._touched[site.id] = time.monotonic()
-        self.store.registry.touch(site.id, datetime.now(UTC).isoformat(timespec="seconds"), refused=refused)
+        self.store.registry.write(
+            SiteChanges(site.id, seen_at=datetime.now(UTC).isoformat(timespec="seconds"), refused=refused)
+        )
 
     def upload(self, site: RegisteredSite, summaries: Sequence[wire.SummaryText]) -> bool:
         """Store summaries. The cloud computes vectors and hashes, because a site's own could attract every question."""
@@ -92,7 +94,18 @@ class Cloud:
             SharedSummary(item.key, wire.token_hash(item.text), item.text, tuple(float(number) for number in vector))
             for item, vector in zip(summaries, vectors, strict=True)
         ]
-        return self.store.registry.upload(site.id, shared)
+        return self.store.registry.write(SiteChanges(site.id, summaries=shared))
+
+    def sync(self, site: RegisteredSite, hashes: Mapping[str, str]) -> tuple[list[str], int]:
+        """Erase the summaries of a site whose keys are not in `hashes`.
+
+        Return the sorted keys whose summaries are missing or have another hash, and the number of erased summaries.
+        """
+        stored = self.store.registry.hashes(site.id)
+        dropped = stored.keys() - hashes.keys()
+        if dropped:
+            self.store.registry.write(SiteChanges(site.id, dropped=dropped))
+        return sorted(key for key, hash_ in hashes.items() if stored.get(key) != hash_), len(dropped)
 
     def listing(self) -> list[dict[str, Any]]:
         """Return the sites, as `cloud edges` lists them."""
@@ -136,7 +149,7 @@ def _add_summaries(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
     @app.post("/v1/summaries/sync")
     async def sync(request: Request, site: Annotated[RegisteredSite, Depends(caller)]) -> wire.Wanted:
         body = await _body(request, wire.Hashes, "sync")
-        send, erased = await asyncio.to_thread(cloud.store.registry.sync, site.id, body.hashes)
+        send, erased = await asyncio.to_thread(cloud.sync, site, body.hashes)
         return wire.Wanted(send=tuple(send), dropped=erased)
 
     @app.post("/v1/summaries")
@@ -148,7 +161,7 @@ def _add_summaries(app: FastAPI, cloud: Cloud, caller: Caller) -> None:
 
     @app.delete("/v1/summaries")
     async def withdraw(site: Annotated[RegisteredSite, Depends(caller)]) -> wire.Taken:
-        await asyncio.to_thread(cloud.store.registry.sync, site.id, {})
+        await asyncio.to_thread(cloud.sync, site, {})
         return wire.Taken()
 
 

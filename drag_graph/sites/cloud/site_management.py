@@ -12,7 +12,7 @@ from typing import Any
 from drag_graph.errors import CloudError, CloudRefused, CloudUnavailable, ConfigurationError, StoreUnavailable
 from drag_graph.manage.erasing import compact
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.site_registry import RegisteredSite, site_id
+from drag_graph.ports.site_registry import RegisteredSite, SiteChanges, site_id
 from drag_graph.sites.wire import check_name, new_token, token_hash
 
 PATIENCE = 30.0
@@ -37,7 +37,7 @@ class StoredSites:
         check_name(name)
         token, now = new_token(), datetime.now(UTC).isoformat(timespec="seconds")
         site = RegisteredSite(site_id(self._store.namespace, name), name, token_hash(token), now)
-        if not self._store.registry.register(site):
+        if not self._store.registry.write(SiteChanges(site.id, registered=site)):
             hint = f"Choose another name, or remove it with `drag-graph cloud edges remove {name}` to add it with a new token."
             raise ConfigurationError(f"A site named {name!r} already exists.", hint=hint)
         return token
@@ -45,7 +45,7 @@ class StoredSites:
     def remove(self, name: str) -> None:
         """Remove a site and its summaries. Raises ConfigurationError if there is none."""
         check_name(name)
-        if not self._store.registry.withdraw(site_id(self._store.namespace, name)):
+        if not self._store.erase([site_id(self._store.namespace, name)]).counts.get("Edge"):
             raise ConfigurationError(f"There is no site named {name!r}.", hint="List the sites with `drag-graph cloud edges`.")
 
     def compact(self) -> str:

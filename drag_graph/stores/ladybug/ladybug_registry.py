@@ -1,13 +1,13 @@
 """Sites and their summaries in an embedded store. Vectors are compared in memory, as in `LadybugSearch`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from drag_graph.graph.paging import pages
 from drag_graph.ports.site_registry import SummaryHit
 from drag_graph.stores.ladybug.ladybug_access import LadybugAccess
-from drag_graph.stores.ladybug.ladybug_search import IDS_AT_ONCE, READ_BY_IDS
+from drag_graph.stores.ladybug.ladybug_search import IDS_AT_ONCE
 from drag_graph.stores.ladybug.vector_index import VectorIndex
 from drag_graph.stores.shared.shared_registry import SharedRegistry, hit_of
 from drag_graph.stores.shared.transaction import Row, Transaction
@@ -19,10 +19,9 @@ class LadybugRegistry(SharedRegistry):
     rows_at_once = 16
     """Kept small because the engine processes the rows of a statement's first call again in every later call."""
 
-    def __init__(self, access: LadybugAccess) -> None:
+    def __init__(self, access: LadybugAccess, index: Callable[[str], VectorIndex]) -> None:
         super().__init__(access)
-        self._engine_of = access.ready
-        self._cached: VectorIndex | None = None
+        self._index = index
 
     def _lock(self, session: Transaction, site_id: str) -> bool:
         return bool(session.run("read_sites", namespace=self._namespace, ids=[site_id]))  # one transaction writes at a time
@@ -32,26 +31,11 @@ class LadybugRegistry(SharedRegistry):
             return []
         wanted = k
         while True:
-            pairs = dict(self._index().nearest(np.asarray([vector], dtype=np.float32), wanted)[0])
+            pairs = dict(self._index("summaries").nearest(np.asarray([vector], dtype=np.float32), wanted)[0])
             rows = {row["id"]: row for row in self._rows_of("read_summaries", list(pairs)) if row["site_id"] != without}
             if len(rows) >= k or len(pairs) < wanted:
                 return [hit_of(rows[id_], score) for id_, score in pairs.items() if id_ in rows][:k]
             wanted *= 4  # summaries of the site itself, or erased ones, were among the nearest
-
-    def _index(self) -> VectorIndex:
-        """Return the current vectors."""
-        engine, index = self._engine_of(), self._cached
-        # The version is read before the vectors: a write in between only makes the next call read again.
-        version = engine.version
-        if index is not None and index.version != version:
-            changed = engine.changed_since(index.version)
-            few = changed is not None and len(changed) <= max(IDS_AT_ONCE, len(index.ids) // READ_BY_IDS)
-            rows = self._rows_of("read_summary_vectors", sorted(changed)) if changed and few else []
-            index = index.renewed(version, changed, rows) if changed is not None and few else None
-        if index is None:
-            index = VectorIndex.of(version, engine.stream("summary_vectors", namespace=self._namespace))
-        self._cached = index
-        return index
 
     def _rows_of(self, name: str, ids: Sequence[str]) -> list[Row]:
         return [row for page in pages(ids, IDS_AT_ONCE) for row in self._read(name, ids=page)]

@@ -29,6 +29,7 @@ _VECTORS = {
     "evidence": "search_candidates_evidence_vectors",
     "similar": "search_candidates_concept_vectors",
     "communities": "search_candidates_community_vectors",
+    "summaries": "summary_vectors",
 }
 
 

@@ -25,10 +25,9 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
     """The `GraphStore` port on a file; see there for what each method promises."""
 
     _search: LadybugSearch | None = None
-    _registry: LadybugRegistry | None = None
 
     def _release(self) -> None:
-        self._search = self._registry = None
+        self._search = None
         super()._release()
 
     def compact(self, patience: float = READ_PATIENCE) -> None:
@@ -47,9 +46,7 @@ class LadybugStore(LadybugAccess, SharedStore[LadybugTransaction]):
 
     @property
     def registry(self) -> LadybugRegistry:
-        if self._registry is None:
-            self._registry = LadybugRegistry(self)
-        return self._registry
+        return LadybugRegistry(self, self.search.index)
 
     @property
     def communities(self) -> LadybugCommunities:

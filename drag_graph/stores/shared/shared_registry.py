@@ -1,11 +1,11 @@
 """Sites and their summaries, with the statements that have the same names and rows in every dialect."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from drag_graph.graph.paging import pages
-from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SummaryHit, summary_id
+from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, SummaryHit, summary_id
 from drag_graph.stores.shared.transaction import Access, Row, Transaction
 
 
@@ -30,61 +30,48 @@ class SharedRegistry(ABC):
         rows = self._read("list_sites") if site_ids is None else self._read("read_sites", ids=sorted(set(site_ids)))
         return sorted((RegisteredSite(**row) for row in rows), key=lambda site: site.name)
 
-    def register(self, site: RegisteredSite) -> bool:
-        values = {"id": site.id, "name": site.name, "token_sha256": site.token_sha256, "created_at": site.created_at}
+    def hashes(self, site_id: str) -> dict[str, str]:
+        return {row["key"]: row["hash"] for row in self._read("summary_hashes", site_id=site_id)}
 
-        def work(session: Transaction) -> bool:
-            session.changed_vectors = ()
-            (row,) = session.run("register_site", namespace=self._namespace, **values)
-            return bool(row["token_sha256"] == site.token_sha256)
-
-        return self._access.in_writing(work)
-
-    def touch(self, site_id: str, seen_at: str, *, refused: int = 0) -> None:
-        def work(session: Transaction) -> None:
-            session.changed_vectors = ()
-            session.run("touch_site", namespace=self._namespace, id=site_id, seen_at=seen_at, refused=refused)
-
-        self._access.in_writing(work)
-
-    def withdraw(self, site_id: str) -> bool:
-        def work(session: Transaction) -> bool:
-            session.changed_vectors = ()
-            if not self._lock(session, site_id):
-                return False
-            rows = session.run("summary_hashes", namespace=self._namespace, site_id=site_id)
-            self._erase(session, site_id, [row["key"] for row in rows])
-            session.run("erase_site", namespace=self._namespace, id=site_id)
-            return True
-
-        return self._access.in_writing(work)
-
-    def sync(self, site_id: str, hashes: Mapping[str, str]) -> tuple[list[str], int]:
-        stored = {row["key"]: row["hash"] for row in self._read("summary_hashes", site_id=site_id)}
-        surplus = sorted(stored.keys() - hashes.keys())
-
-        def work(session: Transaction) -> None:
-            session.changed_vectors = ()
-            if self._lock(session, site_id):
-                self._erase(session, site_id, surplus)
-
-        if surplus:
-            self._access.in_writing(work)
-        return sorted(key for key, hash_ in hashes.items() if stored.get(key) != hash_), len(surplus)
-
-    def upload(self, site_id: str, summaries: Sequence[SharedSummary]) -> bool:
-        rows = [self._row(site_id, item) for item in {item.key: item for item in summaries}.values()]
+    def write(self, changes: SiteChanges) -> bool:
+        site_id = changes.site_id
+        rows = [self._row(site_id, item) for item in {item.key: item for item in changes.summaries}.values()]
         rows.sort(key=lambda row: str(row["id"]))
+        dropped = sorted(summary_id(self._namespace, site_id, key) for key in changes.dropped)
 
         def work(session: Transaction) -> bool:
-            session.changed_vectors = [row["id"] for row in rows]
-            if not self._lock(session, site_id):
+            session.changed_vectors = [*dropped, *(row["id"] for row in rows)]
+            if changes.registered and not self._register(session, changes.registered):
                 return False
+            if changes.seen_at:
+                values = {"seen_at": changes.seen_at, "refused": changes.refused}
+                session.run("touch_site", namespace=self._namespace, id=site_id, **values)
+            if (dropped or changes.summaries) and not self._lock(session, site_id):
+                return False
+            self._erase(session, dropped)
             for page in pages(rows, self.rows_at_once):
                 self._write(session, site_id, page)
             return True
 
         return self._access.in_writing(work)
+
+    def _register(self, session: Transaction, site: RegisteredSite) -> bool:
+        values = {"id": site.id, "name": site.name, "token_sha256": site.token_sha256, "created_at": site.created_at}
+        (row,) = session.run("register_site", namespace=self._namespace, **values)
+        return bool(row["token_sha256"] == site.token_sha256)
+
+    def erase_sites(self, session: Transaction, ids: Sequence[str]) -> int:
+        """Erase the sites among these ids with their summaries, in a transaction of the store. Return their number."""
+        site_ids = [row["id"] for row in session.run("read_sites", namespace=self._namespace, ids=list(ids))] if ids else []
+        for site_id in sorted(site_ids):
+            self._lock(session, site_id)
+            rows = session.run("summary_hashes", namespace=self._namespace, site_id=site_id)
+            summaries = sorted(summary_id(self._namespace, site_id, row["key"]) for row in rows)
+            if session.changed_vectors is not None:
+                session.changed_vectors = [*session.changed_vectors, *summaries]
+            self._erase(session, summaries)
+            session.run("erase_site", namespace=self._namespace, id=site_id)
+        return len(site_ids)
 
     def _write(self, session: Transaction, site_id: str, rows: Sequence[Row]) -> None:
         # MERGE would scan all summaries on the embedded engine.
@@ -105,9 +92,7 @@ class SharedRegistry(ABC):
             "embedding": self._access.sent_vector(item.embedding),
         }
 
-    def _erase(self, session: Transaction, site_id: str, keys: Sequence[str]) -> None:
-        ids = sorted(summary_id(self._namespace, site_id, key) for key in keys)
-        session.changed_vectors = ids
+    def _erase(self, session: Transaction, ids: Sequence[str]) -> None:
         for page in pages(ids, self.rows_at_once):
             session.run("erase_summaries", namespace=self._namespace, ids=page)
 

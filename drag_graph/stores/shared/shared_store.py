@@ -223,6 +223,8 @@ class SharedStore(ABC, Generic[EngineTransaction]):
             if not sources and not reductions:
                 session.changed_vectors = others
             parts = [erase_loose(session.run, self._namespace, others)]
+            if number := self.registry.erase_sites(session, others):
+                parts.append(Erased({"Edge": number}))
             if sources:
                 erase_parts = partial(self._erase_parts, session, sources)
                 parts.append(erase_sources(session.run, self._namespace, sources, erase_parts))

@@ -56,10 +56,10 @@ class AnswerContract(Contract):
         store.save_answers([answer.model_copy(update={"text": "changed", "lines": (), "snapshot": {}})])
         assert records_of(store) == before
 
-    def test_an_answer_from_lines_of_other_edges_rests_on_nothing_stored(self, store: GraphStore, namespace: str) -> None:
+    def test_an_answer_from_lines_of_other_sites_rests_on_nothing_stored(self, store: GraphStore, namespace: str) -> None:
         graph = _stored(store, namespace)
         made = _answer(1, graph, namespace)
-        lines = [line.model_copy(update={"edge": "alps"}) for line in made.lines]
+        lines = [line.model_copy(update={"site": "alps"}) for line in made.lines]
         lines += [lines[0].model_copy(update={"ref": "of another store"})]
         answer = made.model_copy(update={"source_ids": (), "lines": tuple(lines)})
         assert store.save_answers([answer]) == frozenset()

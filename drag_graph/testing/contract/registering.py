@@ -8,7 +8,7 @@ import pytest
 from drag_graph.errors import StoreUnfit
 from drag_graph.identity import sha256_of
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, site_id
+from drag_graph.ports.site_registry import RegisteredSite, SharedSummary, SiteChanges, site_id
 from drag_graph.testing.contract.base import Contract, OpenStore
 
 MANY = 35
@@ -31,9 +31,9 @@ def summary(key: str, text: str, degrees: float = 0.0) -> SharedSummary:
 def registered(store: GraphStore, name: str, summaries: Sequence[SharedSummary] = ()) -> str:
     """Register a site with summaries and return its id."""
     one = site(store, name)
-    assert store.registry.register(one)
+    assert store.registry.write(SiteChanges(one.id, registered=one))
     if summaries:
-        assert store.registry.upload(one.id, summaries)
+        assert store.registry.write(SiteChanges(one.id, summaries=summaries))
     return one.id
 
 
@@ -42,24 +42,25 @@ class RegistryContract(Contract):
 
     def test_a_site_is_registered_once(self, store: GraphStore) -> None:
         one = site(store, "ward")
-        assert store.registry.register(one)
+        assert store.registry.write(SiteChanges(one.id, registered=one))
         assert store.registry.sites() == [one] == store.registry.sites([one.id])
         other = RegisteredSite(one.id, one.name, sha256_of("another token"), one.created_at)
-        assert not store.registry.register(other)
+        assert not store.registry.write(SiteChanges(other.id, registered=other))
         assert store.registry.sites() == [one]
-        store.registry.touch(one.id, "2026-01-02T00:00:00+00:00", refused=2)
-        store.registry.touch(one.id, "2026-01-03T00:00:00+00:00")
+        store.registry.write(SiteChanges(one.id, seen_at="2026-01-02T00:00:00+00:00", refused=2))
+        store.registry.write(SiteChanges(one.id, seen_at="2026-01-03T00:00:00+00:00"))
         (seen,) = store.registry.sites([one.id])
         assert (seen.seen_at, seen.refused) == ("2026-01-03T00:00:00+00:00", 2)
         assert store.registry.sites(["no such site"]) == []
 
-    def test_only_changed_summaries_are_requested(self, store: GraphStore) -> None:
+    def test_summaries_are_compared_by_their_hashes(self, store: GraphStore) -> None:
         old, kept = summary("a", "about ice"), summary("b", "about fire")
         id_ = registered(store, "ward", [old, kept])
         new = summary("a", "about snow")
-        assert store.registry.sync(id_, {"a": new.hash, "b": kept.hash, "c": "c"}) == (["a", "c"], 0)
-        assert store.registry.upload(id_, [new])
-        assert store.registry.sync(id_, {"a": new.hash}) == ([], 1)
+        assert store.registry.hashes(id_) == {"a": old.hash, "b": kept.hash}
+        assert store.registry.write(SiteChanges(id_, summaries=[new]))
+        assert store.registry.write(SiteChanges(id_, dropped=["b", "unknown"]))
+        assert store.registry.hashes(id_) == {"a": new.hash}
         assert [hit.text for hit in store.registry.nearest([1.0, 0.0], 5)] == ["about snow"]
         assert [one.summaries for one in store.registry.sites()] == [1]
 
@@ -73,7 +74,7 @@ class RegistryContract(Contract):
         assert {hit.site_id for hit in found} == {one, two}
         assert [hit.key for hit in store.registry.nearest([1.0, 0.0], 2, without=one)] == ["near", "far"]
         assert [hit.key for hit in store.registry.nearest([1.0, 0.0], 2, without=two)] == ["s0", "s1"]
-        assert store.registry.upload(two, [summary("near", "two moved", 80)])
+        assert store.registry.write(SiteChanges(two, summaries=[summary("near", "two moved", 80)]))
         assert store.registry.nearest([0.0, 1.0], 2)[1].text == "two moved"
         assert store.registry.nearest([0.0, 0.0], 3) == store.registry.nearest([1.0, 0.0, 0.0], 3) == []
         assert store.registry.nearest([1.0, 0.0], 0) == []
@@ -81,13 +82,13 @@ class RegistryContract(Contract):
     def test_a_withdrawn_site_leaves_nothing(self, store: GraphStore) -> None:
         gone = registered(store, "gone", [summary(f"s{n}", f"gone {n}") for n in range(MANY)])
         stays = registered(store, "stays", [summary("s", "stays", 10)])
-        assert store.registry.withdraw(gone)
-        assert not store.registry.withdraw(gone)
+        assert store.erase([gone]).counts["Edge"] == 1
+        assert not store.erase([gone]).counts.get("Edge")
         assert [hit.site for hit in store.registry.nearest([1.0, 0.0], 100)] == ["stays"]
         assert [one.id for one in store.registry.sites()] == [stays]
-        assert not store.registry.upload(gone, [summary("s", "back again")])
+        assert not store.registry.write(SiteChanges(gone, summaries=[summary("s", "back again")]))
         assert [hit.site for hit in store.registry.nearest([1.0, 0.0], 100)] == ["stays"]
-        store.registry.touch(gone, "2026-01-02T00:00:00+00:00")
+        store.registry.write(SiteChanges(gone, seen_at="2026-01-02T00:00:00+00:00"))
         assert len(store.registry.sites()) == 1
 
     def test_namespaces_have_separate_sites(self, open_store: OpenStore, namespace: str) -> None:
@@ -95,9 +96,9 @@ class RegistryContract(Contract):
             theirs = registered(store, "ward", [summary(f"s{n}", f"theirs {n}") for n in range(CROWD)])
         with open_store(namespace) as store:
             assert store.registry.sites() == store.registry.sites([theirs]) == []
-            assert not store.registry.withdraw(theirs)
-            assert store.registry.sync(theirs, {}) == ([], 0)
-            assert not store.registry.upload(theirs, [summary("s", "not ours")])
+            assert not store.erase([theirs]).counts.get("Edge")
+            assert store.registry.hashes(theirs) == {}
+            assert not store.registry.write(SiteChanges(theirs, summaries=[summary("s", "not ours")]))
             registered(store, "ward", [summary("s", "ours", 50)])
             assert [hit.text for hit in store.registry.nearest([1.0, 0.0], 3)] == ["ours"]
         with open_store(f"{namespace}-other") as store:
