@@ -31,7 +31,6 @@ ENGINES_OWN = {
         "compact_relationships",
         "mark_graphs",
         "read_summaries",
-        "search_candidates_vectors_summaries",
         "save_edges",
         "show_tables",
         "summary_vectors",
