@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from drag_graph.ports.run_journal import MADE_ANEW
+from drag_graph.ports.run_journal import REBUILT
 
 from .render import SHORT, console, document, estimate, fields, table
 
@@ -38,7 +38,7 @@ def run(report: "RunReport", *, as_json: bool) -> None:
     for result in report.results():
         if result.error and result.status != "pending":
             typer.echo(f"line {result.line} ({result.input_id or result.id[:SHORT]}) {result.status}: {result.error}", err=True)
-        if result.notes and result.notes[0].startswith(MADE_ANEW):
+        if result.notes and result.notes[0].startswith(REBUILT):
             rebuilt[result.notes[0]] += 1
         else:
             noted += bool(result.notes)

@@ -20,7 +20,7 @@ from drag_graph.jobs.runner import Runner
 from drag_graph.manage.reaggregation import reaggregate
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Replace, SaveOutcome
-from drag_graph.ports.run_journal import MADE_ANEW, Entry, QueryResult, Run, RunJournal, RunReport, Status, entry_of
+from drag_graph.ports.run_journal import REBUILT, Entry, QueryResult, Run, RunJournal, RunReport, Status, entry_of
 
 WINDOW = 64
 """Number of input lines whose state is looked up in one round trip."""
@@ -228,7 +228,7 @@ def _note_of_change(before: Aggregation | None, now: Aggregation) -> str:
     changes = (
         f"{name} {value} (was {was.get(name, 'unknown')})" for name, value in now.model_dump().items() if was.get(name) != value
     )
-    return f"{MADE_ANEW}: {', '.join(changes)}"
+    return f"{REBUILT}: {', '.join(changes)}"
 
 
 def _result(entry: Entry, status: Status, usage: Usage | None = None, *, error: str | None = None) -> QueryResult:

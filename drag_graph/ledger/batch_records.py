@@ -1,8 +1,7 @@
-"""What is known about the batches of a job, kept so that a kill at any instant loses none, and the requests in them.
+"""The batches of a job and their requests, recorded so that a kill at any moment loses none.
 
-A batch's row, its requests' and the reservation of its money are written in one transaction before the provider hears of it;
-what it cost and that it is collected, in another. The reservation bears the batch's token; it stays when the run
-dies.
+One transaction writes a batch, its requests and its reservation before the batch is submitted. Another one writes its cost
+and that it is collected. The reservation has the batch's token and survives a kill of the run.
 """
 
 import json
@@ -21,7 +20,7 @@ from drag_graph.ports.model_roles import TeacherRequest
 from drag_graph.ports.teacher_replies import REPLIES
 
 NEW, SUBMITTED, COLLECTED, DONE = "new", "submitted", "collected", "done"
-"""A batch is new until the provider's id for it is known; done when nothing needs to be remembered of it any more."""
+"""A batch is new until its id at the provider is known, and done when its content is no longer needed."""
 _PAGE = 200
 _ALL = (
     "SELECT token, batch_id, status, created_at, document FROM batches WHERE job = ? AND status <> ? ORDER BY created_at, token"
@@ -31,7 +30,7 @@ _REQUESTS = "SELECT id, key, request FROM batch_requests WHERE job = ? AND token
 
 @dataclass(frozen=True, slots=True)
 class QueuedRequest:
-    """A request that goes, or has gone, into a batch: its number in the queue and its key."""
+    """A request of a batch, with its number in the queue and its key."""
 
     id: int
     key: str
@@ -40,11 +39,11 @@ class QueuedRequest:
 
 @dataclass(slots=True)
 class BatchRecord:
-    """A batch. `by_schema` says how its replies' shape was asked for; the rest of the document is known when it is collected.
+    """A batch and the `keys` of its requests. `by_schema` tells how the form of the replies was requested.
 
-    `keys` are those of its requests; `direct` those whose reply was unusable, with what was said (None where nobody can tell);
-    `missing` those that got none, because the batch ended as `reason` says. `booked_by` is the run in whose results its costs
-    are; `used` are the keys whose costs are in the results of a run that ended before it could use all.
+    `direct` has the keys of unusable replies, with the attempt if it is known; `missing` has the keys without reply, because
+    the batch ended for `reason`. `booked_by` is the run whose results include the cost. If a run ended early, `used` has the
+    keys whose cost its results include.
     """
 
     token: str
@@ -60,46 +59,46 @@ class BatchRecord:
     used: list[str] = field(default_factory=list)
 
     def document(self) -> str:
-        """Return the row's document."""
+        """Return the JSON document of the row."""
         names = ("keys", "by_schema", "missing", "reason", "booked_by", "used")
         return json.dumps({name: getattr(self, name) for name in names})
 
 
 class BatchRecords:
-    """The batches of one job, their requests, and what they cost. Thread-safe.
+    """The batches of one job, their requests and their cost. Thread-safe.
 
-    It has the job's lock, so that no two runs of a job make and collect its batches at once: raises StoreLocked where another
-    process has it. Every method raises StoreUnfit where the file cannot be used.
+    Holds the job's lock, so that only one run at a time submits and collects its batches. Raises StoreLocked if another process
+    holds it. Every method raises StoreUnfit if the file cannot be used.
     """
 
     def __init__(self, database: LedgerFile, job: str, model: str) -> None:
         self._database, self._job, self._model = database, job, model
         self._lock_name = f"job-{job[:16]}"
         if not database.lock(self._lock_name):
-            hint = "Let it finish, or stop it with Ctrl-C: this command then goes on with its batches."
-            raise StoreLocked("another process waits for the batches of this very command", hint=hint)
-        self.clear()  # what a kill has left
+            hint = "Let it finish, or stop it with Ctrl-C. This command then continues with its batches."
+            raise StoreLocked("Another process waits for the batches of the same command.", hint=hint)
+        self.clear()  # requests that a killed run left
 
     def close(self) -> None:
-        """Give the lock back; what was queued and not put into a batch is gone."""
+        """Release the lock and delete the requests that are in no batch."""
         self.clear()
         self._database.unlock(self._lock_name)
 
     # ---- requests
 
     def queue(self, key: str, request: TeacherRequest) -> None:
-        """Add a request to those of the next batch."""
+        """Add a request to the next batch."""
         row = (self._job, key, request.source.id, _dumped(request))
         with self._database.writing() as rows:
             rows.execute("INSERT INTO batch_requests (job, key, source_id, request) VALUES (?, ?, ?, ?)", row)
 
     def clear(self) -> None:
-        """Forget what is in no batch."""
+        """Delete the requests that are in no batch."""
         with self._database.writing() as rows:
             rows.execute("DELETE FROM batch_requests WHERE job = ? AND token = ''", (self._job,))
 
     def requests(self, token: str = "") -> Iterator[QueuedRequest]:
-        """Yield the requests of a batch, in order; without a token, those that are in none yet."""
+        """Yield the requests of a batch in order; without a token, those that are in no batch yet."""
         after = -1
         while True:
             with self._database.reading() as rows:
@@ -111,32 +110,31 @@ class BatchRecords:
                 return
 
     def has_requests(self, token: str) -> bool:
-        """Return whether the requests of a batch are still kept."""
+        """Return whether the requests of a batch are still recorded."""
         return next(self.requests(token), None) is not None
 
     # ---- batches
 
     def all(self) -> list[BatchRecord]:
-        """Return the job's batches but for those that are done, oldest first."""
-        found = []
+        """Return the job's batches that are not done, oldest first."""
+        records = []
         with self._database.reading() as rows:
             for token, batch_id, status, created_at, document in rows.execute(_ALL, (self._job, DONE)).fetchall():
-                known: dict[str, Any] = json.loads(document)
-                made = datetime.fromisoformat(created_at)
-                record = BatchRecord(token, made, batch_id=batch_id, status=status, **known)
+                values: dict[str, Any] = json.loads(document)
+                record = BatchRecord(token, datetime.fromisoformat(created_at), batch_id=batch_id, status=status, **values)
                 statement = "SELECT key, unusable FROM batch_requests WHERE job = ? AND token = ? AND unusable IS NOT NULL"
                 for key, unusable in rows.execute(statement, (self._job, token)):
                     attempt = json.loads(unusable)
                     record.direct[key] = Attempt(**attempt) if attempt else None
-                found.append(record)
-        return found
+                records.append(record)
+        return records
 
     def add(
         self, queued: Sequence[QueuedRequest], by_schema: bool, amounts: Sequence[int], limit: int | None
     ) -> tuple[BatchRecord | None, Standing]:
-        """Keep a new batch of the first of these requests, as many as may cost their `amounts` (nano-dollars) within `limit`.
+        """Record a new batch of the first requests whose maximum costs, `amounts` in nano-dollars, fit into `limit`.
 
-        Returns it, or None where not even the first fits, and what stood before. It is on the disk when this returns.
+        Returns the batch, or None if not even the first request fits, and the standing before. The batch is then on disk.
         """
         with self._database.writing(durable=True) as rows:
             standing = standing_of(rows, self._job)
@@ -148,58 +146,55 @@ class BatchRecords:
             row = (record.token, self._job, self._model, NEW, record.created_at.isoformat(), record.document())
             statement = "INSERT INTO batches (token, job, model, status, created_at, document) VALUES (?, ?, ?, ?, ?, ?)"
             rows.execute(statement, row)
-            put = "UPDATE batch_requests SET token = ? WHERE job = ? AND token = '' AND id <= ?"
-            rows.execute(put, (record.token, self._job, queued[number - 1].id))
+            assign = "UPDATE batch_requests SET token = ? WHERE job = ? AND token = '' AND id <= ?"
+            rows.execute(assign, (record.token, self._job, queued[number - 1].id))
             return record, standing
 
     def submitted(self, record: BatchRecord, batch_id: str) -> None:
-        """Keep the provider's id."""
+        """Record the provider's id."""
         record.batch_id, record.status = batch_id, SUBMITTED
         with self._database.writing() as rows:
             rows.execute("UPDATE batches SET batch_id = ?, status = ? WHERE token = ?", (batch_id, SUBMITTED, record.token))
 
     def close_batch(self, record: BatchRecord, cost_usd: float | None) -> float:
-        """Keep that a batch is collected, and replace its reservation by what it cost: once, however often this is called.
+        """Record that a batch is collected, and replace its reservation by its cost. Repeated calls settle only once.
 
-        None is a cost that nobody knows: the batch is settled at all that was reserved. Returns the settled US dollars.
+        If the cost is None (unknown), the whole reservation counts. Returns the settled US dollars.
         """
         record.status = COLLECTED
         owned = (self._job, record.token)
         with self._database.writing() as rows:
             (reserved,) = rows.execute(f"{RESERVED} AND batch = ?", owned).fetchone()
             amount = reserved if cost_usd is None else nanos(cost_usd)
-            gone = rows.execute("DELETE FROM reservations WHERE job = ? AND batch = ?", owned).rowcount
-            if gone:
+            if rows.execute("DELETE FROM reservations WHERE job = ? AND batch = ?", owned).rowcount:
                 rows.execute(SPEND, (self._job, amount))
             statement = "UPDATE batches SET status = ?, document = ? WHERE token = ?"
             rows.execute(statement, (COLLECTED, record.document(), record.token))
             for key, attempt in record.direct.items():
-                said = json.dumps(attempt and asdict(attempt))
-                rows.execute(
-                    "UPDATE batch_requests SET unusable = ? WHERE job = ? AND token = ? AND key = ?", (said, *owned, key)
-                )
+                statement = "UPDATE batch_requests SET unusable = ? WHERE job = ? AND token = ? AND key = ?"
+                rows.execute(statement, (json.dumps(attempt and asdict(attempt)), *owned, key))
             rows.execute("DELETE FROM batch_requests WHERE job = ? AND token = ? AND unusable IS NULL", owned)
         return dollars(amount)
 
     def book(self, records: Sequence[BatchRecord]) -> None:
-        """Keep in whose results the costs of these batches are."""
+        """Record which run's results include the cost of each batch."""
         with self._database.writing() as rows:
             for record in records:
                 rows.execute("UPDATE batches SET document = ? WHERE token = ?", (record.document(), record.token))
 
     def forget(self) -> None:
-        """Keep of the collected batches only that they were: a later run of the job begins anew."""
+        """Delete the content of the collected batches, so that a later run of the job starts afresh."""
         with self._database.writing() as rows:
-            gone = "DELETE FROM batch_requests WHERE token IN (SELECT token FROM batches WHERE job = ? AND status = ?)"
-            rows.execute(gone, (self._job, COLLECTED))
+            delete = "DELETE FROM batch_requests WHERE token IN (SELECT token FROM batches WHERE job = ? AND status = ?)"
+            rows.execute(delete, (self._job, COLLECTED))
             statement = "UPDATE batches SET status = ?, document = '{}' WHERE job = ? AND status = ?"
             rows.execute(statement, (DONE, self._job, COLLECTED))
 
 
 def give_up(database: LedgerFile, batch_id: str) -> int:
-    """Forget the requests of a batch whose replies cannot be had, and return how many these were.
+    """Delete the requests of a batch whose replies are lost; return how many.
 
-    The next run of its job then counts it as paid in full and asks its requests again.
+    The next run of its job counts the batch as paid in full and sends the requests again.
     """
     with database.writing() as rows:
         statement = "DELETE FROM batch_requests WHERE token IN (SELECT token FROM batches WHERE batch_id = ? AND status = ?)"
@@ -207,7 +202,7 @@ def give_up(database: LedgerFile, batch_id: str) -> int:
 
 
 def _fitting(standing: Standing, amounts: Sequence[int], limit: int | None) -> tuple[int, int]:
-    """Return how many of the amounts, from the first on, fit together, and their sum."""
+    """Return how many amounts, from the first on, fit into the limit, and their sum."""
     total = 0
     for number, amount in enumerate(amounts):
         if limit is not None and not standing.fits(total + amount, limit):

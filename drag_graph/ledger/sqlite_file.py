@@ -19,14 +19,14 @@ BUSY_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """What a file is for. `name` and the hints appear in errors; `{path}` in a hint is replaced."""
+    """Content and error texts of a kind of file. Hints may contain `{path}`."""
 
     name: str
     schema: str
     hint: str
-    """What to do if the file cannot be read or written."""
+    """Hint if the file cannot be read or written."""
     restore: str
-    """What to do if the file is damaged."""
+    """Hint if the file is damaged."""
     application: int = 0
     """Written into SQLite's header, so that files of other programs are recognised; 0 accepts any."""
     version: int = 0

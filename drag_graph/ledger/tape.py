@@ -1,7 +1,7 @@
-"""The teacher tape: every validated reply with the calls that it took, by the hash of its request.
+"""The teacher tape: every validated reply and its calls, by the hash of the request.
 
-An *exchange* is what one request took: usually one call; several where a reply was cut off, unusable or refused and the
-teacher was asked again. The key is that of the request; each call has the hash of what was really sent.
+An *exchange* is a request with its calls: usually one, several if a reply was cut off, unusable or refused and the request was
+repeated. Its key is that of the request; each call has the hash of the messages sent.
 """
 
 import json
@@ -25,7 +25,7 @@ from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 from drag_graph.ports.teacher_replies import Reply
 
 LOOKED_AT = 600
-"""Exchanges that the lengths of calls are taken from, the last ones."""
+"""Number of last exchanges used for the lengths of calls."""
 FACTS = "request_sha256, response_sha256, tokens_in, tokens_out, cost_usd, latency_ms, created_at"
 NAMES = FACTS.split(", ")
 _QUARANTINE = """
@@ -42,7 +42,7 @@ SELECT prompt_version, sum(tokens_in), sum(tokens_out) FROM calls JOIN (
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request as it was sent, the words that came back, and what it took."""
+    """One request as sent, with the reply's text, tokens, cost and latency."""
 
     messages: Sequence[Mapping[str, str]]
     parameters: Mapping[str, Any]
@@ -54,11 +54,11 @@ class Attempt:
     created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def sent(self) -> dict[str, Any]:
-        """Return what the teacher got, as a JSON document."""
+        """Return the messages and parameters as a JSON document."""
         return {"messages": [dict(message) for message in self.messages], "parameters": dict(self.parameters)}
 
     def facts(self, model: str) -> dict[str, Any]:
-        """Return what its call records."""
+        """Return the recorded values of the call."""
         return {
             "request_sha256": sha256_of({"model": model, **self.sent()}),
             "response_sha256": sha256_of(self.text),
@@ -71,10 +71,10 @@ class Attempt:
 
 
 def request_key(model: str, request: TeacherRequest) -> str:
-    """Return the key of a request to `model`: 64 hexadecimal digits. The edition is a part of it only where there is one."""
-    # One request's key is wanted to find it, to book it and to record it, one after the other in one thread.
-    kept: tuple[str, TeacherRequest, str] | None = getattr(_last, "key", None)
-    if kept is None or kept[1] is not request or kept[0] != model:
+    """Return the key of a request to a model: 64 hexadecimal digits. Only a refreshed request's key includes its edition."""
+    # Cached, because one thread needs the key of a request several times in a row.
+    cached: tuple[str, TeacherRequest, str] | None = getattr(_last, "key", None)
+    if cached is None or cached[1] is not request or cached[0] != model:
         document = {
             "model": model,
             "messages": [dict(message) for message in request.messages],
@@ -83,8 +83,8 @@ def request_key(model: str, request: TeacherRequest) -> str:
             "prompt_version": request.prompt_version,
             **({"edition": request.edition} if request.edition else {}),
         }
-        kept = _last.key = (model, request, sha256_of(document))
-    return kept[2]
+        cached = _last.key = (model, request, sha256_of(document))
+    return cached[2]
 
 
 _last = threading.local()
@@ -96,7 +96,7 @@ def call_id(request: TeacherRequest, key: str) -> str:
 
 
 def calls_of(model: str, request: TeacherRequest, facts: Sequence[Mapping[str, Any]]) -> tuple[TeacherCall, ...]:
-    """Return the calls of an exchange. The last one answers the request; each other is followed by the next."""
+    """Return the calls of an exchange, each followed by the next; the last one answers the request."""
     key = request_key(model, request)
     common = {
         "source_id": request.source.id,
@@ -113,14 +113,14 @@ def calls_of(model: str, request: TeacherRequest, facts: Sequence[Mapping[str, A
 
 
 class Tape:
-    """The replies of one ledger. Thread-safe, and safe beside other processes. Raises StoreUnfit as the `LedgerFile` does."""
+    """The replies of one ledger. Thread-safe, and safe next to other processes. Methods raise StoreUnfit."""
 
     def __init__(self, database: LedgerFile) -> None:
         self._database = database
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Its place, for messages."""
         return f"the ledger {self._database.path}"
 
     def __len__(self) -> int:
@@ -129,29 +129,29 @@ class Tape:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models whose replies there are."""
+        """The models with recorded replies."""
         with self._database.reading() as rows:
             found = rows.execute("SELECT model FROM exchanges WHERE reply IS NOT NULL GROUP BY model ORDER BY model")
             return tuple(model for (model,) in found)
 
     def find(self, model: str, request: TeacherRequest) -> TeacherReply | None:
-        """Return the recorded reply to this very request, or None. Another query's reply to it gets this query's ids."""
+        """Return the recorded reply to this request, or None. A reply recorded for another query gets this query's ids."""
         with self._database.reading() as rows:
-            exchange, known = self._exchange(rows, model, request)
+            exchange, is_noted = self._exchange(rows, model, request)
         if exchange is None:
             return None
         reply = self._reply(model, request, *exchange[1:])
-        # This query's now, too: it goes when all that asked for it are erased.
-        if reply is not None and not known and not self._database.read_only:
+        # The reply now belongs to this query as well, and is erased with the last query that uses it.
+        if reply is not None and not is_noted and not self._database.read_only:
             with self._database.writing() as rows:
                 if rows.execute("SELECT 1 FROM exchanges WHERE id = ?", exchange[:1]).fetchone():
                     _note_asked(rows, request, exchange[0])
         return reply
 
     def record(self, model: str, request: TeacherRequest, payload: Reply, attempts: Sequence[Attempt]) -> TeacherReply:
-        """Keep a validated reply with its calls; on disk when this returns.
+        """Record a validated reply with its calls, durably.
 
-        Returns the reply that counts: this one, or the one that another process has recorded for the same request since.
+        Returns the reply that counts: this one, or the one that another process recorded for the same request meanwhile.
         """
         document = {**payload.model_dump(mode="json"), "discarded": list(payload.discarded)}
         facts = [attempt.facts(model) for attempt in attempts]
@@ -170,53 +170,53 @@ class Tape:
         return earlier or reply
 
     def quarantine(self, model: str, request: TeacherRequest, error: ReplyError, attempts: Sequence[Attempt]) -> None:
-        """Keep what was said in vain, with its calls, for a person to look into."""
+        """Record an unusable reply with its calls, for inspection."""
         facts = [attempt.facts(model) for attempt in attempts]
         with self._database.writing() as rows:
-            id_ = self._add(rows, model, request, facts, attempts, error=whole(str(error)))
+            id_ = self._add(rows, model, request, facts, attempts, error=encodable(str(error)))
             _note_asked(rows, request, id_)
 
     def quarantined(self, source_id: str = "") -> Iterator[dict[str, str]]:
-        """Yield the unusable replies (to one source's requests), oldest first; `raw` is the model's last words."""
+        """Yield the unusable replies (of one source), oldest first; `raw` is the model's last text."""
         names = ("source_id", "stage", "model", "error", "raw", "at")
         with self._database.reading() as rows:
-            found = rows.execute(_QUARANTINE, (source_id,)).fetchall()
-        yield from (dict(zip(names, row, strict=True)) for row in found)
+            entries = rows.execute(_QUARANTINE, (source_id,)).fetchall()
+        yield from (dict(zip(names, entry, strict=True)) for entry in entries)
 
     def sent(self, request_sha256: str) -> dict[str, Any] | None:
-        """Return the messages and parameters that a call sent, or None where they are not recorded (any more)."""
+        """Return the messages and parameters of a call, or None if they are not recorded."""
         with self._database.reading() as rows:
             row = rows.execute("SELECT sent FROM calls WHERE request_sha256 = ? LIMIT 1", (request_sha256,)).fetchone()
             return json.loads(row[0]) if row else None
 
     def lengths(self, model: str) -> dict[str, list[tuple[int, int]]]:
         """Return (tokens in, tokens out) of the model's last exchanges, by prompt version."""
-        found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        lengths: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         with self._database.reading() as rows:
             for version, tokens_in, tokens_out in rows.execute(_LENGTHS, (model, LOOKED_AT)):
-                found[version].append((tokens_in, tokens_out))
-        return dict(found)
+                lengths[version].append((tokens_in, tokens_out))
+        return dict(lengths)
 
     def _exchange(
         self, rows: sqlite3.Connection, model: str, request: TeacherRequest
     ) -> tuple[tuple[int, str, list[Any]] | None, bool]:
-        """Return the id, the reply and the calls of the recorded exchange, and whether it is known to be this request's."""
+        """Return id, reply and calls of the recorded exchange, and whether it is noted as this request's."""
         key = request_key(model, request)
-        found = rows.execute("SELECT id, reply FROM exchanges WHERE key = ? AND reply IS NOT NULL", (key,)).fetchone()
-        if found is None:
+        row = rows.execute("SELECT id, reply FROM exchanges WHERE key = ? AND reply IS NOT NULL", (key,)).fetchone()
+        if row is None:
             return None, False
-        calls = rows.execute(f"SELECT {FACTS} FROM calls WHERE exchange_id = ? ORDER BY n", found[:1]).fetchall()  # noqa: S608
-        known = {row[0] for row in rows.execute("SELECT source_id FROM asked WHERE exchange_id = ?", found[:1])}
-        return (*found, calls), known.issuperset(_sources(request))
+        calls = rows.execute(f"SELECT {FACTS} FROM calls WHERE exchange_id = ? ORDER BY n", row[:1]).fetchall()  # noqa: S608
+        noted = {source_id for (source_id,) in rows.execute("SELECT source_id FROM asked WHERE exchange_id = ?", row[:1])}
+        return (*row, calls), noted.issuperset(_sources(request))
 
     def _reply(self, model: str, request: TeacherRequest, document: str, calls: Sequence[Any]) -> TeacherReply | None:
         try:
-            found = json.loads(document)
-            payload = request.schema.model_validate({**found, "discarded": tuple(found["discarded"])})
+            values = json.loads(document)
+            payload = request.schema.model_validate({**values, "discarded": tuple(values["discarded"])})
             return _reply_of(model, request, payload, [dict(zip(NAMES, call, strict=True)) for call in calls], cached=True)
         except (ValidationError, ValueError, LookupError, TypeError):
-            said = "a recorded reply does not have the expected form and is ignored"
-            log.event(said, level=logging.WARNING, query=request.source.id, stage=request.stage)
+            message = "a recorded reply does not have the expected form and is ignored"
+            log.event(message, level=logging.WARNING, query=request.source.id, stage=request.stage)
             return None
 
     @staticmethod
@@ -231,7 +231,7 @@ class Tape:
         error: str | None = None,
     ) -> int:
         row = (request_key(model, request), model, request.stage, request.prompt_version, reply, error)
-        calls = [(call, dumped(attempt.sent()), whole(attempt.text)) for call, attempt in zip(facts, attempts, strict=True)]
+        calls = [(call, dumped(attempt.sent()), encodable(attempt.text)) for call, attempt in zip(facts, attempts, strict=True)]
         return add_exchange(rows, row, calls)
 
 
@@ -278,9 +278,9 @@ def _reply_of(
 
 def dumped(document: Mapping[str, Any]) -> str:
     """Return a JSON document in canonical form."""
-    return whole(json.dumps(document, ensure_ascii=False, sort_keys=True))
+    return encodable(json.dumps(document, ensure_ascii=False, sort_keys=True))
 
 
-def whole(text: str) -> str:
-    """Return the text with half characters, which are no UTF-8, written as JSON escapes them."""
+def encodable(text: str) -> str:
+    """Return the text with lone surrogates, which UTF-8 cannot encode, escaped as in JSON."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""The tape as a file of JSON lines: what `tape export` writes, `tape import` reads, and `--teacher tape:FILE` replays.
+"""The tape as a file of JSON lines, for `tape export`, `tape import` and `--teacher tape:FILE`.
 
 The first line names the format and its version. Each further line is one exchange, sorted by key, keys sorted:
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from drag_graph.errors import InputError, ReplyError, StoreUnfit
 from drag_graph.ledger.ledger_file import LedgerFile
-from drag_graph.ledger.tape import FACTS, NAMES, Tape, add_exchange, dumped, whole
+from drag_graph.ledger.tape import FACTS, NAMES, Tape, add_exchange, dumped, encodable
 from drag_graph.ports.model_roles import TeacherReply, TeacherRequest
 
 FORMAT = "drag-graph teacher tape"
@@ -26,7 +26,7 @@ SELECT key, id, model, stage, prompt_version, reply FROM exchanges WHERE key > ?
 
 
 def exported(database: LedgerFile) -> Iterator[str]:
-    """Yield the lines of the file: the same replies give the same bytes."""
+    """Yield the lines of the file. The same replies always give the same bytes."""
     yield dumped({"format": FORMAT, "version": VERSION})
     after = ""
     while True:
@@ -43,7 +43,7 @@ def _line(rows: sqlite3.Connection, row: tuple[Any, ...]) -> str:
     key, id_, model, stage, prompt_version, reply = row
     statement = f"SELECT {FACTS}, sent, raw FROM calls WHERE exchange_id = ? ORDER BY n"  # noqa: S608 - names of columns
     calls = [dict(zip((*NAMES, "sent", "raw"), call, strict=True)) for call in rows.execute(statement, (id_,))]
-    asked = rows.execute("SELECT source_id FROM asked WHERE exchange_id = ? ORDER BY source_id", (id_,))
+    source_ids = rows.execute("SELECT source_id FROM asked WHERE exchange_id = ? ORDER BY source_id", (id_,))
     document = {
         "key": key,
         "model": model,
@@ -51,15 +51,15 @@ def _line(rows: sqlite3.Connection, row: tuple[Any, ...]) -> str:
         "prompt_version": prompt_version,
         "reply": json.loads(reply),
         "calls": [{**call, "sent": json.loads(call["sent"])} for call in calls],
-        "source_ids": [source_id for (source_id,) in asked],
+        "source_ids": [source_id for (source_id,) in source_ids],
     }
     return dumped(document)
 
 
 def imported(database: LedgerFile, lines: Iterable[bytes], place: str) -> int:
-    """Add the replies of a file to those that are there; return how many were new. Nothing is added where a line is unusable.
+    """Add the replies of a file to a ledger; return how many are new.
 
-    Raises StoreUnfit for another format or version, InputError for an unusable line.
+    Raises StoreUnfit for another format or version and InputError for an unusable line; nothing is added then.
     """
     stream = iter(lines)
     _check_header(next(stream, b""), place)
@@ -67,18 +67,18 @@ def imported(database: LedgerFile, lines: Iterable[bytes], place: str) -> int:
     with database.writing(durable=True) as rows:
         for number, line in enumerate(stream, start=2):
             try:
-                found = json.loads(line)
-                row = [str(found[name]) for name in ("key", "model", "stage", "prompt_version")]
-                calls = [(call, dumped(call["sent"]), whole(call["raw"])) for call in found["calls"]]
-                reply, source_ids = dumped(found["reply"]), [str(id_) for id_ in found["source_ids"]]
+                entry = json.loads(line)
+                row = [str(entry[name]) for name in ("key", "model", "stage", "prompt_version")]
+                calls = [(call, dumped(call["sent"]), encodable(call["raw"])) for call in entry["calls"]]
+                reply, source_ids = dumped(entry["reply"]), [str(id_) for id_ in entry["source_ids"]]
                 if not calls:
                     raise KeyError("calls")
-                known = rows.execute("SELECT id FROM exchanges WHERE key = ? AND reply IS NOT NULL", row[:1]).fetchone()
-                id_ = known[0] if known else add_exchange(rows, [*row, reply, None], calls)
+                recorded = rows.execute("SELECT id FROM exchanges WHERE key = ? AND reply IS NOT NULL", row[:1]).fetchone()
+                id_ = recorded[0] if recorded else add_exchange(rows, [*row, reply, None], calls)
             except (ValueError, LookupError, TypeError, AttributeError) as error:
-                hint = "Was it cut off, or changed by hand? Export it again."
-                raise InputError(f"{place}, line {number}: this is not an entry of a teacher tape", hint=hint) from error
-            new += known is None
+                hint = "Export the tape again: the file was cut off or edited."
+                raise InputError(f"{place}, line {number} is not an entry of a teacher tape.", hint=hint) from error
+            new += recorded is None
             rows.executemany("INSERT OR IGNORE INTO asked VALUES (?, ?)", [(source_id, id_) for source_id in source_ids])
     return new
 
@@ -90,11 +90,13 @@ def _check_header(line: bytes, place: str) -> None:
     except (ValueError, LookupError, TypeError):
         format_, version = None, 0
     if format_ != FORMAT:
-        hint = "`drag-graph tape export` writes one from a ledger."
-        raise StoreUnfit(f"{place} is not an exported teacher tape", hint=hint)
+        hint = "Export one from a ledger: drag-graph tape export -o teacher.tape"
+        raise StoreUnfit(f"{place} is not an exported teacher tape.", hint=hint)
     if version != VERSION:
-        hint = "Update drag-graph, or export it again with this version."
-        raise StoreUnfit(f"the teacher tape {place} has version {version}; this drag-graph reads {VERSION}", hint=hint)
+        hint = "Update drag-graph, or export the tape again with this version."
+        raise StoreUnfit(
+            f"The teacher tape {place} has version {version}, but this drag-graph reads version {VERSION}.", hint=hint
+        )
 
 
 class TapeTeacher:
@@ -128,7 +130,7 @@ class TapeTeacher:
         return True
 
     def ask(self, request: TeacherRequest) -> TeacherReply:
-        """Return the recorded reply. Raises ReplyError when the tape has none to this request."""
+        """Return the recorded reply. Raises ReplyError if the tape has none to this request."""
         for model in self._models:
             reply = self._tape.find(model, request)
             if reply is not None:

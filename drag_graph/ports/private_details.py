@@ -1,4 +1,4 @@
-"""What takes private details out of a question before anything leaves this machine."""
+"""Private details in a question, and the port of the rewriter that replaces them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 def texts_by_field(question: str, options: Sequence[str]) -> dict[str, str]:
-    """Return the texts of a question by the names that findings have for them."""
+    """Return the texts of a question by the field names that findings use."""
     return {"question": question, **{f"option:{place}": text for place, text in enumerate(options)}}
 
 
@@ -15,7 +15,7 @@ class Finding:
     """A private span. `start` and `end` count characters of the original; `type` is a name such as PERSON or EMAIL."""
 
     field: str
-    """A name of `texts_by_field`, or nothing where a text is looked at alone."""
+    """A name of `texts_by_field`; '' for a text of its own."""
     start: int
     end: int
     type: str
@@ -25,7 +25,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A span that a detector saw and that stays, and why."""
+    """A span that a detector recognised and that stays, and why."""
 
     field: str
     start: int
@@ -37,7 +37,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A question and its options as they may leave, and what was found in the originals."""
+    """A question and its options as they may be sent, and the findings in the originals."""
 
     question: str
     options: tuple[str, ...]
@@ -51,19 +51,19 @@ class Rewritten:
 
 
 class Rewriter(Protocol):
-    """Finds private details and generalises them, the same detail always alike."""
+    """Finds private details and generalises them. The same detail always gets the same replacement."""
 
     version: str
-    """The level and the detectors with their versions, for the settings hash."""
+    """The level and the detectors with their versions. Part of the settings hash."""
 
     def rewrite(self, question: str, options: Sequence[str]) -> Rewritten:
-        """Return the question and its options with each private span replaced. Options that differ stay different."""
+        """Return the question and its options with each private detail replaced. Different options stay different."""
         ...
 
     def structured(self, text: str) -> list[Finding]:
-        """Return the spans of a telling format or checksum alone; fast, for all bytes that leave."""
+        """Return the details with a telling format or checksum. Fast, because it reads all outgoing bytes."""
         ...
 
     def private(self, text: str) -> list[Finding]:
-        """Return all private spans of a text that came from the user."""
+        """Return all private details in a text of the user."""
         ...

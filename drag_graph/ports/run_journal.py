@@ -1,7 +1,7 @@
-"""What is known about runs: their results, and the port of the journal that keeps them (docs/design.md, section 6).
+"""Runs, their results, and the port of the journal that records them (docs/design.md, section 6).
 
-A run is one start of `distill` or `refresh`. It belongs to a *job*: the same input for the same store with the same teacher.
-Runs that go on with one another's work are of one job and share its budget.
+A run is one start of `distill` or `refresh`. It belongs to a *job*: the same input, store and teacher. A run continues the
+work of the earlier runs of its job and shares their budget.
 """
 
 import uuid
@@ -19,16 +19,17 @@ Status = Literal["complete", "quarantined", "skipped", "pending"]
 RunState = Literal["running", "died", "ended"]
 STATUSES: tuple[Status, ...] = ("complete", "quarantined", "skipped", "pending")
 SUMS = ("evidence", "triples", "edges", "calls", "cached_calls", "tokens_in", "tokens_out", "cost_usd")
-"""What is summed over the results of a run."""
-MADE_ANEW = "simple edges made anew under these settings"
-"""How the only note begins of a query that was stored with simple edges of other settings."""
+"""Fields that are summed over the results of a run."""
+REBUILT = "simple edges rebuilt under these settings"
+"""Beginning of the only note of a query that was stored with simple edges of other settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """What became of one input line. Counts are of kept evidence, triples and simple edges; `cost_usd` is what was paid now.
+    """The outcome of one input line, with counts of stored evidence, triples and simple edges.
 
-    `line` is the line's number in the input, `notes` has a sentence for each thing that was left out or done otherwise.
+    `cost_usd` excludes cached calls, and `line` is the line's number in the input. `notes` has a sentence for everything that
+    was omitted or done differently.
     """
 
     id: str
@@ -46,7 +47,7 @@ class QueryResult:
     line: int = 0
     notes: list[str] = field(default_factory=list)
     erased: bool = False
-    """The query was erased since: what was known of it by words is gone."""
+    """Whether the query was erased since, with all its texts."""
 
     def document(self) -> dict[str, Any]:
         """Return its entry of the `distill --json` document (docs/design.md, section 6)."""
@@ -57,7 +58,7 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run as the journal lists it. Times are UTC ISO 8601; `finished_at` is '' while it goes on, and after a kill."""
+    """A run as the journal lists it. Times are UTC ISO 8601; `finished_at` is '' while it is running and after a kill."""
 
     id: str
     kind: str
@@ -74,10 +75,7 @@ class Run:
 
 
 def start_run(*, kind: str, namespace: str, store: str, source: str, teacher: str, plan: str) -> Run:
-    """Return a new run. `source` is where its questions come from; with store, namespace and teacher it makes the job.
-
-    A run without a source is a job of its own.
-    """
+    """Return a new run. Its source, store, namespace and teacher identify the job; without a source it is a job of its own."""
     id_ = uuid.uuid4().hex
     job = sha256_of({"kind": kind, "namespace": namespace, "store": store, "source": source or id_, "teacher": teacher})
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -86,10 +84,10 @@ def start_run(*, kind: str, namespace: str, store: str, source: str, teacher: st
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A query on its way into a run: its line's number, itself, and the hash of the settings that it is distilled under.
+    """A query of a run: the number of its line, the query, and the hash of the settings under which it is distilled.
 
-    `edition` is when the subgraph was made that is to be replaced; empty but for a refresh. It is then a part of the hash, so
-    that what is known of one edition is not taken for another. `remark` is that of the input line.
+    For a refresh, `edition` is the time at which the stored subgraph was made. The hash includes it, so that the results of one
+    edition do not count for another. `remark` is that of the input line.
     """
 
     line: int
@@ -100,17 +98,17 @@ class Entry:
 
 
 def entry_of(line: InputLine, query: Query, settings_hash: Callable[[Query], str]) -> Entry:
-    """Return the line's entry; under another edition its settings hash is another."""
+    """Return the entry of a line. Its settings hash includes the line's edition."""
     hash_ = settings_hash(query)
     return Entry(line.number, query, f"{hash_}/{line.edition}" if line.edition else hash_, line.edition, line.remark)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedQuery:
-    """A query that the ledger knows, stored or not, with what it can be chosen by.
+    """A query in the ledger, stored or not, with the properties that select it.
 
-    `asked_at` is when the last run began that took it up (UTC, ISO 8601); empty where only imported replies name it. One that
-    is complete is in a store: in another one, if it is not in this.
+    `asked_at` is the start of the last run with this query (UTC, ISO 8601), or '' if only imported replies mention it. A
+    complete query is in a store, though perhaps in another one.
     """
 
     id: str
@@ -132,25 +130,25 @@ class RunResults(Protocol):
 
 
 class RunJournal(RunResults, Protocol):
-    """Keeps what became of every line of every run, on disk as it happens. Thread-safe.
+    """Records the outcome of every line of every run, on disk as it happens. Thread-safe.
 
     Every method raises StoreUnfit when the journal cannot be read or written.
     """
 
     def begin(self, run: Run) -> None:
-        """Keep a new run."""
+        """Record a new run."""
 
     def enter(self, run_id: str, entries: Sequence[Entry]) -> dict[int, str]:
-        """Keep the entries as pending, and return which of them repeat a query of an earlier line of the run.
+        """Record entries as pending, and return those that repeat a query of an earlier line of the run.
 
         The answer has the source id (or else the query id) of that earlier line, by line number.
         """
 
     def record(self, run_id: str, results: Sequence[QueryResult]) -> None:
-        """Keep what became of lines that were entered."""
+        """Record the outcome of lines that were entered."""
 
     def finish(self, run_id: str, stopped: str, exit_code: int) -> None:
-        """Keep how a run ended."""
+        """Record how a run ended."""
 
     def settled(self, entries: Sequence[Entry]) -> dict[str, QueryResult]:
         """Return, by query id, the last complete or quarantined result under the same settings hash, of any run.
@@ -160,10 +158,10 @@ class RunJournal(RunResults, Protocol):
 
 
 class RunReport:
-    """What became of a run. `stopped` is why it ended early; `rejected` are the lines that are no queries.
+    """The outcome of a run. `stopped` is why it ended early; `rejected` are the lines that are not queries.
 
-    The results and their sums are in the journal, so that a run of any length takes the same memory. `cost_usd` is what this
-    process has paid so far, in US dollars.
+    Results and sums stay in the journal, so that memory does not grow with the run. `cost_usd` is the cost of this process so
+    far, in US dollars.
     """
 
     def __init__(self, run: Run, journal: RunJournal) -> None:

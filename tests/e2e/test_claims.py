@@ -179,7 +179,7 @@ def test_distilling_under_another_threshold_makes_the_edges_anew_and_asks_nobody
     assert cli("aggregate", "--store", store, "--strategy", "predicate", "--threshold", 0.95).code == 0
     back = distilled(0.3, 0.9)
     assert (back["calls"], back["edges"]) == (0, 1)
-    said = "simple edges made anew under these settings: strategy pair (was predicate), threshold 0.7 (was 0.95)"
+    said = "simple edges rebuilt under these settings: strategy pair (was predicate), threshold 0.7 (was 0.95)"
     assert back["notes"] == [said]
     assert distilled(0.3, 0.9)["notes"] == []
     assert cli("aggregate", "--store", store, "--strategy", "predicate", "--threshold", 0.95).code == 0

@@ -291,7 +291,7 @@ def test_two_processes_do_not_wait_for_the_same_batches(work, server):
         with ledger.database.reading() as rows:
             (job,) = rows.execute("SELECT DISTINCT job FROM batches").fetchone()
         records = ledger.batches(job, PRICED)
-        assert "another process waits for the batches" in distill(server, code=3)["error"]
+        assert "Another process waits for the batches" in distill(server, code=3)["error"]
         records.close()
     assert statuses(distill(server)) == ["complete"] * 4
 
