@@ -19,7 +19,7 @@ from pathlib import Path
 from drag_graph.communities.leiden import WholeGraph, partition
 from drag_graph.communities.matching import ids_of
 from drag_graph.communities.summaries import Summary
-from drag_graph.compose.session import open_store
+from drag_graph.compose.store_opening import open_store
 from drag_graph.distill.query_distillation import Usage
 from drag_graph.graph.names import concept_id, concept_key
 from drag_graph.graph.paging import pages

@@ -137,7 +137,8 @@ class Ours:
 
     def __init__(self, settings: Any, options: argparse.Namespace) -> None:
         from drag_graph.compose.model_factories import make_embedder
-        from drag_graph.compose.session import Session, open_store
+        from drag_graph.compose.session import Session
+        from drag_graph.compose.store_opening import open_store
 
         self._embedder = Counted(make_embedder(settings))
         self._session = Session(settings, open_store(settings), self._embedder)

@@ -27,8 +27,9 @@ from edges_corpora import CORPORA, SEED, Question, Setup, drawn, facts, made, re
 from drag_graph.ask.answers import plain_answer
 from drag_graph.ask.find_lines import Finder
 from drag_graph.compose.model_factories import make_embedder
-from drag_graph.compose.session import Session, open_session, open_store
+from drag_graph.compose.session import Session, open_session
 from drag_graph.compose.site_setup import make_cloud
+from drag_graph.compose.store_opening import open_store
 from drag_graph.errors import ReplyError
 from drag_graph.evaluation.baselines import by_bm25, by_cosine
 from drag_graph.evaluation.intervals import paired_difference, wilson

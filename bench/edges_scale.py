@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from drag_graph.compose.session import open_store
+from drag_graph.compose.store_opening import open_store
 from drag_graph.graph.paging import pages
 from drag_graph.manage.erasing import compact
 from drag_graph.ports.graph_store import GraphStore

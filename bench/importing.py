@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from graph_workload import AGGREGATION, DIMENSION, TRIPLES, subgraph
 
-from drag_graph.compose.session import open_store
+from drag_graph.compose.store_opening import open_store
 from drag_graph.files import write_lines
 from drag_graph.graph.paging import source_ids
 from drag_graph.manage.subgraph_files import EmbedderSpec, Head, lines_of, read_lines, stored_lines

@@ -19,7 +19,7 @@ from typing import Any
 from distill import CALLS, Server, questions, settings_for
 
 from drag_graph.compose.model_factories import make_embedder, make_teacher
-from drag_graph.compose.session import open_store
+from drag_graph.compose.store_opening import open_store
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.query_distillation import Distillation
 from drag_graph.jobs.distill_job import Distiller

@@ -159,7 +159,7 @@ class EvaluationWork:
             yield None
             return
         texts = baselines.read_documents(self._plan.documents.expanduser())
-        server = teacher_server(self._settings, self._session.way_out)
+        server = teacher_server(self._settings, self._session.outgoing_check)
         rag = LightRag(folder / "lightrag", texts, server, self._session.embedder, self._number_of_passages)
         with closing(rag):
             yield rag

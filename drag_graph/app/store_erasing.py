@@ -7,7 +7,7 @@ from typing import Any
 
 from drag_graph.app.resources import Resources
 from drag_graph.compose.model_factories import known_queries, opened_vault
-from drag_graph.compose.session import open_ledger
+from drag_graph.compose.store_opening import open_ledger
 from drag_graph.errors import ConfigurationError, NotStored
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.manage.erasing import ErasureFilter, Scope, compact, erase, filter_of, preview, scopes_where, total

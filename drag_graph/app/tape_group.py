@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.app.resource_user import ResourceUser
-from drag_graph.compose.session import open_ledger
+from drag_graph.compose.store_opening import open_ledger
 from drag_graph.ledger import Ledger
 
 

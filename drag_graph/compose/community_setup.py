@@ -38,9 +38,9 @@ def make_communities(session: Session, *, is_dry: bool = False, interruption: In
         run = start_run(**names, teacher=model, plan="")
         if is_dry:
             with Ledger() as unused:
-                teacher = make_teacher(settings, run, interruption, unused, session.way_out, "summariser")
+                teacher = make_teacher(settings, run, interruption, unused, session.outgoing_check, "summariser")
         else:
-            teacher = session.asked_by(run, interruption, "summariser")
+            teacher = session.teacher_of(run, interruption, "summariser")
         look = session.gate.types_in if session.gate is not None and not is_here(settings.model_for("summariser")) else None
         summariser = ModelSummariser(teacher, settings.namespace, look)
     return CommunityRun(

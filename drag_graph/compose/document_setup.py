@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.compose.model_factories import embedder_is_here, make_pricing
-from drag_graph.compose.session import Session, known_to_estimate, open_store
+from drag_graph.compose.session import Session, known_to_estimate
+from drag_graph.compose.store_opening import open_store
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.cost_estimate import Replay
 from drag_graph.distill.spacy_extractor import PhraseReader
@@ -58,7 +59,7 @@ def make_ingester(
     session.store.embedder((session.embedder.name, session.embedder.dimension))
     interruption, extractor = interruption or Interruption(), None
     if model := extractor_name(settings):
-        extractor = session.asked_by(start_run(**names, teacher=model, plan=""), interruption, "extractor")
+        extractor = session.teacher_of(start_run(**names, teacher=model, plan=""), interruption, "extractor")
     return Ingester(
         session.store,
         make_reader(session, extractor),

@@ -1,4 +1,4 @@
-"""Settings in, adapters and pipeline out: the only place that chooses."""
+"""A session: an open store with the models and the privacy gate that the settings choose, and the work on them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,7 +20,7 @@ from drag_graph.compose.model_factories import (
     privacy_level,
     student_is_here,
 )
-from drag_graph.compose.store_opening import open_ledger, open_store, recorded_requests
+from drag_graph.compose.store_opening import open_store
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
 from drag_graph.distill.cost_estimate import Known
 from drag_graph.distill.query_distillation import Distillation
@@ -45,13 +45,17 @@ if TYPE_CHECKING:
     from drag_graph.models.teachers.batch_teacher import BatchTeacher
     from drag_graph.privacy.privacy_gate import PrivacyGate
 
-__all__ = ["Session", "known_to_estimate", "open_ledger", "open_session", "open_store", "recorded_requests"]
-RUNS_LOOKED_AT = 50
-"""Runs back to which a refresh looks for one to go on with."""
+MakeTeacher = Callable[[Settings, Run, Interruption, Ledger, Check | None], Teacher]
+RECENT_RUNS = 50
+"""Number of runs among which a refresh looks for one to resume."""
 
 
 class Session:
-    """An open store and embedder, and what works on them. A context manager; models are made when they are first needed."""
+    """An open store with its models, and the work on them. A context manager.
+
+    `student` returns a shared student. `claimed` are stores in which the embedder is known to be recorded. A session that does
+    not own its store leaves it open.
+    """
 
     def __init__(
         self,
@@ -68,12 +72,11 @@ class Session:
         self.store = store
         self.embedder = embedder
         self.gate = gate
-        self._make_student = student or (lambda: make_student(settings, embedder, self.way_out))
+        self._make_student = student or (lambda: make_student(settings, embedder, self.outgoing_check))
         self._claimed: WeakSet[GraphStore] = WeakSet() if claimed is None else claimed
         self._ledger: Ledger | None = None
         self._ray: RayDistillation | None = None
         self._opened = ExitStack()
-        """Closed in turn, the last first, whatever fails: what asks, the ledger, the store."""
         if owns_store:
             self._opened.callback(store.close)
 
@@ -83,15 +86,14 @@ class Session:
     def __exit__(self, *exc: object) -> None:
         self._opened.close()
 
-    def closes(self, opened: ExitStack) -> None:
-        """Close these, too, at the end."""
-        self._opened.push(opened)
-
-    def asked_by(self, run: Run, interruption: Interruption, role: Role = "teacher") -> Teacher:
+    def teacher_of(self, run: Run, interruption: Interruption, role: Role = "teacher") -> Teacher:
         """Return the model of a role for a run. It is closed with the session."""
-        teacher = make_teacher(self.settings, run, interruption, self.ledger, self.way_out, role)
+        return InterruptibleTeacher(self._opened_teacher(partial(make_teacher, role=role), run, interruption), interruption)
+
+    def _opened_teacher(self, make: MakeTeacher, run: Run, interruption: Interruption) -> Teacher:
+        teacher = make(self.settings, run, interruption, self.ledger, self.outgoing_check)
         self._opened.callback(teacher.close)
-        return InterruptibleTeacher(teacher, interruption)
+        return teacher
 
     @property
     def ledger(self) -> Ledger:
@@ -146,15 +148,13 @@ class Session:
         interruption: Interruption | None = None,
     ) -> Distiller:
         """Return a run like `distiller` for the queries that are stale for these reasons (`drag_graph.jobs.stale_queries`)."""
-        earlier = [
-            run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RUNS_LOOKED_AT) if run.store == self.place
-        ]
+        earlier = [run for run, *_ in self.ledger.journal.runs(self.settings.namespace, RECENT_RUNS) if run.store == self.place]
         source = source_of(reasons, earlier, datetime.now(UTC))
         return self._distiller(KIND, source, teacher, retry_quarantined=retry_quarantined, interruption=interruption)[0]
 
     @property
     def place(self) -> str:
-        """The store's address, by which runs on it know each other."""
+        """The store's address, as runs record it."""
         return self.store.location if self.settings.uses_neo4j else str(Path(self.settings.store).expanduser().resolve())
 
     def _distiller(
@@ -166,10 +166,10 @@ class Session:
         retry_quarantined: bool,
         interruption: Interruption | None,
         replace: Replace = False,
-        make: "Callable[[Settings, Run, Interruption, Ledger, Check | None], Teacher] | None" = None,
+        make: MakeTeacher | None = None,
     ) -> tuple[Distiller, Teacher | None]:
-        """Return a run and the teacher that is asked in it, None where others ask."""
-        if self.gate is not None and kind != KIND:  # it may be a question, or the name of a file
+        """Return a run and its teacher; None on Ray, whose processes have their own."""
+        if self.gate is not None and kind != KIND:  # the source may be a question or the name of a file
             source = self.gate.mark(source)
         run = start_run(
             kind=kind,
@@ -184,9 +184,7 @@ class Session:
         if self.settings.engine == "ray":
             distills = self._on_ray(run, interruption, by_others=teacher is not None or make is not None)
         else:
-            if teacher is None:
-                teacher = (make or make_teacher)(self.settings, run, interruption, self.ledger, self.way_out)
-                self._opened.callback(teacher.close)
+            teacher = teacher or self._opened_teacher(make or make_teacher, run, interruption)
             distills = Distillation(self.settings, self.embedder, InterruptibleTeacher(teacher, interruption), self.fingerprint)
         distiller = Distiller(
             self.store,
@@ -203,12 +201,12 @@ class Session:
 
     @property
     def fingerprint(self) -> str:
-        """The gate's level and detectors."""
+        """The gate's level and detectors; `off` without a gate."""
         return self.gate.fingerprint if self.gate else "off"
 
     @property
-    def way_out(self) -> Check | None:
-        """What looks at all that leaves this machine; None, and then nothing leaves, where there should be a gate."""
+    def outgoing_check(self) -> Check | None:
+        """The privacy gate's check of outgoing texts. None if a gate is required but missing: then nothing is sent."""
         if self.gate is None:
             return unchecked if privacy_level(self.settings) == "off" else None
         return self.gate.outgoing
@@ -218,8 +216,7 @@ class Session:
             raise ConfigurationError("--engine ray does not support batches.", hint="Leave out --engine ray or --batch.")
         from drag_graph.jobs.ray import RayDistillation
 
-        level = privacy_level(self.settings)
-        settings = self.settings.model_copy(update={"privacy": level})
+        settings = self.settings.model_copy(update={"privacy": privacy_level(self.settings)})
         distills = self._ray = RayDistillation(
             settings, self.embedder, run, privacy=self.fingerprint, interruption=interruption
         )
@@ -228,19 +225,18 @@ class Session:
 
     def linker(self, on_progress: OnProgress | None = None, interruption: Interruption | None = None) -> Linker:
         """Return the run that links the stored sources. Raises StoreUnfit if another embedder filled the store."""
-        if self.store.embedder() is not None:
-            self.store.embedder((self.embedder.name, self.embedder.dimension))
+        self._check_embedder()
         return Linker(
             self.store.concepts, self.store.namespace, self.embedder, _now, on_progress=on_progress, interruption=interruption
         )
 
     def student(self) -> Student:
-        """Return the student that the settings name."""
+        """Return the student of the settings."""
         return self._make_student()
 
     def teacher_as_student(self) -> Student:
-        """Return the teacher as a student that answers questions itself, whatever `scoring` the student has."""
-        return student_of(self.settings.model_for("teacher"), self.settings, self.embedder, self.way_out)
+        """Return the teacher's model as a student, with automatic scoring."""
+        return student_of(self.settings.model_for("teacher"), self.settings, self.embedder, self.outgoing_check)
 
     def asker(
         self,
@@ -250,19 +246,25 @@ class Session:
         mode: Mode | None = None,
         on_this_machine: bool | None = None,
     ) -> Asker:
-        """Return the asking under the settings, with their student and mode unless others are given.
+        """Return an asker with the student and mode of the settings unless others are given.
 
-        Its answers are stored unless there is a reason why they are `unkept`.
+        Answers are stored unless there is a reason why they are `unkept`. A student `on_this_machine` is asked the original
+        question; by default this depends on the settings.
 
-        A student `on_this_machine` is asked originals; by default that is so where the settings' student is.
-        Raises StoreUnfit when another embedder filled the store, or answers are to be kept where only reading is allowed.
+        Raises StoreUnfit if another embedder filled the store, or if answers cannot be stored because it can only be read.
         """
         self._check_embedder()
-        if student is None:
-            student = self.student()
         settings = self.settings.model_copy(update={"mode": mode}) if mode else self.settings
-        here = student_is_here(settings) if on_this_machine is None else on_this_machine
-        return Asker(settings, self.store, self.embedder, student, unkept=unkept, gate=self.gate, on_this_machine=here)
+        is_here = student_is_here(settings) if on_this_machine is None else on_this_machine
+        return Asker(
+            settings,
+            self.store,
+            self.embedder,
+            student or self.student(),
+            unkept=unkept,
+            gate=self.gate,
+            on_this_machine=is_here,
+        )
 
     def _check_embedder(self) -> None:
         """Raise StoreUnfit if another embedder filled the store, or if a store opened for writing can only be read."""
@@ -279,17 +281,16 @@ def _now() -> str:
 def open_session(
     settings: Settings, *, create: bool = True, read_only: bool = False, asks: bool = False, role: Role = "teacher"
 ) -> Session:
-    """Open the privacy gate, the store (`open_store`) and the embedder. Raises StoreError or ConfigurationError in words.
+    """Open the privacy gate, the store and the embedder. Raises StoreError or ConfigurationError.
 
-    With `create` false an embedded store that is not there is an error instead of a new, empty one. `asks` says that the
-    student is asked, too.
+    Without `create`, a missing embedded store is an error. `asks`: the student takes part, which counts for the privacy level.
     """
     settings = settings.model_copy(update={"privacy": privacy_level(settings, role=role, asks=asks)})
     with ExitStack() as opened:
         gate = opened.enter_context(opened_gate(settings))
         embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
         session = Session(settings, open_store(settings, create=create, read_only=read_only), embedder, gate)
-        session.closes(opened.pop_all())
+        session._opened.push(opened.pop_all())  # noqa: SLF001 - the session closes them
     return session
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tampering import statement
 
-from drag_graph.compose.session import open_session, open_store
+from drag_graph.compose.session import open_session
+from drag_graph.compose.store_opening import open_store
 from drag_graph.errors import ConfigurationError, ModelUnavailable
 from drag_graph.inputs import read_queries
 from drag_graph.manage.verification import problems, repair

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from drag_graph.compose.session import open_store
+from drag_graph.compose.store_opening import open_store
 from drag_graph.model import Aggregation
 from drag_graph.settings import load_settings
 from drag_graph.testing.server import ScriptedServer
