@@ -15,7 +15,7 @@ from drag_graph.ask.ask_result import AnswersReport, AskResult
 from drag_graph.ask.audit_snapshot import NO_FILTER, snapshot
 from drag_graph.ask.context_lines import Candidate, block, fits_alone, select_lines, selections
 from drag_graph.ask.find_lines import Finder, Found
-from drag_graph.ask.student_prompt import assemble
+from drag_graph.ask.student_prompt import Assembly, assemble
 from drag_graph.errors import Interrupted, ModelError, ReplyError, StoreError, Withheld
 from drag_graph.graph.paging import pages
 from drag_graph.identity import sha256_of
@@ -224,20 +224,7 @@ class Asker:
             token_budget=self._settings.token_budget,
             max_lines=self._settings.max_lines,
         )
-        documents = {graph.source_id for graph in found.subgraphs if graph.document}
-        assembly = assemble(
-            known.question if known else query.text,
-            known.options if known else query.options,
-            known.restored_lines(chosen.lines) if known else chosen.lines,
-            count_tokens=self._student.count_tokens,
-            context_window=self._student.context_window,
-            layout=replace(
-                self._student.layout,
-                best_last=self._settings.line_order == "best-last",
-                brief=self._settings.brief,
-                quoted=any(line.source_id in documents for line in chosen.lines),
-            ),
-        )
+        assembly = self._assembled(query, known, found, chosen.lines)
         student_reply = self._student.answer(assembly.prompt)
         privacy = self._gate.facts(disguise) if self._gate is not None else NO_FILTER
         if found.how == "nothing" and not student_reply.text:
@@ -274,6 +261,23 @@ class Asker:
         prompt_hash = "" if known else sha256_of([assembly.prompt.text])
         lacks = found.how == "nothing" and self._has_unsearchable()
         return replace(result, prompt_hash=prompt_hash, disguise=disguise, nearest=found.nearest, has_unsearchable=lacks)
+
+    def _assembled(self, query: Query, known: Disguise | None, found: Found, lines: tuple[Line, ...]) -> Assembly:
+        """Return the prompt, with the original texts if the student may know them."""
+        documents = {graph.source_id for graph in found.subgraphs if graph.document}
+        return assemble(
+            known.question if known else query.text,
+            known.options if known else query.options,
+            known.restored_lines(lines) if known else lines,
+            count_tokens=self._student.count_tokens,
+            context_window=self._student.context_window,
+            layout=replace(
+                self._student.layout,
+                best_last=self._settings.line_order == "best-last",
+                brief=self._settings.brief,
+                quoted=any(line.source_id in documents for line in lines),
+            ),
+        )
 
     def _has_unsearchable(self) -> bool:
         return any(source.evidence for source in self._store.concepts.waiting(1).sources)
