@@ -15,7 +15,8 @@ from .render import SHORT, console, document, estimate, fields, table
 if TYPE_CHECKING:
     from drag_graph.app.distilling import RefreshEstimate
     from drag_graph.app.runs_group import RunDetails, RunList, RunQuery
-    from drag_graph.ports.run_journal import QueryResult, RunReport
+    from drag_graph.jobs.run_report import RunReport
+    from drag_graph.ports.run_journal import QueryResult
 
 SHOWN_RESULTS = 60
 """Maximum number of results that are listed one by one when a run ends."""

@@ -16,11 +16,12 @@ from drag_graph.compose.session import Session, known_to_estimate
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.cost_estimate import estimate
 from drag_graph.errors import ConfigurationError
+from drag_graph.jobs.run_report import RunReport
 from drag_graph.jobs.runner import OnProgress, ProgressMeter
 from drag_graph.jobs.stale_queries import Due, due, lines
 from drag_graph.ledger import Ledger
 from drag_graph.ports.graph_store import GraphStore, Staleness
-from drag_graph.ports.run_journal import STATUSES, QueryResult, RunReport, Status
+from drag_graph.ports.run_journal import STATUSES, QueryResult, Status
 from drag_graph.settings import Settings
 
 

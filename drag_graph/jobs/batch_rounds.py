@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from drag_graph.errors import BudgetReached, DragGraphError, Interrupted, ModelUnavailable
 from drag_graph.inputs import InputLine
 from drag_graph.jobs.distill_job import Distiller, OnResult
+from drag_graph.jobs.run_report import RunReport
 from drag_graph.model import Query
 from drag_graph.ports.provider_batches import Batches, Progress
-from drag_graph.ports.run_journal import RunReport
 
 FIRST_WAIT = 5.0
 PATIENCE = 1800.0

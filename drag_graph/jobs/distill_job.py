@@ -16,11 +16,12 @@ from drag_graph.graph.aggregate import aggregate
 from drag_graph.graph.paging import settings_hashes
 from drag_graph.graph.unite import is_made_under
 from drag_graph.inputs import InputLine
+from drag_graph.jobs.run_report import RunReport
 from drag_graph.jobs.runner import Runner
 from drag_graph.manage.reaggregation import reaggregate
 from drag_graph.model import Aggregation, Query, Subgraph
 from drag_graph.ports.graph_store import GraphStore, Replace, SaveOutcome
-from drag_graph.ports.run_journal import REBUILT, Entry, QueryResult, Run, RunJournal, RunReport, Status, entry_of
+from drag_graph.ports.run_journal import REBUILT, Entry, QueryResult, Run, RunJournal, Status, entry_of
 
 WINDOW = 64
 """Number of input lines whose state is looked up in one round trip."""
