@@ -6,7 +6,8 @@ import threading
 import httpx
 import pytest
 
-from drag_graph.errors import ConfigurationError
+from drag_graph.app import DragGraph
+from drag_graph.errors import ConfigurationError, StoreLocked
 from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.models.students.nearest_student import NearestStudent
 from drag_graph.settings import Settings
@@ -426,3 +427,39 @@ def test_a_network_takes_tls_or_the_word_for_it(host, tmp_path):
     ServiceAddress(host, 0, insecure=True).check()
     with pytest.raises(ConfigurationError, match="a certificate and its key"):
         ServiceAddress(host, 0, certificate=tmp_path / "cert.pem").check()
+
+
+@pytest.fixture
+def graph(tmp_path):
+    with DragGraph(tmp_path / "cloud.lbug", embedder="lexical") as graph:
+        yield graph
+
+
+def test_the_application_manages_sites_with_and_without_a_running_cloud(graph):
+    token = graph.cloud.add("alps").token
+    assert [(site.name, site.online, site.summaries) for site in graph.cloud.sites().sites] == [("alps", False, 0)]
+    with graph.cloud.serve(port=0) as running:
+        one = Edge(running.address, "alps", token)
+        with one.client:
+            one.tell({"a": ICE})
+            assert one.poll(0).status_code == 204
+            (site,) = graph.cloud.sites().to_dict()["sites"]
+            assert (site["online"], site["summaries"]) == (True, 1)
+            assert graph.cloud.add("bakery").name == "bakery"
+        assert graph.cloud.remove("alps").to_dict()["removed"] is True
+    assert [site.name for site in graph.cloud.sites().sites] == ["bakery"]
+    for name in ("alps", "../bakery"):
+        with pytest.raises(ConfigurationError):
+            graph.cloud.remove(name)
+
+
+def test_a_removal_whose_text_stays_in_the_file_says_so(graph, monkeypatch):
+    graph.cloud.add("alps")
+
+    def compact(_store):
+        raise StoreLocked("another process reads the file", hint="Wait.")
+
+    monkeypatch.setattr("drag_graph.sites.cloud.site_management.compact", compact)
+    with pytest.raises(StoreLocked, match=r"alps is removed, but its text is still in the store's file: another"):
+        graph.cloud.remove("alps")
+    assert graph.cloud.sites().sites == ()

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from drag_graph.errors import Interrupted
+from drag_graph.inputs import InputLine, make_query
 from drag_graph.sites.agreement import LocalAnswer, judge, lacks
+from drag_graph.sites.site_asker import SiteAsker
 
 
 def alike(number):
@@ -97,3 +100,21 @@ def test_half_of_them_lacking_information_is_enough_to_ask_others():
 
 def test_one_candidate_agrees_with_itself():
     assert judge([LocalAnswer("Paris")], alike(1), 0.7).is_sure
+
+
+def test_an_interrupted_file_keeps_what_was_answered():
+    class Asker(SiteAsker):
+        def __init__(self):
+            self.answered = 0
+
+        def ask(self, query):
+            self.answered += 1
+            return query.text
+
+    def count(_cost):
+        raise Interrupted("Interrupted.")
+
+    lines = [InputLine(number, make_query(f"Why {number}?")) for number in (1, 2)]
+    report = Asker().ask_all(lines, count)
+    assert report.answers == ["Why 1?"]
+    assert isinstance(report.stopped, Interrupted)
