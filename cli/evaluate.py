@@ -105,7 +105,8 @@ def _print_result(result: "EvaluationResult") -> None:
 
     summary = result.summary
     left_out = "".join(f", {n} {why.replace('_', ' ')} rows left out" for why, n in summary["left_out"].items() if n)
-    title = f"{summary['task']}, {summary['n']} items{left_out}; student {summary['student']} ({summary['scoring']})"
+    title = f"{summary['task']}, {summary['n']} items{left_out}; student {summary['student']}"
+    title += f" ({summary['scoring']})" if summary["scoring"] != "none" else ""
     render.table(*result.rows(), title=title)
     render.write(str(result.folder))
 

@@ -206,7 +206,7 @@ class EvaluationWork:
             "student": student.name,
             "model_sha256": file_hash(settings.student),
             "teacher_sha256": file_hash(settings.teacher),
-            "scoring": str(getattr(student, "scoring", "its own way")),
+            "scoring": str(getattr(student, "scoring", "none")),
             "settings": {name: getattr(settings, name) for name in _SETTINGS} | servers,
             "seed": SEED,
             "version": __version__,

@@ -205,8 +205,8 @@ def summary_rows(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return the column names and the rows of a summary, a row a mode."""
     modes = summary["modes"]
     extra = {key: name for key, name in _MEASURES.items() if modes and all(key in one for one in modes.values())}
-    columns = ["mode", "n", "accuracy", "95 %", "gain over none", *extra.values(), "leaking items", "accuracy without them"]
-    columns += ["tokens a prompt", "seconds"]
+    columns = ["mode", "n", "accuracy", "95 %", "gain over none", *extra.values(), "leaking", "without leaks"]
+    columns += ["tokens", "seconds"]
     rows = []
     for mode, one in modes.items():
         gain, leak = summary["gains"].get(mode), summary["leakage"][mode]

@@ -75,13 +75,13 @@ def _accuracy(axes: "Axes", measured: Mapping[str, dict[str, Any]]) -> None:
     _with_interval(axes, list(range(len(measured))), list(measured.values()))
     axes.set_xticks(range(len(measured)), list(measured))
     axes.set_xlim(-0.5, len(measured) - 0.5)
-    axes.set_xlabel("what the student is shown (with 95 % interval)")
+    axes.set_xlabel("mode (with 95 % interval)")
 
 
 def _tokens(axes: "Axes", measured: Mapping[str, dict[str, Any]]) -> None:
     for mode, one in measured.items():
         _with_interval(axes, [one["prompt_tokens"]], [one], label=mode)
-    axes.set_xlabel("tokens a prompt")
+    axes.set_xlabel("tokens of a prompt")
     axes.legend()
 
 
