@@ -1,4 +1,4 @@
-"""What asking and tracing return: answers, audits, lists."""
+"""Results of asking and tracing: answers, audits, lists."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTracing:
-    """What a given answer needs of the application that gave it."""
+    """Functions of the application that a given answer calls."""
 
     audit: Callable[[Answer], Audit]
     portable: Callable[[Sequence[Answer]], list[Answer]]
@@ -210,7 +210,7 @@ class StoredSubgraph:
 
 @dataclass(frozen=True, slots=True)
 class SourceList:
-    """Stored queries and documents, newest first: one page of `total`. `errors` are of those that cannot be read."""
+    """Stored queries and documents, newest first: one page of `total`. `errors` has an error for each unreadable one."""
 
     subgraphs: tuple[Subgraph, ...]
     total: int

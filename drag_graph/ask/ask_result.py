@@ -50,7 +50,7 @@ class AskResult:
     not_kept: str = ""
     """Why an answer that has sources was not stored."""
     disguise: Disguise | None = None
-    """What the privacy gate generalised in the question."""
+    """Generalised parts of the question."""
     is_reidentified: bool = False
 
     @property
@@ -86,7 +86,7 @@ class AskResult:
             why = "; ".join(dict.fromkeys(reason for _, reason in self.dropped))
             return f"no line was shown to the student ({why or 'none was found'})"
         if self.answer.options and self.answer.label is None:
-            return "the student's reply names none of the options"
+            return "the student's reply does not name an option"
         return "" if self.answer.text.strip() else "the student's reply is empty"
 
     def reidentified(self) -> "AskResult":
@@ -174,7 +174,7 @@ class AnswersReport:
     answers: list[AskResult] = field(default_factory=list)
     rejected: list[tuple[int, str]] = field(default_factory=list)
     stopped: DragGraphError | None = None
-    """What ended the asking early."""
+    """The error that ended the asking early."""
 
     @property
     def exit_code(self) -> int:

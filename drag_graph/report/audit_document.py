@@ -1,4 +1,4 @@
-"""The audit document of an answer, and a subgraph as text."""
+"""The audit of an answer as a JSON document, and a subgraph as text."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -12,31 +12,28 @@ from drag_graph.model import Answer, Subgraph, labelled
 from drag_graph.ports.graph_store import GraphStore
 
 Sent = Callable[[str], Mapping[str, Any] | None]
-"""Returns what a call sent, by the hash of it, or None."""
-Rest = tuple[str, str, str, tuple[str, ...]]
-"""The ids of a triple (empty for a line of evidence) and of its evidence, the evidence's text, the ids of the teacher calls."""
+"""Returns the request of a teacher call by its hash, or None."""
+Provenance = tuple[str, str, str, tuple[str, ...]]
+"""Triple id (empty for a line of evidence), evidence id, evidence text, ids of the teacher calls."""
 
 
 def audit_document(store: GraphStore, prefix: str, asked_as: Collection[str] = ()) -> dict[str, Any]:
-    """Return the audit of the answer whose id begins with `prefix`: what was recorded when the answer was given.
+    """Return the audit of a stored answer: the snapshot from when it was given, compared with the store now.
 
-    `live` says for each shown line whether the graph still rests it on the same triples, evidence texts and teacher calls:
-    `true`, also where another teacher has said the same since, or `false` after a refresh or tampering. Where it does,
-    `not_shown` has the triples of the edge's pair that are in no edge, as the store has them now. Of a line that another
-    site has released, only that site knows (`drag_graph.sites.site_asker`). Raises as `full_id` does.
+    Takes the arguments of `full_id` and raises its errors.
     """
-    found = store.answers(prefix=full_id(store, "answer", prefix, asked_as=asked_as))
-    if not found:
-        raise NotStored(f"answer {prefix!r} was erased while it was read", hint="Run the same command again.")
-    document = answer_document(found[0])
+    answers = store.answers(prefix=full_id(store, "answer", prefix, asked_as=asked_as))
+    if not answers:
+        raise NotStored(f"Answer {prefix!r} was erased while it was read.", hint="Run the same command again.")
+    document = answer_document(answers[0])
     compare_with_store(document, store)
     return document
 
 
 def self_contained(answer: Answer, store: GraphStore, sent: Sent) -> Answer:
-    """Return the answer with all that its audit shows in its snapshot: also what is not shown, and the teacher's requests.
+    """Return the answer with its whole audit in the snapshot, including unshown triples and the teacher's requests.
 
-    A store that has gone away leaves it as it is.
+    If the store cannot be read, what it would add is missing.
     """
     document = answer_document(answer)
     with suppress(StoreError):
@@ -47,9 +44,11 @@ def self_contained(answer: Answer, store: GraphStore, sent: Sent) -> Answer:
 
 
 def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
-    """Add to each line of an audit what the store has behind it now.
+    """Add to each line of an audit how it compares with the store.
 
-    `live`: the same texts, triples and teacher calls. `changed`: the store's text is not what its id is the hash of.
+    `live` is true if the store has the same triples, evidence texts and teacher calls behind the line, possibly with more
+    calls, and false after a refresh or tampering. `changed` is true if a text behind it does not match its id, which is a hash.
+    `not_shown` are the triples between the edge's entities that are in no edge. A line that another site released is skipped.
     """
     own = [line for line in document["lines"] if "elsewhere" not in line]
     graphs = store.read(list(dict.fromkeys(line["source_id"] for line in own)))
@@ -63,7 +62,7 @@ def compare_with_store(document: dict[str, Any], store: GraphStore) -> None:
 
 
 def answer_document(answer: Answer) -> dict[str, Any]:
-    """Return the audit of an answer as far as the answer itself knows it: `live` is null, `not_shown` what a file has."""
+    """Return the audit of an answer from the answer alone: `live` and `changed` are null."""
     calls = answer.snapshot.get("calls", [])
     return {
         "answer_id": answer.id,
@@ -82,7 +81,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
 
 
 def seen_by_teacher(calls: Iterable[Mapping[str, Any]], sent: Sent) -> list[dict[str, Any]]:
-    """Return what each call sent, by `sent` (a ledger's, by hash); None where only the hash of it is known."""
+    """Return the request of each call; `messages` is None if only the hash is known."""
     return [
         {
             "call_id": call["id"],
@@ -101,7 +100,7 @@ def _facts(answer: Answer) -> dict[str, Any]:
 
 
 def place_of(evidence: Mapping[str, Any]) -> str:
-    """Return where in a document a passage of an audit is, in words; '' where it is of none."""
+    """Describe the position of a passage in its document; empty for evidence of a teacher."""
     document, chunk = evidence.get("document"), evidence.get("chunk")
     if not document:
         return ""
@@ -110,17 +109,16 @@ def place_of(evidence: Mapping[str, Any]) -> str:
 
 
 def line_marks(line: Mapping[str, Any]) -> list[str]:
-    """Return what the reader must know of a context line before trusting it."""
-    marks = []
+    """Return warnings about a context line."""
     if line.get("changed"):
-        marks.append("text changed in the store: it no longer matches its id")
-    elif line["live"] is False:
-        marks.append("no longer in the graph with the same text, triples and teacher calls")
-    return marks
+        return ["text changed in the store: it no longer matches its id"]
+    if line["live"] is False:
+        return ["no longer in the graph with the same text, triples and teacher calls"]
+    return []
 
 
 def describe_elsewhere(elsewhere: Mapping[str, Any]) -> list[str]:
-    """Describe a line that another site released: where it is from and, if that site was asked, the evidence behind it."""
+    """Describe a line that another site released: its origin and, if that site was asked, the evidence."""
     place = f"from the site {elsewhere['site']}, {place_of(elsewhere)}".rstrip(", ")
     lines = [f"{place}, generalised" if elsewhere["generalised"] else place]
     if origin := elsewhere.get("origin"):
@@ -133,7 +131,7 @@ def describe_elsewhere(elsewhere: Mapping[str, Any]) -> list[str]:
 
 
 def site_notes(site: Mapping[str, Any]) -> list[str]:
-    """Return what a reader must know of an answer that was given at a site of a cloud and was not sure."""
+    """Return warnings about an answer of which a site was not sure."""
     if not site or site["sure"]:
         return []
     notes = [f"Not sure locally: {site['why']}."]
@@ -142,8 +140,8 @@ def site_notes(site: Mapping[str, Any]) -> list[str]:
     return notes + [f"Missing from {one['site']}: {one['reason'].rstrip('.')}." for one in site.get("missing", ())]
 
 
-def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:
-    """Return what a shown line rests on in a stored subgraph: nothing where it is gone or has lost its proof."""
+def provenance_of(kind: str, ref: str, subgraph: Subgraph) -> set[Provenance]:
+    """Return the provenance of a line in a stored subgraph; empty if the line or its proof is missing."""
     calls = {call.id for call in subgraph.calls}
     evidence = {item.id: item for item in subgraph.evidence if calls.issuperset(item.call_ids)}
     if kind == "evidence":
@@ -157,7 +155,7 @@ def stands_on(kind: str, ref: str, subgraph: Subgraph) -> set[Rest]:
 
 
 def _ids_behind(line: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the ids of the texts that a line of an audit rests on."""
+    """Yield the ids of the texts behind a line of an audit."""
     yield from (line["source_id"], line["ref"])
     if line["edge"]:
         yield from (line["edge"]["subject_id"], line["edge"]["object_id"])
@@ -169,15 +167,15 @@ def _is_live(line: dict[str, Any], subgraph: Subgraph | None) -> bool:
     if subgraph is None:
         return False
     parts = [{**line, "id": ""}] if line["kind"] == "evidence" else line["triples"]
-    wanted = {
+    recorded = {
         (part["id"], part["evidence"]["id"], part["evidence"]["text"]): {call["id"] for call in part["calls"]} for part in parts
     }
-    now = {rest[:3]: rest[3] for rest in stands_on(line["kind"], line["ref"], subgraph)}
-    return now.keys() == wanted.keys() and all(calls.issubset(now[rest]) for rest, calls in wanted.items())
+    stored = {one[:3]: one[3] for one in provenance_of(line["kind"], line["ref"], subgraph)}
+    return stored.keys() == recorded.keys() and all(calls.issubset(stored[part]) for part, calls in recorded.items())
 
 
 def subgraph_text(subgraph: Subgraph) -> str:
-    """Return a subgraph as plain lines: the question, its evidence and its edges, best first."""
+    """Return a subgraph as plain text: title, evidence and edges, best first."""
     lines = [subgraph.title]
     if subgraph.document is None:
         lines += [f"  {option}" for option in labelled(subgraph.query.options)]

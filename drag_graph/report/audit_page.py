@@ -1,4 +1,4 @@
-"""`audit --format html`: the audit of an answer as one page that opens offline, without scripts or anything of others."""
+"""`audit --format html`: an audit as one page that opens offline, without scripts."""
 
 from collections.abc import Mapping
 from html import escape
@@ -23,7 +23,7 @@ td { overflow-wrap: anywhere; }
 
 
 def audit_page(audit: dict[str, Any]) -> str:
-    """Return the page of an audit document (`drag_graph.report.audit_document.audit_document`); every text is escaped."""
+    """Return the page of an audit document. Every text is escaped."""
     label = f"{audit['label']}. " if audit["label"] else ""
     lines = "".join(_line(line) for line in audit["lines"]) or "<p>The student was shown no line.</p>"
     return f"""<!DOCTYPE html>
@@ -125,7 +125,7 @@ def _privacy(privacy: dict[str, Any]) -> str:
 
 
 def filter_in_words(privacy: Mapping[str, Any]) -> str:
-    """Return the level of the privacy gate, its detectors, and how much of the question was generalised by which."""
+    """Describe the privacy gate: its level, its detectors, and how much of the question each generalised."""
     found = ", ".join(f"{item['number']} {item['type']} by {item['detector']}" for item in privacy.get("generalised", ()))
     detectors = f" ({privacy['detectors']}); generalised: {found or 'nothing'}" if "detectors" in privacy else ""
     return f"{privacy.get('filter', 'not recorded')}{detectors}"

@@ -1,7 +1,4 @@
-"""`show --format html`: a subgraph as a picture in one file that opens offline.
-
-The picture is made by neo4j-viz (docs/adr/0005), whose Python package carries its JavaScript.
-"""
+"""`show --format html`: a subgraph as a picture in one file that opens offline, drawn by neo4j-viz (docs/adr/0005)."""
 
 import html
 from importlib.util import find_spec
@@ -20,10 +17,10 @@ _WEAK, _STRONG = 1.0, 6.0
 
 
 def graph_page(subgraph: Subgraph) -> str:
-    """Return a self-contained HTML page: the query, its entities and edges, with confidence, support and statement of each.
+    """Return a self-contained HTML page of a subgraph: entities, and edges with confidence, support and statement.
 
-    An edge is the wider, the more confident; an entity the larger, the more edges it has. A subgraph without edges shows its
-    kept evidence instead. Raises MissingExtra when neo4j-viz is not installed.
+    The width of an edge grows with its confidence, the size of an entity with its number of edges. A subgraph without edges
+    shows its kept evidence. Raises MissingExtra if neo4j-viz is not installed.
     """
     require_viz()
     edges = subgraph.usable_edges
@@ -32,13 +29,13 @@ def graph_page(subgraph: Subgraph) -> str:
 
 
 def require_viz() -> None:
-    """Raise MissingExtra when neo4j-viz is not installed."""
+    """Raise MissingExtra if neo4j-viz is not installed."""
     if find_spec("neo4j_viz") is None:
         raise MissingExtra("The picture needs the package neo4j-viz.", extra="integrations")
 
 
 def picture_page(title: str, nodes: list[Any], links: list[Any]) -> str:
-    """Return these nodes and relationships of neo4j-viz as an HTML page of that title."""
+    """Return nodes and relationships of neo4j-viz as an HTML page."""
     from neo4j_viz import VisualizationGraph
 
     picture: str = VisualizationGraph(nodes=nodes, relationships=links).render(height="100vh").data

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from drag_graph.manage.canonical_export import canonical_lines
 from drag_graph.model import Value
 from drag_graph.ports.graph_store import GraphStore
-from drag_graph.report.audit_document import Rest, stands_on
+from drag_graph.report.audit_document import Provenance, provenance_of
 from drag_graph.testing.finding import read_answer
 
 OpenStore = Callable[[str], GraphStore]
@@ -70,13 +70,13 @@ def assert_same(stored: object, wanted: object, tolerance: float = 1e-9) -> None
     assert not found, "stored is not what was wanted:\n" + "\n".join(found[:20])
 
 
-def walk(store: GraphStore, answer_id: str) -> dict[tuple[str, str], set[Rest]]:
+def walk(store: GraphStore, answer_id: str) -> dict[tuple[str, str], set[Provenance]]:
     """Return what each shown (kind, ref) of a stored answer stands on in the graph now, without those that stand on nothing."""
     answer = read_answer(store, answer_id)
     lines = answer.lines if answer else ()
     stored = {graph.query.id: graph for graph in store.read(list(dict.fromkeys(line.source_id for line in lines)))}
     standing = {
-        (line.kind, line.ref): stands_on(line.kind, line.ref, stored[line.source_id])
+        (line.kind, line.ref): provenance_of(line.kind, line.ref, stored[line.source_id])
         for line in lines
         if line.source_id in stored
     }
