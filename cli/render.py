@@ -30,6 +30,8 @@ SHORT = 12
 _BIDIRECTIONAL = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of the text after them."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
+UNLIMITED = 100_000
+"""Width of a pipe: a tree cuts what is longer."""
 LEAST_TEXT = 16
 """Least width of a column that wraps."""
 LONG_TEXT = 60
@@ -60,7 +62,9 @@ def console() -> Console:
     from drag_graph.settings import process_environment
 
     out = Console(highlight=False)
-    return out if out.is_terminal or "COLUMNS" in process_environment() else Console(highlight=False, soft_wrap=True)
+    if out.is_terminal or "COLUMNS" in process_environment():
+        return out
+    return Console(highlight=False, soft_wrap=True, width=UNLIMITED)
 
 
 def table(

@@ -3,6 +3,7 @@
 import pytest
 from rich.cells import cell_len
 from rich.text import Text
+from rich.tree import Tree
 
 from cli import render
 
@@ -89,3 +90,14 @@ def test_a_terminal_shows_moments_to_the_minute_and_a_pipe_as_they_are(capsys, m
     row = [("2026-11-23T23:22:31+00:00",)]
     assert len(printed(capsys, monkeypatch, 80, ("started",), row)[2]) == len("2026-11-23 23:22")
     assert printed(capsys, monkeypatch, None, ("started",), row)[1] == row[0][0]
+
+
+def test_in_a_pipe_a_tree_is_neither_cut_nor_wrapped(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    tree = Tree("root")
+    tree.add("word " * 200 + "end").add("leaf")
+    render.console().print(tree)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[1].endswith("end")
+    assert max(map(len, lines)) < 1_020
