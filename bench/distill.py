@@ -325,7 +325,7 @@ def places() -> list[tuple[str, Any, str]]:
         ("steps: evidence, ranking", rank, "rank"),
         ("steps: canonical graph", canonical, "build"),
         ("distilling: the rest", distilling.Distillation, "distill"),
-        ("pipeline: a query's rest", pipeline.Distiller, "_one"),
+        ("pipeline: a query's rest", pipeline.Distiller, "step"),
         ("journal", Journal, "record"),
         ("journal", Journal, "enter"),
         ("journal", Journal, "settled"),

@@ -12,7 +12,7 @@ from drag_graph.app.questions import Questions, question_lines, source_of
 from drag_graph.app.resource_user import ResourceUser
 from drag_graph.app.run_handle import RunHandle
 from drag_graph.compose.model_factories import check_batches, check_teacher, make_pricing
-from drag_graph.compose.session import Session, known_to_estimate
+from drag_graph.compose.session import Session, estimate_basis
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.cost_estimate import estimate
 from drag_graph.errors import ConfigurationError
@@ -202,6 +202,6 @@ def _due(store: GraphStore, reasons: Sequence[Staleness], limit: int | None) -> 
 
 
 def _estimate(settings: Settings, questions: Iterable[Any], retry_quarantined: bool = False, batch: bool = False) -> Estimate:
-    with known_to_estimate(settings, retry_quarantined=retry_quarantined) as (known, caution):
-        document = estimate(settings, questions, make_pricing(settings, batch=batch), known)
+    with estimate_basis(settings, retry_quarantined=retry_quarantined) as (basis, caution):
+        document = estimate(settings, questions, make_pricing(settings, batch=batch), basis)
     return Estimate({**document, "caution": caution} if caution else document)

@@ -11,7 +11,7 @@ from typing import Any
 from drag_graph.app.evaluation_work import EvaluationPlan, check_modes
 from drag_graph.app.resources import Resources
 from drag_graph.compose.model_factories import check_teacher, make_pricing
-from drag_graph.compose.session import known_to_estimate
+from drag_graph.compose.session import estimate_basis
 from drag_graph.distill.cost_estimate import estimate
 from drag_graph.errors import InputError
 from drag_graph.evaluation.evaluation_run import EvaluationMode
@@ -66,8 +66,8 @@ class EvaluationTable:
             space = settings.namespace
             queries = (one.query.model_copy(update={"namespace": space, "id": one.query.id_in(space)}) for one in items)
             lines = [InputLine(number, query) for number, query in enumerate(queries, start=1)]
-            with known_to_estimate(settings) as (known, _caution):
-                estimates.append(estimate(settings, lines, make_pricing(settings), known))
+            with estimate_basis(settings) as (basis, _caution):
+                estimates.append(estimate(settings, lines, make_pricing(settings), basis))
         sums = {name: sum(one.get(name) or 0 for one in estimates) for name in _SUMS}
         if all(one.get("price_known", True) for one in estimates):
             return sums

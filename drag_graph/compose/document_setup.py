@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from drag_graph.compose.model_factories import embedder_is_here, make_pricing
-from drag_graph.compose.session import Session, known_to_estimate
+from drag_graph.compose.session import Session, estimate_basis
 from drag_graph.compose.store_opening import open_store
 from drag_graph.concurrency.interruption import Interruption
 from drag_graph.distill.cost_estimate import Replay
@@ -89,14 +89,14 @@ def phrases_of(settings: Settings) -> PhraseReader | None:
 def foreseen(settings: Settings, files: Sequence[SourceFile], sync: Sequence[Path]) -> dict[str, Any]:
     """Return the report of an ingest of these files as a document, without writing anything and without a request."""
     model = extractor_name(settings)
-    with known_to_estimate(settings, role="extractor") as (known, caution):
-        extractor = Replay(model, known.fingerprint, known.tape) if model else None
+    with estimate_basis(settings, role="extractor") as (basis, caution):
+        extractor = Replay(model, basis.fingerprint, basis.tape) if model else None
         look = None if is_here(settings.model_for("extractor")) else lambda _texts: ()
         reader = DocumentReader(
-            settings, known.embedder, extractor, PassagePrivacy(look, None, known.privacy), phrases_of(settings)
+            settings, basis.embedder, extractor, PassagePrivacy(look, None, basis.privacy), phrases_of(settings)
         )
         pricing = make_pricing(settings, "extractor")
-        report, cost = foresee(files, settings.namespace, reader, known, model=model, pricing=pricing)
+        report, cost = foresee(files, settings.namespace, reader, basis, model=model, pricing=pricing)
     if sync and (settings.uses_neo4j or Path(settings.store).expanduser().exists()):
         with open_store(settings, create=False, read_only=True) as store:
             report.count_removed(missing_documents(store, {item.id for item in report.documents}, sync))

@@ -22,7 +22,7 @@ from drag_graph.compose.model_factories import (
 )
 from drag_graph.compose.store_opening import open_store
 from drag_graph.concurrency.interruption import InterruptibleTeacher, Interruption
-from drag_graph.distill.cost_estimate import Known
+from drag_graph.distill.cost_estimate import EstimateBasis
 from drag_graph.distill.query_distillation import Distillation
 from drag_graph.errors import ConfigurationError, StoreError, StoreUnavailable
 from drag_graph.graph.paging import settings_hashes
@@ -295,9 +295,9 @@ def open_session(
 
 
 @contextmanager
-def known_to_estimate(
+def estimate_basis(
     settings: Settings, *, role: Role = "teacher", retry_quarantined: bool = False
-) -> Iterator[tuple[Known, str]]:
+) -> Iterator[tuple[EstimateBasis, str]]:
     """Lend what a dry run may use of the store and the tape, and a message about what it cannot use.
 
     Nothing is created or written. A store that does not exist or cannot be reached counts as empty. Without a working privacy
@@ -309,7 +309,7 @@ def known_to_estimate(
             gate = opened.enter_context(opened_gate(settings, keep=False))
         except ConfigurationError as error:
             note = f"Questions are counted as written, and none as stored. {error}"
-            yield Known(make_embedder(settings), privacy="no working gate"), note
+            yield EstimateBasis(make_embedder(settings), privacy="no working gate"), note
             return
         embedder = make_embedder(settings, gate.outgoing if gate else unchecked)
         path = settings.ledger_path
@@ -318,15 +318,15 @@ def known_to_estimate(
         if model.startswith(FILES):
             teacher = file_teacher(model)
             opened.callback(teacher.close)
-            known = Known(embedder, fingerprint=teacher.fingerprint)
+            basis = EstimateBasis(embedder, fingerprint=teacher.fingerprint)
         elif ledger is not None:
-            known = Known(embedder, tape=ledger.tape, lengths=ledger.tape.lengths(model))
+            basis = EstimateBasis(embedder, tape=ledger.tape, lengths=ledger.tape.lengths(model))
         else:
-            known = Known(embedder)
+            basis = EstimateBasis(embedder)
         if gate is not None:
-            known = replace(known, admit=gate.admit, privacy=gate.fingerprint)
+            basis = replace(basis, admit=gate.admit, privacy=gate.fingerprint)
         if ledger is not None and not retry_quarantined:
-            known = replace(known, quarantined=ledger.journal.quarantined)
+            basis = replace(basis, quarantined=ledger.journal.quarantined)
         try:
             # A dry run must not wait long for a server that is down.
             soon = settings.model_copy(update={"store_timeout": min(settings.store_timeout, 5.0)})
@@ -334,8 +334,8 @@ def known_to_estimate(
             store.sources(limit=1)
         except StoreUnavailable as error:
             absent = not settings.uses_neo4j and not Path(settings.store).expanduser().exists()
-            yield known, "" if absent else f"No question counts as stored. {error}"
+            yield basis, "" if absent else f"No question counts as stored. {error}"
         except StoreError as error:  # for example older than this code; only a distillation migrates it
-            yield known, f"No question counts as stored. {error}"
+            yield basis, f"No question counts as stored. {error}"
         else:
-            yield replace(known, stored=partial(settings_hashes, store)), ""
+            yield replace(basis, stored=partial(settings_hashes, store)), ""

@@ -62,7 +62,7 @@ class Recorded(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class EstimateBasis:
     """The sources of an estimate.
 
     `stored` returns the settings hashes of the queries that are in the store. `lengths` are (tokens in, tokens out) of recorded
@@ -108,19 +108,19 @@ class Replay:
         """Nothing to release: the tape is its owner's."""
 
 
-def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | None, known: Known) -> dict[str, Any]:
+def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | None, basis: EstimateBasis) -> dict[str, Any]:
     """Return queries, rejected lines, calls, tokens and the price in US dollars (expected, low, high) as a document.
 
     Each question counts once. `pricing` is None if the teacher is a file, which costs nothing. `calls` does not include
     `recorded_calls`, which the tape answers. If LiteLLM knows no price of the model, `price_known` is false and the price 0.
     """
-    teacher = Replay(settings.teacher, known.fingerprint, known.tape)
-    distillation = Distillation(settings, known.embedder, teacher, known.privacy)
-    counting = _Counting(settings, pricing, known)
+    teacher = Replay(settings.teacher, basis.fingerprint, basis.tape)
+    distillation = Distillation(settings, basis.embedder, teacher, basis.privacy)
+    counting = _Counting(settings, pricing, basis)
     totals = Counter(dict.fromkeys(_TOTALS, 0))
     seen: set[str] = set()
     rejected: list[dict[str, Any]] = []
-    for page in pages(known.admit(lines), WINDOW):
+    for page in pages(basis.admit(lines), WINDOW):
         window = [line for line in page if not line.withheld]
         totals.update(queries=len(page) - len(window), quarantined=len(page) - len(window))
         bad = [line for line in window if line.query is None]
@@ -128,9 +128,9 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
         rejected += [{"line": line.number, "reason": line.problem} for line in bad][: MOST_REJECTED - len(rejected)]
         fresh = {line.query.id: line for line in window if line.query is not None and line.query.id not in seen}
         seen |= fresh.keys()
-        stored = known.stored([id_ for id_, line in fresh.items() if not line.edition])
+        stored = basis.stored([id_ for id_, line in fresh.items() if not line.edition])
         entries = [entry_of(line, line.query, distillation.settings_hash) for line in fresh.values() if line.query is not None]
-        quarantined = known.quarantined(entries)
+        quarantined = basis.quarantined(entries)
         for entry in entries:
             counting.note(entry.query)
             totals["queries"] += 1
@@ -139,10 +139,10 @@ def estimate(settings: Settings, lines: Iterable[InputLine], pricing: Pricing | 
             elif entry.query.id in quarantined:
                 totals["quarantined"] += 1
             else:
-                totals.update(counting.of(entry.query, *_followed(distillation, entry.query, entry.edition, known.tape)))
+                totals.update(counting.of(entry.query, *_followed(distillation, entry.query, entry.edition, basis.tape)))
     return {
         "teacher": settings.teacher,
-        "privacy": known.privacy,
+        "privacy": basis.privacy,
         **counting.plan(),
         **totals,
         **counting.price(totals),
@@ -168,7 +168,7 @@ def _followed(distillation: Distillation, query: Query, edition: str, tape: Reco
 class _Counting:
     """Counts the calls and tokens of queries, with recorded lengths if there are enough of them."""
 
-    def __init__(self, settings: Settings, pricing: Pricing | None, known: Known) -> None:
+    def __init__(self, settings: Settings, pricing: Pricing | None, basis: EstimateBasis) -> None:
         self._settings = settings
         self._pricing = pricing
         self._numbers: set[tuple[int, int]] = set()
@@ -185,7 +185,7 @@ class _Counting:
         if chosen(settings, "statements") != "teacher":
             del versions["statements"]
         self._stages = versions.keys()
-        recorded = {stage: known.lengths.get(version, ()) for stage, version in versions.items()}
+        recorded = {stage: basis.lengths.get(version, ()) for stage, version in versions.items()}
         self._lengths = {stage: pairs for stage, pairs in recorded.items() if len(pairs) >= ENOUGH}
 
     def note(self, query: Query) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from drag_graph.distill.cost_estimate import TOKENS_TRIPLE, TRIPLES_AN_EVIDENCE, Known, Pricing
+from drag_graph.distill.cost_estimate import TOKENS_TRIPLE, TRIPLES_AN_EVIDENCE, EstimateBasis, Pricing
 from drag_graph.documents import document_prompts as prompts
 from drag_graph.documents.document_files import SourceFile, load_source
 from drag_graph.documents.document_reader import DocumentReader, Passages
@@ -19,13 +19,19 @@ from drag_graph.model import Document
 
 
 def foresee(
-    files: Iterable[SourceFile], namespace: str, reader: DocumentReader, known: Known, *, model: str, pricing: Pricing | None
+    files: Iterable[SourceFile],
+    namespace: str,
+    reader: DocumentReader,
+    basis: EstimateBasis,
+    *,
+    model: str,
+    pricing: Pricing | None,
 ) -> tuple[IngestReport, dict[str, Any]]:
     """Return the report of a run as far as it is known without extracting triples, and the cost of a `model`."""
     report, tokens_in, tokens_out = IngestReport(), 0, 0
     for window in pages(files, WINDOW):
         ids = {file: document_id(namespace, file.uri) for file in window}
-        hashes = known.stored(list(ids.values()))
+        hashes = basis.stored(list(ids.values()))
         for file, id_ in ids.items():
             result = FileStep(len(report.documents), file, id_).unchanged()
             if hashes.get(id_, " ") != wanted_hash(reader, file):
@@ -34,7 +40,7 @@ def foresee(
                     for chunk in filter(None, passages.by_chunk):
                         request = prompts.request(document, chunk)
                         result.usage.calls += 1
-                        if known.tape is not None and known.tape.find(model, request) is not None:
+                        if basis.tape is not None and basis.tape.find(model, request) is not None:
                             result.usage.cached_calls += 1
                         else:
                             tokens_in += pricing.count_tokens(model, request.messages) if pricing else 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drag_graph.distill.cost_estimate import ENOUGH, HIGH, LOW, Known, Pricing, estimate
+from drag_graph.distill.cost_estimate import ENOUGH, HIGH, LOW, EstimateBasis, Pricing, estimate
 from drag_graph.distill.query_distillation import Distillation, Usage
 from drag_graph.errors import ModelAccessDenied
 from drag_graph.inputs import InputLine, make_query
@@ -17,7 +17,7 @@ PRICING = Pricing(
     lambda _model, messages: sum(len(m["content"].split()) for m in messages), lambda _model, i, o: (i + 2 * o) / 1e6
 )
 
-KNOWN = Known(LexicalEmbedder())
+KNOWN = EstimateBasis(LexicalEmbedder())
 
 
 def of(*texts, pricing=PRICING, known=KNOWN, **flags):
@@ -79,7 +79,7 @@ def recorded(tmp_path):
                 except ModelAccessDenied:
                     assert faults
         tape = Ledger(tmp_path / "x.ledger").tape
-        return Known(LexicalEmbedder(), tape=tape, lengths=tape.lengths("scripted"))
+        return EstimateBasis(LexicalEmbedder(), tape=tape, lengths=tape.lengths("scripted"))
 
     return record
 
@@ -113,7 +113,7 @@ def test_what_is_stored_under_the_same_settings_counts_as_free():
     settings = load_settings({"teacher": "scripted"})
     query = make_query("Why is it so?")
     hash_ = Distillation(settings, LexicalEmbedder(), _Named()).settings_hash(query)
-    known = Known(LexicalEmbedder(), stored=lambda _ids: {query.id: hash_})
+    known = EstimateBasis(LexicalEmbedder(), stored=lambda _ids: {query.id: hash_})
     found = of("Why is it so?", known=known, teacher="scripted")
     assert (found["stored"], found["calls"], found["price_usd"]) == (1, 0, 0)
     other = of("Why is it so?", known=known, teacher="scripted", number_of_evidence=5)
@@ -126,9 +126,9 @@ def test_what_is_stored_from_a_file_counts_as_stored(tmp_path):
     settings, query = load_settings({"teacher": teacher}), make_query("Why is it so?")
     fingerprint = f"{teacher}@abc"
     hash_ = Distillation(settings, LexicalEmbedder(), _Named(fingerprint)).settings_hash(query)
-    known = Known(LexicalEmbedder(), stored=lambda _ids: {query.id: hash_}, fingerprint=fingerprint)
+    known = EstimateBasis(LexicalEmbedder(), stored=lambda _ids: {query.id: hash_}, fingerprint=fingerprint)
     assert of("Why is it so?", "Who was it?", pricing=None, known=known, teacher=teacher)["stored"] == 1
-    changed = Known(LexicalEmbedder(), stored=known.stored, fingerprint=f"{teacher}@def")
+    changed = EstimateBasis(LexicalEmbedder(), stored=known.stored, fingerprint=f"{teacher}@def")
     assert of("Why is it so?", pricing=None, known=changed, teacher=teacher)["stored"] == 0
 
 
@@ -157,6 +157,6 @@ def test_lengths_of_other_models_are_left_out(recorded):
 
 
 def test_what_a_run_would_not_ask_again_counts_as_free():
-    known = Known(LexicalEmbedder(), quarantined=lambda entries: {entries[0].query.id})
+    known = EstimateBasis(LexicalEmbedder(), quarantined=lambda entries: {entries[0].query.id})
     found = of("Why is it so?", "Who was it?", known=known)
     assert (found["quarantined"], found["calls"]) == (1, 3)
