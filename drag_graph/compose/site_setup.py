@@ -12,7 +12,6 @@ from drag_graph.settings import Settings
 from drag_graph.sites.cloud_client import CloudClient
 from drag_graph.sites.site_asker import SiteAsker, ask_sites, lines_of_sites
 from drag_graph.sites.site_folder import read_token, require_site
-from drag_graph.sites.traffic_log import Traffic
 
 if TYPE_CHECKING:
     from drag_graph.privacy.privacy_gate import PrivacyGate
@@ -25,15 +24,8 @@ def make_cloud_client(settings: Settings, gate: "PrivacyGate | None") -> CloudCl
     `gate` checks every text that leaves. Raises ConfigurationError if the working folder is not set up as a site.
     """
     require_site(settings)
-    return CloudClient(
-        settings.cloud,
-        settings.edge_name,
-        settings.cloud_token.get_secret_value() or read_token(settings.site_token_path),
-        ca=settings.cloud_ca,
-        insecure=settings.insecure,
-        check=(lambda _texts: None) if gate is None else gate.check_outgoing,
-        traffic=Traffic(settings.traffic_path),
-    )
+    token = settings.cloud_token.get_secret_value() or read_token(settings.site_token_path)
+    return CloudClient.of(settings, token) if gate is None else CloudClient.of(settings, token, gate.check_outgoing)
 
 
 @contextmanager

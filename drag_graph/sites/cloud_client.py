@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from drag_graph.errors import CloudRefused, CloudUnavailable, ConfigurationError
 from drag_graph.graph.paging import pages
+from drag_graph.settings import Settings
 from drag_graph.sites import wire
 from drag_graph.sites.traffic_log import Traffic
 
@@ -49,6 +50,12 @@ class CloudClient:
         self._http = httpx.Client(
             base_url=address, timeout=CONNECTING, verify=_certificates(ca), trust_env=address.startswith("https:")
         )
+
+    @classmethod
+    def of(cls, settings: Settings, token: str, check: Check = lambda _texts: None) -> Self:
+        """Return the connection of the site with these settings."""
+        address, name, traffic = settings.cloud, settings.edge_name, Traffic(settings.traffic_path)
+        return cls(address, name, token, ca=settings.cloud_ca, insecure=settings.insecure, check=check, traffic=traffic)
 
     def __enter__(self) -> Self:
         return self

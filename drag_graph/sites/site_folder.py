@@ -9,7 +9,6 @@ from drag_graph.errors import CloudUnavailable, ConfigurationError
 from drag_graph.files import replacing
 from drag_graph.settings import CONFIG_FILE, Settings
 from drag_graph.sites.cloud_client import CloudClient
-from drag_graph.sites.traffic_log import Traffic
 from drag_graph.sites.wire import check_name
 
 
@@ -68,13 +67,7 @@ def set_up_site(settings: Settings, values: Mapping[str, Any], token: str) -> No
     if not settings.cloud:
         raise ConfigurationError("The address of the cloud is missing.", hint="Add --cloud ADDRESS.")
     unavailable: CloudUnavailable | None = None
-    with CloudClient(
-        *(settings.cloud, settings.edge_name, token),
-        ca=settings.cloud_ca,
-        insecure=settings.insecure,
-        check=lambda _texts: None,
-        traffic=Traffic(settings.traffic_path),
-    ) as client:
+    with CloudClient.of(settings, token) as client:
         try:
             client.connect()
         except CloudUnavailable as error:

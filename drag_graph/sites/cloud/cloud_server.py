@@ -74,16 +74,11 @@ def served(cloud: Cloud, place: ServiceAddress, operator_file: Path) -> Iterator
 
 def _bound(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        sock.bind((host, port))
-        sock.listen(BACKLOG)  # early requests wait until the service has started
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)  # early requests wait for the service
     except OSError as error:
-        sock.close()
-        why = error.strerror or type(error).__name__
+        why = (error.strerror or type(error).__name__).partition(" (while")[0]
         raise ConfigurationError(f"Cannot listen at {host}:{port}: {why}.", hint="Choose another --host or --port.") from error
-    return sock
 
 
 def _server(app: Any, place: ServiceAddress | None) -> Any:
