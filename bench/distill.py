@@ -300,16 +300,17 @@ def places() -> list[tuple[str, Any, str]]:
     from drag_graph.ledger.journal import Journal
     from drag_graph.ledger.tape import Tape
     from drag_graph.models import chat_client as litellm_client
-    from drag_graph.models import embedders
+    from drag_graph.models.embedders import lexical_embedder
+    from drag_graph.models.litellm_library import load_litellm
     from drag_graph.models.teachers import served_teacher as litellm_teacher
     from drag_graph.stores.ladybug import ladybug_store
     from drag_graph.stores.neo4j import neo4j_store
 
-    litellm = litellm_client.load_litellm()
+    litellm = load_litellm()
     return [
         ("LiteLLM's completion", litellm, "completion"),
         ("around a call: key, price, thread, reply", litellm_client, "complete"),
-        ("budget: tokens and price", litellm_teacher.ServedTeacher, "most"),
+        ("budget: tokens and price", litellm_teacher.ServedTeacher, "highest_cost"),
         ("reply: read and validate", litellm_teacher, "read"),
         ("reply: read and validate", litellm_teacher, "fit"),
         ("tape: find", Tape, "find"),
@@ -317,7 +318,7 @@ def places() -> list[tuple[str, Any, str]]:
         ("teacher: the rest", litellm_teacher.ServedTeacher, "ask"),
         ("store: save", ladybug_store.LadybugStore, "save"),
         ("store: save", neo4j_store.Neo4jStore, "save"),
-        ("embedding", embedders.LexicalEmbedder, "embed"),
+        ("embedding", lexical_embedder.LexicalEmbedder, "embed"),
         ("steps: prompts", evidence, "request"),
         ("steps: prompts", rank, "request"),
         ("steps: prompts", extract, "request"),
