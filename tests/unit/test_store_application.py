@@ -7,7 +7,7 @@ import pytest
 from drag_graph import errors
 from drag_graph.app import DragGraph
 from drag_graph.model import Aggregation
-from drag_graph.models.embedders import LexicalEmbedder
+from drag_graph.models.embedders.lexical_embedder import LexicalEmbedder
 from drag_graph.testing.builders import as_distilled, make_document_subgraph, make_subgraph
 
 EMBEDDER = LexicalEmbedder()
