@@ -385,7 +385,7 @@ def test_output_that_cannot_be_written(cli, tmp_path, command, code):
     ("flags", "said"),
     [
         (("--plan", "foo"), "Invalid value for '--plan': 'foo' is not one of 'lean', 'paper'."),
-        (("--alpha", 3), "setting 'alpha': Input should be less than or equal to 1"),
+        (("--alpha", 3), "Setting 'alpha': Input should be less than or equal to 1"),
     ],
 )
 def test_a_flag_that_cannot_be_names_itself_and_what_it_may_be(cli, flags, said):
